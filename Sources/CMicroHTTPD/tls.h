@@ -69,7 +69,7 @@ static inline bool cmhd_tls_verify_client(gnutls_session_t session, char *reason
         snprintf(reason, size, "%s", (const char *)text.data);
         gnutls_free(text.data);
     } else {
-        snprintf(reason, size, "it is not good");
+        snprintf(reason, size, "the certificate is invalid");
     }
     if (status & GNUTLS_CERT_SIGNER_NOT_FOUND) alert = GNUTLS_A_UNKNOWN_CA;
     if (status & GNUTLS_CERT_EXPIRED) alert = GNUTLS_A_CERTIFICATE_EXPIRED;

@@ -49,28 +49,30 @@ extension DiskCacheError: CustomStringConvertible {
         switch self {
         case .inUse(let directory): "the cache directory \(directory) is in use by another process"
         case .notACache(let directory):
-            "\(directory) is not empty, and not a cache: nothing in it is touched; choose another directory"
+            "\(directory) is neither empty nor a cache, and was not changed; choose another directory"
         case .newerFormat(let found, let supported):
-            "the index has format \(found), this program knows formats up to \(supported)"
-        case .invalidNamespace(let name): "\"\(name)\" is not a namespace: 1 to 63 of a-z, 0-9 and -"
-        case .entryTooLarge(let limit): "the body is longer than \(limit) bytes, the most that one entry may have"
-        case .noSpace: "there is no room in the cache"
-        case .lengthMismatch(let expected, let received): "\(received) bytes came where \(expected) were declared"
-        case .emptyBody: "an empty body is not stored"
+            "the index has format \(found), but this program supports formats up to \(supported)"
+        case .invalidNamespace(let name):
+            "\"\(name)\" is not a namespace; expected 1 to 63 characters of a-z, 0-9 and -"
+        case .entryTooLarge(let limit): "the body is longer than \(limit) bytes, the limit for one entry"
+        case .noSpace: "no room in the cache"
+        case .lengthMismatch(let expected, let received):
+            "\(received) bytes were received, but \(expected) were declared"
+        case .emptyBody: "empty bodies are not stored"
         case .emptyJSON: "null and an object without members are not stored"
         case .invalidJSON: "the body is not JSON"
         case .notUTF8(let fault): "the body is not JSON: \(fault)"
-        case .tooManyTags(let limit): "an entry may have \(limit) tags"
+        case .tooManyTags(let limit): "the entry has too many tags; the limit is \(limit)"
         case .invalidCursor: "the cursor does not belong to this query"
-        case .versionChanged: "the entry has changed meanwhile"
+        case .versionChanged: "the entry was changed by another request"
         case .conditionFailed: "the condition does not hold"
         case .reservationEnded: "the reservation has ended"
         case .closed: "the cache is closed"
         case .fileSystem(let operation, let path, let errno): "\(operation) \(path): \(errorText(errno))"
         case .indexLost(let path):
             """
-            \(path), or a directory above it, was removed or replaced while it was in use: nothing is stored until it \
-            is back, or until a restart goes on with what is left
+            \(path), or a directory above it, was removed or replaced during use. Nothing is stored until it is restored \
+            or Larder is restarted
             """
         case .index(let code, let message): "SQLite error \(code): \(message)"
         }

@@ -57,7 +57,7 @@ public final class LarderService: Sendable {
             maxDownloadsPerHost: configuration.maxDownloadsPerHost)
         if limits.downloads < configuration.maxDownloads {
             logger.warning(
-                "fewer downloads at once than configured: raise the limit of open files",
+                "the limit of open files allows fewer downloads than configured: raise it",
                 metadata: [
                     "files": .number(DescriptorLimit.current), "maxDownloads": .number(configuration.maxDownloads),
                     "downloads": .number(limits.downloads), "fetches": .number(limits.gateway),

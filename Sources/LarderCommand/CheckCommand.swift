@@ -5,11 +5,11 @@ import LarderClient
 /// `larder check`: asks the server of this configuration whether it is ready, for the health checks of containers.
 struct CheckCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "check", abstract: "Ask the server on this machine whether it is ready.",
+        commandName: "check", abstract: "Check whether the server on this machine is ready.",
         discussion: """
-            For health checks: it asks /readyz, on the port for probes and metrics when there is one, and takes no \
-            answer within 4 seconds for a no. The variables and the file of "larder serve" say where the server is. \
-            Exit status: 0 ready, 1 not.
+            For health checks: asks /readyz, on the admin port if one is set. No answer within 4 seconds counts as \
+            not ready. The environment variables and the file of "larder serve" name the server's address. \
+            Exit status: 0 ready, 1 not ready.
             """)
 
     /// Less than the timeout of health checks, which would only report "killed" and no reason.
@@ -38,11 +38,13 @@ extension ReadinessProbe {
     /// - Throws: `ValidationError` when the configuration does not state the port, or the server speaks TLS on it.
     fileprivate init(of configuration: Configuration, patience: Duration) throws {
         guard configuration.adminPort != nil || configuration.tlsCertificate == nil else {
-            throw ValidationError("the server speaks TLS: give it an --admin-port, which is plain HTTP, and ask there")
+            throw ValidationError(
+                "the server uses TLS; start it with --admin-port, which is plain HTTP, and check that port")
         }
         let port = configuration.adminPort ?? configuration.port
         guard port != 0 else {
-            throw ValidationError("port 0 is any that was free: say which it was, with --port or --admin-port")
+            throw ValidationError(
+                "port 0 stands for any free port; name the server's actual port with --port or --admin-port")
         }
         // A server that listens on all addresses also listens on loopback.
         var configuration = configuration

@@ -6,15 +6,15 @@ import Larder
 struct LarderCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "larder",
-        abstract: "A disk cache as a service: POST a URL, it is kept on disk and served until it expires.",
+        abstract: "A caching service: downloads URLs, stores them on disk, and serves them until they expire.",
         discussion: """
-            Client commands speak to the server that \(ClientOptions.serverVariable) names \
-            (\(ClientOptions.defaultServer) unless it does), with the token in \(ClientOptions.tokenVariable) if it \
-            asks for one. They end with:
+            Client commands use the server in \(ClientOptions.serverVariable) \
+            (default: \(ClientOptions.defaultServer)) and the token in \(ClientOptions.tokenVariable), if \
+            the server needs one. Their exit status:
 
             \(ExitStatus.help)
 
-            A script that completes command lines: larder --generate-completion-script bash, zsh or fish. The manual \
+            Shell completion: larder --generate-completion-script bash (or zsh, fish). The manual \
             page: larder manual.
             """,
         version: Version.current,

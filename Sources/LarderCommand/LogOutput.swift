@@ -33,7 +33,7 @@ struct LogOutput: LogHandler {
         let metadata = metadata.merging(event.metadata ?? [:]) { $1 }
         Self.output.write(line(event.level, "\(event.message)", metadata)) { count in
             line(
-                .warning, "lines of the log were lost",
+                .warning, "log lines were lost",
                 ["lines": .number(count), "reason": "they could not be written"])
         }
     }

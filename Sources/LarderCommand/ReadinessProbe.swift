@@ -27,7 +27,7 @@ struct ReadinessProbe: Sendable {
             return try await client.withResponse(to: APICall(["readyz"])) { (response) -> String? in
                 guard response.status != 200 else { return nil }
                 let json = try? JSON(parsing: try await response.collect())
-                return "\(server) says: \(json?["status"]?.stringValue ?? "status \(response.status)")"
+                return "\(server) answers: \(json?["status"]?.stringValue ?? "status \(response.status)")"
             }
         } catch {
             return "\(error)"

@@ -13,8 +13,8 @@ struct ServeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "serve", abstract: "Run the server.",
         discussion: """
-            Every option is a flag, an environment variable and a key of the YAML file that --config or LARDER_CONFIG names; \
-            a flag beats the environment, which beats the file.
+            Each option is a flag, an environment variable, and a key of the YAML file that --config or LARDER_CONFIG names; \
+            a flag overrides the environment, which overrides the file.
             """)
 
     @OptionGroup(title: "Options") var options: SettingOptions
@@ -35,7 +35,7 @@ struct ServeCommand: AsyncParsableCommand {
         // The value is not logged, because it may be a secret of other software.
         for name in Configuration.unknownVariables(in: ProcessInfo.processInfo.environment) {
             logger.warning(
-                "a variable of the environment is no option and is ignored; \"larder serve --help\" lists them all",
+                "an environment variable names no option and is ignored; \"larder serve --help\" lists all options",
                 metadata: ["variable": "\(name)"])
         }
         do {
@@ -85,8 +85,8 @@ struct FileLimitError: Error, CustomStringConvertible {
     static let least = 80 + 4 * Daemon.Configuration().threads
 
     let description =
-        "only \(DescriptorLimit.current) files and sockets may be open at once, and it takes \(least) to start: raise the "
-        + "limit (ulimit -n, LimitNOFILE=)"
+        "the limit of open files is \(DescriptorLimit.current), but starting needs \(least); raise it (ulimit -n, "
+        + "LimitNOFILE=)"
 }
 
 /// The reason why the server did not start, and advice for the operator.
@@ -97,9 +97,10 @@ struct StartError: Error, CustomStringConvertible {
         description =
             switch error {
             case .inUse(let directory):
-                "\(directory) is in use by another larder: stop it, or choose another with --directory"
+                "\(directory) is in use by another larder; stop it, or choose another directory with --directory"
             case .notACache: "\(error) with --directory"
-            case .newerFormat: "\(configuration.directory): \(error); start the newer Larder, or another --directory"
+            case .newerFormat:
+                "\(configuration.directory): \(error); start a newer Larder, or choose another --directory"
             default: "\(configuration.directory): \(error)"
             }
     }
@@ -108,7 +109,7 @@ struct StartError: Error, CustomStringConvertible {
         let place = configuration.authority(port: configuration.port)
         description =
             error.code == EADDRINUSE
-            ? "\(place) is in use: stop the server that listens there, or choose another with --port"
+            ? "\(place) is in use; stop the server that listens there, or choose another port with --port"
             : "cannot listen on \(place): \(error.reason)"
     }
 }

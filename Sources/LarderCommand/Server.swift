@@ -35,7 +35,7 @@ final class Server: Service {
         let trims = DispatchSource.makeSignalSource(signal: SIGUSR1, queue: .global())
         trims.setEventHandler { [service, logger] in
             service.memory.trim { trimmed in
-                logger.info("memory was given back", metadata: ["bytes": .number(trimmed.freedBytes)])
+                logger.info("memory was released", metadata: ["bytes": .number(trimmed.freedBytes)])
             }
         }
         trims.resume()
@@ -77,7 +77,7 @@ final class Server: Service {
                 "probes and metrics", metadata: ["url": "http://\(configuration.authority(port: port))/metrics"])
         }
         if tokens == nil, !configuration.isOnLoopback {
-            logger.warning("everybody who can reach this server may do everything, as --open says")
+            logger.warning("--open gives every client that reaches this server full access")
         }
     }
 
@@ -85,7 +85,7 @@ final class Server: Service {
     private func reload() {
         guard tokens != nil || tls != nil else {
             logger.notice(
-                "SIGHUP changes nothing", metadata: ["reason": "there are no tokens and no certificate to read anew"])
+                "SIGHUP was ignored", metadata: ["reason": "the server has no token file and no certificate to reload"])
             return
         }
         reloadTokens()
@@ -96,9 +96,10 @@ final class Server: Service {
         guard let tokens else { return }
         do {
             let count = try tokens.reload()
-            logger.notice("tokens were read anew", metadata: ["tokens": .number(count)])
+            logger.notice("tokens were reloaded", metadata: ["tokens": .number(count)])
         } catch {
-            logger.error("tokens stay as they were", metadata: ["reason": "\(error)"])
+            logger.error(
+                "tokens could not be reloaded; the previous ones stay in force", metadata: ["reason": "\(error)"])
         }
     }
 
@@ -108,10 +109,12 @@ final class Server: Service {
         do {
             let credentials = try tls.read()
             api.use(credentials)
-            logger.notice("the certificate was read anew", metadata: Self.metadata(of: credentials))
+            logger.notice("the certificate was reloaded", metadata: Self.metadata(of: credentials))
             checkDates(of: credentials)
         } catch {
-            logger.error("the certificate stays as it was", metadata: ["reason": "\(error)"])
+            logger.error(
+                "the certificate could not be reloaded; the previous one stays in use", metadata: ["reason": "\(error)"]
+            )
         }
     }
 
@@ -122,7 +125,7 @@ final class Server: Service {
         if now > credentials.notAfter {
             logger.warning("the certificate has expired", metadata: Self.metadata(of: credentials))
         } else if now < credentials.notBefore {
-            logger.warning("the certificate is not good yet", metadata: Self.metadata(of: credentials))
+            logger.warning("the certificate is not valid yet", metadata: Self.metadata(of: credentials))
         }
     }
 
@@ -165,7 +168,7 @@ struct AdminPortError: Error, CustomStringConvertible {
         let error = cause as? DaemonError
         description =
             error?.step == .listen && error?.code == EADDRINUSE
-            ? "\(place) is in use: stop the server that listens there, or choose another with --admin-port"
-            : "cannot listen on \(place), which --admin-port names: \(error?.reason ?? "\(cause)")"
+            ? "\(place) is in use; stop the server that listens there, or choose another port with --admin-port"
+            : "cannot listen on \(place) for --admin-port: \(error?.reason ?? "\(cause)")"
     }
 }

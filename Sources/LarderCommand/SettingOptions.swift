@@ -5,7 +5,7 @@ import Larder
 /// The command-line flags of ``Setting/all``. That table has the texts; this type only declares the flags.
 struct SettingOptions: ParsableArguments {
     @Option(
-        name: .customLong("config"), help: ArgumentHelp("A YAML file with any of these options.", valueName: "file"))
+        name: .customLong("config"), help: ArgumentHelp("YAML file with any of these options.", valueName: "file"))
     var config: String?
 
     @Option(.host) var host: String?

@@ -40,15 +40,16 @@ struct TLSFiles: Sendable {
     private func words(for error: TLSCredentialsError) -> String {
         switch error.part {
         case .certificate:
-            "\(Setting.tlsCertificate.flag) \(certificate): no certificate in PEM that can be used: \(error.reason)"
+            "\(Setting.tlsCertificate.flag) \(certificate): the file contains no usable certificate in PEM: "
+                + "\(error.reason)"
         case .key:
-            "\(Setting.tlsKey.flag) \(key): no private key in PEM that can be read without a passphrase: "
+            "\(Setting.tlsKey.flag) \(key): the file contains no private key in PEM without a passphrase: "
                 + error.reason
         case .pair:
-            "\(Setting.tlsKey.flag) \(key): it is not the key of the first certificate in "
+            "\(Setting.tlsKey.flag) \(key): the key does not belong to the first certificate in "
                 + "\(Setting.tlsCertificate.flag) \(certificate)"
         case .clientAuthorities:
-            "\(Setting.tlsClientCA.flag) \(clientAuthority ?? ""): no certificates in PEM that can be used: "
+            "\(Setting.tlsClientCA.flag) \(clientAuthority ?? ""): the file contains no usable certificates in PEM: "
                 + error.reason
         }
     }
@@ -57,11 +58,13 @@ struct TLSFiles: Sendable {
         func invalid(_ reason: String) -> Invalid { Invalid(description: "\(setting.flag) \(path): \(reason)") }
         var status = stat()
         guard stat(path, &status) == 0, access(path, R_OK) == 0 else { throw invalid(String(cString: strerror(errno))) }
-        guard status.st_mode & S_IFMT == S_IFREG else { throw invalid("it is not a file") }
-        guard status.st_mode & S_IWOTH == 0 else { throw invalid("everybody may write to it; chmod o-w") }
-        guard status.st_size > 0 else { throw invalid("it is empty") }
+        guard status.st_mode & S_IFMT == S_IFREG else { throw invalid("this is not a regular file") }
+        guard status.st_mode & S_IWOTH == 0 else {
+            throw invalid("all users may write to this file; run chmod o-w on it")
+        }
+        guard status.st_size > 0 else { throw invalid("the file is empty") }
         guard status.st_size <= sizeLimit, let bytes = FileManager.default.contents(atPath: path) else {
-            throw invalid("it cannot be read, or has more than \(sizeLimit) bytes")
+            throw invalid("the file cannot be read, or is larger than \(sizeLimit) bytes")
         }
         return Array(bytes)
     }

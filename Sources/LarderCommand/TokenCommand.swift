@@ -6,20 +6,20 @@ import Larder
 /// `larder token`: creates, lists and removes tokens.
 struct TokenCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "token", abstract: "Make, list and remove the tokens that a server asks for.",
+        commandName: "token", abstract: "Create, list and remove the tokens that a server accepts.",
         subcommands: [Create.self, List.self, Remove.self])
 
     /// The file of the tokens.
     struct File: ParsableArguments {
         @Option(
             name: .customLong(Setting.tokensFile.name),
-            help: ArgumentHelp("The file of tokens. [\(Setting.tokensFile.variable)]", valueName: "file"))
+            help: ArgumentHelp("Token file. [\(Setting.tokensFile.variable)]", valueName: "file"))
         var tokensFile: String?
 
         func path() throws -> String {
             if let tokensFile { return tokensFile }
             guard let path = ProcessInfo.processInfo.environment[Setting.tokensFile.variable], !path.isEmpty else {
-                throw ValidationError("name the file of tokens: --tokens-file FILE")
+                throw ValidationError("the token file is missing; give --tokens-file FILE")
             }
             return path
         }
@@ -28,32 +28,37 @@ struct TokenCommand: ParsableCommand {
     /// `larder token create`.
     struct Create: ParsableCommand {
         static let configuration = CommandConfiguration(
-            commandName: "create", abstract: "Make a token, and print it: it is shown this once.",
+            commandName: "create", abstract: "Create a token and print it. It is shown only once.",
             discussion: """
-                The file gets its SHA-256, and is made when it is missing. A running server knows the token after kill -HUP.
+                Adds the token's SHA-256 to the file, which is created if missing. A running server accepts the token after kill -HUP.
                 """)
 
         @OptionGroup var file: File
-        @Option(name: .long, help: "Who it is for: 1 to 63 of a to z, 0 to 9 and -.")
+        @Option(name: .long, help: "Name of the token: 1 to 63 characters of a-z, 0-9 and -.")
         var name: String
         @Option(
             name: .customLong("scope"),
-            help: "What it is good for: \(Scope.allCases.map(\.rawValue).joined(separator: ", ")). Repeatable.")
+            help: "Scope of the token: \(Scope.allCases.map(\.rawValue).joined(separator: ", ")). Repeatable.")
         var scopes: [Scope]
         @Option(
             name: .customLong("namespace"),
-            help: "A namespace that it is good for, or * for all. Repeatable. [default: default]")
+            help: "Namespace that the token covers, or * for all. Repeatable. [default: default]")
         var namespaces: [String] = []
-        @Option(name: .long, help: "How many requests a second its bearer may make. [default: any number]")
+        @Option(name: .long, help: "Limit of requests a second. [default: no limit]")
         var rate: Double?
 
         func validate() throws {
-            guard AccessToken.isName(name) else { throw ValidationError("a name is 1 to 63 of a to z, 0 to 9 and -") }
-            guard !scopes.isEmpty else { throw ValidationError("say what it is good for: --scope read") }
-            for namespace in namespaces where namespace != "*" && !CacheDirectory.isNamespace(namespace) {
-                throw ValidationError("\"\(namespace)\" is no namespace: 1 to 63 of a to z, 0 to 9 and -, or *")
+            guard AccessToken.isName(name) else {
+                throw ValidationError("--name must be 1 to 63 characters of a-z, 0-9 and -")
             }
-            guard rate.map({ $0 > 0 && $0 <= 1e6 }) ?? true else { throw ValidationError("a rate is above 0") }
+            guard !scopes.isEmpty else { throw ValidationError("the scope is missing; give for example --scope read") }
+            for namespace in namespaces where namespace != "*" && !CacheDirectory.isNamespace(namespace) {
+                throw ValidationError(
+                    "\"\(namespace)\" is not a namespace; expected 1 to 63 characters of a-z, 0-9 and -, or *")
+            }
+            guard rate.map({ $0 > 0 && $0 <= 1e6 }) ?? true else {
+                throw ValidationError("--rate must be above 0 and at most 1000000")
+            }
         }
 
         func run() throws {
@@ -71,7 +76,7 @@ struct TokenCommand: ParsableCommand {
     /// `larder token list`.
     struct List: ParsableCommand {
         static let configuration = CommandConfiguration(
-            commandName: "list", abstract: "Print the tokens' names, scopes and namespaces.")
+            commandName: "list", abstract: "Print the names, scopes and namespaces of all tokens.")
 
         @OptionGroup var file: File
 
@@ -89,7 +94,7 @@ struct TokenCommand: ParsableCommand {
     /// `larder token remove`.
     struct Remove: ParsableCommand {
         static let configuration = CommandConfiguration(
-            commandName: "remove", abstract: "Remove a token. A running server forgets it after kill -HUP.")
+            commandName: "remove", abstract: "Remove a token. A running server refuses it after kill -HUP.")
 
         @OptionGroup var file: File
         @Option(name: .long, help: "Whose.")

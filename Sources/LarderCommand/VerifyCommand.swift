@@ -8,9 +8,9 @@ struct VerifyCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "verify", abstract: "Check every body against the index.",
         discussion: """
-            Takes the directory's lock, so the server must be stopped. Prints one line for each finding and removes nothing; \
-            what a crash left half done is put right first, as it would be by the server's next start. \
-            Exit status: 0 clean, 1 findings, 2 it cannot be checked, 3 the directory is in use.
+            Locks the directory, so stop the server first. Prints one line for each finding and removes nothing; \
+            writes that a crash interrupted are first completed or undone, as at a server start. \
+            Exit status: 0 clean, 1 findings, 2 the check failed, 3 the directory is in use.
             """)
 
     @Option(
@@ -27,7 +27,7 @@ struct VerifyCommand: ParsableCommand {
         do {
             findings = try verify(configuration.directory)
         } catch DiskCacheError.inUse(let directory) {
-            FileHandle.standardError.write(Data("\(directory) is in use: stop the server first\n".utf8))
+            FileHandle.standardError.write(Data("\(directory) is in use; stop the server first\n".utf8))
             throw ExitCode(3)
         } catch let error where error is DiskCacheError || error is NamespaceError {
             FileHandle.standardError.write(Data("the cache cannot be checked: \(error)\n".utf8))
@@ -38,7 +38,7 @@ struct VerifyCommand: ParsableCommand {
 
     private func verify(_ path: String) throws -> Int {
         guard try CacheDirectory.isCache(at: path) else {
-            throw ValidationError("there is no cache in \(path); name the cache directory with --directory")
+            throw ValidationError("\(path) contains no cache; name the cache directory with --directory")
         }
         let directory = try CacheDirectory(path: path)
         var findings = 0
@@ -68,7 +68,7 @@ struct VerifyCommand: ParsableCommand {
             }
             cache.close()
         }
-        print("\(bodies) bodies checked, \(findings == 0 ? "all as the index says" : "\(findings) findings")")
+        print("\(bodies) bodies checked, \(findings == 0 ? "no findings" : "\(findings) findings")")
         return findings
     }
 }

@@ -108,7 +108,7 @@ extension OriginError.Phase {
         case .waiting: "the origin did not answer in time"
         case .receiving: "the origin stopped sending"
         case .total: "the transfer as a whole took too long"
-        case .queued: "too many other transfers were under way"
+        case .queued: "too many other transfers were running"
         }
     }
 }

@@ -113,7 +113,7 @@ public final class OriginUpload: Sendable {
     public func fail() {
         let (transfer, roomAction): (OriginTransfer?, RoomAction?) = state.withLock { state in
             guard case .open = state.phase else { return (nil, nil) }
-            return state.fail("its producer gave up")
+            return state.fail("its sender ended it early")
         }
         transfer?.wake()
         roomAction?()

@@ -167,7 +167,7 @@ public struct ChunkedFraming: Sendable {
         case 0x20, 0x09:
             try countExtension()
             return .padding
-        default: throw .malformed("the size of a chunk is no hexadecimal number")
+        default: throw .malformed("the size of a chunk is not a hexadecimal number")
         }
     }
 
@@ -179,7 +179,7 @@ public struct ChunkedFraming: Sendable {
 
     private func readTrailerName(_ byte: UInt8) throws(Problem) -> State {
         if byte == UInt8(ascii: ":"), state == .trailerName { return .trailerValue }
-        guard byte.isTokenCharacter else { throw .malformed("a trailer is no field") }
+        guard byte.isTokenCharacter else { throw .malformed("a trailer is not a field") }
         return .trailerName
     }
 

@@ -21,7 +21,7 @@ def test_a_url_is_downloaded_and_its_bar_moves(page, server, origin):
     page.open(server, "#/downloads", calm=False)
     page.type("URL", origin.url("/archive.tar"))
     page.type("Fresh for", "2")
-    page.button("Get it").click()
+    page.button("Download").click()
     row = page.find(".download[data-state=running]")
     for percent in (25, 50, 75):
         transfer.allow(LENGTH * percent // 100)
@@ -35,14 +35,14 @@ def test_a_url_is_downloaded_and_its_bar_moves(page, server, origin):
     page.find(".download[data-state=succeeded]")
     key = result.find_element(By.TAG_NAME, "a").get_attribute("href").rsplit("/", 1)[1]
     assert server.entry(key)["expiresInSeconds"] == 7200
-    page.link("Look at it").click()
+    page.link("Show entry").click()
     page.wait_for_text("h1", "/archive.tar")
 
 
 def get(page, url):
     """Sends the form as soon as the previous request was answered."""
     page.type("URL", url)
-    button = page.button("Get it")
+    button = page.button("Download")
     page.wait(lambda: button.get_attribute("aria-disabled") is None, "a form that can be sent")
     button.click()
 
@@ -57,8 +57,8 @@ def test_the_outcome_of_each_download_is_reported(page, server, origin):
     assert origin.requests == ["/users"]
     page.find("summary").click()
     page.type("Tags", "users, admin")
-    page.field("Keep it when room is needed").click()
-    page.field("Ask the origin even when it is fresh").click()
+    page.field("Pin the entry, so that it is never evicted").click()
+    page.field("Contact the origin even if the entry is fresh").click()
     get(page, url)
     result = page.wait_for_text(".note.done", "Downloaded")
     entry = server.entry(result.find_element(By.TAG_NAME, "a").get_attribute("href").rsplit("/", 1)[1])
@@ -68,7 +68,7 @@ def test_the_outcome_of_each_download_is_reported(page, server, origin):
     page.wait_for_text(".note.failed", "the origin answered with status 404")
     page.wait_for_text(".download", "the origin answered with status 404")
     get(page, "http://127.0.0.1:1/")
-    page.wait_for_text(".note.failed", "the origin may not be asked")
+    page.wait_for_text(".note.failed", "the origin is not allowed")
 
 
 def test_a_download_of_unknown_length_shows_no_share(page, server, origin):
@@ -122,7 +122,7 @@ def test_without_events_the_downloads_are_listed_every_second(page, server, orig
     with page.script_before("const ask = fetch; window.fetch = (target, ...rest) => "
                             "target === 'events' ? Promise.reject(new TypeError()) : ask(target, ...rest)"):
         page.open(server, "#/downloads")
-        page.wait_for_text(".chip", "asked every second")
+        page.wait_for_text(".chip", "updated every second")
         threading.Thread(target=server.call, args=("POST", "/download", {"url": origin.url("/archive.tar")})).start()
         for percent in (25, 75):
             transfer.allow(LENGTH * percent // 100)

@@ -62,7 +62,7 @@ def test_filters_list_the_entries_that_match(page, server, origin):
     for option in page.field("Kind").find_elements("tag name", "option"):
         if option.text == "Data":
             option.click()
-    page.wait_for_text(".empty", "No entry is like that.")
+    page.wait_for_text(".empty", "No entries match.")
 
 
 def test_the_order_is_chosen_at_the_head_of_a_column(page, server, origin):
@@ -85,4 +85,4 @@ def test_a_refused_listing_and_an_unknown_entry_are_reported(page, server):
     note = page.wait_for_text(".note.failed", "The entries cannot be listed")
     assert "cursor" in note.text
     page.go("#/entry/none")
-    page.wait_for_text(".note", "No entry is held under this key.")
+    page.wait_for_text(".note", "No entry has this key.")

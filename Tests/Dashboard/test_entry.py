@@ -51,7 +51,7 @@ def test_text_images_and_other_bytes_are_shown(page, server, origin):
     assert "the first 512 B" in page.find(".entry-body").text
     long = server.download(origin.serve("/long.txt", "text/plain", "abcdefgh" * (100 << 10)))
     page.entry(long["key"])
-    page.wait_for_text(".entry-body", "the first 256 KiB")
+    page.wait_for_text(".entry-body", "The first 256 KiB")
     assert len(page.find(".body-text").text) == 256 << 10
     broken = server.download(origin.serve("/broken.json", "application/json", '{"a": [1, 2'))
     page.entry(broken["key"])
@@ -76,9 +76,9 @@ def test_the_ttl_is_changed(page, server, origin):
     key = server.download(origin.serve("/a", "text/plain", "x"), ttl=5)["key"]
     page.open(server)
     page.entry(key)
-    page.type("New ttl, from now", "3")
-    page.button("Change ttl").click()
-    page.wait_for_text(".notice", "The ttl was changed.")
+    page.type("New TTL, from now", "3")
+    page.button("Change TTL").click()
+    page.wait_for_text(".notice", "The TTL was changed.")
     page.wait(lambda: page.find(".countdown").text.startswith(("3 h", "2 h 59 min")), "another countdown")
     assert server.entry(key)["expiresInSeconds"] == 10_800
     page.picture("ttl-changed")
@@ -109,7 +109,7 @@ def test_refresh_pin_and_delete_change_the_entry(page, server, origin):
     assert server.entry(key) is not None
     page.button("Delete").click()
     page.button("Delete", within="//dialog").click()
-    page.wait_for_text(".note", "It is not held any more.")
+    page.wait_for_text(".note", "The entry is no longer in the cache.")
     assert server.entry(key) is None
 
 
@@ -154,10 +154,10 @@ def test_a_ttl_of_zero_removes_data_after_a_confirmation(page, server):
     server.put("mine", "x", ttl=3600)
     page.open(server)
     page.entry("mine")
-    page.type("New ttl, from now", "0")
-    page.button("Change ttl").click()
-    page.button("Remove it", within="//dialog").click()
-    page.wait_for_text(".note", "It is not held any more.")
+    page.type("New TTL, from now", "0")
+    page.button("Change TTL").click()
+    page.button("Remove", within="//dialog").click()
+    page.wait_for_text(".note", "The entry is no longer in the cache.")
     assert server.entry("mine") is None
 
 
@@ -167,7 +167,7 @@ def test_a_refresh_that_stores_another_entry_is_reported(page, server, origin):
     page.open(server)
     page.entry(entry["key"])
     page.button("Refresh now").click()
-    page.wait_for_text(".notice", "another one")
+    page.wait_for_text(".notice", "another entry")
     assert page.find("h1").text == url and entry["key"] in page.driver.current_url
 
 
@@ -178,6 +178,6 @@ def test_an_entry_that_comes_back_is_shown_again(page, server, origin):
     page.entry(key)
     page.button("Delete").click()
     page.button("Delete", within="//dialog").click()
-    page.wait_for_text(".note", "It is not held any more.")
+    page.wait_for_text(".note", "The entry is no longer in the cache.")
     server.download(url, ttl=3600)
     page.wait(lambda: page.texts(".body-text") == ["hello"], "the body again")

@@ -83,7 +83,7 @@ def test_hostile_bodies_are_never_part_of_the_page(page, server, origin, kind):
     page.open(server)
     page.entry(entry["key"])
     if kind == "image":
-        page.wait_for_text(".entry-body", "It is no image that this browser understands.")
+        page.wait_for_text(".entry-body", "This browser cannot show the image.")
     elif kind == "json":
         assert "</pre><script>" in page.find(".body-text").text
     else:

@@ -66,12 +66,12 @@ def test_an_entry_is_found_changed_and_removed_with_keys_alone(page, server):
     hands.go_to("note-1")
     hands.press(Keys.ENTER)
     page.find(".countdown")
-    hands.go_to("New ttl, from now")
+    hands.go_to("New TTL, from now")
     hands.press("5")
-    hands.go_to("Change ttl")
+    hands.go_to("Change TTL")
     hands.press(Keys.ENTER)
     page.wait(lambda: server.entry("note-1")["expiresInSeconds"] == 18_000, "another ttl")
-    assert hands.words() == "Change ttl"
+    assert hands.words() == "Change TTL"
     page.go("#/entries?prefix=note-2")
     page.wait(lambda: page.texts(".entries td.name") == ["note-2"], "another one")
     hands.go_to("note-2")

@@ -69,7 +69,7 @@ def test_the_theme_is_the_systems_until_the_user_chooses_another(page, server):
     page.show_as(dark=True)
     page.wait(lambda: lightness(page) < 40, "the dark page")
     theme = page.find("#theme")
-    assert theme.get_attribute("aria-label").startswith("Theme: as the system has it.")
+    assert theme.get_attribute("aria-label").startswith("Theme: as the system setting.")
     theme.click()
     page.wait(lambda: lightness(page) > 200, "the light page")
     theme.click()

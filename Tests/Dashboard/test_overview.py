@@ -55,13 +55,13 @@ def test_the_disk_tile_shows_the_chosen_namespace(page, server):
     page.open(server, "#/overview?namespace=staging")
     page.wait(lambda: "2.9 MiB" in tile(page, "Disk")[0], "what the namespace takes")
     words = tile(page, "Disk")[0]
-    assert "of 1 GiB in staging" in words and "3.2 MiB of 10 GiB in all" in words and "are free" in words, words
+    assert "of 1 GiB in staging" in words and "3.2 MiB of 10 GiB in all" in words and "free" in words, words
     page.picture("overview-namespace")
     page.go("#/overview")
     page.wait(lambda: "of 9 GiB in default" in tile(page, "Disk")[0], "the default namespace")
     assert "297 KiB" in tile(page, "Disk")[0], tile(page, "Disk")[0]
     page.go("#/overview?namespace=none")
-    page.wait(lambda: "there is no such namespace" in tile(page, "Disk")[0], "a namespace that is not there")
+    page.wait(lambda: "this namespace does not exist" in tile(page, "Disk")[0], "a namespace that is not there")
 
 
 def test_a_stopped_server_is_shown_as_unreachable(page, origin):
@@ -70,7 +70,7 @@ def test_a_stopped_server_is_shown_as_unreachable(page, origin):
     page.wait_for_text("#health", "Ready")
     server.stop()
     page.wait_for_text("#health", "Unreachable")
-    page.wait_for_text(".note.failed", "the server does not answer")
+    page.wait_for_text(".note.failed", "the server does not answer; check that it runs and is reachable")
 
 
 def test_a_view_keeps_its_history_when_the_user_comes_back(page, server, origin):

@@ -14,7 +14,7 @@ def secured(origin):
 def sign_in(page, token):
     field = page.find("dialog[open] input")
     field.send_keys(token)
-    page.button("Use it").click()
+    page.button("Sign in").click()
 
 
 def test_a_token_is_asked_for_and_kept_in_memory_only(page, secured):
@@ -24,7 +24,7 @@ def test_a_token_is_asked_for_and_kept_in_memory_only(page, secured):
     page.picture("token")
     assert page.barriers() == []
     sign_in(page, "larder_nobody_" + "A" * 43)
-    page.wait_for_text("dialog .note", "is not good")
+    page.wait_for_text("dialog .note", "invalid token")
     sign_in(page, secured.token)
     page.wait(lambda: page.texts(".entries td.name") == ["note"], "the entries")
     page.link("Overview").click()
@@ -63,18 +63,18 @@ def test_a_call_that_the_token_does_not_allow_is_reported(page, secured):
     secured.put("note", "x")
     page.open(secured, "#/overview")
     sign_in(page, secured.reader)
-    page.wait_for_text(".note.failed", "the token lacks the scope admin")
+    page.wait_for_text(".note.failed", "the token lacks the scope admin; use a token that has it")
     page.link("Entries").click()
     page.wait(lambda: page.texts(".entries td.name") == ["note"], "the entries")
     page.link("note").click()
     page.button("Pin").click()
-    page.wait_for_text(".notice", "the token lacks the scope write")
+    page.wait_for_text(".notice", "the token lacks the scope write; use a token that has it")
     page.link("Purge").click()
     page.type("Tag", "t")
     page.button("Count").click()
-    page.wait_for_text(".note.failed", "the token lacks the scope purge")
+    page.wait_for_text(".note.failed", "the token lacks the scope purge; use a token that has it")
     page.link("Namespaces").click()
-    page.wait_for_text(".note.failed", "the token lacks the scope admin")
-    page.type("Name of a namespace", "none")
-    page.button("Work in it").click()
-    page.wait_for_text(".note.failed", "the token is not for this namespace")
+    page.wait_for_text(".note.failed", "the token lacks the scope admin; use a token that has it")
+    page.type("Namespace name", "none")
+    page.button("Select").click()
+    page.wait_for_text(".note.failed", "the token does not cover this namespace; use a token that names it")

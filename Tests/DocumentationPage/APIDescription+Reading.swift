@@ -121,7 +121,7 @@ private struct Reader {
         let steps = reference.split(separator: "/")
         let target = steps.dropFirst().reduce(Optional(document)) { place, step in place?[String(step)] }
         guard steps.first == "#", let name = steps.last, let target else {
-            throw Fault(description: "\(reference) leads nowhere")
+            throw Fault(description: "the reference \(reference) has no target")
         }
         return (target, String(name))
     }

@@ -21,7 +21,7 @@ struct DocumentationPage {
         <header>
         <h1>\(description.title) <small>\(description.version)</small></h1>
         <p>\(description.summary)</p>
-        <p><a href="openapi.yaml">openapi.yaml</a> is the same for programs; <a href="./">the dashboard</a> shows this \
+        <p><a href="openapi.yaml">openapi.yaml</a> is this document for programs; <a href="./">the dashboard</a> shows this \
         server.</p>
         </header>
         <nav aria-label="Calls">
@@ -83,8 +83,8 @@ struct DocumentationPage {
     }
 
     private func token(_ operation: APIDescription.Operation) -> HTML {
-        guard let field = operation.tokenField else { return "<p class=\"notes\">It takes no token.</p>\n" }
-        return "<p class=\"notes\">Where tokens are asked for: <code>\(field): Bearer …</code></p>\n"
+        guard let field = operation.tokenField else { return "<p class=\"notes\">This call needs no token.</p>\n" }
+        return "<p class=\"notes\">If the server requires tokens: <code>\(field): Bearer …</code></p>\n"
     }
 
     private func parameters(_ parameters: [APIDescription.Field]) -> HTML {
@@ -101,7 +101,7 @@ struct DocumentationPage {
     private func body(_ body: APIDescription.Body?) -> HTML {
         guard let body else { return "" }
         return """
-            <h4>Body\(body.isRequired ? "" : ", if any")</h4>
+            <h4>Body\(body.isRequired ? "" : ", optional")</h4>
             \(Markdown.html(body.text))\(content(body.content))
             """
     }

@@ -24,11 +24,11 @@ extension JSON {
             self = .object(
                 try mapping.map { key, value in
                     guard let name = key.scalar?.string else {
-                        throw YAMLFault(description: "line \(key.mark?.line ?? 0): a name is no text")
+                        throw YAMLFault(description: "line \(key.mark?.line ?? 0): a key is not a string")
                     }
                     return Member(name, try JSON(value))
                 })
-        case .alias: throw YAMLFault(description: "line \(node.mark?.line ?? 0): an alias")
+        case .alias: throw YAMLFault(description: "line \(node.mark?.line ?? 0): aliases are not supported")
         }
     }
 

@@ -211,7 +211,7 @@ struct BadInputTests {
             #expect(try reply.member("pointer") == "/ttl")
             let detail = try #require(try reply.member("detail")?.stringValue)
             #expect(detail.hasPrefix("\"777") && detail.contains("777 … 777"))
-            #expect(detail.contains("\" is not a duration; give seconds"))
+            #expect(detail.contains("\" is not a duration; expected seconds"))
             #expect(detail.utf8.count < 1600)
         }
     }

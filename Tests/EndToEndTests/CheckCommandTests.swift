@@ -100,9 +100,9 @@ struct CheckCommandTests {
     func mistakes() async throws {
         let tls = try await check(environment: ["LARDER_TLS_CERTIFICATE": "server.pem", "LARDER_TLS_KEY": "server.key"])
         #expect(tls.exit == .status(64))
-        #expect(tls.text.contains("give it an --admin-port"), "\(tls.text)")
+        #expect(tls.text.contains("start it with --admin-port"), "\(tls.text)")
         for (arguments, words) in [
-            (["--port", "0"], "any that was free"), (["--port", "http"], "--port: \"http\" is not valid"),
+            (["--port", "0"], "any free port"), (["--port", "http"], "--port: \"http\" is not valid"),
         ] {
             let output = try await check(arguments)
             #expect(output.exit == .status(64))

@@ -32,7 +32,7 @@ struct ExplainTests {
             server.clock.advance(by: .seconds(60))
             answer = try await explain(spelled, server)
             #expect(answer["hit"] == false && answer["reason"] == "stale")
-            #expect(answer["detail"]?.stringValue?.contains("all of it") == true)
+            #expect(answer["detail"]?.stringValue?.contains("downloaded again") == true)
             #expect(origin.requestCount == 1)
 
             let connections = try await server.post(["url": .string(slow)], to: "/download", connections: 1)
@@ -70,7 +70,7 @@ struct ExplainTests {
             #expect(try await server.get(path).member("reason") == "absent")
             let narrow = try await server.inNamespace("narrow").get(path)
             #expect(try narrow.member("reason") == "refused")
-            #expect(narrow.text.contains("example.com is not among the namespace's origins"))
+            #expect(narrow.text.contains("example.com is not one of the namespace's origins"))
         }
     }
 
@@ -79,7 +79,7 @@ struct ExplainTests {
         try await TestServer.with(configure: { $0.allowedOrigins = [] }) { (server) async throws in
             let answer = try await explain("http://h.example:81/a", server)
             #expect(answer["reason"] == "refused")
-            #expect(answer["detail"]?.stringValue?.contains("port 81 is not among 80, 443") == true)
+            #expect(answer["detail"]?.stringValue?.contains("port 81 is not one of 80, 443") == true)
             #expect(try await explain("http://h.example/a", server)["reason"] == "absent")
         }
         // The name may have an address that is allowed on any port.
@@ -120,7 +120,7 @@ struct ExplainTests {
             let answer = try await explain(url, more: params, server)
             #expect(answer["url"] == .string(url + "?b=1"))
             #expect(answer["reason"] == "stale")
-            #expect(answer["detail"]?.stringValue?.contains("whether it changed") == true)
+            #expect(answer["detail"]?.stringValue?.contains("would revalidate it") == true)
             #expect(try await explain(url, server)["reason"] == "absent")
             #expect(try await server.get("/explain?url=x").member("pointer") == "/url")
         }

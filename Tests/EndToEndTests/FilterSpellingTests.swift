@@ -48,7 +48,7 @@ struct FilterSpellingTests {
         "A host with a port and an ambiguous prefix get 400 with a hint",
         arguments: [
             ("host", "127.0.0.1:8080", "prefix=http://127.0.0.1:8080/"), ("host", "[::1]:80", "prefix=http://[::1]/"),
-            ("host", "a/b", "not a valid host"), ("prefix", "example.com/", "starts with http://"),
+            ("host", "a/b", "not a valid host"), ("prefix", "example.com/", "must start with http://"),
             ("prefix", "http://b\u{FC}cher.example", "http://xn--bcher-kva.example/"),
             ("prefix", "http://a.example:80", "http://a.example/"), ("prefix", "http://a.example/%c", "%25"),
             ("prefix", "http://a.example/..", "dot segment"), ("prefix", "http://a.example/#x", "leave out the #"),

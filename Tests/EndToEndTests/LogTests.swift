@@ -84,12 +84,12 @@ struct LogTests {
         #expect(try await larder.client.request("PUT", "/entries/a/content", text: "abc").status == 200)
         #expect(try await larder.client.request("DELETE", "/entries/a").status == 200)
         larder.process.kill(SIGUSR1)
-        try await poll("the signal's line") { !larder.logLines("memory was given back").isEmpty }
+        try await poll("the signal's line") { !larder.logLines("memory was released").isEmpty }
         #expect(try await larder.stop() == .status(0))
         #expect(larder.logLines("change").map { $0["count"] } == [1, 1])
         #expect(larder.logLines("request").map { $0["status"] } == [200, 200])
         #expect(larder.logLines("draining").first?["delay"] == .number("0.25"))
-        for (message, name) in [("request", "milliseconds"), ("memory was given back", "bytes")] {
+        for (message, name) in [("request", "milliseconds"), ("memory was released", "bytes")] {
             let line = try #require(larder.logLines(message).first)
             guard case .number = line[name] else {
                 Issue.record("\(line)")

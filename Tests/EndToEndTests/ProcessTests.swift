@@ -76,7 +76,7 @@ struct ProcessTests {
         #expect(try await client.request("GET", "/entries/0/content").status == 200)
         try await poll("a line that says how many were lost") {
             readLog()
-            return text.withLock { $0.contains("lines of the log were lost") }
+            return text.withLock { $0.contains("log lines were lost") }
         }
         while write(log, spaces, spaces.count) > 0 {}
         process.kill(SIGTERM)
@@ -293,7 +293,7 @@ struct ProcessTests {
         }
         #expect(admin.exit == .status(1))
         #expect(admin.text.contains("127.0.0.1:\(origin.port) is in use"), "\(admin.text)")
-        #expect(admin.text.contains("choose another with --admin-port"), "\(admin.text)")
+        #expect(admin.text.contains("choose another port with --admin-port"), "\(admin.text)")
     }
 
     @Test("A text line of the log stays one line for any value, and has no control characters")

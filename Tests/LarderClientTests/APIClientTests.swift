@@ -49,12 +49,12 @@ struct APIClientTests {
     func failures() async throws {
         let server = try ScriptedOrigin { _, connection in
             try connection.respond(
-                404, json: ["type": "about:blank", "title": "x", "status": 404, "detail": "nothing is held"])
+                404, json: ["type": "about:blank", "title": "x", "status": 404, "detail": "no entry"])
         }
         defer { server.stop() }
         let client = try APIClient.of(server)
         let error = await #expect(throws: ClientError.self) { try await client.send(APICall(["entries", "a"])) }
-        #expect(error?.problem?.status == 404 && error?.problem?.detail == "nothing is held")
+        #expect(error?.problem?.status == 404 && error?.problem?.detail == "no entry")
 
         let port = try RefusingPort()
         let lonely = APIClient(APIClient.Configuration(server: try ServerAddress(port.url("/"))))

@@ -166,7 +166,7 @@ struct ConfigurationTests {
         "An unusable file is refused in a single line with the name of the file and the reason",
         arguments: [
             (nil, "No such file or directory"), ("port: [1\n", "line 2"), ("port:\t1\n\tx: 1\n", "tab character"),
-            ("port: 1\nport: 2\n", "port is there more than once"), ("port: 1\n---\nport: 2\n", "another document"),
+            ("port: 1\nport: 2\n", "port is given more than once"), ("port: 1\n---\nport: 2\n", "another document"),
             ("- port\n", "option names"), ("port: [1]\n", "\"port\" takes one value"),
             ("allow-origin: {a: b}\n", "list of values"), ("allow-origin: [10.0.0.1, '']\n", "empty element"),
             ("allow-origin: 'a.test,'\n", "empty element"), ("allow-origin:\n", "leave it out"),

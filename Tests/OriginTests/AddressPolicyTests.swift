@@ -86,7 +86,7 @@ import Testing
         ])
     func metadata(address: String) throws {
         let address = try #require(IPAddress(address))
-        #expect(AddressPolicy().refusal(of: address, port: 80, host: "x") == "x is a cloud's metadata")
+        #expect(AddressPolicy().refusal(of: address, port: 80, host: "x") == "x is a cloud metadata address")
     }
 
     @Test(
@@ -129,10 +129,10 @@ import Testing
     @Test(
         "A name is refused before its look-up only if no address of it could be allowed",
         arguments: [
-            ([], [], "x", 80, nil), ([], [], "x", 81, "port 81 is not among 80, 443"),
+            ([], [], "x", 80, nil), ([], [], "x", 81, "port 81 is not one of 80, 443"),
             (["x"], [], "X.", 81, nil), (["*.x"], [], "a.x", 81, nil), (["*"], [], "x", 81, nil),
-            (["10.0.0.0/8"], [], "x", 81, nil), (["x:82"], [], "x", 81, "port 81 is not among 80, 443"),
-            (["10.0.0.0/8:82"], [], "x", 81, "port 81 is not among 80, 443"),
+            (["10.0.0.0/8"], [], "x", 81, nil), (["x:82"], [], "x", 81, "port 81 is not one of 80, 443"),
+            (["10.0.0.0/8:82"], [], "x", 81, "port 81 is not one of 80, 443"),
             ([], ["*"], "x", 80, "x is denied (*)"), (["x"], ["*"], "x", 80, nil),
             (["y"], ["*"], "x", 80, "x is denied (*)"), ([], ["*:81"], "x", 80, nil),
             (["x"], ["x"], "x", 80, "x is denied (x)"), ([], ["10.0.0.0/8"], "x", 80, nil),
@@ -197,7 +197,7 @@ import Testing
             ("bücher.example", "host name"),
             ("http://localhost", "URL"), ("*.", "host name follows"), ("*.10.0.0.1", "host name follows"),
             ("a.*.b", "host name"), ("*a.b", "host name"),
-            ("files.internal/8", "no address"),
+            ("files.internal/8", "address before the slash"),
             ("fe80::1%eth0", "host name"),
         ])
     func malformed(rule: String, words: String) {

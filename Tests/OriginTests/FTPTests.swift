@@ -110,7 +110,7 @@ import Testing
         behaviour.passivePort = own.port
         let origin = try ScriptedFTPOrigin(files: ["/a": [7]], behaviour: behaviour)
         let error = try await Self.client { $0.ownSockets.add(port: own.port) }.failure(origin.url("/a"))
-        guard case .addressRefused("it is this server") = error.kind else {
+        guard case .addressRefused("the address is this server's own") = error.kind else {
             Issue.record("\(error.kind): \(error)")
             return
         }
@@ -127,7 +127,9 @@ import Testing
         let client = Self.client {
             $0.addressPolicy = AddressPolicy(allowing: [try! AddressRule("127.0.0.1:\(origin.port)")])
         }
-        guard case .addressRefused("port 25 is not for FTP's data") = try await client.failure(origin.url("/a")).kind
+        guard
+            case .addressRefused("port 25 is not allowed for FTP data") = try await client.failure(origin.url("/a"))
+                .kind
         else {
             Issue.record("the port is not refused")
             return

@@ -76,7 +76,7 @@ import Testing
     @Test("A malformed response is reported with its own reason and libcurl's code, not libcurl's message")
     func words() async throws {
         #expect(try await reason("SSH-2.0-OpenSSH_9.2\r\n") == "it does not begin with an HTTP status line (1)")
-        #expect(try await reason("HTTP/1.1 200 OK\r\n X: a\r\n\r\n") == "a line of its head is no field (43)")
+        #expect(try await reason("HTTP/1.1 200 OK\r\n X: a\r\n\r\n") == "a line of its head is not a field (43)")
         #expect(try await reason("\(Self.chunked)X: \(text(150_000))\r\n\r\n") == "a trailer is too long (56)")
         let codings = Array(repeating: "gzip", count: 7).joined(separator: ",")
         #expect(

@@ -144,15 +144,16 @@ import Testing
             Issue.record("\(error.kind)")
             return
         }
-        #expect(rule == "127.0.0.1 is loopback (127.0.0.0/8), where a redirect leads")
+        #expect(rule == "127.0.0.1 is loopback (127.0.0.0/8), the target of a redirect")
         #expect(hidden.connectionCount == 0)
 
         let named = try redirecting(to: "http://bad.test:\(origin.port)/")
         let client = OriginClient(configuration: .local { $0.lookUps = ["bad.test:\(origin.port):10.0.0.1"] })
         guard
-            case .addressRefused("bad.test is private (10.0.0.0/8), where a redirect leads") = try await client.failure(
-                named.url("/start")
-            ).kind
+            case .addressRefused("bad.test is private (10.0.0.0/8), the target of a redirect") =
+                try await client.failure(
+                    named.url("/start")
+                ).kind
         else { return _ = Issue.record("a name was not refused") }
     }
 

@@ -134,8 +134,8 @@ import Testing
                         $0.finish()
                     }
                 )
-            case 2: (20, "its producer gave up", { $0.fail() })
-            default: (nil, "its producer gave up", { $0.fail() })
+            case 2: (20, "its sender ended it early", { $0.fail() })
+            default: (nil, "its sender ended it early", { $0.fail() })
             }
         let body = OriginUpload(length: length)
         let (bytes, error) = try await broken(body) {

@@ -8,7 +8,7 @@ extension DiskCacheError {
         case is Schema.Unreadable:
             self = .index(
                 code: ResultCode.SQLITE_CORRUPT.rawValue,
-                message: "the index is damaged, or none of Larder's; a server that starts sets it aside")
+                message: "the index is damaged, or not an index of Larder; the next server start sets it aside")
         case let error as DatabaseError where error.resultCode == .SQLITE_FULL: self = .noSpace
         case let error as DatabaseError where error.resultCode == .SQLITE_MISUSE: self = .closed
         case let error as DatabaseError:

@@ -173,9 +173,9 @@ extension InvalidKey: CustomStringConvertible {
         case .tooLong(let limit): "the key is longer than \(limit) bytes of UTF-8"
         case .slash: "the key contains a /"
         case .controlCharacter: "the key contains a control character"
-        case .dots: "the key is . or .., which no file can be called"
+        case .dots: "the key is . or .., which are not valid file names"
         case .reservedForm:
-            "the key looks like that of a URL: 32 lower-case hexadecimal digits, alone or with a dot and 8 more"
+            "the key has the form of a URL's key: 32 lower-case hexadecimal digits, alone or with a dot and 8 more"
         }
     }
 }

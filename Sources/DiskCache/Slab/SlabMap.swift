@@ -36,7 +36,7 @@ final class SlabMap {
             let (number, code): (Int, Int) = (row[0], row[1])
             guard number >= extents.count, number < 1 << 24, let slotClass = SlotClass(number: code),
                 let extent = Extent(slotClass, writtenCount: row[2], used: row[3])
-            else { throw DiskCacheError.index(code: 11, message: "an extent that cannot be") }
+            else { throw DiskCacheError.index(code: 11, message: "an invalid extent") }
             while extents.count < number { addUnused() }
             extents.append(extent)
             slackBytes += extent.slackBytes

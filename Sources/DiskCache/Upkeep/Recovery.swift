@@ -28,7 +28,7 @@ enum Recovery {
         if let error = failure.take() { throw error }
         parts.log(
             DiskCacheNotice(
-                .info, "what was under way when the process ended was finished or undone",
+                .info, "writes interrupted by the end of the last process were completed or undone",
                 ["directory": .text(bodies.directory), "bodies": .number(olds.count), "paths": .number(intents.count)]))
     }
 

@@ -61,7 +61,7 @@ final class Verifier: Sendable {
             case .damaged(let entry):
                 parts.log(
                     DiskCacheNotice(
-                        .warning, "a body was damaged or missing, and its entry is removed",
+                        .warning, "a body was damaged or missing, and its entry was removed",
                         ["key": .text(entry.key), "path": .text(entry.localPath ?? "(in the slab)")]))
                 return nil
             case .suspect(var found):

@@ -34,7 +34,7 @@ final class WriterLoop: @unchecked Sendable {
         let (totals, slots, shrinking) = try mappingErrors {
             try parts.index.writing.writeWithoutTransaction {
                 let slots = try SlabMap.load($0) {
-                    parts.log(DiskCacheNotice(.error, "which slots are used is made anew of the rows", [:]))
+                    parts.log(DiskCacheNotice(.error, "the map of used slots is rebuilt from the index", [:]))
                 }
                 return (try Totals($0), slots, try IndexShrinking($0, headRoom: headRoom))
             }

@@ -25,18 +25,22 @@ public struct TokenFile: Sendable {
         func invalid(_ reason: String) -> Invalid { Invalid(description: "\(path): \(reason)") }
         var status = stat()
         guard stat(path, &status) == 0 else { throw invalid(String(cString: strerror(errno))) }
-        guard status.st_mode & S_IFMT != S_IFDIR else { throw invalid("it is a directory, and not a file of tokens") }
-        guard status.st_mode & S_IWOTH == 0 else { throw invalid("everybody may write to it; chmod o-w") }
-        guard status.st_size <= Self.sizeLimit else { throw invalid("it has more than \(Self.sizeLimit) bytes") }
+        guard status.st_mode & S_IFMT != S_IFDIR else { throw invalid("this is a directory; expected a token file") }
+        guard status.st_mode & S_IWOTH == 0 else {
+            throw invalid("all users may write to this file; run chmod o-w on it")
+        }
+        guard status.st_size <= Self.sizeLimit else {
+            throw invalid("the file is larger than the limit of \(Self.sizeLimit) bytes")
+        }
         let bytes: Data
         do {
             bytes = try Data(contentsOf: URL(filePath: path))
         } catch {
             let code = ((error as? CocoaError)?.underlying as? POSIXError)?.code.rawValue
             let reason = code.map { String(cString: strerror($0)) } ?? "\(error)"
-            throw invalid(code == EACCES ? "\(reason); let the user that runs Larder read it" : reason)
+            throw invalid(code == EACCES ? "\(reason); give the user that runs Larder read access" : reason)
         }
-        guard let text = String(validating: bytes, as: UTF8.self) else { throw invalid("it is not UTF-8") }
+        guard let text = String(validating: bytes, as: UTF8.self) else { throw invalid("the file is not UTF-8") }
         do throws(Invalid) {
             try self.init(text: text)
         } catch {
@@ -53,7 +57,9 @@ public struct TokenFile: Sendable {
             if line.isEmpty || line.hasPrefix("#") { continue }
             do throws(Reason) {
                 let token = try AccessToken(line: line)
-                guard names.insert(token.name).inserted else { throw Reason("there is a token \(token.name) already") }
+                guard names.insert(token.name).inserted else {
+                    throw Reason("token \(token.name) exists already; remove it first, or choose another name")
+                }
                 tokens.append(token)
             } catch {
                 throw Invalid(description: "line \(number + 1): \(error.words)")
@@ -80,7 +86,8 @@ public struct TokenFile: Sendable {
         try withLock(of: path) { () throws(Invalid) in
             let file = try TokenFile(at: path)
             guard file.tokens.contains(where: { $0.name == name }) else {
-                throw Invalid(description: "\(path): there is no token \(name)")
+                throw Invalid(
+                    description: "\(path): token \(name) does not exist; \"larder token list\" shows all tokens")
             }
             let lines = file.text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
             let kept = lines.filter { line in
@@ -98,8 +105,8 @@ public struct TokenFile: Sendable {
     }
 
     private static let heading = """
-        # Larder's tokens. The secrets are not here, only their SHA-256: they were shown once. "larder token" adds and
-        # removes lines; a running server reads them anew on SIGHUP.
+        # Larder's tokens. Only the SHA-256 of each token is kept: the token itself was shown once. "larder token" adds and
+        # removes lines; a running server reloads the file on SIGHUP.
 
         """
 
@@ -144,7 +151,7 @@ public struct TokenFile: Sendable {
 
 extension TokenFile.Invalid {
     fileprivate static func cannotWrite(_ path: String, _ code: Int32) -> Self {
-        Self(description: "\(path) cannot be written: \(String(cString: strerror(code)))")
+        Self(description: "cannot write \(path): \(String(cString: strerror(code)))")
     }
 }
 
@@ -159,35 +166,37 @@ extension AccessToken {
         var values: [Substring: Substring] = [:]
         for word in line.split(whereSeparator: { $0 == " " || $0 == "\t" }) {
             let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            guard parts.count == 2 else { throw Reason("\"\(word)\" is no name=value") }
+            guard parts.count == 2 else { throw Reason("\"\(word)\" is not of the form name=value") }
             guard ["name", "sha256", "scopes", "namespaces", "rate"].contains(parts[0]) else {
-                throw Reason("\"\(parts[0])\" is none of name, sha256, scopes, namespaces, rate")
+                throw Reason("unknown field \"\(parts[0])\"; expected name, sha256, scopes, namespaces or rate")
             }
             guard values.updateValue(parts[1], forKey: parts[0]) == nil else {
-                throw Reason("\(parts[0]) is there twice")
+                throw Reason("\(parts[0]) is given twice; give it once")
             }
         }
         guard let name = values["name"].map(String.init), Self.isName(name) else {
-            throw Reason("name is 1 to 63 of a to z, 0 to 9 and -")
+            throw Reason("name must be 1 to 63 characters of a-z, 0-9 and -")
         }
         guard let digest = values["sha256"].flatMap({ Self.bytes(hex: $0) }), digest.count == 32 else {
-            throw Reason("sha256 is 64 hexadecimal digits")
+            throw Reason("sha256 must be 64 hexadecimal digits")
         }
         let words = values["scopes"]?.split(separator: ",", omittingEmptySubsequences: false) ?? []
         let scopes = words.compactMap { Scope(rawValue: String($0)) }
         guard !words.isEmpty, scopes.count == words.count else {
-            throw Reason("scopes is a list of \(Scope.allCases.map(\.rawValue).joined(separator: ", "))")
+            throw Reason("scopes must be a list of \(Scope.allCases.map(\.rawValue).joined(separator: ", "))")
         }
-        guard let list = values["namespaces"] else { throw Reason("namespaces is a list, or * for all") }
+        guard let list = values["namespaces"] else {
+            throw Reason("namespaces must be a list of namespaces, or * for all")
+        }
         let namespaces =
             list == "*" ? nil : Set(list.split(separator: ",", omittingEmptySubsequences: false).map(String.init))
         guard namespaces?.allSatisfy(CacheDirectory.isNamespace) ?? true else {
-            throw Reason("a namespace is 1 to 63 of a to z, 0 to 9 and -")
+            throw Reason("a namespace must be 1 to 63 characters of a-z, 0-9 and -")
         }
         var rate: Double?
         if let text = values["rate"] {
             guard let number = Double(text), number > 0, number <= 1e6 else {
-                throw Reason("rate is requests a second")
+                throw Reason("rate must be a number of requests a second")
             }
             rate = number
         }

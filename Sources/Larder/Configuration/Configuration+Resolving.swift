@@ -45,7 +45,8 @@ extension Configuration {
         if directory.isEmpty {
             guard let standard = Self.defaultDirectory(environment: environment) else {
                 throw ConfigurationError(
-                    description: "no place for the cache: set --directory, LARDER_DIRECTORY, XDG_CACHE_HOME or HOME")
+                    description: "the cache has no directory; set --directory, LARDER_DIRECTORY, XDG_CACHE_HOME or HOME"
+                )
             }
             directory = standard
         }

@@ -18,7 +18,7 @@ enum ConfigurationFile {
             let name = key.string ?? ""
             guard let setting = Setting.all.first(where: { $0.name == name }) else {
                 throw ConfigurationError(
-                    description: "\(path): \"\(name)\" is no option; `larder serve --help` lists them all")
+                    description: "\(path): unknown option \"\(name)\"; `larder serve --help` lists all options")
             }
             // A missing or null value is an error, because the operator more likely forgot the value than meant none.
             if let scalar = value.scalar, value.null == nil {
@@ -28,7 +28,7 @@ enum ConfigurationFile {
             } else {
                 let shape = setting.isList ? "a value or a list of values" : "one value"
                 throw ConfigurationError(
-                    description: "\(path): \"\(name)\" takes \(shape); leave it out to have the default")
+                    description: "\(path): \"\(name)\" takes \(shape); leave it out to use the default")
             }
         }
         return values
@@ -42,16 +42,18 @@ enum ConfigurationFile {
             let cause = (error as? CocoaError)?.underlying as? POSIXError
             let reason = cause.map { String(cString: strerror($0.code.rawValue)) } ?? "it cannot be read"
             throw ConfigurationError(
-                description: "the configuration file \"\(path)\": \(reason); --config or \(Configuration.fileVariable) "
-                    + "names a YAML file, and neither is needed")
+                description:
+                    "the configuration file \"\(path)\": \(reason); set --config or \(Configuration.fileVariable) to "
+                    + "a readable YAML file, or to neither"
+            )
         }
         guard let text = String(validating: bytes, as: UTF8.self) else {
-            throw ConfigurationError(description: "\(path): it is not UTF-8")
+            throw ConfigurationError(description: "\(path): the file is not UTF-8")
         }
         do {
             return try Yams.compose(yaml: text)
         } catch {
-            throw ConfigurationError(description: "\(path): it cannot be read as YAML: \(words(error))")
+            throw ConfigurationError(description: "\(path): invalid YAML: \(words(error))")
         }
     }
 
@@ -59,7 +61,7 @@ enum ConfigurationFile {
     private static func words(_ error: any Error) -> String {
         switch error {
         case YamlError.duplicatedKeysInMapping(let names, _):
-            "\(names.sorted().joined(separator: ", ")) is there more than once"
+            "\(names.sorted().joined(separator: ", ")) is given more than once"
         case YamlError.scanner(_, let problem, let mark, _), YamlError.parser(_, let problem, let mark, _),
             YamlError.composer(_, let problem, let mark, _):
             "line \(mark.line), column \(mark.column): \(problem)"

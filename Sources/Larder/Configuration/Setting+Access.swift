@@ -5,7 +5,8 @@ extension Setting {
     /// See ``Configuration/tokensFile``.
     public static let tokensFile = Setting(
         "tokens-file", "FILE", default: "none",
-        "The tokens that requests must have, as \"larder token create\" makes them; read anew on SIGHUP."
+        "File of accepted tokens, which \"larder token create\" writes; every request then needs a token. Reloaded "
+            + "on SIGHUP."
     ) { (text, configuration) throws(SettingValueError) in
         guard !text.isEmpty else { throw SettingValueError("a path") }
         configuration.tokensFile = text
@@ -14,7 +15,7 @@ extension Setting {
     /// See ``Configuration/isOpen``.
     public static let open = Setting(
         "open", "BOOL", default: "false",
-        "Without tokens, let everybody who can reach the server do everything; on loopback that is so anyway."
+        "Without tokens, give every client that reaches the server full access. On loopback this is the default."
     ) { (text, configuration) throws(SettingValueError) in
         guard let isOpen = Bool(text) else { throw SettingValueError("true or false") }
         configuration.isOpen = isOpen
@@ -23,24 +24,24 @@ extension Setting {
     /// See ``Configuration/allowedHosts``.
     public static let allowHost = Setting(
         "allow-host", "NAME", default: "none",
-        "A name that the server is asked by without tokens, as behind a proxy, beside localhost: others are refused, on "
-            + "loopback and wherever a name is given. Repeatable.",
+        "Host name that requests without tokens may use, for example behind a proxy, in addition to localhost. "
+            + "Others get 421, on loopback and wherever a name is given. Repeatable.",
         isList: true
     ) { (texts, configuration) throws(SettingValueError) in
         let areNames = texts.allSatisfy { name in
             name.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7f } && !name.contains { ":*/".contains($0) }
         }
-        guard areNames else { throw SettingValueError("host names, without ports") }
+        guard areNames else { throw SettingValueError("host names without ports") }
         configuration.allowedHosts = texts.map { $0.lowercased() }
     }
 
     /// See ``Configuration/corsOrigins``.
     public static let corsOrigin = Setting(
         "cors-origin", "ORIGIN", default: "none",
-        "An origin whose web pages may use the API, such as https://app.example; * for all. Repeatable.", isList: true
+        "Web origin whose pages may use the API, such as https://app.example; * for all. Repeatable.", isList: true
     ) { (texts, configuration) throws(SettingValueError) in
         for text in texts where text != "*" && !isOrigin(text) {
-            throw SettingValueError("a scheme and a host, as https://app.example or http://localhost:3000, or *")
+            throw SettingValueError("a scheme and a host, such as https://app.example or http://localhost:3000, or *")
         }
         configuration.corsOrigins = texts
     }
@@ -48,7 +49,7 @@ extension Setting {
     /// See ``Configuration/adminPort``.
     public static let adminPort = Setting(
         "admin-port", "PORT", default: "none",
-        "A port for /livez, /readyz and /metrics alone, which need no token and no TLS there; 0 takes any that is free."
+        "Port for only /livez, /readyz and /metrics, without token and TLS; 0 takes any free port."
     ) { (text, configuration) throws(SettingValueError) in
         guard let port = UInt16(text) else { throw SettingValueError("a number from 0 to 65535") }
         configuration.adminPort = port
@@ -57,8 +58,8 @@ extension Setting {
     /// See ``Configuration/maxConnectionsPerClient``.
     public static let maxConnectionsPerClient = Setting(
         "max-connections-per-client", "COUNT", default: "auto",
-        "Connections that one client address may have at once; more get 503, and over TLS nothing. 0 is any number; "
-            + "auto is that on loopback, and elsewhere a quarter of what all clients may have, at least 16."
+        "Limit of connections for one client address; further connections get 503, and over TLS are closed. 0 is no "
+            + "limit; auto is no limit on loopback, and elsewhere a quarter of the limit for all clients, at least 16."
     ) { (text, configuration) throws(SettingValueError) in
         configuration.maxConnectionsPerClient = try countOrAuto(text, from: 0)
     }
@@ -66,8 +67,8 @@ extension Setting {
     /// See ``Configuration/maxListeners``.
     public static let maxListeners = Setting(
         "max-listeners", "COUNT", default: "auto",
-        "Clients that may listen to /events at once; more get 503. auto is half of the connections that all clients may "
-            + "have."
+        "Limit of clients that listen to /events; further ones get 503. auto is half of the limit of connections for "
+            + "all clients."
     ) { (text, configuration) throws(SettingValueError) in
         configuration.maxListeners = try countOrAuto(text, from: 1)
     }
@@ -75,8 +76,8 @@ extension Setting {
     /// See ``Configuration/maxListenersPerClient``.
     public static let maxListenersPerClient = Setting(
         "max-listeners-per-client", "COUNT", default: "auto",
-        "Of these, how many one client address may be; more get 503. 0 is any number; auto is that on loopback, and "
-            + "elsewhere a quarter of them, at least 16."
+        "Limit of event listeners for one client address; further ones get 503. 0 is no limit; auto is no limit on "
+            + "loopback, and elsewhere a quarter of --max-listeners, at least 16."
     ) { (text, configuration) throws(SettingValueError) in
         configuration.maxListenersPerClient = try countOrAuto(text, from: 0)
     }
@@ -129,11 +130,13 @@ extension Configuration {
     /// nor ``tokensFile`` is set; also when the two contradict each other, or when both ports are the same.
     public func checkExposure() throws(ConfigurationError) {
         if let adminPort, adminPort != 0, adminPort == port {
-            throw ConfigurationError(description: "--admin-port is a port of its own, another than --port")
+            throw ConfigurationError(
+                description: "--admin-port and --port are the same port; choose another --admin-port")
         }
         if tokensFile != nil {
             guard !isOpen else {
-                throw ConfigurationError(description: "--open and --tokens-file contradict each other")
+                throw ConfigurationError(
+                    description: "--open and --tokens-file exclude each other; leave one of them out")
             }
             return
         }
@@ -141,12 +144,12 @@ extension Configuration {
         let scopes = Scope.allCases.map { "--scope \($0)" }.joined(separator: " ")
         throw ConfigurationError(
             description: """
-                \(host) can be reached from other machines, and no tokens are asked for. Make one, which is shown once:
+                \(host) is reachable from other machines, and the server has no tokens. Create a token, which is shown once:
 
                     larder token create --tokens-file tokens --name me \(scopes)
                     larder serve --host \(host) --tokens-file tokens
 
-                or let everybody do everything:
+                or give every client full access:
 
                     larder serve --host \(host) --open
 

@@ -20,7 +20,7 @@ extension Setting {
 
     /// See ``Configuration/port``.
     public static let port = Setting(
-        "port", "PORT", default: "8080", "TCP port to listen on; 0 takes any that is free."
+        "port", "PORT", default: "8080", "TCP port to listen on; 0 takes any free port."
     ) { (text, configuration) throws(SettingValueError) in
         guard let port = UInt16(text) else { throw SettingValueError("a number from 0 to 65535") }
         configuration.port = port
@@ -37,7 +37,8 @@ extension Setting {
     /// See ``Configuration/layout``.
     public static let layout = Setting(
         "layout", "LAYOUT", default: "\(Configuration.defaultLayout)",
-        "How bodies are kept: hashed (by MD5; small ones in one file, the slab) or readable (a directory tree that mirrors the URL)."
+        "Storage of bodies: hashed (files named by MD5; small bodies in one file, the slab) or readable (a directory "
+            + "tree that mirrors the URL)."
     ) { (text, configuration) throws(SettingValueError) in
         guard let layout = Layout(rawValue: text) else { throw SettingValueError("hashed or readable") }
         configuration.layout = layout
@@ -46,21 +47,21 @@ extension Setting {
     /// See ``Configuration/defaultTTL``.
     public static let defaultTTL = Setting(
         "default-ttl", "DURATION", default: "604800",
-        "How long an entry stays fresh when neither the caller nor the origin says."
+        "Time that an entry stays fresh when neither the caller nor the origin sets one."
     ) { (text, configuration) throws(SettingValueError) in
         configuration.defaultTTL = try seconds(text)
     }
 
     /// See ``Configuration/memoryLimit``.
     public static let memoryLimit = Setting(
-        "memory-limit", "BYTES", default: "256MiB", "How much the memory tier may hold; 0 switches it off."
+        "memory-limit", "BYTES", default: "256MiB", "Size limit of the memory tier; 0 disables it."
     ) { (text, configuration) throws(SettingValueError) in
         configuration.memoryLimit = try bytes(text)
     }
 
     /// See ``Configuration/diskLimit``.
     public static let diskLimit = Setting(
-        "disk-limit", "BYTES", default: "10GiB", "How much entries may take on disk."
+        "disk-limit", "BYTES", default: "10GiB", "Limit of disk space for entries."
     ) { (text, configuration) throws(SettingValueError) in
         configuration.diskLimit = try bytes(text, atLeast: 1 << 20)
     }
@@ -68,14 +69,15 @@ extension Setting {
     /// See ``Configuration/diskReserve``.
     public static let diskReserve = Setting(
         "disk-reserve", "SHARE", default: "5%",
-        "How much of the file system stays free, as a share or in bytes: entries go when there is less; 0 switches it off."
+        "Part of the file system that stays free, as a share or in bytes. Entries are evicted when less is free; 0 "
+            + "disables it."
     ) { (text, configuration) throws(SettingValueError) in
         configuration.diskReserve = try reserve(text)
     }
 
     /// See ``Configuration/entryLimit``.
     public static let entryLimit = Setting(
-        "entry-limit", "BYTES", default: "1GiB", "How large one body may be."
+        "entry-limit", "BYTES", default: "1GiB", "Size limit of one body."
     ) { (text, configuration) throws(SettingValueError) in
         configuration.entryLimit = try bytes(text, atLeast: 1)
     }
@@ -83,7 +85,7 @@ extension Setting {
     /// See ``Configuration/inlineLimit``.
     public static let inlineLimit = Setting(
         "inline-limit", "BYTES", default: "16KiB",
-        "Bodies up to this size share one file, the slab (hashed layout); 0 makes every body a file of its own."
+        "Bodies up to this size share one file, the slab (hashed layout); 0 stores each body in its own file."
     ) { (text, configuration) throws(SettingValueError) in
         configuration.inlineLimit = try bytes(text, atMost: 1 << 20)
     }
@@ -91,7 +93,7 @@ extension Setting {
     /// See ``Configuration/durability``.
     public static let durability = Setting(
         "durability", "LEVEL", default: "process",
-        "What an answer promises: that what was stored or removed survives a kill -9 (process) or a power cut (power)."
+        "Failure that acknowledged writes and removals survive: a kill -9 (process) or a power cut (power)."
     ) { (text, configuration) throws(SettingValueError) in
         guard let durability = Durability(rawValue: text) else { throw SettingValueError("process or power") }
         configuration.durability = durability
@@ -99,14 +101,14 @@ extension Setting {
 
     /// See ``Configuration/maxDownloads``.
     public static let maxDownloads = Setting(
-        "max-downloads", "COUNT", default: "512", "Downloads that run at once; more wait their turn."
+        "max-downloads", "COUNT", default: "512", "Limit of simultaneous downloads; further ones wait."
     ) { (text, configuration) throws(SettingValueError) in
         configuration.maxDownloads = try count(text)
     }
 
     /// See ``Configuration/maxDownloadsPerHost``.
     public static let maxDownloadsPerHost = Setting(
-        "max-downloads-per-host", "COUNT", default: "128", "Downloads that run at once from one host and port."
+        "max-downloads-per-host", "COUNT", default: "128", "Limit of simultaneous downloads from one host and port."
     ) { (text, configuration) throws(SettingValueError) in
         configuration.maxDownloadsPerHost = try count(text)
     }
@@ -114,21 +116,22 @@ extension Setting {
     /// See ``Configuration/drainDelay``.
     public static let drainDelay = Setting(
         "drain-delay", "DURATION", default: "0",
-        "How long new requests are still served after SIGTERM, while /readyz already says 503."
+        "Time that new requests are still served after SIGTERM, while /readyz already answers 503."
     ) { (text, configuration) throws(SettingValueError) in
         configuration.drainDelay = try seconds(text)
     }
 
     /// See ``Configuration/drainTimeout``.
     public static let drainTimeout = Setting(
-        "drain-timeout", "DURATION", default: "30", "How long requests in flight may take to finish after SIGTERM."
+        "drain-timeout", "DURATION", default: "30", "Time that requests in flight have to finish after SIGTERM."
     ) { (text, configuration) throws(SettingValueError) in
         configuration.drainTimeout = try seconds(text)
     }
 
     /// See ``Configuration/logLevel``.
     public static let logLevel = Setting(
-        "log-level", "LEVEL", default: "info", "trace, debug, info, notice, warning, error or critical."
+        "log-level", "LEVEL", default: "info",
+        "Lowest level to log: trace, debug, info, notice, warning, error or critical."
     ) { (text, configuration) throws(SettingValueError) in
         guard let level = Logger.Level(rawValue: text.lowercased()) else {
             throw SettingValueError(Logger.Level.allCases.map(\.rawValue).joined(separator: ", "))
@@ -138,7 +141,7 @@ extension Setting {
 
     /// See ``Configuration/logFormat``.
     public static let logFormat = Setting(
-        "log-format", "FORMAT", default: "text on a terminal, else json", "text or json."
+        "log-format", "FORMAT", default: "text on a terminal, else json", "Format of log lines: text or json."
     ) { (text, configuration) throws(SettingValueError) in
         guard let format = Configuration.LogFormat(rawValue: text) else { throw SettingValueError("text or json") }
         configuration.logFormat = format
@@ -159,8 +162,9 @@ extension Setting {
     ) throws(SettingValueError) -> Int {
         guard let size = ByteSize(text), (minimum...maximum).contains(size.bytes) else {
             throw SettingValueError(
-                "a number of bytes, as 1048576, 512KiB or 10GiB, from \(ByteSize(bytes: minimum)) to "
-                    + "\(ByteSize(bytes: maximum))")
+                "a number of bytes, such as 1048576, 512KiB or 10GiB, from \(ByteSize(bytes: minimum)) to "
+                    + "\(ByteSize(bytes: maximum))"
+            )
         }
         return size.bytes
     }
@@ -170,7 +174,9 @@ extension Setting {
         let digits = text.dropLast()
         guard text.last == "%", digits.allSatisfy({ $0.isASCII && ($0.isNumber || $0 == ".") }),
             let percent = Double(digits), (0...90).contains(percent)
-        else { throw SettingValueError("a share of the file system from 0% to 90%, or a number of bytes as 10GiB") }
+        else {
+            throw SettingValueError("a share of the file system from 0% to 90%, or a number of bytes such as 10GiB")
+        }
         return .percent(percent)
     }
 

@@ -7,22 +7,22 @@ extension Setting {
     /// See ``Configuration/allowedOrigins``.
     public static let allowOrigin = Setting(
         "allow-origin", "RULE", default: "none",
-        "An address, CIDR or host (*.example.com for all below it; with :PORT, or any port) that may be downloaded from "
-            + "although it is not globally routable or has another port. Repeatable.",
+        "Address, CIDR range or host (*.example.com for its subdomains; with :PORT, or for any port) to allow as "
+            + "origin although it is not globally routable or has another port. Repeatable.",
         isList: true
     ) { (texts, configuration) throws(SettingValueError) in
         configuration.allowedOrigins = try rules(texts)
         guard !configuration.allowedOrigins.contains(where: { $0.target == .everything }) else {
             throw SettingValueError(
-                "less than everything: --origin-ports is for ports, 0.0.0.0/0 and ::/0 let every address through")
+                "a rule narrower than *: use --origin-ports for ports, or 0.0.0.0/0 and ::/0 for all addresses")
         }
     }
 
     /// See ``Configuration/deniedOrigins``.
     public static let denyOrigin = Setting(
         "deny-origin", "RULE", default: "none",
-        "An address, CIDR or host (* for all; with :PORT, or any port) that is not downloaded from whatever lets it "
-            + "through. Repeatable.",
+        "Address, CIDR range or host (with :PORT, or for any port) to refuse as origin, even if --allow-origin "
+            + "allows it; * refuses all origins that --allow-origin does not allow. Repeatable.",
         isList: true
     ) { (texts, configuration) throws(SettingValueError) in
         configuration.deniedOrigins = try rules(texts)
@@ -31,7 +31,7 @@ extension Setting {
     /// See ``Configuration/originPorts``.
     public static let originPorts = Setting(
         "origin-ports", "LIST", default: "80,443",
-        "Ports that may be downloaded from, and 21 with ftp; --allow-origin can add others for one origin.",
+        "Allowed ports of origins; ftp adds 21. --allow-origin can add others for one origin.",
         isList: true
     ) { (texts, configuration) throws(SettingValueError) in
         var ports: Set<UInt16> = []
@@ -45,7 +45,7 @@ extension Setting {
     /// See ``Configuration/originAuthority``.
     public static let originCA = Setting(
         "origin-ca", "FILE", default: "none",
-        "Certificate authorities (PEM) that origins over https may be signed by, beside the system's."
+        "Certificate authorities (PEM) to trust for https origins, in addition to the system's."
     ) { (text, configuration) throws(SettingValueError) in
         guard let file = try? String(contentsOfFile: text, encoding: .utf8),
             file.contains("-----BEGIN CERTIFICATE-----")
@@ -55,11 +55,12 @@ extension Setting {
 
     /// See ``Configuration/schemes``.
     public static let schemes = Setting(
-        "schemes", "LIST", default: "http,https", "URL schemes that may be downloaded; ftp can be added.", isList: true
+        "schemes", "LIST", default: "http,https", "URL schemes to allow for downloads, of http, https and ftp.",
+        isList: true
     ) { (texts, configuration) throws(SettingValueError) in
         let schemes = Set(texts.map { $0.lowercased() })
         guard !schemes.isEmpty, schemes.isSubset(of: CanonicalURL.schemes) else {
-            throw SettingValueError("some of http, https, ftp")
+            throw SettingValueError("one or more of http, https, ftp")
         }
         configuration.schemes = schemes
     }
@@ -70,7 +71,7 @@ extension Setting {
             do {
                 rules.append(try AddressRule(text))
             } catch {
-                throw SettingValueError("an address, CIDR or host, optionally with :PORT: \(error)")
+                throw SettingValueError("an address, CIDR range or host, optionally with :PORT: \(error)")
             }
         }
         return rules

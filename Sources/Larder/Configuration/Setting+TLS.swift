@@ -3,8 +3,8 @@ extension Setting {
     /// See ``Configuration/tlsCertificate``.
     public static let tlsCertificate = Setting(
         "tls-certificate", "FILE", default: "none",
-        "Speak TLS with this certificate (PEM), behind it those that lead to its authority; read anew on SIGHUP. Needs "
-            + "--tls-key."
+        "Certificate (PEM) to serve TLS with, followed by its intermediate certificates. Needs --tls-key. Reloaded "
+            + "on SIGHUP."
     ) { (text, configuration) throws(SettingValueError) in
         configuration.tlsCertificate = try path(text)
     }
@@ -12,7 +12,7 @@ extension Setting {
     /// See ``Configuration/tlsKey``.
     public static let tlsKey = Setting(
         "tls-key", "FILE", default: "none",
-        "The private key (PEM, without a passphrase) of --tls-certificate; read anew on SIGHUP."
+        "Private key (PEM, without a passphrase) of --tls-certificate. Reloaded on SIGHUP."
     ) { (text, configuration) throws(SettingValueError) in
         configuration.tlsKey = try path(text)
     }
@@ -20,8 +20,8 @@ extension Setting {
     /// See ``Configuration/tlsClientAuthority``.
     public static let tlsClientCA = Setting(
         "tls-client-ca", "FILE", default: "none",
-        "Certificate authorities (PEM), one of which must have signed the certificate that a caller has to show; read "
-            + "anew on SIGHUP."
+        "Certificate authorities (PEM) for client certificates; every client then needs a certificate signed by one "
+            + "of them. Reloaded on SIGHUP."
     ) { (text, configuration) throws(SettingValueError) in
         configuration.tlsClientAuthority = try path(text)
     }
@@ -37,15 +37,15 @@ extension Configuration {
     public func checkTLS() throws(ConfigurationError) {
         if tlsCertificate != nil, tlsKey == nil {
             throw ConfigurationError(
-                description: "--tls-certificate needs its private key: name the file with --tls-key FILE")
+                description: "--tls-certificate needs its private key; add --tls-key FILE")
         }
         if tlsKey != nil, tlsCertificate == nil {
             throw ConfigurationError(
-                description: "--tls-key needs the certificate it is for: name the file with --tls-certificate FILE")
+                description: "--tls-key needs its certificate; add --tls-certificate FILE")
         }
         if tlsClientAuthority != nil, tlsCertificate == nil {
             throw ConfigurationError(
-                description: "--tls-client-ca needs TLS: give --tls-certificate FILE and --tls-key FILE, too")
+                description: "--tls-client-ca needs TLS; add --tls-certificate FILE and --tls-key FILE")
         }
     }
 }

@@ -46,7 +46,7 @@ public struct Setting: Sendable {
         self.isList = isList
         apply = { (values, configuration) throws(SettingValueError) in
             // An empty element is an error, because it comes from an unset variable by mistake.
-            guard !values.contains("") else { throw SettingValueError("no empty element; leave it out instead") }
+            guard !values.contains("") else { throw SettingValueError("no empty element; leave the empty element out") }
             try applyAll(values, &configuration)
         }
     }

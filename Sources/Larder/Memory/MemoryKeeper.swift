@@ -123,7 +123,7 @@ public final class MemoryKeeper: Sendable {
         var policy = MemoryPressurePolicy(fullLimit: fullLimit, pace: pace)
         if !sensor.missing.isEmpty {
             logger.debug(
-                "some memory pressure cannot be seen here",
+                "some files that report memory pressure are missing",
                 metadata: ["files": "\(sensor.missing.joined(separator: " "))"])
         }
         while true {
@@ -153,7 +153,9 @@ public final class MemoryKeeper: Sendable {
                 if let limit = policy.shrink(sign, holding: heldBytes, at: now) { shrink(to: limit) }
             } else if let limit = policy.grow(at: now) {
                 setLimit(limit)
-                if limit == policy.fullLimit { logger.info("the memory tier has its full limit again") }
+                if limit == policy.fullLimit {
+                    logger.info("memory is sufficient again: the memory tier has its full limit")
+                }
             }
         }
     }
@@ -177,7 +179,7 @@ public final class MemoryKeeper: Sendable {
     private func shrink(to limit: Int) {
         setLimit(limit)
         giveBack()
-        logger.info("memory is short: the memory tier's limit falls", metadata: ["limit": .number(limit)])
+        logger.info("memory is short: the limit of the memory tier is lowered", metadata: ["limit": .number(limit)])
     }
 
     private func trim(to target: Int) -> Trimmed {

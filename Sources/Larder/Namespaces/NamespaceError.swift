@@ -49,22 +49,29 @@ extension NamespaceError: CustomStringConvertible {
         case .invalidName(let name): DiskCacheError.invalidNamespace(name).description
         case .unknown(let name) where !CacheDirectory.isNamespace(name):
             DiskCacheError.invalidNamespace(name).description
-        case .unknown(let name): "there is no namespace \"\(name)\"; PUT /namespaces/\(name) makes it"
-        case .tooMany(let limit): "there are \(limit) namespaces already; remove one first"
-        case .isDefault: "the default namespace is always there, and has what the others leave of the limits"
+        case .unknown(let name): "namespace \"\(name)\" does not exist; PUT /namespaces/\(name) creates it"
+        case .tooMany(let limit): "the limit of \(limit) namespaces is reached; remove one first"
+        case .isDefault:
+            "the default namespace cannot be removed and has no limits of its own; it has the remainder of the "
+                + "server's limits"
         case .overLimit(let limit, let left):
-            "the namespaces may have nine tenths of \(limit) together, of which \(left) bytes are left"
-        case .pinned(let name): "what is pinned in \(name) takes more than would be left to it"
-        case .layoutNeedsVersion: "the layout of a namespace changes only with its version, when it is begun anew"
-        case .notAllowed(.operator):
-            "to make or remove a namespace, and to change its limits and origins, takes the scope admin for the default "
+            "the limits of all namespaces together must not exceed nine tenths of \(limit), of which \(left) bytes "
+                + "are left"
+        case .pinned(let name):
+            "the pinned entries of namespace \(name) need more than the space that would remain for it; unpin "
+                + "entries first"
+        case .layoutNeedsVersion:
+            "the layout of a namespace changes only together with its version; send a new version, which clears the "
                 + "namespace"
-        case .notAllowed: "to change more of a namespace than its version takes the scope admin"
-        case .busy: "too many namespaces that were removed or begun anew are still in use; ask again"
+        case .notAllowed(.operator):
+            "creating or removing a namespace, and changing its limits and origins, needs the scope admin for the "
+                + "default namespace"
+        case .notAllowed: "changing a namespace, except its version, needs the scope admin"
+        case .busy: "too many removed or cleared namespaces are still in use; retry later"
         case .conditionFailed: "the condition does not hold"
         case .stopping: "the server is stopping"
         case .cache(let error): error.description
-        case .registry(let reason): "the namespaces could not be written down: \(reason)"
+        case .registry(let reason): "cannot write the list of namespaces: \(reason)"
         case .registryRefused(let refusal): refusal.description
         }
     }
@@ -75,12 +82,12 @@ extension NamespaceError.RegistryRefusal: CustomStringConvertible {
     public var description: String {
         switch self {
         case .newer(let file):
-            "\(file) was written by a newer Larder: start that one, or another --directory"
+            "\(file) was written by a newer Larder; start that version, or choose another --directory"
         case .unreadable(let file, let reason, let others):
-            "\(file), which says which namespaces there are, cannot be read: \(reason). Nothing was changed. Put it right, "
-                + "or bring it back from a backup; to begin with an empty cache, choose another --directory"
+            "cannot read the list of namespaces in \(file): \(reason). Nothing was changed. Repair the file, or "
+                + "restore it from a backup; to start with an empty cache, choose another --directory"
                 + (others.isEmpty
-                    ? "" : " or move it away together with \(others.joined(separator: ", "))")
+                    ? "" : " or move the file away together with \(others.joined(separator: ", "))")
         }
     }
 }

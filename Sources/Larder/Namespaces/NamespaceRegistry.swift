@@ -98,18 +98,18 @@ struct NamespaceRegistry: Equatable {
     /// Reads the text of the file. Throws ``Unreadable`` when it differs from the format of ``text``, ``Newer`` when a
     /// newer version of Larder has written it.
     init(text: [UInt8]) throws {
-        guard !text.isEmpty else { throw Unreadable(reason: "it is empty") }
+        guard !text.isEmpty else { throw Unreadable(reason: "the file is empty") }
         guard let json = try? JSON(parsing: text, valueLimit: 100_000) else {
-            throw Unreadable(reason: "it is not JSON")
+            throw Unreadable(reason: "the file is not JSON")
         }
-        guard let format = json["format"]?.intValue else { throw Unreadable(reason: "\"format\" is no number") }
+        guard let format = json["format"]?.intValue else { throw Unreadable(reason: "\"format\" is not a number") }
         if format > Self.format { throw Newer() }
-        guard format == Self.format else { throw Unreadable(reason: "there is no format \(format)") }
+        guard format == Self.format else { throw Unreadable(reason: "format \(format) is unknown") }
         guard let last = json["lastGeneration"]?.intValue else {
-            throw Unreadable(reason: "\"lastGeneration\" is no number")
+            throw Unreadable(reason: "\"lastGeneration\" is not a number")
         }
         guard let items = json["namespaces"]?.arrayValue else {
-            throw Unreadable(reason: "\"namespaces\" is no list")
+            throw Unreadable(reason: "\"namespaces\" is not a list")
         }
         lastGeneration = last
         records = [:]
@@ -119,7 +119,7 @@ struct NamespaceRegistry: Equatable {
                 let generation = item["generation"]?.intValue, (0...last).contains(generation),
                 generation > 0 || name == LarderService.defaultNamespace, generations.insert(generation).inserted,
                 let settings = try? NamespaceSettings(item)
-            else { throw Unreadable(reason: "\"namespaces\" has no namespace at \(index)") }
+            else { throw Unreadable(reason: "\"namespaces\" has an invalid element at \(index)") }
             records[name] = Record(generation: generation, settings: settings)
         }
         guard records[LarderService.defaultNamespace] != nil else {
@@ -134,12 +134,12 @@ struct NamespaceRegistry: Equatable {
         in json: JSON, lastGeneration: Int, besides places: Set<NamespaceDirectory>
     ) throws -> Set<NamespaceDirectory> {
         guard let member = json["unused"] else { return [] }
-        guard let items = member.arrayValue else { throw Unreadable(reason: "\"unused\" is no list") }
+        guard let items = member.arrayValue else { throw Unreadable(reason: "\"unused\" is not a list") }
         return try items.enumerated().reduce(into: []) { unused, item in
             guard let place = item.element.stringValue.flatMap(NamespaceDirectory.init(name:)),
                 place.generation > 0 || place.namespace == LarderService.defaultNamespace,
                 place.generation <= lastGeneration, !places.contains(place)
-            else { throw Unreadable(reason: "\"unused\" has no unused directory at \(item.offset)") }
+            else { throw Unreadable(reason: "\"unused\" has an invalid element at \(item.offset)") }
             unused.insert(place)
         }
     }

@@ -46,7 +46,7 @@ struct NamespaceRegistryFile: Sendable {
         do {
             if let text = try contents() { return try NamespaceRegistry(text: text) }
             guard places.contains(where: { $0.generation > 0 }) || hasSpare else { return nil }
-            throw NamespaceRegistry.Unreadable(reason: "it is missing")
+            throw NamespaceRegistry.Unreadable(reason: "the file is missing")
         } catch is NamespaceRegistry.Newer {
             throw .registryRefused(.newer(file: path))
         } catch {

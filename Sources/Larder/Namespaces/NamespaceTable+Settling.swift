@@ -84,7 +84,7 @@ extension NamespaceTable {
             if !isGone, !state.withLock(\.isStopped), !namespace.wasReported {
                 namespace.wasReported = true
                 tools.logger.warning(
-                    "the directory of a namespace that has ended cannot be removed",
+                    "the directory of a removed or cleared namespace cannot be removed",
                     metadata: ["directory": "\(namespace.place.name)"])
             }
             queue.async { [self] in
@@ -106,7 +106,7 @@ extension NamespaceTable {
         removals.async { [self] in
             for place in places where tools.directory.remove(place, while: { !state.withLock(\.isStopped) }) {
                 tools.logger.info(
-                    "a directory that no namespace uses any more was removed", metadata: ["directory": "\(place.name)"])
+                    "an unused namespace directory was removed", metadata: ["directory": "\(place.name)"])
                 queue.async { [self] in forget(place) }
             }
         }
@@ -122,7 +122,7 @@ extension NamespaceTable {
     func reportUnknown(_ places: [NamespaceDirectory]) {
         for place in places {
             tools.logger.warning(
-                "a directory with an index belongs to no namespace and is left alone; move it away, or remove it",
+                "a directory with an index belongs to no namespace and stays; move it away, or remove it",
                 metadata: ["directory": "\(place.name)"])
         }
     }

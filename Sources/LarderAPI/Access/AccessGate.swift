@@ -21,7 +21,7 @@ final class AccessGate: Sendable {
         func check(_ scope: Scope) throws(Problem) {
             guard let bearer, !bearer.token.scopes.contains(scope) else { return }
             throw Problem(
-                status: 403, detail: "the token lacks the scope \(scope)",
+                status: 403, detail: "the token lacks the scope \(scope); use a token that has it",
                 fields: [.wwwAuthenticate: AccessGate.challenge("insufficient_scope", "scope=\"\(scope)\"")])
         }
 
@@ -41,7 +41,7 @@ final class AccessGate: Sendable {
         /// Throws 403 if the visitor may not use a namespace, whether it exists or not.
         func check(namespace: String) throws(Problem) {
             guard let bearer, !bearer.token.isFor(namespace: namespace) else { return }
-            throw Problem(status: 403, detail: "the token is not for this namespace")
+            throw Problem(status: 403, detail: "the token does not cover this namespace; use a token that names it")
         }
     }
 
@@ -86,8 +86,9 @@ final class AccessGate: Sendable {
     static func checkTarget(of request: Request) throws(Problem) {
         guard TokenCredentials.areIn(request.target) else { return }
         throw .invalid(
-            "a token does not belong into a URL, which is logged and passed on; send Authorization: Bearer …, or the "
-                + "token as the password of Basic")
+            "the URL contains a token, and URLs are logged and passed on; send Authorization: Bearer …, or the token "
+                + "as the password of Basic"
+        )
     }
 
     // MARK: Requests
@@ -114,7 +115,8 @@ final class AccessGate: Sendable {
         let (field, values) = Self.credentials(request)
         guard let value = values.first else {
             throw Self.unauthorized(
-                "a token is needed: \(field): Bearer …, or as the password of Basic; \"larder token create\" makes one",
+                "the request has no token; send \(field): Bearer …, or the token as the password of Basic; \"larder "
+                    + "token create\" makes one",
                 nil, request)
         }
         guard values.count == 1, let token = TokenCredentials.token(in: value),
@@ -122,7 +124,10 @@ final class AccessGate: Sendable {
         else { throw Self.unauthorized("invalid token in \(field)", "invalid_token", request) }
         if let wait = bearer.ask() {
             throw Problem(
-                status: 429, detail: "the token's rate is \(bearer.token.rate ?? 0) requests a second",
+                status: 429,
+                detail:
+                    "the token's rate limit of \(bearer.token.rate ?? 0) requests a second is used up; retry as "
+                    + "Retry-After says",
                 fields: [.retryAfter: "\(max(1, Int(wait.inSeconds.rounded(.up))))"])
         }
         return Visitor(bearer: bearer, origin: origin, mayBePages: allowsPages)

@@ -31,7 +31,10 @@ enum ContentFence {
         guard isForWorker else { return }
         throw Problem(
             status: 403,
-            detail: "a worker would run in this server's name, not its origin's; ask the origin for its script")
+            detail:
+                "worker scripts are not served, because they would run as part of this server's origin; load the "
+                + "script from its own origin"
+        )
     }
 
     /// Removes two groups of fields from an origin's answer. The first group would change a browser's state for this

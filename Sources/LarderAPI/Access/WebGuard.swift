@@ -52,7 +52,8 @@ struct WebGuard: Sendable {
         var host = request.host ?? "localhost"
         if !host.withUTF8({ isMeant(by: UnsafeRawBufferPointer($0)) }) {
             return Problem(
-                status: 421, detail: "this server is not asked as \"\(host)\"; --allow-host can allow it")
+                status: 421,
+                detail: "the Host \"\(host)\" is not allowed; start the server with --allow-host NAME to allow it")
         }
         if let origin = request.field("Origin") {
             if allows(origin: origin) { return nil }
@@ -60,12 +61,16 @@ struct WebGuard: Sendable {
             if isOwn, !isElsewhere(request) { return nil }
             return Problem(
                 status: 403,
-                detail: "a page of \(origin) may not ask; --cors-origin can allow it, tokens make it needless")
+                detail:
+                    "web pages of \(origin) are not allowed; start the server with --cors-origin \(origin), or use "
+                    + "tokens"
+            )
         }
         guard isElsewhere(request) else { return nil }
         let isLink = request.field("Sec-Fetch-Mode") == "navigate" && request.field("Sec-Fetch-Dest") == "document"
         if isReading, isLink { return nil }
-        return Problem(status: 403, detail: "a page of another site may not ask for this; open it by its address")
+        return Problem(
+            status: 403, detail: "requests by web pages of other sites are not allowed; open the address itself")
     }
 
     /// Whether a browser states that the request comes from a page of another site, or of another port of this machine.

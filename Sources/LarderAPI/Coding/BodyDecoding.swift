@@ -38,7 +38,7 @@ enum BodyDecoding {
         throw Problem(
             status: 415,
             detail:
-                "the body cannot be read: \(fault); send it in UTF-8, or escape other characters than ASCII as \\uXXXX"
+                "the body cannot be read: \(fault); send UTF-8, or escape characters outside ASCII as \\uXXXX"
         )
     }
 
@@ -78,7 +78,8 @@ enum BodyDecoding {
         try checkCharset(of: body, contentType)
         guard isLines || firstByte(of: body) == UInt8(ascii: "{") else {
             guard case .array(let elements) = try parse(body) else {
-                throw .invalid("the body must be an array of downloads, or one download a line", pointer: "")
+                throw .invalid(
+                    "the body must be a JSON array of downloads, or NDJSON with one download a line", pointer: "")
             }
             try check(elements.count)
             return elements.map(BatchElement.value)
@@ -90,7 +91,9 @@ enum BodyDecoding {
 
     private static func check(_ count: Int) throws(Problem) {
         guard count <= BatchRun.elementLimit else {
-            throw Problem(status: 413, detail: "the batch has \(count) downloads; it may have \(BatchRun.elementLimit)")
+            throw Problem(
+                status: 413,
+                detail: "the batch has \(count) downloads, and the limit is \(BatchRun.elementLimit); split the batch")
         }
     }
 
@@ -138,7 +141,7 @@ enum BodyDecoding {
                 members.append(.init(name, .array(all.map { .string($0) })))
             } else {
                 guard values.count == 1 else {
-                    throw .invalid("\(name) comes twice", pointer: "/" + JSON.pointerToken(name))
+                    throw .invalid("\(name) is given twice; give it once", pointer: "/" + JSON.pointerToken(name))
                 }
                 members.append(.init(name, scalar(values[0], of: name)))
             }

@@ -7,11 +7,12 @@ extension DownloadForecast {
     var detail: String {
         switch reason {
         case .fresh: "the entry is fresh until \(entry?.expiryDate.rfc3339 ?? "")"
-        case .downloading: "it is being downloaded, and a request would wait for that"
+        case .downloading: "a download of the URL is running, and a request would join it"
         case .stale:
-            "the entry expired at \(entry?.expiryDate.rfc3339 ?? ""); the origin would be asked "
-                + (entry?.hasValidator == true ? "whether it changed" : "for all of it")
-        case .absent: "nothing is held for this URL; it would be downloaded"
+            "the entry expired at \(entry?.expiryDate.rfc3339 ?? ""); "
+                + (entry?.hasValidator == true
+                    ? "a request would revalidate it with the origin" : "its body would be downloaded again")
+        case .absent: "the cache has no entry for this URL; a request would download it"
         case .refused: refusal.map { Problem($0).detail } ?? ""
         }
     }

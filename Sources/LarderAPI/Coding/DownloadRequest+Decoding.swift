@@ -44,7 +44,7 @@ private enum OriginFields {
             throw .invalid("headers must be an object of field names and values", pointer: "/headers")
         }
         guard members.count <= limit else {
-            throw .invalid("there may be \(limit) fields for the origin, not \(members.count)", pointer: "/headers")
+            throw .invalid("headers has \(members.count) fields, and the limit is \(limit)", pointer: "/headers")
         }
         var fields = HTTPFields()
         var names: Set<String> = []
@@ -52,33 +52,35 @@ private enum OriginFields {
         for member in members {
             guard !TokenCredentials.areIn(member.name), !TokenCredentials.areIn(member.name.lowercased()) else {
                 throw .invalid(
-                    "a field's name has a token of Larder's in it, which is not for an origin", pointer: "/headers")
+                    "a field name contains a Larder token, and tokens must not reach origins; remove it",
+                    pointer: "/headers")
             }
             let pointer = "/headers/" + JSON.pointerToken(member.name)
             guard let name = HTTPField.Name(member.name) else {
                 throw .invalid("\"\(member.name)\" is not a field name", pointer: pointer)
             }
             guard !isReserved(name.canonicalName) else {
-                throw .invalid("\(member.name) is Larder's own to send", pointer: pointer)
+                throw .invalid("\(member.name) is set by Larder; leave it out", pointer: pointer)
             }
             guard names.insert(name.canonicalName).inserted else {
-                throw .invalid("\(member.name) comes twice", pointer: pointer)
+                throw .invalid("\(member.name) is given twice; give it once", pointer: pointer)
             }
             guard let value = member.value.stringValue, HTTPField.isValidValue(value) else {
                 throw .invalid("the value must be a string without control characters", pointer: pointer)
             }
             guard !TokenCredentials.areIn(value) else {
-                throw .invalid("a token of Larder's is not for an origin", pointer: pointer)
+                throw .invalid("a Larder token must not reach an origin; remove it", pointer: pointer)
             }
             guard name != .authorization || !ConnectionCredentials.areNamed(in: value) else {
                 throw .invalid(
-                    "NTLM and Negotiate authenticate a connection, not a request; an entry is for every caller, so use "
-                        + "credentials of a request, such as Basic or Bearer",
+                    "NTLM and Negotiate are not supported, because they authenticate a connection and not a request; "
+                        + "use Basic or Bearer",
                     pointer: pointer)
             }
             bytes += member.name.utf8.count + value.utf8.count
             guard bytes <= byteLimit else {
-                throw .invalid("the fields for the origin may have \(byteLimit) bytes altogether", pointer: "/headers")
+                throw .invalid(
+                    "headers has more than \(byteLimit) bytes; send fewer or shorter fields", pointer: "/headers")
             }
             fields.append(HTTPField(name: name, value: value))
         }
@@ -106,7 +108,7 @@ struct JSONFields {
         guard case .object(let members) = json else { throw .invalid("the body must be a JSON object", pointer: "") }
         for member in members where !known.contains(member.name) {
             throw .invalid(
-                "\"\(member.name)\" is not known here; there are \(known.sorted().joined(separator: ", "))",
+                "unknown member \"\(member.name)\"; the members are \(known.sorted().joined(separator: ", "))",
                 pointer: "/" + JSON.pointerToken(member.name))
         }
         self.json = json
@@ -150,7 +152,7 @@ extension TTL {
         case .number(let text), .string(let text):
             guard let ttl = TTL(text) else { throw .invalidTTL(text, pointer: pointer) }
             self = ttl
-        default: throw .invalid("a duration is \(TTL.expectation)", pointer: pointer)
+        default: throw .invalid("the duration must be \(TTL.expectation)", pointer: pointer)
         }
     }
 }

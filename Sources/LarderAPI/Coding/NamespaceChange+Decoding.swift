@@ -17,7 +17,7 @@ extension NamespaceChange {
             let text: String? = if case .number(let number) = json { number } else { json.stringValue }
             guard let text, (1...NamespaceSettings.versionLimit).contains(text.utf8.count) else {
                 throw .invalid(
-                    "version must be a text of 1 to \(NamespaceSettings.versionLimit) bytes", pointer: pointer)
+                    "version must be a string of 1 to \(NamespaceSettings.versionLimit) bytes", pointer: pointer)
             }
             return text
         }
@@ -37,7 +37,7 @@ extension NamespaceChange {
     ) throws(Problem) -> Value {
         guard let value = json.stringValue.flatMap(Value.init(rawValue:)) else {
             let words = Value.allCases.map(\.rawValue).joined(separator: " or ")
-            throw .invalid("\(pointer.dropFirst()) is \(words)", pointer: pointer)
+            throw .invalid("\(pointer.dropFirst()) must be \(words)", pointer: pointer)
         }
         return value
     }
@@ -62,7 +62,8 @@ extension NamespaceChange {
                 json.stringValue.flatMap { ByteSize($0) }.map { Int64($0.bytes) }
             }
         guard let size, size >= 0 else {
-            throw .invalid("it must be a number of bytes, such as 1048576 or \"64MiB\"", pointer: pointer)
+            throw .invalid(
+                "\(pointer.dropFirst()) must be a number of bytes, such as 1048576 or \"64MiB\"", pointer: pointer)
         }
         return size
     }
@@ -74,7 +75,7 @@ extension NamespaceChange {
         var texts: [String] = []
         for (index, element) in elements.enumerated() {
             guard let text = element.stringValue else {
-                throw .invalid("a rule is a string", pointer: "\(pointer)/\(index)")
+                throw .invalid("an origin rule must be a string", pointer: "\(pointer)/\(index)")
             }
             texts.append(text)
         }

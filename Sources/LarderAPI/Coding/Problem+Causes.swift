@@ -40,12 +40,13 @@ extension Problem {
         switch error.cause {
         case .notCached:
             self.init(
-                status: 504, detail: "only-if-cached: nothing that this request accepts is held (RFC 9111 §5.2.1.7)")
+                status: 504,
+                detail: "only-if-cached: the cache has no response that this request accepts (RFC 9111 §5.2.1.7)")
         case .origin(let cause): self.init(cause)
         case .cannotValidate(let cause):
             self.init(cause)
             status = 504
-            detail = "what is held is stale and must not be used unasked, and the origin cannot be asked: \(detail)"
+            detail = "the stored response is stale and needs revalidation, and the origin cannot be reached: \(detail)"
         }
         error.status.append(to: &fields)
     }
@@ -56,14 +57,14 @@ extension Problem {
         case .entryTooLarge(let limit): self = .tooLarge(limit: Int(limit))
         case .noSpace: self = .noSpace
         case .lengthMismatch(let expected, let received):
-            self = .invalid("\(received) bytes came where Content-Length said \(expected)")
+            self = .invalid("the body has \(received) bytes, but Content-Length says \(expected)")
         case .emptyBody, .emptyJSON:
             self.init(status: 422, detail: error.description)
         case .tooManyTags: self = .invalid(error.description, pointer: "/tags")
         case .invalidJSON, .notUTF8: self = .invalid(error.description, pointer: "")
         case .invalidCursor:
             self = .invalid(
-                "the cursor does not belong to this query; give back nextCursor with the same filters and sort",
+                "the cursor does not belong to this query; send nextCursor with the same filters and sort",
                 pointer: "/cursor")
         case .conditionFailed: self = .preconditionFailed
         case .closed: self = .stopping
@@ -97,22 +98,25 @@ extension Problem {
     init(_ refusal: EventHub.Refusal) {
         switch refusal {
         case .full:
-            self.init(status: 503, detail: "as many listen to events as may (--max-listeners); ask again later")
+            self.init(status: 503, detail: "the limit of event listeners is reached (--max-listeners); retry later")
         case .crowded:
             self.init(
                 status: 503,
-                detail: "as many of your address listen to events as may (--max-listeners-per-client); close some")
+                detail: "your address has reached its limit of event listeners (--max-listeners-per-client); close some"
+            )
         case .stopping: self = .stopping
         }
     }
 
     static let noSpace = Problem(
         status: 507,
-        detail: "the disk is full, or --disk-limit, --disk-reserve or the namespace's diskLimit is reached and what is "
-            + "there is pinned or in use")
+        detail:
+            "no room: the disk is full, or --disk-limit, --disk-reserve or the namespace's diskLimit is reached and "
+            + "the entries are pinned or in use; remove or unpin entries, or raise the limit"
+    )
 
     static let stopping = Problem(
-        status: 503, detail: "the server is stopping; ask again, or another one")
+        status: 503, detail: "the server is stopping; retry, or ask another server")
 
     private static func curlCode(_ code: Int32) -> [JSON.Member] {
         code == 0 ? [] : [.init("curlCode", .number(code))]

@@ -76,7 +76,7 @@ struct Problem: Error, Sendable {
     static func unsupportedMediaType(_ given: String?, expected: String) -> Problem {
         Problem(
             status: 415,
-            detail: (given.map { "\"\($0)\" is not accepted here" } ?? "there is no Content-Type")
+            detail: (given.map { "the Content-Type \"\($0)\" is not accepted" } ?? "the Content-Type is missing")
                 + "; send the body as \(expected)")
     }
 

@@ -15,7 +15,8 @@ struct Query {
             guard known.contains(name) else {
                 let list = known.sorted().joined(separator: ", ")
                 throw .invalid(
-                    "the query parameter \"\(name)\" is not known here" + (known.isEmpty ? "" : "; there are \(list)"),
+                    "unknown query parameter \"\(name)\"; "
+                        + (known.isEmpty ? "this path has none" : "the parameters are \(list)"),
                     pointer: "/" + JSON.pointerToken(name))
             }
             if name == "tags" || name == "type", let held = values[name] {
@@ -23,7 +24,7 @@ struct Query {
                 continue
             }
             guard values.updateValue(value, forKey: name) == nil else {
-                throw .invalid("the query parameter \"\(name)\" comes twice", pointer: "/" + name)
+                throw .invalid("the query parameter \"\(name)\" is given twice; give it once", pointer: "/" + name)
             }
         }
     }
@@ -45,7 +46,7 @@ struct Query {
         case nil: return nil
         case "true": return true
         case "false": return false
-        case let other?: throw .invalid("\"\(other)\" is neither true nor false", pointer: "/" + name)
+        case let other?: throw .invalid("\(name) must be true or false, not \"\(other)\"", pointer: "/" + name)
         }
     }
 
@@ -60,7 +61,7 @@ struct Query {
     func limit() throws(Problem) -> Int {
         guard let text = values["limit"] else { return 100 }
         guard let limit = Int(text), (1...1000).contains(limit) else {
-            throw .invalid("limit is a number from 1 to 1000", pointer: "/limit")
+            throw .invalid("limit must be a number from 1 to 1000", pointer: "/limit")
         }
         return limit
     }
@@ -74,7 +75,9 @@ struct Query {
     /// Returns the canonical URL of `url` and `params`, and the parameters as sent; `nil` if `url` is absent.
     func canonicalURL() throws(Problem) -> (url: CanonicalURL, params: JSON?)? {
         guard let text = values["url"] else {
-            if values["params"] != nil { throw .invalid("params needs a url beside it", pointer: "/params") }
+            if values["params"] != nil {
+                throw .invalid("params needs url; add url, or leave params out", pointer: "/params")
+            }
             return nil
         }
         var params: JSON?
@@ -117,7 +120,7 @@ enum URLDecoding {
             throw .invalidURL(error, pointer: urlPointer, isInTarget: isInTarget)
         }
         guard !TokenCredentials.areIn(url.string) else {
-            throw .invalid("a token of Larder's is not for an origin", pointer: urlPointer)
+            throw .invalid("a Larder token must not reach an origin; remove it", pointer: urlPointer)
         }
         return url
     }
@@ -135,7 +138,7 @@ extension Problem {
     }
 
     static func invalidTTL(_ text: String, pointer: String) -> Problem {
-        .invalid("\"\(text)\" is not a duration; give \(TTL.expectation)", pointer: pointer)
+        .invalid("\"\(text)\" is not a duration; expected \(TTL.expectation)", pointer: pointer)
     }
 }
 
@@ -146,12 +149,13 @@ enum Tags {
     static let limit = 64
 
     static func check(_ tags: [String], pointer: String) throws(Problem) -> Set<String> {
-        guard tags.count <= limit else { throw .invalid("more than \(limit) tags", pointer: pointer) }
+        guard tags.count <= limit else { throw .invalid("too many tags; the limit is \(limit)", pointer: pointer) }
         for tag in tags {
             guard (1...128).contains(tag.unicodeScalars.count),
                 !tag.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F || $0 == 0x2C })
             else {
-                throw .invalid("a tag has 1 to 128 characters, no control character and no comma", pointer: pointer)
+                throw .invalid(
+                    "a tag must have 1 to 128 characters, without control characters and commas", pointer: pointer)
             }
         }
         return Set(tags.map(spelling))
@@ -162,7 +166,7 @@ enum Tags {
     /// The code compares bytes, because Swift treats a comma and a following accent as one character.
     static func members(of text: String, pointer: String) throws(Problem) -> [String] {
         let members = text.utf8.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false)
-        guard members.count <= limit else { throw .invalid("more than \(limit) tags", pointer: pointer) }
+        guard members.count <= limit else { throw .invalid("too many tags; the limit is \(limit)", pointer: pointer) }
         return members.filter { !$0.isEmpty }.map { String(Substring($0)) }
     }
 

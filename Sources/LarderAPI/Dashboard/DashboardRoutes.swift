@@ -16,7 +16,7 @@ struct DashboardRoutes: Sendable {
 
     private func part(_ head: Endpoint.Head) throws(Problem) -> Response {
         guard let file = DashboardFiles.parts[head.parameter("file")] else {
-            throw .notFound("the dashboard has no such file; / has its page")
+            throw .notFound("the dashboard has no file at this path; its page is /")
         }
         return file.answer(to: head.request)
     }

@@ -21,7 +21,7 @@ final class ConnectionMetrics: Sendable {
 
     func write(into text: inout PrometheusText) {
         let name = "larder_connections_refused_total"
-        text.begin(name, "counter", "Connections refused because there are as many as may be, by reason.")
+        text.begin(name, "counter", "Connections refused because a connection limit was reached, by reason.")
         // Both reasons are written from the start, because Prometheus sees no increase in a counter that first appears
         // with 1.
         for reason in ConnectionRefusal.allCases {
@@ -29,7 +29,7 @@ final class ConnectionMetrics: Sendable {
         }
         text.metric(
             "larder_sent_bytes_total", "counter",
-            "Bytes sent to clients, on either port: heads, bodies and TLS, as the kernel counts them.",
+            "Bytes sent to clients on both ports: heads, bodies and TLS, as the kernel counts them.",
             daemons.withLock { $0 }.reduce(0) { $0 + $1.sentBytes })
     }
 

@@ -33,21 +33,24 @@ struct ProcessMetrics {
 
     func write(into text: inout PrometheusText) {
         text.metric(
-            "process_cpu_seconds_total", "counter", "Processor time of the process, user's and system's, in seconds.",
+            "process_cpu_seconds_total", "counter", "User and system CPU time of the process, in seconds.",
             cpuSeconds)
         if let memory {
-            text.metric("process_resident_memory_bytes", "gauge", "Resident memory.", memory.resident)
-            text.metric("process_virtual_memory_bytes", "gauge", "Address space.", memory.virtual)
+            text.metric(
+                "process_resident_memory_bytes", "gauge", "Resident memory of the process, in bytes.", memory.resident)
+            text.metric(
+                "process_virtual_memory_bytes", "gauge", "Virtual memory of the process, in bytes.", memory.virtual)
         }
         if let openDescriptors {
             text.metric("process_open_fds", "gauge", "Open files and sockets.", openDescriptors)
         }
         if let maxDescriptors {
-            text.metric("process_max_fds", "gauge", "The most files and sockets that may be open.", maxDescriptors)
+            text.metric("process_max_fds", "gauge", "Limit of open files and sockets.", maxDescriptors)
         }
         if let startSeconds {
             text.metric(
-                "process_start_time_seconds", "gauge", "When the process began, in seconds since 1970.", startSeconds)
+                "process_start_time_seconds", "gauge", "Start time of the process, in seconds since 1970.", startSeconds
+            )
         }
     }
 

@@ -18,7 +18,8 @@ extension Call {
             respond(Result(catching: answer))
         }
         if !isInLine {
-            throw Problem(status: 503, detail: "\(ListingLine.limit) listings wait already; ask again later")
+            throw Problem(
+                status: 503, detail: "\(ListingLine.limit) listings are waiting, which is the limit; retry later")
         }
     }
 }

@@ -24,7 +24,7 @@ struct ContentResponse {
         self.now = now
         self.caching = caching
         guard allowsStale || entry.isFresh(at: now) else {
-            throw .notFound("the entry expired at \(entry.expiryDate.rfc3339); stale=true serves it all the same")
+            throw .notFound("the entry expired at \(entry.expiryDate.rfc3339); add stale=true to get it")
         }
     }
 
@@ -45,7 +45,7 @@ struct ContentResponse {
         let conditions = ConditionalRequest(requestFields, method: method, now: now)
         switch conditions.evaluate(current) {
         case .preconditionFailed:
-            throw Problem(status: 412, detail: "the body is not the one that the request wants")
+            throw Problem(status: 412, detail: "If-Match or If-Unmodified-Since does not match the stored body")
         case .notModified:
             // RFC 9110 §15.4.5: a 304 repeats the caching fields of the 200.
             var fields = Self.validatorFields(current)

@@ -86,7 +86,9 @@ struct ContentRoutes: Sendable {
             ?? JSONCharset(contentType: contentType).fault(isASCII: false)
         return Problem(
             status: 406,
-            detail: "the entry's body is not JSON\(fault.map { ": \($0)" } ?? ""); /entries/{key}/content has its bytes"
+            detail:
+                "the entry's body is not JSON\(fault.map { ": \($0)" } ?? ""); GET /entries/{key}/content returns "
+                + "its bytes"
         )
     }
 

@@ -130,7 +130,7 @@ struct DownloadRoutes: Sendable {
     }
 
     private static let unknown = Problem.notFound(
-        "no download runs under this key, and none ended within the last 10 minutes")
+        "no download with this key is running or ended within the last 10 minutes")
 }
 
 extension HTTPField.Name {

@@ -141,10 +141,10 @@ struct EntryRoutes: Sendable {
         let filter = try filter(query)
         let all = try query.bool("all") ?? false
         guard all || filter != .all else {
-            throw .invalid("say what to remove, by a filter or by all=true", pointer: "/all")
+            throw .invalid("the request selects no entries; give a filter, or all=true", pointer: "/all")
         }
         guard !all || filter == .all else {
-            throw .invalid("all=true and a filter contradict each other", pointer: "/all")
+            throw .invalid("all=true and a filter exclude each other; leave one of them out", pointer: "/all")
         }
         return (filter, try query.bool("dryRun") ?? false)
     }
@@ -177,14 +177,14 @@ struct EntryRoutes: Sendable {
         filter.tag = try query.nonEmpty("tag").map(Tags.spelling)
         if let text = query["state"] {
             guard let state = EntryFilter.State(rawValue: text) else {
-                throw .invalid("state is fresh or stale", pointer: "/state")
+                throw .invalid("state must be fresh or stale", pointer: "/state")
             }
             filter.state = state
         }
         if let text = query["kind"] {
             guard let kind = Entry.Kind(rawValue: text) else {
                 let kinds = Entry.Kind.allCases.map(\.rawValue).joined(separator: ", ")
-                throw .invalid("kind is one of \(kinds)", pointer: "/kind")
+                throw .invalid("kind must be one of \(kinds)", pointer: "/kind")
             }
             filter.kind = kind
         }
@@ -221,7 +221,7 @@ struct EntryRoutes: Sendable {
         let descending = text.hasPrefix("-")
         guard let order = EntrySort.Order(rawValue: String(text.dropFirst(descending ? 1 : 0))) else {
             let orders = EntrySort.Order.allCases.map(\.rawValue).joined(separator: ", ")
-            throw .invalid("sort is one of \(orders), with - in front to reverse it", pointer: "/sort")
+            throw .invalid("sort must be one of \(orders), with - in front to reverse the order", pointer: "/sort")
         }
         return EntrySort(order, descending: descending)
     }
@@ -263,5 +263,5 @@ extension Problem {
         return .invalid(error.description, pointer: pointer)
     }
 
-    static let noEntry = Problem.notFound("no entry is held under this key")
+    static let noEntry = Problem.notFound("the cache has no entry with this key")
 }

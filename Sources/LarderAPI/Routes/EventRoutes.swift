@@ -54,7 +54,7 @@ struct EventRoutes: Sendable {
             let named = Event.Kind.allCases.filter { $0.rawValue == name || $0.rawValue.hasPrefix("\(name).") }
             guard !named.isEmpty else {
                 let all = Event.Kind.allCases.map(\.rawValue).joined(separator: ", ")
-                throw .invalid("type is one of \(all), or what is before a dot", pointer: "/type")
+                throw .invalid("type must be one of \(all), or the part before the dot", pointer: "/type")
             }
             kinds.formUnion(named)
         }

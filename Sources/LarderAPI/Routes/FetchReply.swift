@@ -96,7 +96,8 @@ final class FetchReply: Sendable {
                     Problem(
                         status: 502,
                         detail:
-                            "the head of the origin's answer has \(answer.headLength) bytes, more than can be passed on"
+                            "the head of the origin's answer has \(answer.headLength) bytes, which is too long to "
+                            + "pass on"
                     ))
             }
             let response = answer.response

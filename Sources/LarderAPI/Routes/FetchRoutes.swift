@@ -34,7 +34,8 @@ struct FetchRoutes: Sendable {
         }
         if let text = try Self.single(Self.updateExpiry, fields) {
             guard ["true", "false"].contains(text) else {
-                throw .invalid("\"\(text)\" is neither true nor false", pointer: "/Larder-Update-Expiry")
+                throw .invalid(
+                    "Larder-Update-Expiry must be true or false, not \"\(text)\"", pointer: "/Larder-Update-Expiry")
             }
             request.updatesExpiry = text == "true"
         }
@@ -53,7 +54,7 @@ struct FetchRoutes: Sendable {
     /// Returns the value of a field of Larder's own; `nil` if it is missing. Throws 400 if the field is repeated.
     private static func single(_ name: HTTPField.Name, _ fields: HTTPFields) throws(Problem) -> String? {
         let values = fields[values: name]
-        guard values.count < 2 else { throw .invalid("\(name) is there twice", pointer: "/\(name)") }
+        guard values.count < 2 else { throw .invalid("\(name) is given twice; give it once", pointer: "/\(name)") }
         return values.first
     }
 
@@ -64,7 +65,7 @@ struct FetchRoutes: Sendable {
     private func fetchQuery(_ head: Endpoint.Head) throws(Problem) -> Endpoint.Plan {
         let query = try head.query(["url", "ttl", "updateExpiry", "tags"])
         guard let url = query["url"] else {
-            throw .invalid("url is missing; /fetch?url=… or /fetch/https://…", pointer: "/url")
+            throw .invalid("url is missing; write /fetch?url=… or /fetch/https://…", pointer: "/url")
         }
         var request = try gatewayRequest(head, head.request.fields, url: url, pointer: "/url")
         request.ttl = try query.ttl()
@@ -86,15 +87,16 @@ struct FetchRoutes: Sendable {
             throw .invalid("the method is not a token")
         }
         // RFC 9110 §9.3.6: CONNECT asks for a tunnel, not for a resource.
-        guard method != .connect else { throw .invalid("CONNECT opens no tunnel here") }
+        guard method != .connect else { throw .invalid("CONNECT is not supported") }
         var fields = Self.forwarded(fields)
         // A client that adds its token to every request would reveal the token to origins.
         if let field = fields.first(where: { TokenCredentials.areIn($0) }) {
-            let name = TokenCredentials.areIn(field.value) ? "\(field.name)" : "a field that has it as its name"
-            throw .invalid("a token of Larder's belongs into Larder-Authorization: \(name) goes to the origin")
+            let name = TokenCredentials.areIn(field.value) ? "\(field.name)" : "a field name"
+            throw .invalid(
+                "\(name) contains a Larder token and goes to the origin; send the token in Larder-Authorization")
         }
         try Self.countHop(&fields, method)
-        guard method != .head || !head.request.hasBody else { throw .invalid("HEAD has no body here") }
+        guard method != .head || !head.request.hasBody else { throw .invalid("a HEAD request must not have a body") }
         var request = GatewayRequest(method: method, url: exact, fields: fields)
         request.version = String(Substring(head.request.version.utf8.drop { $0 != UInt8(ascii: "/") }.dropFirst()))
         return request
@@ -108,7 +110,7 @@ struct FetchRoutes: Sendable {
         else { return }
         guard left > 0 else {
             throw Problem(
-                status: 501, detail: "\(method) ends here, as Max-Forwards says, and Larder has no answer to it")
+                status: 501, detail: "\(method) with Max-Forwards 0 is not passed on, and Larder does not answer it")
         }
         fields[name] = String(left - 1)
     }

@@ -60,9 +60,9 @@ struct NamespaceRoutes: Sendable {
             switch result {
             case .success((let namespace, let outcome)):
                 switch outcome {
-                case .made: call.changed("namespace made")
+                case .made: call.changed("namespace created")
                 case .changed: call.changed("namespace changed")
-                case .begunAnew(let entries): call.changed("namespace begun anew", count: Int(entries))
+                case .begunAnew(let entries): call.changed("namespace cleared", count: Int(entries))
                 case .unchanged: break
                 }
                 call.respond(.json(namespace.json))

@@ -50,7 +50,7 @@ struct ServiceRoutes: Sendable {
         var target = 0
         if let text = try head.query(["target"])["target"] {
             guard let size = ByteSize(text) else {
-                throw .invalid("target is a number of bytes, such as 1048576 or 64MiB", pointer: "/target")
+                throw .invalid("target must be a number of bytes, such as 1048576 or 64MiB", pointer: "/target")
             }
             target = size.bytes
         }
@@ -95,12 +95,12 @@ struct ServiceRoutes: Sendable {
     private func metrics() -> Response {
         let (metrics, totals, memory) = (service.metrics, service.totals, memory)
         var text = PrometheusText()
-        text.begin("larder_build_info", "gauge", "The version that runs.")
+        text.begin("larder_build_info", "gauge", "Version of the running server, as a label.")
         text.sample("larder_build_info", [("version", Version.current)], 1)
         text.metric(
             "larder_hits_total", "counter", "Reads and downloads answered from the cache.", hitCount)
         text.metric(
-            "larder_misses_total", "counter", "Reads that found nothing, and downloads that had to ask the origin.",
+            "larder_misses_total", "counter", "Reads without an entry, and downloads that asked the origin.",
             metrics.misses.value)
         text.metric(
             "larder_joins_total", "counter", "Downloads and requests of /fetch that joined a running transfer.",
@@ -126,29 +126,35 @@ struct ServiceRoutes: Sendable {
         text.metric(
             "larder_origin_received_bytes_total", "counter", "Bytes of bodies received from origins, decoded.",
             metrics.receivedBytes.value)
-        text.begin("larder_download_duration_seconds", "histogram", "Time that downloads took.")
+        text.begin("larder_download_duration_seconds", "histogram", "Duration of downloads, in seconds.")
         text.histogram("larder_download_duration_seconds", [], metrics.downloadDurations.snapshot())
-        text.begin("larder_entries", "gauge", "Entries held, by kind.")
+        text.begin("larder_entries", "gauge", "Entries in the cache, by kind.")
         for kind in Entry.Kind.allCases {
             text.sample("larder_entries", [("kind", kind.rawValue)], totals.entriesByKind[kind] ?? 0)
         }
-        text.metric("larder_disk_bytes", "gauge", "Bytes that entries take of the disk limit.", totals.diskBytes)
-        text.metric("larder_disk_limit_bytes", "gauge", "The disk limit.", service.configuration.diskLimit)
+        text.metric(
+            "larder_disk_bytes", "gauge", "Disk space of entries, in bytes, counted towards the disk limit.",
+            totals.diskBytes)
+        text.metric("larder_disk_limit_bytes", "gauge", "Disk limit, in bytes.", service.configuration.diskLimit)
         if let space = service.diskSpace {
             text.metric(
-                "larder_disk_reserve_bytes", "gauge", "Bytes of the file system that are left to others.",
+                "larder_disk_reserve_bytes", "gauge",
+                "Free bytes of the file system that entries must leave (--disk-reserve).",
                 space.reserve)
-            text.metric("larder_disk_free_bytes", "gauge", "Bytes of the file system that are free.", space.free)
+            text.metric("larder_disk_free_bytes", "gauge", "Free bytes of the file system.", space.free)
         }
-        text.metric("larder_body_bytes", "gauge", "The sum of the lengths of all bodies.", totals.bodyBytes)
-        text.metric("larder_memory_bytes", "gauge", "Bytes that the memory tier takes of its limit.", memory.bytes)
-        text.metric("larder_memory_limit_bytes", "gauge", "The memory tier's limit.", service.configuration.memoryLimit)
+        text.metric("larder_body_bytes", "gauge", "Sum of the lengths of all bodies, in bytes.", totals.bodyBytes)
+        text.metric(
+            "larder_memory_bytes", "gauge", "Bytes in the memory tier, counted towards its limit.", memory.bytes)
+        text.metric(
+            "larder_memory_limit_bytes", "gauge", "Configured limit of the memory tier, in bytes.",
+            service.configuration.memoryLimit)
         text.metric(
             "larder_memory_current_limit_bytes", "gauge",
-            "The memory tier's limit as it is now: less when memory is short.",
+            "Current limit of the memory tier, in bytes: lower than configured while memory is short.",
             service.memory.currentLimit)
         text.metric(
-            "larder_memory_pressure_total", "counter", "Signs that memory is short.", service.memory.signs)
+            "larder_memory_pressure_total", "counter", "Signals that memory is short.", service.memory.signs)
         text.metric("larder_memory_entries", "gauge", "Entries in the memory tier.", memory.count)
         removalMetrics(&text)
         namespaceMetrics(&text)
@@ -160,14 +166,14 @@ struct ServiceRoutes: Sendable {
 
     private func removalMetrics(_ text: inout PrometheusText) {
         let removals = service.metrics.removals
-        text.begin("larder_evictions_total", "counter", "Entries evicted because room was needed, by reason.")
+        text.begin("larder_evictions_total", "counter", "Entries evicted to make room, by reason.")
         for reason in [RemovalCause.limit, .reserve, .variants] {
             text.sample("larder_evictions_total", [("reason", reason.rawValue)], removals.count(of: reason))
         }
         text.metric(
-            "larder_expiries_total", "counter", "Entries removed because they had expired and were of no more use.",
+            "larder_expiries_total", "counter", "Expired entries removed because no request could use them any more.",
             removals.count(of: .expired))
-        text.begin("larder_purges_total", "counter", "Entries that were purged, by kind.")
+        text.begin("larder_purges_total", "counter", "Entries purged, by kind.")
         for kind in Entry.Kind.allCases {
             text.sample("larder_purges_total", [("kind", kind.rawValue)], removals.count(of: .purged, kind: kind))
         }
@@ -178,26 +184,27 @@ struct ServiceRoutes: Sendable {
 
     private func eventMetrics(_ text: inout PrometheusText) {
         let events = service.events
-        text.metric("larder_event_listeners", "gauge", "Clients that listen to events.", events.listenerCount)
+        text.metric("larder_event_listeners", "gauge", "Connected event listeners.", events.listenerCount)
         text.metric(
-            "larder_events_sent_total", "counter", "Events sent, counted for each listener.", events.sent.value)
+            "larder_events_sent_total", "counter", "Events sent, counted once for each listener.", events.sent.value)
         text.metric(
-            "larder_event_listeners_dropped_total", "counter", "Listeners cut off because they were too far behind.",
+            "larder_event_listeners_dropped_total", "counter",
+            "Event listeners disconnected because they read too slowly.",
             events.dropped.value)
     }
 
     private func namespaceMetrics(_ text: inout PrometheusText) {
         let all = service.namespaces.all
-        text.begin("larder_namespace_entries", "gauge", "Entries held, by namespace.")
+        text.begin("larder_namespace_entries", "gauge", "Entries in the cache, by namespace.")
         for namespace in all {
             text.sample("larder_namespace_entries", [("namespace", namespace.name)], namespace.cache.totals.entries)
         }
-        text.begin("larder_namespace_disk_bytes", "gauge", "Bytes that entries take of the namespace's disk limit.")
+        text.begin("larder_namespace_disk_bytes", "gauge", "Disk space of entries, in bytes, by namespace.")
         for namespace in all {
             text.sample(
                 "larder_namespace_disk_bytes", [("namespace", namespace.name)], namespace.cache.totals.diskBytes)
         }
-        text.begin("larder_namespace_disk_limit_bytes", "gauge", "The namespace's disk limit.")
+        text.begin("larder_namespace_disk_limit_bytes", "gauge", "Disk limit, in bytes, by namespace.")
         for namespace in all {
             text.sample("larder_namespace_disk_limit_bytes", [("namespace", namespace.name)], namespace.cache.diskLimit)
         }

@@ -78,12 +78,16 @@ final class Upload: BodySink {
     private static func check(_ request: Request) throws(Problem) {
         // RFC 9110 §14.5: a part must not be stored as the whole.
         guard request.field("Content-Range") == nil else {
-            throw .invalid("a part of a body cannot be stored; leave Content-Range out")
+            throw .invalid("Content-Range is not supported, because an entry stores a whole body; leave it out")
         }
         // §8.4: readers of the entry would not learn that it is encoded.
         if let coding = request.field("Content-Encoding"), coding.lowercased() != "identity" {
             throw Problem(
-                status: 415, detail: "a body is stored as it is: send it without the Content-Encoding \"\(coding)\"")
+                status: 415,
+                detail:
+                    "the Content-Encoding \"\(coding)\" is not supported, because bodies are stored as sent; send "
+                    + "the body decoded"
+            )
         }
     }
 

@@ -79,5 +79,5 @@ extension Problem {
     /// RFC 9110 §15.5.13.
     static let preconditionFailed = Problem(
         status: 412,
-        detail: "If-Match, If-None-Match or If-Unmodified-Since does not hold for what is stored; nothing was changed")
+        detail: "If-Match, If-None-Match or If-Unmodified-Since does not match the stored entry, which is unchanged")
 }

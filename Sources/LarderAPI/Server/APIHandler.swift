@@ -110,7 +110,7 @@ final class APIHandler: RequestHandler {
 
     private func refusal(of asked: PrefixedRequest, _ match: Router<Route>.Match) -> Problem {
         guard case .methodNotAllowed(let allow) = match else {
-            return .notFound(hint(for: asked) + "; /openapi.yaml lists what there is")
+            return .notFound(hint(for: asked) + "; /openapi.yaml lists all paths")
         }
         let request = asked.request
         let path = asked.pathPrefix + request.path
@@ -126,9 +126,9 @@ final class APIHandler: RequestHandler {
         let (path, prefix) = (asked.request.path, asked.pathPrefix)
         if path == "/fetch/" { return "the URL is missing, as in \(prefix)/fetch/https://example.com/" }
         guard path.hasSuffix("/"), isKnown(path.dropLast(), method: asked.request.method) else {
-            return "there is nothing at this path"
+            return "no resource at this path"
         }
-        return "there is nothing at \(prefix)\(path), but at \(prefix)\(path.dropLast())"
+        return "no resource at \(prefix)\(path); use \(prefix)\(path.dropLast())"
     }
 
     private func isKnown(_ path: some StringProtocol, method: String) -> Bool {
@@ -256,10 +256,13 @@ final class APIHandler: RequestHandler {
         let pointer = "/\(Self.namespaceField)"
         if route.space == .prefixed {
             throw .invalid(
-                "/fetch takes the namespace from the path, not from \(Self.namespaceField): "
-                    + "write /@\(asked.name ?? (name.isEmpty ? "NAME" : name))/fetch/…", pointer: pointer)
+                "/fetch takes the namespace from the path and not from \(Self.namespaceField); write "
+                    + "/@\(asked.name ?? (name.isEmpty ? "NAME" : name))/fetch/…",
+                pointer: pointer)
         }
-        guard names.count < 2 else { throw .invalid("\(Self.namespaceField) is there twice", pointer: pointer) }
+        guard names.count < 2 else {
+            throw .invalid("\(Self.namespaceField) is given twice; give it once", pointer: pointer)
+        }
         if let inPath = asked.name, inPath != name {
             throw .invalid(
                 "the path names the namespace \(inPath), and \(Self.namespaceField) names \(name); "

@@ -60,19 +60,19 @@ public final class APIServer: Sendable {
         let connectionLimit = max(1, service.clientLimit - service.clientLimit / 9)
         configuration.connectionLimit = connectionLimit
         configuration.fullAnswer = .problem(
-            Problem(status: 503, detail: "the server has as many connections as it may; try again soon"))
+            Problem(status: 503, detail: "the server has reached its limit of connections; retry soon"))
         // A client that sends too large a body gets an answer that says so, even if it did not announce the length. The
         // daemon reads and discards the rest, at the minimum rate that applies to any body.
         configuration.discardLimit = 64 << 20
         configuration.connectionLimitPerAddress = service.configuration.connectionsPerClient(of: connectionLimit)
         configuration.crowdAnswer = .problem(
-            Problem(status: 503, detail: "your address has as many connections as it may; close some"))
+            Problem(status: 503, detail: "your address has reached its limit of connections; close some"))
         configuration.refused = { connectionMetrics.countRefusal($0) }
         configuration.refusal = { defect in
             metrics.record(operation: "none", status: defect.status, duration: .zero)
             return .problem(Problem(status: defect.status, detail: defect.reason))
         }
-        configuration.lateAnswer = .problem(Problem(status: 408, detail: "the request took too long to come"))
+        configuration.lateAnswer = .problem(Problem(status: 408, detail: "the request arrived too slowly"))
         if let threads { configuration.threads = threads }
         configuration.log = { logger.debug("libmicrohttpd", metadata: ["words": .string($0)]) }
         daemon = Daemon(
@@ -106,7 +106,7 @@ public final class APIServer: Sendable {
         try daemon.start()
         service.listens(on: daemon.port)
         if !daemon.checksHeads {
-            logger.warning("this libmicrohttpd is not known: some malformed requests are taken for well-formed ones")
+            logger.warning("libmicrohttpd has an unknown version: some malformed requests are accepted")
         }
     }
 

@@ -117,7 +117,7 @@ struct Call: Sendable {
         case .memory(let bytes): return bytes
         case .tooLarge: throw .tooLarge(limit: limit)
         case .noMemory:
-            throw Problem(status: 503, detail: "too many large requests are under way; ask again later")
+            throw Problem(status: 503, detail: "too many large requests are in progress; retry later")
         case .sunk: return []
         case .failed(let error): throw .invalid("the body could not be read: \(error)")
         }

@@ -26,7 +26,7 @@ extension APIClient {
         let json = try reply.json()
         if reply.status == 202 { return .started(json) }
         guard let outcome = json["outcome"]?.stringValue.flatMap(Outcome.init(rawValue:)) else {
-            throw ClientError.unexpected("there is no outcome in it")
+            throw ClientError.unexpected("it has no outcome")
         }
         return .entry(outcome, try HeldEntry(json["entry"]), json)
     }

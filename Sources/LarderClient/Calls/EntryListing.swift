@@ -68,7 +68,7 @@ extension APIClient {
 
     private func removedCount(in reply: APIReply) throws -> Int64 {
         guard let count = try reply.json()["removed"]?.countValue else {
-            throw ClientError.unexpected("it does not say how many were removed")
+            throw ClientError.unexpected("the number of removed entries is missing")
         }
         return count
     }

@@ -26,7 +26,7 @@ public struct Explanation: Sendable {
         guard let url = json["url"]?.stringValue, let key = json["key"]?.stringValue,
             let namespace = json["namespace"]?.stringValue, let isHit = json["hit"]?.boolValue,
             let detail = json["detail"]?.stringValue
-        else { throw ClientError.unexpected("it explains nothing") }
+        else { throw ClientError.unexpected("it has no explanation") }
         self.url = url
         self.key = key
         self.namespace = namespace

@@ -30,7 +30,7 @@ public struct HeldEntry: Hashable, Sendable {
         guard let json, let key = json["key"]?.stringValue, let kind = json["kind"]?.stringValue,
             let state = json["state"]?.stringValue, let length = json["contentLength"]?.countValue,
             let expiryDate = json["expiryDate"]?.stringValue
-        else { throw ClientError.unexpected("there is no entry in it") }
+        else { throw ClientError.unexpected("it has no entry") }
         self.key = key
         self.kind = kind
         url = json["url"]?.stringValue

@@ -74,7 +74,7 @@ public struct EventWatch: Sendable {
                         try response.check(pendingBytes: parser.pendingBytes)
                     }
                 }
-                loss = .broken("the server ended it")
+                loss = .broken("the server closed the connection")
             } catch let error as ClientError where hasConnected && error.mayBeOver {
                 loss = error
             }

@@ -42,7 +42,7 @@ public struct APIResponse: Sendable {
         var body: [UInt8] = []
         while let piece = try await nextPiece() {
             body += piece
-            guard body.count <= Self.collectLimit else { throw ClientError.unexpected("it does not end") }
+            guard body.count <= Self.collectLimit else { throw ClientError.unexpected("it is too long") }
         }
         return body
     }
@@ -50,7 +50,7 @@ public struct APIResponse: Sendable {
     /// Throws ``ClientError/unexpected(_:)`` when more than 16 MiB are kept of an incomplete line or event, because no
     /// answer of the API has such long parts, and the reader would fill the memory.
     func check(pendingBytes: Int) throws {
-        guard pendingBytes <= 16 << 20 else { throw ClientError.unexpected("a part of it does not end") }
+        guard pendingBytes <= 16 << 20 else { throw ClientError.unexpected("a part of it is too long") }
     }
 
     /// Throws ``ClientError/refused(_:)`` for a status other than success.

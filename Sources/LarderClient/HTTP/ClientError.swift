@@ -19,7 +19,7 @@ public enum ClientError: Error, Sendable, CustomStringConvertible {
         case .refused(let problem): problem.detail
         case .unreachable(let words): words
         case .broken(let words): "the answer broke off: \(words)"
-        case .unexpected(let words): "the server's answer cannot be understood: \(words)"
+        case .unexpected(let words): "unexpected answer of the server: \(words)"
         case .cancelled: "cancelled"
         }
     }
@@ -34,7 +34,7 @@ public enum ClientError: Error, Sendable, CustomStringConvertible {
         switch error.kind {
         case .cancelled: self = .cancelled
         case .timedOut(let phase) where phase != .connecting:
-            self = hasAnswer ? .broken("\(server) is silent") : .unreachable("\(server) does not answer")
+            self = hasAnswer ? .broken("\(server) stopped sending") : .unreachable("\(server) does not answer")
         default: self = hasAnswer ? .broken(error.message) : .unreachable("\(server): \(error.message)")
         }
     }

@@ -9,7 +9,7 @@ public struct ServerAddress: Hashable, Sendable, CustomStringConvertible {
         public let description: String
 
         init(_ reason: String) {
-            description = "the server's address cannot be used: \(reason)"
+            description = "invalid server address: \(reason)"
         }
     }
 
@@ -25,7 +25,7 @@ public struct ServerAddress: Hashable, Sendable, CustomStringConvertible {
             throw Invalid(error.description)
         }
         guard url.scheme == "http" || url.scheme == "https", url.query == nil else {
-            throw Invalid("it must be like http://127.0.0.1:8080")
+            throw Invalid("expected an address such as http://127.0.0.1:8080")
         }
         var address = url.requestURL[...]
         while address.last == "/" { address.removeLast() }

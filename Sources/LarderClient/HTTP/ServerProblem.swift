@@ -39,7 +39,7 @@ public struct ServerProblem: Error, Hashable, Sendable, CustomStringConvertible 
             return
         }
         self.status = status
-        detail = "status \(status) without a word of Larder's: does LARDER_SERVER lead to it?"
+        detail = "status \(status) without an explanation by Larder; check that LARDER_SERVER names a Larder server"
         pointer = nil
         retryAfter = wait
         isForeign = true

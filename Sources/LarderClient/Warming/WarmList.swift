@@ -42,18 +42,20 @@ public struct WarmList: Sendable {
             .prefix { $0.first != UInt8(ascii: "#") }
         guard let first = words.first else { return }
         func mistake(_ reason: String) { mistakes.append(Mistake(line: number, reason: reason)) }
-        guard let url = String(validating: first, as: UTF8.self) else { return mistake("it is not UTF-8") }
+        guard let url = String(validating: first, as: UTF8.self) else { return mistake("the line is not UTF-8") }
         guard first.count <= CanonicalURL.maximumLength else {
             return mistake("the URL is longer than \(CanonicalURL.maximumLength) bytes")
         }
-        guard words.count <= 2 else { return mistake("there is more than a URL and a duration") }
+        guard words.count <= 2 else { return mistake("the line has more than a URL and a duration") }
         var ttl: Seconds?
         if words.count == 2 {
             let text = String(decoding: words[1], as: UTF8.self)
             ttl = Seconds(text)
             guard ttl != nil else {
                 return mistake(
-                    "\"\(text)\" is no number of seconds, and none with a unit, such as \(DurationText.examples)")
+                    "\"\(text)\" is not a duration; expected a number of seconds, or a number with a unit, such as "
+                        + "\(DurationText.examples)"
+                )
             }
         }
         items.append(Item(line: number, url: url, ttl: ttl))

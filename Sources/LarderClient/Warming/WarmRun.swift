@@ -119,12 +119,12 @@ public final class WarmRun: Sendable {
         while let piece = try await response.nextPiece() {
             for line in splitter.append(piece) {
                 let (index, end) = try readEnd(from: line, in: batch)
-                guard open.remove(index) != nil else { throw ClientError.unexpected("it has a line twice") }
+                guard open.remove(index) != nil else { throw ClientError.unexpected("a line is repeated") }
                 await onEnd(end)
             }
             try response.check(pendingBytes: splitter.pendingBytes)
         }
-        guard open.isEmpty else { throw ClientError.broken("\(open.count) downloads have no end") }
+        guard open.isEmpty else { throw ClientError.broken("\(open.count) downloads have no outcome") }
     }
 
     private func readEnd(from line: [UInt8], in batch: Range<Int>) throws -> (Int, End) {

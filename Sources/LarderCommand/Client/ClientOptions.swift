@@ -18,22 +18,23 @@ struct ClientOptions: ParsableArguments {
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "The server. [\(ClientOptions.serverVariable); default: \(ClientOptions.defaultServer)]", valueName: "url"))
+            "Address of the server. [\(ClientOptions.serverVariable); default: \(ClientOptions.defaultServer)]",
+            valueName: "url"))
     var server: String?
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "The namespace to work in. [default: that of the token, else \(LarderService.defaultNamespace)]",
+            "Namespace to use. [default: the token's namespace, else \(LarderService.defaultNamespace)]",
             valueName: "name"))
     var namespace: String?
     @Option(
         name: .customLong("ca-file"),
         help: ArgumentHelp(
-            "Certificate authorities (PEM) to trust beside the system's. [\(ClientOptions.authorityVariable)]",
+            "Certificate authorities (PEM) to trust in addition to the system's. [\(ClientOptions.authorityVariable)]",
             valueName: "file"),
         completion: .file())
     var authorityFile: String?
-    @Flag(name: .long, help: "Print JSON, a line for each thing.")
+    @Flag(name: .long, help: "Print JSON, one line for each entry, event or outcome.")
     var json = false
 
     /// Runs `work` with a client for the server. Reports an error of `work` on standard error, and throws its exit
@@ -59,18 +60,19 @@ struct ClientOptions: ParsableArguments {
             address = try ServerAddress(server ?? environment[Self.serverVariable] ?? Self.defaultServer)
         } catch {
             throw CommandFailure(
-                .usage, "\(error); --server or \(Self.serverVariable) says it, like \(Self.defaultServer)")
+                .usage, "\(error); set --server or \(Self.serverVariable), for example \(Self.defaultServer)")
         }
         var configuration = APIClient.Configuration(server: address)
         if let text = environment[Self.tokenVariable] {
             configuration.token = BearerToken(text)
             guard configuration.token != nil else {
-                throw CommandFailure(.usage, "\(Self.tokenVariable) has characters that no token has")
+                throw CommandFailure(.usage, "\(Self.tokenVariable) contains characters that tokens do not have")
             }
         }
         if let namespace, !(anyNamespace && namespace == "*") {
             guard CacheDirectory.isNamespace(namespace) else {
-                throw CommandFailure(.usage, "\"\(namespace)\" is no namespace: 1 to 63 of a to z, 0 to 9 and -")
+                throw CommandFailure(
+                    .usage, "\"\(namespace)\" is not a namespace; expected 1 to 63 characters of a-z, 0-9 and -")
             }
             configuration.namespace = namespace
         }

@@ -16,14 +16,14 @@ enum ExitStatus: Int32, CaseIterable {
     /// The meaning, for the help.
     var meaning: String {
         switch self {
-        case .failed: "it failed: the server or the origin says why; of several URLs one failed"
-        case .notHeld: "nothing is held there; to explain: it would be no hit"
-        case .usage: "called wrongly"
-        case .noInput: "a file cannot be read"
-        case .unavailable: "the server cannot be reached, or went away"
-        case .cannotCreate: "a file cannot be written"
-        case .tryLater: "the server has too much to do, or the token's rate is used up"
-        case .notAllowed: "a token is missing, is not good, or not for this"
+        case .failed: "failed; the message names the cause. Of several URLs, at least one failed"
+        case .notHeld: "no entry; for explain: a miss"
+        case .usage: "invalid arguments"
+        case .noInput: "an input file cannot be read"
+        case .unavailable: "the server cannot be reached, or the connection broke"
+        case .cannotCreate: "an output file cannot be written"
+        case .tryLater: "the server is overloaded, or the token's rate limit is used up; retry later"
+        case .notAllowed: "the token is missing, invalid, or lacks the permission"
         case .interrupted: "interrupted"
         }
     }

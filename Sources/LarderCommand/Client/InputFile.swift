@@ -15,7 +15,7 @@ final class InputFile {
         guard descriptor >= 0, fstat(descriptor, &status) == 0 else {
             throw CommandFailure(.noInput, "\(name): \(String(cString: strerror(errno)))")
         }
-        guard status.st_mode & S_IFMT != S_IFDIR else { throw CommandFailure(.noInput, "\(name): it is a directory") }
+        guard status.st_mode & S_IFMT != S_IFDIR else { throw CommandFailure(.noInput, "\(name): this is a directory") }
         let isFile = status.st_mode & S_IFMT == S_IFREG
         length = isFile ? max(0, Int64(status.st_size) - Int64(lseek(descriptor, 0, SEEK_CUR))) : nil
     }

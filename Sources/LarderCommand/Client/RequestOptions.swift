@@ -5,28 +5,30 @@ import LarderClient
 struct RequestOptions: ParsableArguments {
     @Option(
         name: .long,
-        help: ArgumentHelp("How long it stays fresh. [default: as its origin says]", valueName: "duration"))
+        help: ArgumentHelp("Time that the entry stays fresh. [default: set by the origin]", valueName: "duration"))
     var ttl: Seconds?
-    @Flag(name: .long, help: "When it is fresh already, begin its time anew.")
+    @Flag(name: .long, help: "Restart the TTL of an entry that is still fresh.")
     var updateExpiry = false
-    @Flag(name: .long, help: "Ask the origin although it is fresh.")
+    @Flag(name: .long, help: "Contact the origin even if the entry is fresh.")
     var refresh = false
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "How long after its expiry it is good enough, and is refreshed behind.", valueName: "duration"))
+            "Time after expiry in which the entry is returned at once and refreshed in the background.",
+            valueName: "duration"))
     var staleWhileRevalidate: Seconds?
     @Option(
         name: .long,
-        help: ArgumentHelp("How long after its expiry it is good enough when the origin fails.", valueName: "duration"))
+        help: ArgumentHelp(
+            "Time after expiry in which the entry is returned if the origin fails.", valueName: "duration"))
     var staleIfError: Seconds?
     @Option(
         name: .customLong("header"),
-        help: ArgumentHelp("A field for the origin, as in 'Accept: text/csv'. Repeatable.", valueName: "field"))
+        help: ArgumentHelp("Header field for the origin, such as 'Accept: text/csv'. Repeatable.", valueName: "field"))
     var headers: [HeaderArgument] = []
-    @Option(name: .customLong("tag"), help: ArgumentHelp("A label to find it by. Repeatable.", valueName: "tag"))
+    @Option(name: .customLong("tag"), help: ArgumentHelp("Tag of the entry. Repeatable.", valueName: "tag"))
     var tags: [String] = []
-    @Flag(name: .long, help: "Keep it when room is needed.")
+    @Flag(name: .long, help: "Pin the entry, so that it is never evicted.")
     var pinned = false
 
     /// The options in the form of the client library.

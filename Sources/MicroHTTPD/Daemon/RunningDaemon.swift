@@ -22,8 +22,10 @@ final class RunningDaemon: @unchecked Sendable {
         guard ServingThread.isInFront else {
             throw DaemonError(
                 step: .start, code: 0,
-                reason: "libmicrohttpd does not find the executable's epoll_wait, recv and gnutls_record_recv; the "
-                    + "linker has to be told --export-dynamic-symbol for each of them")
+                reason:
+                    "libmicrohttpd does not find epoll_wait, recv and gnutls_record_recv in the executable; link it "
+                    + "with --export-dynamic-symbol for each of them"
+            )
         }
         // The following steps can fail for reasons that the user can mend.
         let socket = try ListeningSocket(host: configuration.host, port: configuration.port)

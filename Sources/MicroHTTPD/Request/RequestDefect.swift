@@ -49,17 +49,19 @@ extension Request {
             switch self {
             case .headTooLarge: "the head of the request is too large; send fewer or shorter fields"
             case .targetTooLong: "the request target is too long; send a shorter URL, or send it in a body"
-            case .ambiguousLength: "the length of the body is ambiguous; send one Content-Length, or chunked"
-            case .invalidLength: "the Content-Length is not a number, or too large a one"
-            case .host: "HTTP/1.1 has one Host field in each request, with a host and perhaps a port"
+            case .ambiguousLength:
+                "the length of the body is ambiguous; send either one Content-Length or Transfer-Encoding: chunked"
+            case .invalidLength: "the Content-Length is not a number, or is too large"
+            case .host:
+                "the Host field is missing, repeated or invalid; send one Host field with a host and an optional port"
             case .malformedHead:
-                "the head of the request is malformed: a control character, a bare line feed, a folded line, white space "
-                    + "where none may be, or an illegal name"
+                "the head of the request is malformed: a control character, a bare line feed, a folded line, white "
+                    + "space in a wrong place, or an invalid name"
             case .malformedChunks:
-                "the framing of the body in chunks is malformed: a size that is no number, a bare line feed, or a control "
-                    + "character"
-            case .chunkTooLarge: "a chunk of the body is larger than any body can be"
-            case .chunkExtensions: "the extensions of the chunks are too long; send none"
+                "the chunked framing of the body is malformed: a size that is not a number, a bare line feed, or a "
+                    + "control character"
+            case .chunkTooLarge: "a chunk of the body is too large"
+            case .chunkExtensions: "the chunk extensions are too long; send none"
             case .trailersTooLarge: "the trailer section is too large; send fewer or shorter fields"
             }
         }

@@ -59,7 +59,7 @@ private func verifyClient(_ session: OpaquePointer?) -> Int32 {
         let words = reason.baseAddress.map { String(cString: $0) } ?? ""
         Unmanaged<Connection>.fromOpaque(context)._withUnsafeGuaranteedRef { connection in
             connection.core.configuration.log(
-                "the client certificate of \(connection.remoteAddress.text) is refused: \(words)")
+                "client certificate of \(connection.remoteAddress.text) refused: \(words)")
         }
         return GNUTLS_E_CERTIFICATE_ERROR
     }

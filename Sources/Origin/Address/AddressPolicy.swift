@@ -62,7 +62,7 @@ public struct AddressPolicy: Hashable, Sendable {
     /// - Parameter host: the host as written in the request's URL; an IPv6 address may have brackets.
     public func refusal(of address: IPAddress, port: UInt16, host: String, for use: Use = .request) -> String? {
         let name = AddressRule.comparable(host)
-        if use != .request, port < 1024 { return "port \(port) is not for FTP's data" }
+        if use != .request, port < 1024 { return "port \(port) is not allowed for FTP data" }
         var ports = [port]
         if case .data(let controlPort) = use { ports.append(controlPort) }
         // The embedded IPv4 address is checked, too, so that an IPv6 address leads to no IPv4 address that is refused.
@@ -113,15 +113,15 @@ public struct AddressPolicy: Hashable, Sendable {
 
     private func trouble(ofPort port: UInt16) -> String? {
         guard !ports.contains(port) else { return nil }
-        return "port \(port) is not among \(ports.sorted().map(String.init).joined(separator: ", "))"
+        return "port \(port) is not one of \(ports.sorted().map(String.init).joined(separator: ", "))"
     }
 
     private static func trouble(_ address: IPAddress, _ name: String) -> String? {
-        if SpecialPurposeRanges.isMetadata(address) { return "\(name) is a cloud's metadata" }
+        if SpecialPurposeRanges.isMetadata(address) { return "\(name) is a cloud metadata address" }
         return SpecialPurposeRanges.entry(for: address).map { "\(name) is \($0.purpose) (\($0.range))" }
     }
 
-    private static func notAmong(_ name: String) -> String { "\(name) is not among the namespace's origins" }
+    private static func notAmong(_ name: String) -> String { "\(name) is not one of the namespace's origins" }
 
     private static func words(_ name: String, deniedBy rule: AddressRule) -> String { "\(name) is denied (\(rule))" }
 }

@@ -27,8 +27,8 @@ public struct AddressRule: Hashable, Sendable, CustomStringConvertible {
 
         /// A sentence that names the rule and the expected forms.
         public var description: String {
-            "\"\(rule)\" is no origin rule: \(reason) (expected an address, a CIDR range or a host name, each with an "
-                + "optional :port, as in 10.0.0.0/8, [::1]:8080, files.internal, *.example.com)"
+            "\"\(rule)\" is not an origin rule: \(reason) (expected an address, a CIDR range or a host name, each "
+                + "with an optional :port, such as 10.0.0.0/8, [::1]:8080, files.internal, *.example.com)"
         }
     }
 
@@ -49,8 +49,8 @@ public struct AddressRule: Hashable, Sendable, CustomStringConvertible {
     public init(_ text: String) throws(Malformed) {
         let text = text.trimmed
         func malformed(_ reason: String) -> Malformed { Malformed(rule: text, reason: reason) }
-        guard !text.isEmpty else { throw malformed("it is empty") }
-        guard !text.contains("://") else { throw malformed("it is a URL; leave out the scheme and the path") }
+        guard !text.isEmpty else { throw malformed("the rule is empty") }
+        guard !text.contains("://") else { throw malformed("the rule is a URL; leave out the scheme and the path") }
         let (name, portText): (Substring, Substring?)
         if text.first == "[" {
             guard let end = text.firstIndex(of: "]") else { throw malformed("the bracket is not closed") }
@@ -62,7 +62,7 @@ public struct AddressRule: Hashable, Sendable, CustomStringConvertible {
                 rest = rest.dropFirst(prefix.count)
             }
             guard rest.isEmpty || rest.first == ":" else { throw malformed("only :port may follow the bracket") }
-            guard inside.contains(":") else { throw malformed("only an IPv6 address stands in brackets") }
+            guard inside.contains(":") else { throw malformed("only an IPv6 address may be in brackets") }
             name = inside + prefix
             portText = rest.isEmpty ? nil : rest.dropFirst()
         } else if text.count(where: { $0 == ":" }) == 1, let colon = text.firstIndex(of: ":") {
@@ -109,9 +109,10 @@ public struct AddressRule: Hashable, Sendable, CustomStringConvertible {
             }
             return .range(range)
         }
-        guard parts.count == 1 else { throw Reason(reason: "there is no address before the slash") }
+        guard parts.count == 1 else { throw Reason(reason: "the address before the slash is missing") }
         guard let host = hostName(name) else {
-            throw Reason(reason: "it is neither an address nor a host name in ASCII letters, digits, \"-\" and \".\"")
+            throw Reason(
+                reason: "the rule is neither an address nor a host name of ASCII letters, digits, \"-\" and \".\"")
         }
         return .host(host)
     }

@@ -17,7 +17,7 @@ public final class OwnSockets: Sendable {
 
     /// The reason why a connection is refused because it would lead to this process; `nil` when it would not.
     func refusal(of address: IPAddress, port: UInt16) -> String? {
-        ports.withLock { $0.contains(port) } && address.isOfThisMachine ? "it is this server" : nil
+        ports.withLock { $0.contains(port) } && address.isOfThisMachine ? "the address is this server's own" : nil
     }
 }
 

@@ -26,7 +26,7 @@ struct ContentCodingError: Error, Equatable {
 
     /// The body has an unknown coding.
     static func unknown(_ name: String) -> Self {
-        Self(reason: "its content coding \"\(name.prefix(64))\" is not known")
+        Self(reason: "its content coding \"\(name.prefix(64))\" is not supported")
     }
 
     /// The body has more codings than the limit.
@@ -36,11 +36,11 @@ struct ContentCodingError: Error, Equatable {
 
     /// The body expands more than any legitimate body.
     static func bomb(limit: Int64) -> Self {
-        Self(reason: "it becomes more than \(limit) times as long")
+        Self(reason: "it becomes more than \(limit) times as long when decoded")
     }
 
     /// The decoders of all bodies have used all the memory that they may use.
-    static let noMemory = Self(reason: "the memory for decoding is used up; try again when fewer bodies are under way")
+    static let noMemory = Self(reason: "the memory for decoding is used up; retry when fewer bodies are in transfer")
 
     /// The decoder found invalid bytes; `words` is the library's description.
     static func corrupt(_ coding: ContentCoding, _ words: String) -> Self {

@@ -28,7 +28,7 @@ extension OriginError {
         // "Too large response headers: 307203 > 307200"
         case CURLE_RECV_ERROR where words.hasPrefix("Too large response headers"): "its head is too long"
         // "A libcurl function was given a bad argument": the first line is folded.
-        case CURLE_BAD_FUNCTION_ARGUMENT where isInHead: "a line of its head is no field"
+        case CURLE_BAD_FUNCTION_ARGUMENT where isInHead: "a line of its head is not a field"
         // "Out of memory in chunked-encoding": libcurl's buffer for a trailer line holds 4 KB.
         case CURLE_RECV_ERROR where words.hasPrefix("Out of memory in chunked-encoding"): "a trailer is too long"
         // "Reject response due to more than 5 content encodings": libcurl does not decode content codings here, so the

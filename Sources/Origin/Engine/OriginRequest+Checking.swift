@@ -14,12 +14,12 @@ extension OriginRequest {
         guard configuration.allows(url.scheme) else { throw OriginError(.schemeRefused(url.scheme)) }
         guard !url.host.isEmpty else { throw OriginError(.urlInvalid("it has no host")) }
         // CONNECT creates a tunnel instead of a response (RFC 9110 §9.3.6).
-        guard method != .connect else { throw OriginError(.requestInvalid("CONNECT is for proxies")) }
+        guard method != .connect else { throw OriginError(.requestInvalid("CONNECT is not supported")) }
         // libcurl would omit the body, which has no meaning (RFC 9110 §9.3.2).
         guard method != .head || body == nil else { throw OriginError(.requestInvalid("HEAD has no body")) }
         if let requestTarget, requestTarget != "*" {
             guard requestTarget.utf8.first == 0x2f, requestTarget.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7f }) else {
-                throw OriginError(.requestInvalid("its target is no path, or has characters that none may have"))
+                throw OriginError(.requestInvalid("its target is not a path, or contains invalid characters"))
             }
         }
         try check(for: url, addressPolicy ?? configuration.addressPolicy)
@@ -34,7 +34,7 @@ extension OriginRequest {
             throw OriginError(.addressRefused(rule: rule))
         }
         guard url.scheme != "ftp" || (method == .get && body == nil) else {
-            throw OriginError(.requestInvalid("FTP is for reading"))
+            throw OriginError(.requestInvalid("FTP supports only reading"))
         }
     }
 

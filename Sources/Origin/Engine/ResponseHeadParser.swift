@@ -85,7 +85,7 @@ struct ResponseHeadParser {
         case .body:
             // libcurl limits the size of heads, but not of these trailers.
             trailerBytes += line.count
-            guard trailerBytes <= Self.trailerLimit else { throw Malformed(reason: "the trailers do not end") }
+            guard trailerBytes <= Self.trailerLimit else { throw Malformed(reason: "the trailers are too long") }
             return nil
         }
     }
@@ -98,7 +98,7 @@ struct ResponseHeadParser {
         let version = String(decoding: words[0], as: UTF8.self)
         guard version == "HTTP/1.1" || version == "HTTP/1.0" || (version == "HTTP/2" && allowsHTTP2), words.count >= 2,
             words[1].count == 3, let status = Int(digits: words[1]), status >= 100
-        else { throw Malformed(reason: "the status line is no HTTP") }
+        else { throw Malformed(reason: "the status line is not an HTTP status line") }
         // No request asks for another protocol, so 101 is not allowed (RFC 9110 §15.2.2).
         guard status != 101 else { throw Malformed(reason: "it switches protocols unasked") }
         var head = Head(version: String(version.dropFirst(5)), status: status)
@@ -112,10 +112,10 @@ struct ResponseHeadParser {
         guard let colon = line.firstIndex(of: 0x3a) else { throw Malformed(reason: "a field line has no colon") }
         let name = line[..<colon]
         guard name.last != 0x20, name.last != 0x09 else {
-            throw Malformed(reason: "there is white space between a field's name and its colon")
+            throw Malformed(reason: "white space separates a field's name from its colon")
         }
         guard let name = HTTPField.Name(String(decoding: name, as: UTF8.self)) else {
-            throw Malformed(reason: "a field's name has characters that no name may have")
+            throw Malformed(reason: "a field name contains invalid characters")
         }
         return (name, Array(trim(line[line.index(after: colon)...])))
     }
@@ -123,7 +123,7 @@ struct ResponseHeadParser {
     /// Refuses CR and NUL, because they end a line or a text only for some readers (RFC 9110 §5.5, RFC 9112 §2.2).
     private func check(_ line: Slice<UnsafeRawBufferPointer>) throws(Malformed) {
         guard !line.contains(where: { $0 == 0x0d || $0 == 0x00 || $0 == 0x0a }) else {
-            throw Malformed(reason: "a line has a CR or NUL in it")
+            throw Malformed(reason: "a line contains CR or NUL")
         }
     }
 
@@ -151,10 +151,10 @@ struct ResponseHeadParser {
     private mutating func readLength(_ value: [UInt8]) throws(Malformed) {
         for member in value.split(separator: 0x2c, omittingEmptySubsequences: false) {
             guard let length = Int64(digits: trim(member)) else {
-                throw Malformed(reason: "Content-Length is no number")
+                throw Malformed(reason: "Content-Length is not a number")
             }
             guard head.contentLength == nil || head.contentLength == length else {
-                throw Malformed(reason: "there are two Content-Lengths that differ")
+                throw Malformed(reason: "the two Content-Length fields differ")
             }
             head.contentLength = length
         }
@@ -168,7 +168,7 @@ struct ResponseHeadParser {
         }
         // RFC 9112 §6.3: such a message "might indicate an attempt to perform request smuggling or response splitting".
         guard head.contentLength == nil else {
-            throw Malformed(reason: "there are both Content-Length and Transfer-Encoding")
+            throw Malformed(reason: "both Content-Length and Transfer-Encoding are present")
         }
     }
 

@@ -48,7 +48,7 @@ extension Transfer {
             return .failed(OriginError(failure ?? .transfer), isEarly: false)
         }
         guard let answer else {
-            return .failed(OriginError(.malformedResponse("there is no final response")), isEarly: false)
+            return .failed(OriginError(.malformedResponse("the final response is missing")), isEarly: false)
         }
         guard answer.framing != .chunked || chunks?.isComplete == true else {
             return .failed(OriginError(.malformedResponse("the body ends before its last chunk")), isEarly: false)

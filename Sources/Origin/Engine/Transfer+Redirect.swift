@@ -35,7 +35,7 @@ extension OriginError {
     /// The same error with a note that a redirect leads to the address, because the caller asked for a different URL.
     var afterRedirect: OriginError {
         guard case .addressRefused(let rule) = kind else { return self }
-        return OriginError(.addressRefused(rule: "\(rule), where a redirect leads"))
+        return OriginError(.addressRefused(rule: "\(rule), the target of a redirect"))
     }
 }
 

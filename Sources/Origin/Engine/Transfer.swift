@@ -263,7 +263,7 @@ final class Transfer {
         if request.mayBeRedirected, [301, 302, 303, 307, 308].contains(head.status) {
             let locations = Set(head.fields[fields: .location].map { $0.withUnsafeBytesOfValue(Array.init) })
             guard locations.count < 2 else {
-                failure = .redirectInvalid("there are two Location fields that differ")
+                failure = .redirectInvalid("the two Location fields differ")
                 return false
             }
             redirection = locations.first

@@ -60,7 +60,7 @@ private struct JSONParser {
         skipSpace()
         let value = try parseValue(depth: 0)
         skipSpace()
-        guard offset == bytes.count else { throw error("there is more behind the end of the value") }
+        guard offset == bytes.count else { throw error("unexpected text after the end of the value") }
         return value
     }
 
@@ -81,7 +81,7 @@ private struct JSONParser {
     }
 
     private mutating func parseValue(depth: Int) throws(JSON.SyntaxError) -> JSON {
-        guard valuesLeft > 0 else { throw error("there are too many values") }
+        guard valuesLeft > 0 else { throw error("the text has too many values") }
         valuesLeft -= 1
         switch current {
         case nil: throw error("the text ends where a value is expected")
@@ -92,7 +92,7 @@ private struct JSONParser {
         case UInt8(ascii: "f"): return try parse("false", as: .bool(false))
         case UInt8(ascii: "n"): return try parse("null", as: .null)
         case .some(UInt8(ascii: "-")), .some(UInt8(ascii: "0")...UInt8(ascii: "9")): return .number(try parseNumber())
-        default: throw error("no value begins like this")
+        default: throw error("expected a value")
         }
     }
 
@@ -100,7 +100,7 @@ private struct JSONParser {
         let end = offset + word.utf8CodeUnitCount
         guard end <= bytes.count,
             bytes[offset..<end].elementsEqual(UnsafeBufferPointer(start: word.utf8Start, count: word.utf8CodeUnitCount))
-        else { throw error("no value begins like this") }
+        else { throw error("expected a value") }
         offset = end
         return value
     }
@@ -129,13 +129,13 @@ private struct JSONParser {
         if take("}") { return .object(members) }
         while true {
             skipSpace()
-            guard current == UInt8(ascii: "\"") else { throw error("expected the name of a member, in quotes") }
+            guard current == UInt8(ascii: "\"") else { throw error("expected a member name in quotes") }
             let name = try parseString()
             guard names.insert(ExactText(name)).inserted else {
-                throw error("the name \"\(name)\" comes twice in one object")
+                throw error("the name \"\(name)\" is given twice in one object")
             }
             skipSpace()
-            guard take(":") else { throw error("expected : behind the name of a member") }
+            guard take(":") else { throw error("expected : after the member name") }
             skipSpace()
             members.append(JSON.Member(name, try parseValue(depth: depth + 1)))
             skipSpace()
@@ -201,14 +201,14 @@ private struct JSONParser {
         case UInt8(ascii: "u"):
             var scalar = try parseHex4()
             if scalar >= 0xD800, scalar < 0xDC00 {
-                guard take("\\"), take("u") else { throw error("a high surrogate without its low one") }
+                guard take("\\"), take("u") else { throw error("a high surrogate without a low surrogate") }
                 let low = try parseHex4()
-                guard low >= 0xDC00, low < 0xE000 else { throw error("a high surrogate without its low one") }
+                guard low >= 0xDC00, low < 0xE000 else { throw error("a high surrogate without a low surrogate") }
                 scalar = 0x10000 + (scalar - 0xD800) << 10 + (low - 0xDC00)
             }
-            guard let unicode = Unicode.Scalar(scalar) else { throw error("a low surrogate without its high one") }
+            guard let unicode = Unicode.Scalar(scalar) else { throw error("a low surrogate without a high surrogate") }
             text.append(contentsOf: UTF8.encode(unicode)!)
-        default: throw error("no escape begins like this")
+        default: throw error("unknown escape")
         }
     }
 
@@ -216,7 +216,7 @@ private struct JSONParser {
         guard offset + 4 <= bytes.count else { throw error("the text ends within an escape") }
         var value: UInt32 = 0
         for byte in bytes[offset..<offset + 4] {
-            guard let digit = byte.hexDigitValue else { throw error("expected four hexadecimal digits behind \\u") }
+            guard let digit = byte.hexDigitValue else { throw error("expected four hexadecimal digits after \\u") }
             value = value << 4 | UInt32(digit)
         }
         offset += 4

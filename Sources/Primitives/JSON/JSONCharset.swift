@@ -38,7 +38,7 @@ public enum JSONCharset: Hashable, Sendable {
         case .utf8: nil
         case .extendsASCII where isASCII: nil
         case .extendsASCII(let name), .other(let name):
-            "its charset is declared as \"\(name)\", and JSON is exchanged in UTF-8 (RFC 8259 §8.1)"
+            "the declared charset is \"\(name)\", but JSON must be UTF-8 (RFC 8259 §8.1)"
         }
     }
 }

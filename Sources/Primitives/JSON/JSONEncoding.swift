@@ -29,6 +29,6 @@ public enum JSONEncoding: String, Hashable, Sendable {
     /// The reason why a text in this encoding is refused, as words that fit behind "the body is not JSON: "; `nil` for
     /// UTF-8.
     public var fault: String? {
-        self == .utf8 ? nil : "it is \(rawValue), and JSON is exchanged in UTF-8 (RFC 8259 §8.1)"
+        self == .utf8 ? nil : "the encoding is \(rawValue), but JSON must be UTF-8 (RFC 8259 §8.1)"
     }
 }

@@ -59,7 +59,7 @@ public struct JSONValidator: Sendable {
     public var encodingFault: String? {
         if finish() { return nil }
         let bytes = (0..<beginningCount).map { UInt8(truncatingIfNeeded: beginning >> (8 * $0)) }
-        return JSONEncoding(bytes).fault ?? (isUTF8 ? nil : "a string in it is not UTF-8 (RFC 8259 §8.1)")
+        return JSONEncoding(bytes).fault ?? (isUTF8 ? nil : "a string is not UTF-8 (RFC 8259 §8.1)")
     }
 
     /// Whether the text is `null` or an object without members. The value is meaningful only when ``finish()`` returns

@@ -145,11 +145,11 @@ public enum InvalidURL: Error, Hashable, Sendable, CustomStringConvertible {
     /// A sentence for the caller.
     public var description: String {
         switch self {
-        case .relative: "the URL must be absolute, like https://example.com/path"
-        case .unsupportedScheme(let scheme): "the scheme \"\(scheme)\" is not one of http, https, ftp"
-        case .notHTTP(let scheme): "the scheme \"\(scheme)\" is not http or https"
-        case .credentials: "the URL must not carry a user name or password"
-        case .noHost: "the URL has no host; it must be like https://example.com/path"
+        case .relative: "the URL must be absolute, such as https://example.com/path"
+        case .unsupportedScheme(let scheme): "the scheme \"\(scheme)\" is not supported; use http, https or ftp"
+        case .notHTTP(let scheme): "the scheme \"\(scheme)\" is not supported; use http or https"
+        case .credentials: "the URL must not contain a user name or password"
+        case .noHost: "the URL has no host; expected a URL such as https://example.com/path"
         case .badHost: "the host of the URL is not a valid host name or address"
         case .badPort: "the port of the URL is not a number from 0 to 65535"
         case .tooLong(let limit): "the URL is longer than \(limit) bytes"

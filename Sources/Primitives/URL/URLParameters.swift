@@ -44,10 +44,10 @@ public struct URLParameters: Hashable, Sendable {
         case .string(let text): return text
         case .number(let text): return text
         case .bool(let value): return value ? "true" : "false"
-        case .null: throw ParameterError(pointer: pointer, reason: "null cannot be a parameter; leave the name out")
+        case .null: throw ParameterError(pointer: pointer, reason: "a parameter must not be null; leave it out")
         case .array, .object:
             throw ParameterError(
-                pointer: pointer, reason: "a parameter is a string, a number, true, false or an array of these")
+                pointer: pointer, reason: "a parameter must be a string, a number, true, false or an array of these")
         }
     }
 

@@ -175,16 +175,16 @@ public enum InvalidURLPrefix: Error, Hashable, Sendable, CustomStringConvertible
     /// A sentence for the caller.
     public var description: String {
         switch self {
-        case .noScheme: "a prefix with a / is the beginning of a URL: it starts with http://, https:// or ftp://"
-        case .fragment: "no URL is kept with its fragment; leave out the # and what follows it"
+        case .noScheme: "a prefix with a / must start with http://, https:// or ftp://"
+        case .fragment: "entries have no URL fragments; leave out the # and the text after it"
         case .brokenEscape:
-            "the prefix has a % without two hexadecimal digits behind it; write % as %25, and escapes whole"
-        case .dotSegment: "the prefix ends with a dot segment; leave it out, or write what follows it"
+            "the prefix has a % without two hexadecimal digits after it; write % as %25, and complete each escape"
+        case .dotSegment: "the prefix ends with a dot segment; leave it out, or complete the path"
         case .incompleteHost:
-            "the host is none, or one that must be written whole: end it with a /, as in http://example.com/"
+            "the host is invalid or incomplete; write the whole host and end it with a /, such as http://example.com/"
         case .otherHost(let prefix):
-            "the host and port are kept in another spelling; the prefix of all its URLs is \(prefix)"
-        case .port(let prefix): "a host has no port here; prefix=\(prefix) selects URLs with a host and a port"
+            "the host and port are stored in another spelling; use prefix \(prefix)"
+        case .port(let prefix): "host must not contain a port; use prefix=\(prefix) to select a host and port"
         case .url(let error): error.description
         }
     }

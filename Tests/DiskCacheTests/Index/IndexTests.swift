@@ -80,7 +80,7 @@ struct IndexTests {
             try await fixture.withCache({ $0.setsAsideUnreadableIndex = false }) { _ in }
             Issue.record("it was opened")
         } catch {
-            #expect("\(error)".contains("the index is damaged, or none of Larder's"), "\(error)")
+            #expect("\(error)".contains("the index is damaged, or not an index of Larder"), "\(error)")
         }
         #expect(try Data(contentsOf: URL(fileURLWithPath: index)) == damaged)
     }

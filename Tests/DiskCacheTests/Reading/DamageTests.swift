@@ -52,7 +52,7 @@ struct DamageTests {
         #expect(try await cache.stored(entry.key) == nil)
         #expect(try cache.entry(for: entry.key) == nil)
         #expect(cache.totals.entries == 0)
-        #expect(fixture.notices.elements.contains("a body was damaged or missing, and its entry is removed"))
+        #expect(fixture.notices.elements.contains("a body was damaged or missing, and its entry was removed"))
 
         // The body can be stored again.
         try await cache.store("again", url: Self.url)

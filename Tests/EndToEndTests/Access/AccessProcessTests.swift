@@ -47,7 +47,7 @@ struct AccessProcessTests {
         let directory = try TemporaryDirectory()
         let larder = try await LarderProcess(directory: directory.path("cache"))
         larder.process.kill(SIGHUP)
-        try await poll("what the server says of it") { larder.logLines("SIGHUP changes nothing").count == 1 }
+        try await poll("what the server says of it") { larder.logLines("SIGHUP was ignored").count == 1 }
         #expect(try await larder.client.request("GET", "/livez").status == 200)
         #expect(try await larder.stop() == .status(0))
     }
@@ -72,7 +72,7 @@ struct AccessProcessTests {
         let two = try await create("two", ["--scope", "purge", "--namespace", "*", "--rate", "7"])
         #expect(try await status(two) == 401)
         larder.process.kill(SIGHUP)
-        try await poll("the new token") { larder.logLines("tokens were read anew").count == 1 }
+        try await poll("the new token") { larder.logLines("tokens were reloaded").count == 1 }
         #expect(try await status(two) == 200)
         let list = try await run(["token", "list", "--tokens-file", path], in: directory)
         #expect(list.text == "one  scopes read  namespaces default\ntwo  scopes purge,read  namespaces *  rate 7.0\n")
@@ -84,11 +84,13 @@ struct AccessProcessTests {
             try await run(["token", "remove", "--name", "one", "--tokens-file", path], in: directory).exit != .status(0)
         )
         larder.process.kill(SIGHUP)
-        try await poll("the end of a token") { larder.logLines("tokens were read anew").count == 2 }
+        try await poll("the end of a token") { larder.logLines("tokens were reloaded").count == 2 }
         #expect(try await status(one) == 401)
         _ = try directory.write("nonsense", to: "tokens")
         larder.process.kill(SIGHUP)
-        try await poll("the mistake") { larder.logLines("tokens stay as they were").count == 1 }
+        try await poll("the mistake") {
+            larder.logLines("tokens could not be reloaded; the previous ones stay in force").count == 1
+        }
         #expect(try await status(two) == 200)
         #expect(try await larder.stop() == .status(0))
         #expect(!larder.process.output.contains(one.suffix(43)) && !larder.process.output.contains(two.suffix(43)))

@@ -135,19 +135,25 @@ struct TLSProcessTests {
         try place(second.certificateFile, second.keyFile)
         #expect(try await serialNumber() == before)
         larder.process.kill(SIGHUP)
-        try await poll("the new certificate") { larder.logLines("the certificate was read anew").count == 1 }
+        try await poll("the new certificate") { larder.logLines("the certificate was reloaded").count == 1 }
         let after = try #require(try await serialNumber())
         #expect(after != before)
-        #expect(larder.logLines("the certificate was read anew").first?["serial"]?.stringValue == after)
+        #expect(larder.logLines("the certificate was reloaded").first?["serial"]?.stringValue == after)
 
         let key = directory.path("server.key")
         let empty = try directory.write("", to: "empty.pem")
-        for (bad, words) in [(first.keyFile, "it is not the key"), (empty, "--tls-key \(key): it is empty")] {
-            let count = larder.logLines("the certificate stays as it was").count
+        for (bad, words) in [
+            (first.keyFile, "the key does not belong"), (empty, "--tls-key \(key): the file is empty"),
+        ] {
+            let count = larder.logLines("the certificate could not be reloaded; the previous one stays in use").count
             try place(second.certificateFile, bad)
             larder.process.kill(SIGHUP)
-            try await poll("the mistake") { larder.logLines("the certificate stays as it was").count == count + 1 }
-            let line = try #require(larder.logLines("the certificate stays as it was").last)
+            try await poll("the mistake") {
+                larder.logLines("the certificate could not be reloaded; the previous one stays in use").count == count
+                    + 1
+            }
+            let line = try #require(
+                larder.logLines("the certificate could not be reloaded; the previous one stays in use").last)
             #expect(line["level"] == "error" && line["reason"]?.stringValue?.contains(words) == true, "\(line)")
             #expect(try await serialNumber() == after)
         }
@@ -173,7 +179,7 @@ struct TLSProcessTests {
         await #expect(throws: (any Error).self) { try await get(larder, "/stats", certificate: other) }
         try directory.write(try Data(contentsOf: URL(fileURLWithPath: others.certificateFile)), to: "clients.pem")
         larder.process.kill(SIGHUP)
-        try await poll("the other authority") { larder.logLines("the certificate was read anew").count == 1 }
+        try await poll("the other authority") { larder.logLines("the certificate was reloaded").count == 1 }
         #expect(try await get(larder, "/stats", certificate: other).status == 200)
         await #expect(throws: (any Error).self) { try await get(larder, "/stats", certificate: good) }
         #expect(try await larder.stop() == .status(0))
@@ -192,14 +198,23 @@ struct TLSProcessTests {
             (["--tls-client-ca", certificate], "--tls-client-ca needs TLS", 64),
             (["--tls-certificate", "", "--tls-key", key], "--tls-certificate", 64),
             (["--tls-certificate", missing, "--tls-key", key], "--tls-certificate \(missing): No such file", 1),
-            (["--tls-certificate", certificate, "--tls-key", directory.path], "it is not a file", 1),
-            (["--tls-certificate", empty, "--tls-key", key], "--tls-certificate \(empty): it is empty", 1),
-            (["--tls-certificate", text, "--tls-key", key], "--tls-certificate \(text): no certificate in PEM", 1),
-            (["--tls-certificate", certificate, "--tls-key", text], "--tls-key \(text): no private key in PEM", 1),
-            (["--tls-certificate", certificate, "--tls-key", otherKey], "--tls-key \(otherKey): it is not the key", 1),
+            (["--tls-certificate", certificate, "--tls-key", directory.path], "this is not a regular file", 1),
+            (["--tls-certificate", empty, "--tls-key", key], "--tls-certificate \(empty): the file is empty", 1),
+            (
+                ["--tls-certificate", text, "--tls-key", key],
+                "--tls-certificate \(text): the file contains no usable certificate", 1
+            ),
+            (
+                ["--tls-certificate", certificate, "--tls-key", text],
+                "--tls-key \(text): the file contains no private key", 1
+            ),
+            (
+                ["--tls-certificate", certificate, "--tls-key", otherKey],
+                "--tls-key \(otherKey): the key does not belong", 1
+            ),
             (
                 ["--tls-certificate", certificate, "--tls-key", key, "--tls-client-ca", text],
-                "--tls-client-ca \(text): no certificates in PEM", 1
+                "--tls-client-ca \(text): the file contains no usable certificates", 1
             ),
         ]
         for (arguments, words, status) in cases {

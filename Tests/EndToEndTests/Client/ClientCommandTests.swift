@@ -121,7 +121,7 @@ struct ClientCommandTests {
             #expect(try await larder.run(["rm", "n0", "n1"]).values["removed"] == "2")
             let again = try await larder.run(["rm", "n1", "n2"])
             #expect(again.exit == .status(4) && again.values["removed"] == "1")
-            #expect(again.errors == "n1: nothing is held\n")
+            #expect(again.errors == "n1: no entry\n")
             #expect(try await larder.run(["rm", "--tag", "few", "--json"]).json == ["removed": 1])
             for wrong in [[], ["n5", "--all"], ["--tag", "a", "--all"], ["n5", "--dry-run"]] {
                 #expect(try await larder.run(["rm"] + wrong).exit == .status(64), "\(wrong)")

@@ -32,7 +32,7 @@ struct WatchCommandTests {
         try await poll("the first event") { run.text == "\tentry.stored\tdefault\ta\t\n" }
         gate.open()
         try await poll("the third event") { run.text.hasSuffix("\treset\t\t\t\n\tentry.removed\t\ta\t\n") }
-        #expect(run.errors.contains("again in"), "\(run.errors)")
+        #expect(run.errors.contains("retrying in"), "\(run.errors)")
         run.process.kill(SIGINT)
         #expect(try await run.process.wait() == .signal(SIGINT))
         #expect(server.requests.map(\.target) == Array(repeating: "/events?namespace=*&tag=t&type=entry", count: 2))
@@ -47,7 +47,7 @@ struct WatchCommandTests {
         let server = try ScriptedOrigin { _, connection in
             try connection.respond(
                 403, fields: [.contentType: "application/problem+json"],
-                body: #"{"status": 403, "detail": "the token lacks the scope read"}"#)
+                body: #"{"status": 403, "detail": "the token lacks the scope read; use a token that has it"}"#)
         }
         defer { server.stop() }
         let refused = try await ClientCommands(server: server.url("")).run(["watch"])

@@ -24,7 +24,7 @@ struct DescriptorTests {
                 "--directory", directory.path("cache"),
             ], environment: ["LARDER_CONFIG": nil])
         #expect(try await process.wait() == .status(1))
-        #expect(process.output.hasPrefix("Error: only \(limit) files and sockets may be open at once"))
+        #expect(process.output.hasPrefix("Error: the limit of open files is \(limit)"))
     }
 
     @Test("The lowest limit that permits a start suffices to store and read an entry")

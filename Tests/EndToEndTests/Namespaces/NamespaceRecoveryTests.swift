@@ -107,7 +107,7 @@ struct NamespaceRecoveryTests {
         for _ in 0..<2 {
             let larder = try await LarderProcess(directory: directory.path("cache"))
             let warnings = larder.logLines(
-                "a directory with an index belongs to no namespace and is left alone; move it away, or remove it")
+                "a directory with an index belongs to no namespace and stays; move it away, or remove it")
             #expect(warnings.map { $0["directory"] } == [.string(name)] && warnings[0]["level"] == "warning")
             let reply = try await larder.client.request(
                 "PUT", "/namespaces/a", fields: [.contentType: "application/json"],
@@ -137,7 +137,7 @@ struct NamespaceRecoveryTests {
                 LarderProcess.executable, ["serve", "--port", "0", "--directory", directory.path("cache")])
         }
         #expect(started.exit == .status(1))
-        for words in [path, "it is missing", "move it away together with default, namespaces.json.new"] {
+        for words in [path, "the file is missing", "move the file away together with default, namespaces.json.new"] {
             #expect(started.text.contains(words), "\(started.text)")
         }
         #expect(try await LarderProcess.verify(directory.path("cache")).exit == .status(2))
@@ -186,10 +186,10 @@ struct NamespaceRecoveryTests {
         /// The texts that the error contains.
         var words: [String] {
             switch self {
-            case .missing, .danglingLink: ["it is missing"]
-            case .empty: ["it is empty"]
-            case .zeros, .cut, .notJSON: ["it is not JSON"]
-            case .otherJSON: ["\"format\" is no number"]
+            case .missing, .danglingLink: ["the file is missing"]
+            case .empty: ["the file is empty"]
+            case .zeros, .cut, .notJSON: ["the file is not JSON"]
+            case .otherJSON: ["\"format\" is not a number"]
             case .noDefault: ["\"default\" is missing"]
             case .directory: ["Is a directory"]
             case .newer: ["a newer Larder"]
@@ -241,7 +241,7 @@ struct NamespaceRecoveryTests {
         #expect(started.exit == .status(1))
         #expect(started.text.contains(path) && started.text.contains("--directory"), "\(started.text)")
         for words in damage.words { #expect(started.text.contains(words), "\(started.text)") }
-        #expect(started.text.contains("move it away together with a.1, default.2") == (damage != .newer))
+        #expect(started.text.contains("move the file away together with a.1, default.2") == (damage != .newer))
         let verified = try await LarderProcess.verify(directory.path("cache"))
         #expect(verified.exit == .status(2), "\(verified.text)")
         #expect(verified.text.hasPrefix("the cache cannot be checked: \(path)"), "\(verified.text)")

@@ -250,7 +250,7 @@ struct NamespaceTests {
                 #expect(try await download("named", byName + "/x").status == 200)
                 let refused = try await download("named", origin.url("/x"))
                 #expect(refused.status == 403)
-                #expect(refused.text.contains("127.0.0.1 is not among the namespace's origins"))
+                #expect(refused.text.contains("127.0.0.1 is not one of the namespace's origins"))
                 // Another namespace has opened a connection to the origin before.
                 #expect(try await download("ranged", byName + "/x").status == 403)
                 #expect(try await server.inNamespace("ranged").get("/fetch/\(byName)/x").status == 403)

@@ -15,7 +15,7 @@ enum JSONProperties {
         case .failure(let error):
             try demand((0...bytes.count).contains(error.offset), "an error is somewhere in the text", "\(error)")
             // The parser refuses duplicate names and lone surrogates, which RFC 8259 allows.
-            let isStricter = ["comes twice", "surrogate"].contains { error.reason.contains($0) }
+            let isStricter = ["is given twice", "surrogate"].contains { error.reason.contains($0) }
             try demand(!isValid.finished || isStricter, "what is valid can be parsed", "\(error): \(bytes.text)")
         }
         if let shallow = try? JSON(parsing: bytes) {

@@ -73,21 +73,21 @@ struct TokenFileTests {
     @Test(
         "An invalid line is refused with its number and the reason",
         arguments: [
-            ("name=a", "sha256 is 64"), ("sha256=\(digest) scopes=read namespaces=*", "name is 1 to 63"),
-            ("name=A sha256=\(digest) scopes=read namespaces=*", "name is 1 to 63"),
-            ("name=a_b sha256=\(digest) scopes=read namespaces=*", "name is 1 to 63"),
-            ("name=a sha256=\(digest)0 scopes=read namespaces=*", "sha256 is 64"),
-            ("name=a sha256=\(digest) scopes=reed namespaces=*", "scopes is a list"),
-            ("name=a sha256=\(digest) scopes= namespaces=*", "scopes is a list"),
-            ("name=a sha256=\(digest) namespaces=*", "scopes is a list"),
-            ("name=a sha256=\(digest) scopes=read", "namespaces is a list"),
-            ("name=a sha256=\(digest) scopes=read namespaces=", "a namespace is"),
-            ("name=a sha256=\(digest) scopes=read namespaces=../x", "a namespace is"),
-            ("name=a sha256=\(digest) scopes=read namespaces=* rate=0", "rate is"),
-            ("name=a sha256=\(digest) scopes=read namespaces=* rate=nan", "rate is"),
-            ("name=a name=b sha256=\(digest) scopes=read namespaces=*", "name is there twice"),
-            ("name=a sha256=\(digest) scopes=read namespaces=* owner=me", "\"owner\" is none of"),
-            ("name=a sha256=\(digest) scopes=read namespaces=* x", "\"x\" is no name=value"),
+            ("name=a", "sha256 must be 64"), ("sha256=\(digest) scopes=read namespaces=*", "name must be 1 to 63"),
+            ("name=A sha256=\(digest) scopes=read namespaces=*", "name must be 1 to 63"),
+            ("name=a_b sha256=\(digest) scopes=read namespaces=*", "name must be 1 to 63"),
+            ("name=a sha256=\(digest)0 scopes=read namespaces=*", "sha256 must be 64"),
+            ("name=a sha256=\(digest) scopes=reed namespaces=*", "scopes must be a list"),
+            ("name=a sha256=\(digest) scopes= namespaces=*", "scopes must be a list"),
+            ("name=a sha256=\(digest) namespaces=*", "scopes must be a list"),
+            ("name=a sha256=\(digest) scopes=read", "namespaces must be a list"),
+            ("name=a sha256=\(digest) scopes=read namespaces=", "a namespace must be"),
+            ("name=a sha256=\(digest) scopes=read namespaces=../x", "a namespace must be"),
+            ("name=a sha256=\(digest) scopes=read namespaces=* rate=0", "rate must be"),
+            ("name=a sha256=\(digest) scopes=read namespaces=* rate=nan", "rate must be"),
+            ("name=a name=b sha256=\(digest) scopes=read namespaces=*", "name is given twice; give it once"),
+            ("name=a sha256=\(digest) scopes=read namespaces=* owner=me", "unknown field \"owner\""),
+            ("name=a sha256=\(digest) scopes=read namespaces=* x", "\"x\" is not of the form name=value"),
         ])
     func refused(line: String, words: String) {
         let error = #expect(throws: TokenFile.Invalid.self) { try TokenFile(text: "# tokens\n" + line + "\n") }
@@ -102,7 +102,8 @@ struct TokenFileTests {
         let bytes = try directory.write([0x6e, 0xff, 0x0a], to: "bytes")
         // Root may read any file. But no process can read `/proc/self/mem` at an address that is not mapped.
         for (path, words) in [
-            (bytes, "it is not UTF-8"), (directory.path, "it is a directory"), (directory.path("none"), "No such file"),
+            (bytes, "the file is not UTF-8"), (directory.path, "this is a directory"),
+            (directory.path("none"), "No such file"),
             ("/proc/self/mem", "Input/output error"),
         ] {
             let error = #expect(throws: TokenFile.Invalid.self) { try TokenFile(at: path) }
@@ -115,7 +116,7 @@ struct TokenFileTests {
     func twice() {
         let line = "name=a sha256=\(Self.digest) scopes=read namespaces=*\n"
         let error = #expect(throws: TokenFile.Invalid.self) { try TokenFile(text: line + line) }
-        #expect(error?.description == "line 2: there is a token a already")
+        #expect(error?.description == "line 2: token a exists already; remove it first, or choose another name")
     }
 
     @Test("Adding and removing tokens keeps the other lines, and only the owner may use the file")
@@ -148,7 +149,7 @@ struct TokenFileTests {
         try TokenFile.add(token("a"), at: path)
         chmod(path, 0o666)
         let error = #expect(throws: TokenFile.Invalid.self) { try TokenFile(at: path) }
-        #expect(error?.description.contains("everybody may write to it") == true)
+        #expect(error?.description.contains("all users may write to this file") == true)
         chmod(path, 0o644)
         #expect(try TokenFile(at: path).tokens.count == 1)
         try Data([0xff, 0xfe, 0x0a]).write(to: URL(fileURLWithPath: path))

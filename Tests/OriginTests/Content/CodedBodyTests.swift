@@ -96,7 +96,7 @@ import Testing
         "A body with a damaged, unknown or third content coding, or bytes behind it, is error 61",
         arguments: [
             ("gzip", Array("this is no gzip".utf8), "it is not valid gzip: incorrect header check"),
-            ("xz", [1, 2, 3], "its content coding \"xz\" is not known"),
+            ("xz", [1, 2, 3], "its content coding \"xz\" is not supported"),
             ("br, br, br", [1], "it has more than 2 content codings"),
             ("br", [0x3b, 0x3b], "it goes on after the end of its br stream"),
         ])

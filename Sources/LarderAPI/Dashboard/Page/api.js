@@ -16,11 +16,13 @@ export class ApiError extends Error {
     static async of(response) {
         const isProblem = response.headers.get("Content-Type")?.startsWith("application/problem+json");
         const problem = isProblem ? await response.json().catch(() => null) : null;
-        return new ApiError(problem ?? { status: response.status, title: `the server answered ${response.status}` });
+        const { status } = response;
+        return new ApiError(problem ?? { status, title: `the server answered with status ${status}` });
     }
 
     static unreachable() {
-        return new ApiError({ status: 0, title: "Unreachable", detail: "the server does not answer" });
+        const detail = "the server does not answer; check that it runs and is reachable";
+        return new ApiError({ status: 0, title: "Unreachable", detail });
     }
 }
 

@@ -69,8 +69,8 @@ export class Chart {
     }
 
     #words(values, latest) {
-        if (values.length === 0) return `${this.#label}: nothing in the last five minutes`;
-        const now = latest === null ? "nothing now" : `${this.#format(latest)} now`;
+        if (values.length === 0) return `${this.#label}: no values in the last five minutes`;
+        const now = latest === null ? "no current value" : `${this.#format(latest)} now`;
         const range = `${this.#format(Math.min(...values))} to ${this.#format(Math.max(...values))}`;
         return `${this.#label}: ${now}, ${range} in the last five minutes`;
     }

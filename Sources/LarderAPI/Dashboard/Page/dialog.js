@@ -28,18 +28,18 @@ export function askForToken(why) {
     const input = h("input.mono", {
         id, type: "password", autocomplete: "off", spellcheck: "false", required: true,
         // A header field cannot carry other characters, so the server could not even refuse such a token.
-        pattern: "\\s*[!-~]+\\s*", title: "A token has letters, digits and signs, all of them ASCII",
+        pattern: "\\s*[!-~]+\\s*", title: "A token has only ASCII letters, digits and punctuation",
         "aria-describedby": reason === null ? null : `${id}-why`, "aria-invalid": reason === null ? null : "true",
     });
     return ask({
-        title: "This server asks for a token",
+        title: "This server needs a token",
         content: [
-            h("p.small.muted", {}, "It stays in the memory of this page, and goes when that is closed or loaded anew. ",
-                h("code", {}, "larder token create"), " makes one."),
+            h("p.small.muted", {}, "The token stays in the memory of this page until the page is closed or reloaded. ",
+                h("code", {}, "larder token create"), " creates a token."),
             reason,
             h("div.field", {}, h("label", { for: id }, "Token"), input),
         ],
-        action: "Use it", kind: "primary", isAlert: false, isNeeded: true,
+        action: "Sign in", kind: "primary", isAlert: false, isNeeded: true,
         read: () => {
             const token = input.value.trim();
             input.value = "";

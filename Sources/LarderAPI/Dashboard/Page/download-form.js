@@ -5,11 +5,11 @@ import { bytes, dateTime, latency } from "./format.js";
 import { TTLField } from "./ttl-field.js";
 
 const OUTCOMES = {
-    cached: "It was held and fresh: the origin was not asked.",
-    downloaded: "It was fetched from the origin.",
-    revalidated: "The origin says that it has not changed: what was held is fresh again.",
-    joined: "It was being fetched already: this call waited for that.",
-    stale: "What is held has expired, and was the answer all the same.",
+    cached: "The entry was fresh: the origin was not contacted.",
+    downloaded: "The body was downloaded from the origin.",
+    revalidated: "The origin reported no change: the entry is fresh again.",
+    joined: "A download of this URL was running: this request joined it.",
+    stale: "The entry has expired and was returned as the request allows.",
 };
 
 /** Returns the form with the outcome below it. */
@@ -17,19 +17,19 @@ export function downloadForm({ api, link, signal }) {
     const url = h("input.mono", {
         id: newId(), type: "url", required: true, placeholder: "https://", autocomplete: "off", spellcheck: "false",
     });
-    const ttl = new TTLField("Fresh for", "Empty: as the origin says, else the default.");
+    const ttl = new TTLField("Fresh for", "If empty, the origin sets the TTL, else the default applies.");
     const tags = h("input", { id: newId(), autocomplete: "off", placeholder: "users, admin" });
     const refresh = h("input", { id: newId(), type: "checkbox" });
     const pinned = h("input", { id: newId(), type: "checkbox" });
     const result = h("div", { role: "status" });
-    const submit = h("button.primary", { type: "submit" }, "Get it");
+    const submit = h("button.primary", { type: "submit" }, "Download");
 
     async function send(event) {
         event.preventDefault();
         if (submit.getAttribute("aria-disabled") === "true") return;
         // A disabled button would lose the focus of a user who waits for the outcome.
         submit.setAttribute("aria-disabled", "true");
-        fill(result, h("p.note", {}, "Waiting for it …"));
+        fill(result, h("p.note", {}, "Downloading …"));
         const labels = tags.value.split(",").map((tag) => tag.trim()).filter((tag) => tag !== "");
         const begin = performance.now();
         try {
@@ -54,8 +54,8 @@ export function downloadForm({ api, link, signal }) {
             h("div.options", {},
                 h("div.field", {}, h("label", { for: tags.id }, "Tags"), tags),
                 h("div.field", {},
-                    check(refresh, "Ask the origin even when it is fresh"),
-                    check(pinned, "Keep it when room is needed")))),
+                    check(refresh, "Contact the origin even if the entry is fresh"),
+                    check(pinned, "Pin the entry, so that it is never evicted")))),
         h("div.actions", {}, submit), result);
 }
 
@@ -68,7 +68,7 @@ function success({ outcome, entry }, seconds, link) {
         "div.note.done", {},
         h("p", {}, h("strong", {}, `${outcome[0].toUpperCase()}${outcome.slice(1)}`), ` in ${latency(seconds)}. `,
             OUTCOMES[outcome]),
-        h("p", {}, `${bytes(entry.contentLength)}, `, h("span.foreign", {}, entry.contentType ?? "of no type"),
+        h("p", {}, `${bytes(entry.contentLength)}, `, h("span.foreign", {}, entry.contentType ?? "of unknown type"),
             entry.state === "fresh" ? `, fresh until ${dateTime(entry.expiryDate)}. ` : ", stale. ",
-            h("a", { href: link("entry", {}, entry.key) }, "Look at it")));
+            h("a", { href: link("entry", {}, entry.key) }, "Show entry")));
 }

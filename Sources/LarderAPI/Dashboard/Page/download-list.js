@@ -77,7 +77,7 @@ class Row {
         } catch (error) {
             this.#cancel.disabled = false;
             // The download ended before it could be cancelled.
-            if (error.status !== 409) this.#context.notices.failed("It was not cancelled", error);
+            if (error.status !== 409) this.#context.notices.failed("The download was not cancelled", error);
         }
     }
 }

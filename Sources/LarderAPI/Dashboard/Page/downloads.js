@@ -9,8 +9,8 @@ const SHOWN = { running: 100, ended: 20 };
 
 export function downloadsView(context) {
     const { activity, signal } = context;
-    const running = new DownloadList(context, "Nothing is being downloaded.");
-    const ended = new DownloadList(context, "None has ended within the last ten minutes.");
+    const running = new DownloadList(context, "No downloads are running.");
+    const ended = new DownloadList(context, "No download ended within the last ten minutes.");
     const heading = h("h2");
     const source = h("span.chip");
 
@@ -19,7 +19,7 @@ export function downloadsView(context) {
         const now = downloads.running;
         running.show(now.slice(0, SHOWN.running), refusal);
         ended.show(downloads.ended.slice(0, SHOWN.ended), null);
-        say(source, activity.isLive ? "live" : "asked every second");
+        say(source, activity.isLive ? "live" : "updated every second");
         say(heading, now.length === 0 ? "In flight" : `In flight: ${now.length}${downloads.hasMoreRunning ? " and more" : ""}`);
     }
 
@@ -32,6 +32,6 @@ export function downloadsView(context) {
             h("div.view", {},
                 h("section.panel", {}, h("div.panel-head", {}, heading, source), running.element),
                 h("section.panel", {}, h("h2", {}, "Ended"), ended.element)),
-            h("section.panel", {}, h("h2", {}, "Get a URL"), downloadForm(context))));
+            h("section.panel", {}, h("h2", {}, "Download a URL"), downloadForm(context))));
     return { title: "Downloads", element };
 }

@@ -58,7 +58,7 @@ export function entriesView(context, route) {
         const sortBy = (sort) => go(address({ sort, cursor: null }));
         fill(sheet, entries.length > 0
             ? entryTable(entries, { sort: query.sort ?? "key", sortBy, link })
-            : h("p.empty", {}, query.cursor === undefined ? "No entry is like that." : "That was the last page."));
+            : h("p.empty", {}, query.cursor === undefined ? "No entries match." : "No more entries."));
         sheet.querySelectorAll("th")[column]?.querySelector("button").focus();
         if (nextCursor !== null) before.set(nextCursor, query.cursor ?? null);
         showWay(nextCursor);

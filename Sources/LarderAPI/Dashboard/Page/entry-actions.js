@@ -17,8 +17,8 @@ export function entryActions({ api, notices, signal, link, path, onChange }) {
     const refresh = h("button.primary", { type: "button", click: () => act(refreshNow) }, "Refresh now");
     const pin = h("button", { type: "button", click: () => act(changePin) });
     const remove = h("button.warns", { type: "button", click: () => act(removeIt) }, "Delete");
-    const ttl = new TTLField("New ttl, from now");
-    const change = h("button", { type: "submit" }, "Change ttl");
+    const ttl = new TTLField("New TTL, from now");
+    const change = h("button", { type: "submit" }, "Change TTL");
     const form = h("form.with-button", { submit: (event) => {
         event.preventDefault();
         act(changeTTL);
@@ -39,7 +39,7 @@ export function entryActions({ api, notices, signal, link, path, onChange }) {
 
     /** Downloads the entry again, with its ttl starting anew. The server keeps tags and pin. */
     const refreshNow = {
-        words: "It was not refreshed",
+        words: "The entry was not refreshed",
         async run() {
             const { url, expiresInSeconds } = entry;
             const answer = await api.json("POST", "download", {
@@ -47,26 +47,26 @@ export function entryActions({ api, notices, signal, link, path, onChange }) {
             });
             if (answer.entry.key !== entry.key) {
                 // The key covers the URL and the request's own fields, and the fields are not stored.
-                notices.done("This entry was asked for with fields of its own. Without them ",
-                    h("a", { href: link("entry", {}, answer.entry.key) }, "another one"), " was downloaded.");
+                notices.done("This entry was downloaded with other request fields. Without them, ",
+                    h("a", { href: link("entry", {}, answer.entry.key) }, "another entry"), " was downloaded.");
                 return;
             }
             const isSame = answer.outcome === "revalidated";
-            notices.done(isSame ? "The origin says that it has not changed." : "It was fetched anew.");
+            notices.done(isSame ? "The origin reported no change." : "The entry was downloaded again.");
             onChange(answer.entry);
         },
     };
 
     const changeTTL = {
-        words: "The ttl was not changed",
+        words: "The TTL was not changed",
         async run() {
             const { seconds } = ttl;
             const isKept = entry.kind === "download" || entry.kind === "response";
             if (seconds === 0 && !isKept && !await confirmed(
-                { title: "Remove this entry?", action: "Remove it", signal },
-                h("p", {}, "What a caller stored is removed with a ttl of 0."))) return;
+                { title: "Remove this entry?", action: "Remove", signal },
+                h("p", {}, "A TTL of 0 removes this entry, because a caller stored it."))) return;
             const answer = await api.json("PATCH", path, { body: { ttl: seconds }, signal });
-            notices.done(answer.removed === undefined ? "The ttl was changed." : "It was removed.");
+            notices.done(answer.removed === undefined ? "The TTL was changed." : "The entry was removed.");
             onChange(answer.removed === undefined ? answer : null);
         },
     };
@@ -75,16 +75,18 @@ export function entryActions({ api, notices, signal, link, path, onChange }) {
         words: "The pin was not changed",
         async run() {
             const answer = await api.json("PATCH", path, { body: { pinned: !entry.pinned }, signal });
-            notices.done(answer.pinned ? "It stays when room is needed." : "It may go when room is needed.");
+            notices.done(
+                answer.pinned ? "The entry is pinned: it is never evicted." : "The entry is unpinned: it can be evicted.");
             onChange(answer);
         },
     };
 
     const removeIt = {
-        words: "It was not deleted",
+        words: "The entry was not deleted",
         async run() {
             const isByURL = entry.kind === "download" || entry.kind === "json";
-            const others = isByURL ? "What /fetch has stored for this URL goes with it." : "Only this one goes.";
+            const others = isByURL
+                ? "Responses of /fetch for this URL are deleted, too." : "Only this entry is deleted.";
             if (!await confirmed(
                 { title: "Delete this entry?", action: "Delete", signal },
                 h("p.mono.small", {}, nameOf(entry.url, entry.key)),

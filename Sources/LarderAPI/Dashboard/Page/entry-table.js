@@ -39,7 +39,7 @@ export function entryTable(entries, { sort, sortBy, link }) {
                 "aria-sort": isCurrent ? (isDescending ? "descending" : "ascending") : null,
             },
             h("button.quiet", {
-                type: "button", title: isSlow ? "Looks at every entry: slow where there are many" : null,
+                type: "button", title: isSlow ? "Reads every entry: slow in a large cache" : null,
                 click: () => sortBy(next),
             }, label, arrow));
     };

@@ -44,7 +44,7 @@ export function entryView(context, { key }) {
         "div.columns.entry", { hidden: true },
         h("section.panel", {}, freshness.element, actions.element),
         h("section.panel.entry-body", {}, h("div.panel-head", {}, h("h2", {}, "Body"),
-            h("p.muted.small", {}, "To look at it counts as a hit.")), body),
+            h("p.muted.small", {}, "The preview counts as a hit.")), body),
         h("section.panel", {}, h("h2", {}, "Metadata"), facts));
     const trouble = h("div");
 
@@ -100,7 +100,7 @@ export function entryView(context, { key }) {
         fill(chips);
         const { hostname: host } = URL.parse(last?.url ?? "") ?? {};
         fill(trouble, h(
-            "p.note", {}, last === null ? "No entry is held under this key. " : "It is not held any more. ",
+            "p.note", {}, last === null ? "No entry has this key. " : "The entry is no longer in the cache. ",
             h("a", { href: link("entries", { host }) }, "Other entries")));
         entry = null;
     }

@@ -10,7 +10,7 @@ export class Freshness {
     #onExpiry;
     #title = h("h2");
     #left = h("p.countdown");
-    #bar = h("progress", { max: 1, value: 0, "aria-label": "Part of the ttl that is left" });
+    #bar = h("progress", { max: 1, value: 0, "aria-label": "Remaining part of the TTL" });
     #until = h("p.muted.small");
 
     /** @param {() => void} onExpiry called once when a fresh entry expires */
@@ -24,7 +24,7 @@ export class Freshness {
         this.#entry = entry;
         const instant = h("time", { datetime: entry.expiryDate }, dateTime(entry.expiryDate));
         fill(this.#until, entry.state === "fresh" ? "until " : "since ", instant,
-            `; its ttl is ${duration(entry.expiresInSeconds)}`);
+            `; TTL ${duration(entry.expiresInSeconds)}`);
         this.#draw();
     }
 

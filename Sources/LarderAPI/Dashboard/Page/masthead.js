@@ -43,7 +43,8 @@ export class NamespaceMenu {
 
     choose(current) {
         const names = this.#names.includes(current ?? "default") ? this.#names : [current ?? "", ...this.#names];
-        fill(this.#select, ...names.map((name) => h("option", { value: name }, name === "" ? "token’s own" : name)));
+        const options = names.map((name) => h("option", { value: name }, name === "" ? "token’s namespace" : name));
+        fill(this.#select, ...options);
         this.#select.value = current ?? (this.#names.includes("default") ? "default" : "");
         // With only the default namespace there is no choice, so the menu is hidden.
         this.#select.parentElement.hidden = names.length < 2 && current === null;

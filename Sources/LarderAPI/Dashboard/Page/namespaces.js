@@ -34,12 +34,12 @@ function panel(namespace, current) {
     return h(
         "section.panel.namespace", { "aria-current": isCurrent ? "true" : null },
         h("div.panel-head", {}, h("h2", {}, name),
-            isCurrent ? h("span.chip.running", {}, "current") : h("a.small", { href: addressIn(name) }, "Work in it")),
+            isCurrent ? h("span.chip.running", {}, "current") : h("a.small", { href: addressIn(name) }, "Select")),
         quota("Disk", namespace.diskBytes, namespace.diskLimit),
         quota("Memory", namespace.memoryBytes, namespace.memoryLimit),
         h("dl.facts", {}, ...[
-            ["Entries", count(entries)], ["Version", version ?? "none"], ["Default ttl", duration(defaultTTL)],
-            ["Layout", layout], ["Origins", origins?.join(", ") ?? "all that the server may ask"],
+            ["Entries", count(entries)], ["Version", version ?? "none"], ["Default TTL", duration(defaultTTL)],
+            ["Layout", layout], ["Origins", origins?.join(", ") ?? "all that the server allows"],
         ].flatMap(([term, value]) => [h("dt", {}, term), h("dd.foreign", {}, value)])));
 }
 
@@ -52,7 +52,7 @@ function quota(label, used, limit) {
         "div.quota", {},
         h("div", {}, h("span", {}, label), h("span.muted", {}, `${bytes(used)} of ${bytes(limit)}`)),
         h("progress.thin", {
-            max: 1, value: limit > 0 ? used / limit : 0, "aria-label": `${label}, part of its limit`,
+            max: 1, value: limit > 0 ? used / limit : 0, "aria-label": `${label}, share of the limit`,
         }));
 }
 
@@ -64,6 +64,6 @@ function nameForm() {
             event.preventDefault();
             location.hash = addressIn(input.value);
         } },
-        h("div.field", {}, h("label", { for: input.id }, "Name of a namespace"), input),
-        h("div.actions", {}, h("button.primary", { type: "submit" }, "Work in it")));
+        h("div.field", {}, h("label", { for: input.id }, "Namespace name"), input),
+        h("div.actions", {}, h("button.primary", { type: "submit" }, "Select")));
 }

@@ -15,10 +15,10 @@ const SHOWN = 5;
 /** Describes the limit of the namespace, the use by all namespaces if there are several, and the free space. */
 function diskRemark({ stats, disks }, namespace) {
     const disk = disks.get(namespace);
-    const own = disk === undefined ? "there is no such namespace" : `of ${bytes(disk.limit)}`;
+    const own = disk === undefined ? "this namespace does not exist" : `of ${bytes(disk.limit)}`;
     const name = disks.size > 1 && disk !== undefined ? ` in ${namespace}` : "";
     const all = disks.size > 1 ? `; ${bytes(stats.diskBytes)} of ${bytes(stats.diskLimit)} in all` : "";
-    const free = stats.diskFreeBytes === null ? "" : `; ${bytes(stats.diskFreeBytes)} are free`;
+    const free = stats.diskFreeBytes === null ? "" : `; ${bytes(stats.diskFreeBytes)} free`;
     return own + name + all + free;
 }
 
@@ -29,23 +29,23 @@ function diskRemark({ stats, disks }, namespace) {
 const TILES = [
     {
         label: "Requests", format: (value) => `${rate(value)}/s`, value: ({ requestRate }) => requestRate,
-        remark: () => "probes and counters do not count",
+        remark: () => "without probes, counters and dashboard files",
     },
     {
         label: "Hit ratio", format: percent, ceiling: 1, value: ({ hitRatio }) => hitRatio,
         remark: ({ stats: { hits, misses } }) =>
-            hits + misses === 0 ? "nothing was asked for yet" : `${percent(hits / (hits + misses))} since the start`,
+            hits + misses === 0 ? "no requests yet" : `${percent(hits / (hits + misses))} since the start`,
     },
     {
         label: "Origin time", format: latency, value: ({ originTime }) => originTime,
-        remark: () => "mean of what ended in 30 s",
+        remark: () => "mean of transfers that ended in 30 s",
     },
     {
         label: "Memory", format: bytes, value: ({ stats }) => stats.memoryBytes,
         limit: ({ stats }) => stats.currentMemoryLimit,
         remark: ({ stats: { currentMemoryLimit, memoryLimit } }) =>
             currentMemoryLimit < memoryLimit
-                ? `of ${bytes(currentMemoryLimit)} while memory is short, else ${bytes(memoryLimit)}`
+                ? `of ${bytes(currentMemoryLimit)} while memory is short, otherwise ${bytes(memoryLimit)}`
                 : `of ${bytes(memoryLimit)}`,
     },
     {
@@ -71,7 +71,7 @@ class Tile {
     constructor(plan) {
         this.#plan = plan;
         this.#chart = new Chart(plan);
-        const name = `${plan.label}, part of its limit`;
+        const name = `${plan.label}, share of the limit`;
         this.#bar = plan.limit && h("progress.thin", { max: 1, value: 0, "aria-label": name });
         this.element = h(
             "section.tile", {}, h("h2", {}, plan.label), this.#value,
@@ -99,7 +99,7 @@ export function overviewView(context) {
     const grid = h("div.tiles", {}, ...tiles.map((tile) => tile.element));
     const facts = h("p.muted.small");
     const trouble = new Trouble("The counters cannot be read");
-    const list = new DownloadList(context, "Nothing is being downloaded.");
+    const list = new DownloadList(context, "No downloads are running.");
     const rest = h("a.small", { href: link("downloads") }, "All downloads");
 
     function showReadings() {
@@ -128,6 +128,6 @@ export function overviewView(context) {
         trouble.element, grid,
         h("div.columns", {},
             h("section.panel", {}, h("div.panel-head", {}, h("h2", {}, "In flight"), rest), list.element),
-            h("section.panel", {}, h("h2", {}, "Get a URL"), downloadForm(context))));
+            h("section.panel", {}, h("h2", {}, "Download a URL"), downloadForm(context))));
     return { title: "Overview", element };
 }

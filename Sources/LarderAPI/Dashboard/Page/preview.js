@@ -29,7 +29,7 @@ const MOST = { text: 256 << 10, image: 16 << 20, hex: 512 };
 export async function showPreview(element, entry, api, signal) {
     const type = (entry.contentType ?? "").split(";")[0].trim().toLowerCase();
     const kind = IMAGES.has(type) ? "image" : TEXTS.test(type) ? "text" : "hex";
-    fill(element, h("p.muted.small", {}, "Reading it …"));
+    fill(element, h("p.muted.small", {}, "Reading the body …"));
     try {
         const path = `entries/${encodeURIComponent(entry.key)}/content`;
         const response = await api.open("GET", path, { query: { stale: true }, signal });
@@ -37,8 +37,8 @@ export async function showPreview(element, entry, api, signal) {
         signal.throwIfAborted();
         const body = { image: imageOf, text: textOf, hex: hexOf }[kind](data, { type, isWhole, entry, signal });
         const rest = isWhole ? null : h(
-            "p.muted.small", {}, `These are the first ${bytes(data.length)}`
-            + `${kind === "image" ? ", too few to show the image" : ""}.`);
+            "p.muted.small", {}, `The first ${bytes(data.length)} of the body`
+            + `${kind === "image" ? ", which are too few to show the image" : ""}.`);
         fill(element, body, rest);
     } catch (error) {
         if (!signal.aborted) fill(element, failureNote("The body cannot be read", error));
@@ -73,7 +73,7 @@ function imageOf(data, { type, isWhole, entry, signal }) {
     const image = h("img", {
         src: address, alt: `The body of ${entry.url ?? entry.key}`,
         load: () => fill(size, `${image.naturalWidth} × ${image.naturalHeight} pixels`),
-        error: () => fill(size, "It is no image that this browser understands."),
+        error: () => fill(size, "This browser cannot show the image."),
     });
     return h("div.field", {}, h("div.body-image", {}, image), size);
 }

@@ -15,10 +15,10 @@ const FILTERS = {
     },
 };
 const POINTS = [
-    "First it is counted; nothing goes before that is confirmed.",
-    "What was removed does not come back, whatever happens then.",
-    "A download that runs for what was removed answers those who wait for it, and is not kept.",
-    "Only the namespace that is chosen above is looked at.",
+    "Entries are counted first, and removed only after a confirmation.",
+    "Removed entries do not come back, even after a crash.",
+    "A running download of a removed entry answers its waiting requests, and its body is not stored.",
+    "A purge covers only the selected namespace.",
 ];
 /** The number of affected entries that are shown. */
 const SAMPLE = 5;
@@ -64,7 +64,7 @@ export function purgeView(context, { query }) {
             // The input may have changed meanwhile.
             if (filter[chosen] === input.value.trim()) showCount(removed, entries, filter, words);
         } catch (error) {
-            if (!signal.aborted) fill(result, failureNote("They cannot be counted", error));
+            if (!signal.aborted) fill(result, failureNote("The entries cannot be counted", error));
         }
     }
 
@@ -86,7 +86,7 @@ export function purgeView(context, { query }) {
         const isWanted = await confirmed(
             { title: `Purge ${counted(number, "entry", "entries")}?`, action: `Purge ${count(number)}`, signal },
             h("p.foreign", {}, `All entries ${words}, in the namespace ${namespace}.`),
-            h("p.small.muted", {}, "They do not come back. What was stored since they were counted goes too."));
+            h("p.small.muted", {}, "They do not come back. Matching entries stored after the count are removed, too."));
         if (!isWanted) return;
         try {
             const { removed } = await api.json("DELETE", "entries", { query: filter, signal });
@@ -104,12 +104,12 @@ export function purgeView(context, { query }) {
         h("div.columns", {}, h(
             "section.panel", {},
             h("form.view", { submit: look },
-                h("fieldset", {}, h("legend.visually-hidden", {}, "What the entries have in common"),
+                h("fieldset", {}, h("legend.visually-hidden", {}, "Filter"),
                     h("div.segments", {}, ...choices)),
                 h("div.field", {}, label, input),
                 h("div.actions", {}, h("button.primary", { type: "submit" }, "Count"))),
             result),
-        h("section.panel", {}, h("h2", {}, "What a purge does"), h(
+        h("section.panel", {}, h("h2", {}, "Effects of a purge"), h(
             "ul.points", {}, ...POINTS.map((point) => h("li", {}, point))))));
     return { title: "Purge", element };
 }

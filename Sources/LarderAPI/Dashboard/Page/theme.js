@@ -2,7 +2,7 @@
 
 const KEY = "larder.theme";
 const NEXT = { system: "light", light: "dark", dark: "system" };
-const WORDS = { system: "as the system has it", light: "light", dark: "dark" };
+const WORDS = { system: "as the system setting", light: "light", dark: "dark" };
 
 let theme = stored();
 show();
@@ -10,7 +10,7 @@ show();
 /** Makes an element a button that switches to the next theme. */
 export function themeButton(button) {
     const name = () => {
-        button.setAttribute("aria-label", `Theme: ${WORDS[theme]}. Change it to ${WORDS[NEXT[theme]]}`);
+        button.setAttribute("aria-label", `Theme: ${WORDS[theme]}. Change to ${WORDS[NEXT[theme]]}`);
         button.title = `Theme: ${WORDS[theme]}`;
     };
     button.addEventListener("click", () => {

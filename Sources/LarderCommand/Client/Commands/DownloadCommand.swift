@@ -6,10 +6,10 @@ import Primitives
 /// `larder download`: gets a URL through the cache.
 struct DownloadCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "download", abstract: "Get a URL through the cache.",
+        commandName: "download", abstract: "Download a URL through the cache.",
         discussion: """
-            What is held and fresh is the answer; anything else is fetched from its origin and kept. Says how that \
-            went (downloaded, revalidated, joined, stale, cached) and what is held now.
+            A fresh entry is returned from the cache; otherwise the URL is downloaded from its origin and stored. \
+            Prints the outcome (downloaded, revalidated, joined, stale or cached) and the entry.
             """)
 
     @Argument(help: "The URL.")
@@ -17,19 +17,24 @@ struct DownloadCommand: AsyncParsableCommand {
     @OptionGroup var request: RequestOptions
     @Option(
         name: .customLong("param"),
-        help: ArgumentHelp("A parameter of the URL, which becomes part of it. Repeatable.", valueName: "name=value"))
+        help: ArgumentHelp("Query parameter to add to the URL. Repeatable.", valueName: "name=value"))
     var params: [ParameterArgument] = []
     @Option(
-        name: .shortAndLong, help: ArgumentHelp("Write the body there, - for standard output.", valueName: "file"),
+        name: .shortAndLong, help: ArgumentHelp("File to write the body to; - is standard output.", valueName: "file"),
         completion: .file())
     var output: String?
-    @Flag(name: .long, help: "Do not wait for it.")
+    @Flag(name: .long, help: "Return without waiting for the download.")
     var background = false
     @OptionGroup var options: ClientOptions
 
     func validate() throws {
-        if background, output != nil { throw ValidationError("with --background there is no body yet for --output") }
-        if options.json, output == "-" { throw ValidationError("--json and the body both go to standard output") }
+        if background, output != nil {
+            throw ValidationError(
+                "--background and --output exclude each other, because --background does not wait for the body")
+        }
+        if options.json, output == "-" {
+            throw ValidationError("--json and --output - exclude each other, because both print to standard output")
+        }
     }
 
     func run() async throws {

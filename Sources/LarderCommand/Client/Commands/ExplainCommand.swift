@@ -5,10 +5,10 @@ import LarderClient
 /// `larder explain`: shows the cache's view of a URL.
 struct ExplainCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "explain", abstract: "Say what a URL is to the cache, and whether it would be a hit.",
+        commandName: "explain", abstract: "Show how the cache sees a URL, and whether a request would be a hit.",
         discussion: """
-            The canonical URL, the key, the file, and why "larder download" of it would be a hit or none. No origin is \
-            asked, and nothing changes. It ends with \(ExitStatus.notHeld.rawValue) when it would be no hit.
+            Prints the canonical URL, the key, the file, and why "larder download" would be a hit or a miss. \
+            Contacts no origin and changes nothing. Exit status \(ExitStatus.notHeld.rawValue): a miss.
             """)
 
     @Argument(help: "The URL.")
@@ -35,7 +35,7 @@ extension Explanation {
         report.add("url", url)
         report.add("key", key)
         report.add("namespace", namespace)
-        let place = entry == nil ? "in the slab, or, when it is large, a file named by the key" : "in the slab"
+        let place = entry == nil ? "in the slab, or in a file named by the key if the body is large" : "in the slab"
         report.add("file", Cell(plain: localPath ?? "", words: localPath ?? place))
         report.add("hit", isHit ? "yes" : "no")
         report.add("why", detail)

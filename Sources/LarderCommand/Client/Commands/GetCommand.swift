@@ -4,26 +4,29 @@ import LarderClient
 /// `larder get`: prints the body of an entry.
 struct GetCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "get", abstract: "Print the body of what is held.",
+        commandName: "get", abstract: "Print the body of an entry.",
         discussion: """
-            It never asks an origin: "larder download --output" does, when it has to. With --json the entry's metadata \
-            are printed, and not the body. To a terminal it prints plain text only: it ends with \
-            \(ExitStatus.usage.rawValue) at what is not UTF-8, or is a character that controls the terminal or the \
-            direction of text. With --output - it prints all of it there, too.
+            Contacts no origin; "larder download --output" does if needed. With --json, prints the entry's metadata \
+            instead of the body. To a terminal, prints only plain text, and exits with \
+            \(ExitStatus.usage.rawValue) if the body is not UTF-8 or contains characters that control the terminal or the \
+            direction of text. With --output -, prints every body.
             """)
 
-    @Argument(help: "The key, or the URL.")
+    @Argument(help: "Key or URL of the entry.")
     var entry: String
     @Option(
         name: .shortAndLong,
-        help: ArgumentHelp("Write it there instead of to standard output.", valueName: "file"), completion: .file())
+        help: ArgumentHelp("File to write the body to, instead of standard output.", valueName: "file"),
+        completion: .file())
     var output: String?
-    @Flag(name: .long, help: "Expired is good enough.")
+    @Flag(name: .long, help: "Also print an expired entry.")
     var stale = false
     @OptionGroup var options: ClientOptions
 
     func validate() throws {
-        if options.json, output != nil { throw ValidationError("with --json there is no body for --output") }
+        if options.json, output != nil {
+            throw ValidationError("--json and --output exclude each other, because --json prints no body")
+        }
     }
 
     func run() async throws {

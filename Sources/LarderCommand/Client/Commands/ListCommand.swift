@@ -5,30 +5,31 @@ import LarderClient
 /// `larder ls`: lists entries.
 struct ListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "ls", abstract: "List what is held.",
+        commandName: "ls", abstract: "List entries.",
         discussion: """
-            On a terminal the lines fit its width: the URL comes first and is shortened, and the key comes last where there \
-            are 120 columns. Elsewhere, and with --json, nothing is left out. \
-            Sorted by key, each entry that is there all the time comes once, whatever is stored and removed meanwhile; \
-            in the other orders only while nothing changes.
+            On a terminal, lines fit its width: the URL comes first and is shortened, and the key comes last from \
+            120 columns. Elsewhere, and with --json, lines are complete. \
+            Sorted by key, each entry that exists throughout the listing appears once, even if others are stored or removed; \
+            the other orders guarantee this only while the cache does not change.
             """)
 
     @OptionGroup(title: "Which") var which: SelectionOptions
-    @Option(name: .long, help: ArgumentHelp("Of this URL, in any spelling.", valueName: "url"))
+    @Option(name: .long, help: ArgumentHelp("Only entries of this URL, in any spelling.", valueName: "url"))
     var url: String?
     // The value may begin with a dash.
     @Option(
         name: .long, parsing: .unconditional,
         help: ArgumentHelp(
-            "key, url, contentLength, expiryDate, lastAccessDate or hits; -hits begins with the most.",
+            "Order: key, url, contentLength, expiryDate, lastAccessDate or hits; with - in front, such as -hits, the "
+                + "reverse.",
             valueName: "order"))
     var sort: String?
-    @Option(name: .long, help: ArgumentHelp("The most entries. [default: all]", valueName: "number"))
+    @Option(name: .long, help: ArgumentHelp("Limit of printed entries. [default: all]", valueName: "number"))
     var limit: Int?
     @OptionGroup var options: ClientOptions
 
     func validate() throws {
-        if let limit, limit < 1 { throw ValidationError("--limit is at least 1") }
+        if let limit, limit < 1 { throw ValidationError("--limit must be at least 1") }
     }
 
     func run() async throws {

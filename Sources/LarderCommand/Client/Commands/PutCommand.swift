@@ -7,32 +7,33 @@ struct PutCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "put", abstract: "Store data under a key, or JSON under a URL.",
         discussion: """
-            Under a URL it is stored as if it had come from there: a download of it is a hit then. With a ttl of 0 \
-            nothing is stored, and what is held is removed.
+            Under a URL, the JSON is stored like a download of it: "larder download" is then a hit. With a TTL of 0, \
+            nothing is stored, and an existing entry is removed.
             """)
 
-    @Argument(help: "The key, or the URL.")
+    @Argument(help: "Key or URL of the entry.")
     var entry: String
-    @Argument(help: "What to store; - is standard input.", completion: .file())
+    @Argument(help: "File to store; - is standard input.", completion: .file())
     var file = "-"
     @Option(
         name: .long,
-        help: ArgumentHelp("How long it stays fresh. [default: the server's own]", valueName: "duration"))
+        help: ArgumentHelp(
+            "Time that the entry stays fresh. [default: the server's --default-ttl]", valueName: "duration"))
     var ttl: Seconds?
     @Option(
         name: .long,
-        help: ArgumentHelp("Its media type. [default: application/octet-stream; JSON under a URL]", valueName: "type"))
+        help: ArgumentHelp("Media type. [default: application/octet-stream; JSON under a URL]", valueName: "type"))
     var contentType: String?
-    @Option(name: .customLong("tag"), help: ArgumentHelp("A label to find it by. Repeatable.", valueName: "tag"))
+    @Option(name: .customLong("tag"), help: ArgumentHelp("Tag of the entry. Repeatable.", valueName: "tag"))
     var tags: [String] = []
-    @Flag(name: .long, help: "Keep it when room is needed.")
+    @Flag(name: .long, help: "Pin the entry, so that it is never evicted.")
     var pinned = false
     @OptionGroup var options: ClientOptions
 
     func validate() throws {
         guard case .url = EntryReference(entry) else { return }
         guard contentType == nil, tags.isEmpty, !pinned else {
-            throw ValidationError("under a URL there are no --content-type, --tag and --pinned")
+            throw ValidationError("--content-type, --tag and --pinned are not supported for a URL; use a key")
         }
     }
 

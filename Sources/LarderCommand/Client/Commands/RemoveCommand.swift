@@ -5,28 +5,34 @@ import Primitives
 /// `larder rm`: removes entries.
 struct RemoveCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "rm", abstract: "Remove what is held.",
+        commandName: "rm", abstract: "Remove entries.",
         discussion: """
-            By key or URL, or all that is selected. A key that is the MD5 of a URL, and a URL, mean all that is held \
-            for it: what was downloaded or stored, and what /fetch has. It ends when the removal is durable; what was \
-            removed does not come back.
+            Removes entries by key or URL, or all selected entries. A URL, and a key that is the MD5 of a URL, select \
+            all entries of the URL: downloads, stored JSON and responses of /fetch. Returns when the removal is \
+            durable; removed entries do not come back.
             """)
 
-    @Argument(help: "Keys and URLs.")
+    @Argument(help: "Keys and URLs of the entries.")
     var entries: [String] = []
     @OptionGroup(title: "Which") var which: SelectionOptions
-    @Flag(name: .long, help: "Everything in the namespace.")
+    @Flag(name: .long, help: "Remove every entry of the namespace.")
     var all = false
-    @Flag(name: .long, help: "Only count what would be removed; not of a key.")
+    @Flag(name: .long, help: "Only count the entries to remove; not supported for keys.")
     var dryRun = false
     @OptionGroup var options: ClientOptions
 
     func validate() throws {
         let ways = [!entries.isEmpty, !which.selection.isEmpty, all].count { $0 }
-        guard ways > 0 else { throw ValidationError("say what to remove: keys, URLs, a selection as --tag, or --all") }
-        guard ways == 1 else { throw ValidationError("keys and URLs, a selection and --all exclude one another") }
+        guard ways > 0 else {
+            throw ValidationError("no entries selected; give keys, URLs, a selection such as --tag, or --all")
+        }
+        guard ways == 1 else {
+            throw ValidationError("keys and URLs, a selection, and --all exclude each other; give only one of these")
+        }
         let hasKey = entries.contains { if case .key = EntryReference($0) { true } else { false } }
-        guard !dryRun || !hasKey else { throw ValidationError("--dry-run counts what is selected, or held for a URL") }
+        guard !dryRun || !hasKey else {
+            throw ValidationError("--dry-run does not support keys; give a URL, a selection or --all")
+        }
     }
 
     func run() async throws {
@@ -38,7 +44,7 @@ struct RemoveCommand: AsyncParsableCommand {
                 count = count.addingClamped(removed)
                 guard removed == 0 else { continue }
                 isMissing = true
-                if !options.json { try Console.error.print("\(LogText.words(entry)): nothing is held") }
+                if !options.json { try Console.error.print("\(LogText.words(entry)): no entry") }
             }
             if entries.isEmpty { count = try await client.remove(which.selection, onlyCounts: dryRun) }
             if options.json {

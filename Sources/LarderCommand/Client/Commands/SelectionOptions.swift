@@ -3,17 +3,22 @@ import LarderClient
 
 /// The options that select entries: an entry must match all that are given.
 struct SelectionOptions: ParsableArguments {
-    @Option(name: .long, help: ArgumentHelp("Whose URL, or own key, begins with this.", valueName: "text"))
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "Only entries whose URL, or key of the caller's choice, begins with this text.", valueName: "text"))
     var prefix: String?
-    @Option(name: .long, help: ArgumentHelp("Of URLs with this host.", valueName: "host"))
+    @Option(name: .long, help: ArgumentHelp("Only entries of URLs with this host.", valueName: "host"))
     var host: String?
-    @Option(name: .long, help: ArgumentHelp("That carry this label.", valueName: "tag"))
+    @Option(name: .long, help: ArgumentHelp("Only entries with this tag.", valueName: "tag"))
     var tag: String?
     @Option(
-        name: .long, help: ArgumentHelp("fresh or stale.", valueName: "state"), completion: .list(["fresh", "stale"]))
+        name: .long, help: ArgumentHelp("Only entries in this state: fresh or stale.", valueName: "state"),
+        completion: .list(["fresh", "stale"]))
     var state: String?
     @Option(
-        name: .long, help: ArgumentHelp("download, json, data or response.", valueName: "kind"),
+        name: .long,
+        help: ArgumentHelp("Only entries of this kind: download, json, data or response.", valueName: "kind"),
         completion: .list(["download", "json", "data", "response"]))
     var kind: String?
 

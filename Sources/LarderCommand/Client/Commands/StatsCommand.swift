@@ -6,7 +6,10 @@ import Primitives
 struct StatsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "stats", abstract: "Print the server's counters.",
-        discussion: "Those of the whole server; what counts events begins when it starts. Takes the scope admin.")
+        discussion:
+            "The counters are of the whole server; counts of events begin at its start. Needs a token with the scope "
+            + "admin."
+    )
 
     @OptionGroup var options: ClientOptions
 

@@ -4,16 +4,16 @@ import LarderClient
 /// `larder warm`: downloads and keeps a list of URLs.
 struct WarmCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "warm", abstract: "Have the URLs of a list downloaded and kept.",
+        commandName: "warm", abstract: "Download and store the URLs of a list.",
         discussion: """
-            A URL a line, and behind it, if need be, a space and for how many seconds it stays fresh. Empty lines, and \
-            what follows a # at the beginning of a word, are left out. What is fresh already is not asked of its \
-            origin again: a run that was broken off is simply begun anew. How many are fetched at once is for the \
-            server to say (--max-downloads). On a terminal it shows how far it is; Ctrl-C ends it with what it came \
-            to.
+            One URL on each line, optionally followed by a space and its TTL. Empty lines, and text after a # at the \
+            beginning of a word, are ignored. URLs with a fresh entry are not downloaded, so an interrupted run can be \
+            repeated. The server limits simultaneous downloads (--max-downloads). On a terminal, shows its progress; \
+            Ctrl-C ends the run and prints the results so \
+            far.
             """)
 
-    @Argument(help: "The list; - is standard input.", completion: .file())
+    @Argument(help: "File with the list; - is standard input.", completion: .file())
     var file = "-"
     @OptionGroup var request: RequestOptions
     @OptionGroup var options: ClientOptions

@@ -7,21 +7,21 @@ struct WatchCommand: AsyncParsableCommand {
     private static let silenceLimit: Duration = .seconds(45)
 
     static let configuration = CommandConfiguration(
-        commandName: "watch", abstract: "Follow what happens, until it is interrupted.",
+        commandName: "watch", abstract: "Print events until interrupted.",
         discussion: """
-            When the connection is lost it connects anew and goes on where it was. The event reset says that what \
-            happened meanwhile is not known any more.
+            After a lost connection, connects again and continues with the next event. The event reset means that \
+            events in between were lost.
             """)
 
     @Option(
         name: .customLong("type"),
         help: ArgumentHelp(
-            "Only events of this type, as download.failed, or whose type begins so, as download. Repeatable.",
+            "Only events of this type, such as download.failed, or of this group, such as download. Repeatable.",
             valueName: "type"))
     var types: [String] = []
-    @Option(name: .long, help: ArgumentHelp("Only what is about this key.", valueName: "key"))
+    @Option(name: .long, help: ArgumentHelp("Only events of this key.", valueName: "key"))
     var key: String?
-    @Option(name: .long, help: ArgumentHelp("Only what carries this label.", valueName: "tag"))
+    @Option(name: .long, help: ArgumentHelp("Only events with this tag.", valueName: "tag"))
     var tag: String?
     @OptionGroup var options: ClientOptions
 
@@ -36,7 +36,7 @@ struct WatchCommand: AsyncParsableCommand {
                 guard !options.json else { return try Console.output.print(json: event.json) }
                 try Console.output.print(event.text(forTerminal: Console.output.isTerminal))
             } onPause: { error, delay in
-                try? Console.error.print("\(LogText.words(error.description)); again in \(Words.duration(delay))")
+                try? Console.error.print("\(LogText.words(error.description)); retrying in \(Words.duration(delay))")
             }
         }
     }

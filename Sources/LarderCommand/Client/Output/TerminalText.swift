@@ -4,8 +4,9 @@ struct TerminalText {
     /// The error for a body that is no plain text.
     private static let failure = CommandFailure(
         .usage,
-        "the body is no plain text, and is not printed to a terminal: use --output FILE, or --output - to print it "
-            + "all the same")
+        "the body is not plain text and is not printed to a terminal; use --output FILE, or --output - to print it "
+            + "anyway"
+    )
 
     /// The bytes of an incomplete character.
     private var rest: [UInt8] = []
