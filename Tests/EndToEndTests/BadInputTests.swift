@@ -154,7 +154,7 @@ struct BadInputTests {
     @Test(
         "The error for an almost correct request names the correct form",
         arguments: [
-            ("GET", "/entries/", "but at /entries"), ("POST", "/download/", "but at /download"),
+            ("GET", "/entries/", "use /entries;"), ("POST", "/download/", "use /download;"),
             ("PUT", "/entries/photo.jpg", "PUT /entries/photo.jpg/content"), ("GET", "/fetch/", "the URL is missing"),
         ])
     func hints(method: String, target: String, hint: String) async throws {

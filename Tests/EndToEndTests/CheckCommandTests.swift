@@ -65,7 +65,7 @@ struct CheckCommandTests {
         var output = try await check(["--admin-port", admin])
         while output.exit == .status(0) { output = try await check(["--admin-port", admin]) }
         #expect(output.exit == .status(1))
-        #expect(output.text == "not ready: http://127.0.0.1:\(admin) says: draining\n")
+        #expect(output.text == "not ready: http://127.0.0.1:\(admin) answers: draining\n")
         gate.open()
         #expect(try await waiting.status == 200)
         #expect(try await larder.process.wait() == .status(0))
@@ -86,7 +86,7 @@ struct CheckCommandTests {
             defer { origin.stop() }
             let output = try await check(["--port", "\(origin.port)"])
             #expect(output.exit == .status(1))
-            #expect(output.text == "not ready: \(origin.url("")) says: \(words)\n")
+            #expect(output.text == "not ready: \(origin.url("")) answers: \(words)\n")
             #expect(origin.requests.map(\.target) == ["/readyz"])
         }
         let silent = try ScriptedOrigin { _, connection in connection.close() }

@@ -139,7 +139,7 @@ struct ContentCachingTests {
             #expect(try await server.putNamespace("a", ["contentCaching": "untilExpiry"]).status == 200)
             let wrong = try await server.putNamespace("b", ["contentCaching": "forever"])
             #expect(wrong.status == 400)
-            #expect(try wrong.member("detail") == "contentCaching is revalidate or untilExpiry")
+            #expect(try wrong.member("detail") == "contentCaching must be revalidate or untilExpiry")
         }
         try await TestServer.with(clock: clock, directory: directory) { (server) async throws in
             for (name, expected) in [("a", "max-age=60"), ("default", "no-cache")] {

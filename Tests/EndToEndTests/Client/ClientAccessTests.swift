@@ -14,7 +14,8 @@ struct ClientAccessTests {
         let output = try await ClientCommands(server: address).run(["stats"])
         #expect(output.exit == .status(64))
         #expect(
-            output.errors.contains("--server or LARDER_SERVER says it, like http://127.0.0.1:8080"), "\(output.errors)")
+            output.errors.contains("set --server or LARDER_SERVER, for example http://127.0.0.1:8080"),
+            "\(output.errors)")
     }
 
     @Test("The token comes from the environment, is limited to its scopes, and is never printed")
