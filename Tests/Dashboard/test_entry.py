@@ -48,7 +48,7 @@ def test_text_images_and_other_bytes_are_shown(page, server, origin):
     page.entry(data["key"])
     lines = page.find(".body-text.hex").text.split("\n")
     assert lines[2] == "0020  20 21 22 23 24 25 26 27 28 29 2a 2b 2c 2d 2e 2f   !\"#$%&'()*+,-./"
-    assert "the first 512 B" in page.find(".entry-body").text
+    assert "The first 512 B" in page.find(".entry-body").text
     long = server.download(origin.serve("/long.txt", "text/plain", "abcdefgh" * (100 << 10)))
     page.entry(long["key"])
     page.wait_for_text(".entry-body", "The first 256 KiB")
