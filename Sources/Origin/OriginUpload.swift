@@ -56,7 +56,7 @@ public final class OriginUpload: Sendable {
     ///   - highWaterMark: the number of waiting bytes from which on a write reports ``Primitives/Backpressure/full``;
     ///     the body has room again when half as many wait. Default 256 KiB.
     public init(length: Int64?, highWaterMark: Int = 256 * 1024) {
-        precondition(length ?? 0 >= 0, "a body cannot be shorter than nothing")
+        precondition(length ?? 0 >= 0, "the length of a body must not be negative")
         self.length = length
         state = Locked(State(queue: BoundedQueue(highWaterMark: highWaterMark)))
     }

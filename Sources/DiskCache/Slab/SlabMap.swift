@@ -70,7 +70,7 @@ final class SlabMap {
 
     /// Undoes the last ``free(_:)``.
     func keep(_ slot: Slot) {
-        precondition(freed.popLast() == slot, "what is undone is what was done last")
+        precondition(freed.popLast() == slot, "only the last free(_:) can be undone")
     }
 
     /// Writes the changed extents to the table, inside the transaction that changed them.

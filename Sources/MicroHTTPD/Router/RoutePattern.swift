@@ -20,7 +20,7 @@ struct RoutePattern: Hashable, Sendable {
             if segment == "*" { return .rest }
             return segment.hasPrefix(":") ? .parameter(segment.dropFirst()) : .literal(segment)
         }
-        precondition(!segments.dropLast().contains(.rest), "something behind the rest: \(text)")
+        precondition(!segments.dropLast().contains(.rest), "the rest of a path must be its last segment: \(text)")
         let names = parameterNames
         precondition(names.allSatisfy { !$0.isEmpty }, "a parameter without a name: \(text)")
         precondition(Set(names).count == names.count, "a parameter's name is used twice: \(text)")

@@ -92,7 +92,7 @@ export function purgeView(context, { query }) {
             const { removed } = await api.json("DELETE", "entries", { query: filter, signal });
             fill(result, h("p.note.done", {}, `${counted(removed, "entry", "entries")} purged.`));
         } catch (error) {
-            if (!signal.aborted) notices.failed("Nothing was purged", error);
+            if (!signal.aborted) notices.failed("The purge failed", error);
         }
     }
 

@@ -13,7 +13,7 @@ struct ListCommand: AsyncParsableCommand {
             the other orders guarantee this only while the cache does not change.
             """)
 
-    @OptionGroup(title: "Which") var which: SelectionOptions
+    @OptionGroup(title: "Selection") var which: SelectionOptions
     @Option(name: .long, help: ArgumentHelp("Only entries of this URL, in any spelling.", valueName: "url"))
     var url: String?
     // The value may begin with a dash.

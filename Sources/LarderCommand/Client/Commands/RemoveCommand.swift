@@ -14,7 +14,7 @@ struct RemoveCommand: AsyncParsableCommand {
 
     @Argument(help: "Keys and URLs of the entries.")
     var entries: [String] = []
-    @OptionGroup(title: "Which") var which: SelectionOptions
+    @OptionGroup(title: "Selection") var which: SelectionOptions
     @Flag(name: .long, help: "Remove every entry of the namespace.")
     var all = false
     @Flag(name: .long, help: "Only count the entries to remove; not supported for keys.")
