@@ -53,7 +53,7 @@ struct FilterSpellingTests {
             ("prefix", "http://a.example:80", "http://a.example/"), ("prefix", "http://a.example/%c", "%25"),
             ("prefix", "http://a.example/..", "dot segment"), ("prefix", "http://a.example/#x", "leave out the #"),
             ("prefix", "http://a.example:x", "port"), ("prefix", "http://[::1].", "port"),
-            ("prefix", "http://[zz]", "the host is none"),
+            ("prefix", "http://[zz]", "the host is invalid"),
         ])
     func refused(name: String, value: String, words: String) async throws {
         try await TestServer.with { (server) async throws in
