@@ -151,7 +151,7 @@ struct ExplainTests {
         }
     }
 
-    @Test("The answer lists each variant that /fetch stored for the URL as written, and none of other URLs")
+    @Test("The answer lists each variant that /fetch stored for the URL as written, and none of another spelling")
     func responses() async throws {
         let origin = try ScriptedOrigin { request, connection in
             try connection.respond(
@@ -170,6 +170,8 @@ struct ExplainTests {
             let responses = try #require(answer["responses"]?.arrayValue)
             #expect(responses.count == 2)
             #expect(responses.allSatisfy { $0["url"] == .string(url) && $0["kind"] == "response" })
+            let canonical = try #require(try await explain(origin.url("/b"), server)["responses"]?.arrayValue)
+            #expect(canonical.compactMap { $0["url"] } == [.string(origin.url("/b"))])
         }
     }
 }

@@ -23,12 +23,11 @@ struct ExplainRoutes: Sendable {
         try call.respondInTurn { () throws(Problem) in
             do throws(DiskCacheError) {
                 let forecast = try namespace.downloads.forecast(of: url)
-                var responses: [Entry] = []
-                if let exact {
-                    let filter = EntryFilter(url: exact.string, kind: .response)
-                    responses = try namespace.cache.list(filter, limit: Self.responseLimit).entries
+                // A filter by URL would also find the responses that were stored for another spelling of the URL.
+                let responses = try exact.map { (exact) throws(DiskCacheError) in
+                    try namespace.cache.responses(to: ResponseURL(exact.string), limit: Self.responseLimit)
                 }
-                return .json(json(forecast, of: url, responses: responses, in: namespace))
+                return .json(json(forecast, of: url, responses: responses ?? [], in: namespace))
             } catch {
                 throw Problem(error)
             }
