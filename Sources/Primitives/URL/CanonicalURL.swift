@@ -58,8 +58,8 @@ public struct CanonicalURL: Hashable, Sendable {
             case (let own?, false): own.hasSuffix("&") ? own + added : own + "&" + added
             }
         query = try written.map { text throws(InvalidURL) in try URLPath.normalizeEscapes(text) }
-        string = Self.text(scheme, authority(host: host, port: port), path, query)
-        requestURL = Self.text(scheme, authority(host: parts.host, port: port), path, written)
+        string = Self.text(scheme, URLHost.authority(host, port), path, query)
+        requestURL = Self.text(scheme, URLHost.authority(parts.host, port), path, written)
         // Canonical escapes are shorter than the original escapes, but `127.1.` is shorter than `127.0.0.1`.
         guard max(string.utf8.count, requestURL.utf8.count) <= Self.maximumLength else {
             throw .tooLong(limit: Self.maximumLength)
@@ -77,7 +77,7 @@ public struct CanonicalURL: Hashable, Sendable {
     public func hash(into hasher: inout Hasher) { hasher.combine(string) }
 
     /// The host, and the port unless it is the default: `example.com`, `example.com:8080`, `[::1]:8080`.
-    public var authorityText: String { authority(host: host, port: port) }
+    public var authorityText: String { URLHost.authority(host, port) }
 
     /// Throws for characters that no part of a URL may contain, and for a text that is empty or too long.
     static func checkCharacters(of text: String) throws(InvalidURL) {
@@ -121,10 +121,6 @@ public struct CanonicalURL: Hashable, Sendable {
         default: false
         }
     }
-}
-
-private func authority(host: String, port: UInt16?) -> String {
-    port.map { "\(host):\($0)" } ?? host
 }
 
 /// The reason why Larder cannot download a URL.

@@ -31,8 +31,7 @@ public struct ExactURL: Hashable, Sendable {
             try CanonicalURL.checkBytes(of: beginning)
             let parts = try CurlURL.parse(beginning)
             guard Self.schemes.contains(parts.scheme) else { throw .notHTTP(parts.scheme) }
-            return KnownSites.Site(
-                scheme: parts.scheme, authority: parts.port.map { "\(parts.host):\($0)" } ?? parts.host)
+            return KnownSites.Site(scheme: parts.scheme, authority: URLHost.authority(parts.host, parts.port))
         }
         scheme = site.scheme
         authority = site.authority

@@ -34,6 +34,11 @@ enum URLHost {
         return try CurlURL.parse("http://\(Substring(name))/").host
     }
 
+    /// Returns the host, and behind it `:` and the port unless the port is `nil`.
+    static func authority(_ host: String, _ port: UInt16?) -> String {
+        port.map { "\(host):\($0)" } ?? host
+    }
+
     /// Whether a host of ``canonical(_:)`` may be an IPv4 address in another form than four decimal numbers, as in
     /// `127.1` and `0x7f000001`.
     static func mayBeNumbers(_ host: String) -> Bool {
