@@ -28,8 +28,8 @@ public struct ResponseURL: Hashable, Sendable {
     /// Returns the canonical URL of a stored URL if its text differs; `nil` if the URL is canonical, or has no
     /// canonical form. Most URLs are canonical and are not parsed.
     static func canonical(of url: String) -> String? {
-        // A stored URL differs from its canonical text only by escapes, dot segments, a bare `?` and a dot at the end of
-        // the host.
+        // A stored URL differs from its canonical text only by escapes, dot segments, a bare `?` and a dot at the end
+        // of the host.
         let (slash, dot, colon) = (UInt8(ascii: "/"), UInt8(ascii: "."), UInt8(ascii: ":"))
         var url = url
         let isPlain = url.withUTF8 { bytes in
