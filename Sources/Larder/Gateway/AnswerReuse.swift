@@ -3,17 +3,18 @@ import HTTPCaching
 import HTTPTypes
 import Primitives
 
-/// A hit that the gateway would answer again in the same way, but for what tells the time in it: for whom, and for how
-/// long.
+/// A hit that the gateway would answer again in the same way, except for the fields that depend on the time. It states
+/// the requests that it answers, and for how long.
 ///
-/// Only for requests that, like this one, have no field that limits what a cache may do, states a condition or asks for
-/// a part; that give the same ttl; and whose fields of the names ``selectors`` say the same.
+/// A request may get it under three conditions. Like the request of this hit, it has no field that limits a cache,
+/// states a condition or asks for a part. It gives the same ttl. Its fields with the names in ``selectors`` have the
+/// same values.
 public struct AnswerReuse: Sendable {
-    /// The entry in the memory tier that the answer was made of.
+    /// The state of the entry in the memory tier from which the answer was made.
     public let entry: HotEntry.Mark
-    /// The responses of the URL that it was selected from.
+    /// The state of the URL's responses among which the answer was selected.
     public let responses: ChangeMark
-    /// The fields of a request by which the answer is selected among all that is held (RFC 9111 §4.1), in lower case.
+    /// The request fields that select the answer among all held responses (RFC 9111 §4.1), in lower case.
     public let selectors: [String]
 
     private var storedFields: HTTPFields
@@ -23,15 +24,15 @@ public struct AnswerReuse: Sendable {
     private let key: String
 
     /// - Parameters:
-    ///   - fields: those of the answer, but for what the gateway says of itself.
-    ///   - now: when it was made.
-    /// - Returns: `nil` when each such request has to be looked at.
+    ///   - fields: the fields of the answer, without the fields that the gateway adds about itself.
+    ///   - now: the time of the answer.
+    /// - Returns: `nil` when the gateway must decide about each such request.
     init?(
         of held: HeldResponse, _ entry: Entry, fields: HTTPFields, to call: GatewayCall, hot: HotEntry.Mark,
         changes: ChangeMark, now: Timestamp
     ) {
         guard !call.request.updatesExpiry, call.request.tags.isSubset(of: entry.tags) else { return nil }
-        // What one caller granted says nothing about another; see ``ReusePolicy``.
+        // A caller's grant says nothing about another caller; see ``ReusePolicy``.
         if call.request.ttl != nil, let grant = held.head.grant,
             grant.authorization != call.cacheRequest.authorization
         {
@@ -40,7 +41,8 @@ public struct AnswerReuse: Sendable {
         freshness = Freshness(of: held.head)
         let remaining = held.head.remaining(for: call.cacheRequest, expiry: entry.expiryDate, now: now)
         statusUntil = now + remaining
-        // With a caller's ttl, and no other one's before, both count.
+        // With a caller's ttl, two limits count: the time left for the request, and the entry's expiry. A grant of
+        // another caller is excluded above.
         freshUntil = call.request.ttl == nil ? statusUntil : min(statusUntil, entry.expiryDate)
         guard freshUntil > now else { return nil }
         selectors = held.selectors
@@ -50,15 +52,15 @@ public struct AnswerReuse: Sendable {
         responses = changes
     }
 
-    /// The same with those fields only that `filter` gives back.
+    /// Returns the same hit with only the fields that `filter` returns.
     public func keeping(_ filter: (HTTPFields) -> HTTPFields) -> AnswerReuse {
         var reuse = self
         reuse.storedFields = filter(storedFields)
         return reuse
     }
 
-    /// The fields of the answer at an instant, and until when they stay as they are: Age counts seconds. `nil` when the
-    /// answer must not be given any more without asking the gateway.
+    /// Returns the fields of the answer at an instant, and the time until which they stay the same, because Age counts
+    /// seconds. Returns `nil` when the answer must not be given any more without asking the gateway.
     public func fields(at now: Timestamp) -> (fields: HTTPFields, until: Timestamp)? {
         guard now < freshUntil else { return nil }
         var fields = storedFields

@@ -1,24 +1,25 @@
 import Primitives
 
-/// Takes a body piece by piece, at its own pace: the face that a client's connection shows to a ``BodyFlow``.
+/// Takes a body piece by piece, at its own pace. A client's connection appears to a ``BodyFlow`` as a consumer.
 ///
-/// Calls come one at a time.
+/// The flow makes one call at a time.
 public protocol BodyConsumer: AnyObject, Sendable {
-    /// How many bytes it takes before it is full; at least 1. What is read for it alone is no more at once.
+    /// The number of bytes that the consumer takes before it is full; at least 1. A read for this consumer alone is
+    /// never larger.
     var room: Int { get }
-    /// Takes the next bytes, and says whether more may come; see ``Primitives/Backpressure``.
+    /// Takes the next bytes, and tells whether more may follow; see ``Primitives/Backpressure``.
     func write(_ bytes: SharedBytes) -> Backpressure
-    /// Calls `action` once, when there is room again or nobody wants more; at once when that is so already.
+    /// Calls `action` once, when there is room again or the client wants no more bytes; at once if that is already so.
     func onRoom(_ action: @escaping @Sendable () -> Void)
-    /// Calls `action` once, when nobody wants more bytes; at once when that is so already.
+    /// Calls `action` once, when the client wants no more bytes; at once if that is already so.
     func onClose(_ action: @escaping @Sendable () -> Void)
-    /// That was all.
+    /// Ends the body: all bytes were written.
     func finish()
-    /// There will be no more, and the body is not whole: whoever receives it must see that.
+    /// Ends the body before it is whole. The receiver must be able to notice that.
     func fail()
 }
 
 extension BodyConsumer {
-    /// Any number, for consumers that do not say.
+    /// No limit, for consumers without a room of their own.
     public var room: Int { .max }
 }

@@ -2,26 +2,26 @@ import DiskCache
 import Primitives
 
 extension BodyFlow {
-    /// What the flow wants of the origin's transfer.
+    /// A demand of the flow to the origin's transfer.
     enum Demand: Sendable {
         case pause
         case resume
-        /// Nobody is left who wants what is not kept.
+        /// No client is left that wants the body, and it is not kept.
         case cancel
     }
 
     enum Phase {
-        /// It has all that there is so far.
+        /// The follower has all bytes that have arrived.
         case waiting
-        /// Some thread gives it bytes.
+        /// A thread gives the follower bytes.
         case served
-        /// It has no room.
+        /// The follower's consumer has no room.
         case full
     }
 
     struct Follower {
         var offset: Int64
-        /// Where its part of the body ends; `nil`: with the body.
+        /// The end of the follower's part of the body; `nil` for the end of the body.
         let end: Int64?
         let consumer: any BodyConsumer
         var phase = Phase.waiting
@@ -32,7 +32,7 @@ extension BodyFlow {
         case failed
     }
 
-    /// What to do next for a follower in the phase `served`.
+    /// The next step for a follower in the phase `served`.
     enum Step {
         case give(SharedBytes)
         case read(GrowingBody, at: Int64, count: Int, for: any BodyConsumer)
@@ -41,20 +41,20 @@ extension BodyFlow {
         case done
     }
 
-    /// Who has what of the body, and what is to be done next; see ``BodyFlow`` for its invariants.
+    /// The bytes, the followers' positions and the next demands; see ``BodyFlow`` for the invariants.
     struct State {
-        /// How much is read back at once.
+        /// The number of bytes to read back at once.
         private static let block = 64 << 10
 
-        /// Where what is kept can be read; `nil` as long as nothing is.
+        /// The readable kept bytes; `nil` when the body was never kept.
         var kept: GrowingBody?
-        /// How much of the body can be read there, once no more is kept.
+        /// The number of bytes that can be read from `kept`, once keeping has ended; `nil` before.
         var keptEnd: Int64?
         var received: Int64 = 0
         var tail: [SharedBytes] = []
         var tailStart: Int64 = 0
         var followers: [Int: Follower] = [:]
-        /// How many there have been; before the first, everything waits for it.
+        /// The number of followers so far. Before the first follower, all unkept bytes stay in memory for it.
         var followersSoFar = 0
         var isPaused = false
         var end: End?
@@ -65,12 +65,12 @@ extension BodyFlow {
 
         var isKept: Bool { kept != nil && keptEnd == nil }
 
-        /// Whether it is not kept, and whoever wanted it has gone.
+        /// Whether the body is not kept and all clients that wanted it have left.
         var isForNobody: Bool { !isKept && end == nil && followersSoFar > 0 && followers.isEmpty }
 
-        /// What a follower gets next; one that has all of what there is waits from now on.
+        /// Returns the next step of a follower. A follower that has all available bytes changes to the phase `waiting`.
         ///
-        /// - Parameter next: what has just come, for a follower that was waiting for it.
+        /// - Parameter next: the bytes that have just arrived, for a follower that waited for them.
         mutating func step(_ number: Int, next: SharedBytes?) -> Step {
             guard let follower = followers[number] else { return .done }
             let partEnd = min(follower.end ?? .max, received)
@@ -84,7 +84,8 @@ extension BodyFlow {
                     return .done
                 }
             }
-            // What has just come and begins where the follower is, unless its part ends within it.
+            // Gives the follower the bytes that have just arrived, if they begin at its offset and its part does not
+            // end within them.
             if let next, follower.offset + Int64(next.count) <= partEnd,
                 follower.offset + Int64(next.count) == received
             {
@@ -99,8 +100,8 @@ extension BodyFlow {
         }
 
         private func tailStep(_ follower: Follower, end: Int64) -> Step {
-            // Who comes when keeping has ended, and what followed has gone to the others, cannot have all of it any
-            // more.
+            // The follower came after keeping had ended. The bytes directly behind the kept bytes have gone to the
+            // other followers, so it can no longer get the whole body.
             guard follower.offset >= tailStart else { return .breakOff(follower.consumer) }
             var start = tailStart
             for piece in tail {
@@ -117,7 +118,7 @@ extension BodyFlow {
 
         // MARK: - Pace
 
-        /// What is wanted of the transfer once more has come; `nil`: what was wanted before.
+        /// Returns the demand to the transfer after more bytes have arrived; `nil` when the last demand stays valid.
         mutating func demandAfterReceiving() -> Demand? {
             if isForNobody { return .cancel }
             guard !isKept, !isPaused, received - tailStart > Int64(BodyFlow.window) else { return nil }
@@ -127,7 +128,8 @@ extension BodyFlow {
             return .pause
         }
 
-        /// The same once a follower has got more, or has left.
+        /// Returns the demand to the transfer after a follower got bytes or left; `nil` when the last demand stays
+        /// valid.
         mutating func demandAfterLeaving() -> Demand? {
             if isForNobody { return .cancel }
             guard !isKept, end == nil else { return nil }
@@ -137,7 +139,7 @@ extension BodyFlow {
             return .resume
         }
 
-        /// Forgets what every follower has.
+        /// Drops the pieces that every follower has.
         private mutating func trim() {
             guard followersSoFar > 0 else { return }
             let slowest = followers.values.map(\.offset).min() ?? received

@@ -1,56 +1,60 @@
 import DiskCache
 import Primitives
 
-/// The body of an answer on its way from the origin to any number of clients, each at its own pace.
+/// The body of an answer on its way from the origin to any number of clients (its followers), each at its own pace.
 ///
-/// As far as it is kept, it is read back from where the cache keeps it: there a client may begin at any time, and be as
-/// slow as it likes. What is not kept (or no more, because the disk is full or the body too long) is in memory until
-/// every client has it; then the slowest one sets the pace: beyond ``window`` the origin is told to wait.
+/// Followers read kept bytes back from the place where the cache keeps them. So a follower may begin at any time and be
+/// as slow as it likes. Bytes that are not kept stay in memory until every follower has them. This is also true for the
+/// bytes after the end of keeping, because the disk is full or the body too long. Then the slowest follower sets the
+/// pace: beyond ``window`` the flow pauses the origin.
 ///
-/// Invariants: all of `State` is under one lock; consumers and the disk are only called after it was released, the
-/// origin under it, so that what it is told comes in order (the flight's lock and the transfer's come after this one).
-/// A follower is called by the one thread that set its phase to `served`. `tail` begins at `tailStart`, is never behind
-/// what the slowest follower has, and is empty as long as everything is kept.
+/// Invariants:
+/// - One lock guards all of `State`. The flow calls consumers and the disk only after the lock is released. It gives
+///   the origin its demands under the lock, so that they arrive in order. The lock of the flight and that of the
+///   transfer come after this lock.
+/// - Only the thread that set a follower's phase to `served` calls the follower's consumer.
+/// - `tail` begins at `tailStart`, and `tailStart` is never beyond the position of the slowest follower that reads from
+///   the tail. `tail` is empty as long as everything is kept.
 final class BodyFlow: Sendable {
-    /// Up to what length, in bytes, a body that comes with its head is sent with it: as much as is read at once.
+    /// The greatest length, in bytes, of a body that is sent together with its head: the size of a single read.
     static let lengthAtOnce = 64 << 10
-    /// How many bytes that are not kept may wait in memory for the slowest client.
+    /// The number of unkept bytes that may wait in memory for the slowest client.
     static let window = 256 << 10
 
     private let state: Locked<State>
     private let demand: @Sendable (Demand) -> Void
 
     /// - Parameters:
-    ///   - kept: where the body can be read while it comes; `nil` when it is not kept.
-    ///   - demand: is told what the transfer is to do.
+    ///   - kept: the readable bytes of the growing entry; `nil` when the body is not kept.
+    ///   - demand: gets the demands to the transfer. It is called under the lock.
     init(kept: GrowingBody?, demand: @escaping @Sendable (Demand) -> Void) {
         state = Locked(State(kept: kept))
         self.demand = demand
     }
 
-    /// How many clients read along.
+    /// The number of clients that read the body.
     var followerCount: Int { state.withLock { $0.followers.count } }
 
-    /// Whether somebody reads, or has read or declined it.
+    /// Whether a client reads the body, has read it, or has declined it.
     var hasBeenRead: Bool { state.withLock { $0.followersSoFar > 0 } }
 
-    /// Whether all of it has come.
+    /// Whether the body is whole.
     var isComplete: Bool { state.withLock { $0.end == .complete } }
 
-    /// How many bytes have come.
+    /// The number of bytes that have arrived.
     var receivedCount: Int64 { state.withLock { $0.received } }
 
-    /// Whether all of it has come: so many bytes, or its end.
+    /// Whether all of the body has arrived: `length` bytes, or its end.
     func hasAll(of length: Int64?) -> Bool {
         state.withLock { state in state.end == .complete || length.map { $0 <= state.received } ?? false }
     }
 
     // MARK: - From the origin
 
-    /// The next bytes have come; when the body is kept, they are there already.
+    /// Takes the next bytes from the origin. When the body is kept, the cache has the bytes already.
     func receive(_ bytes: UnsafeRawBufferPointer) {
         let count = Int64(bytes.count)
-        // Whoever waits for bytes shares one copy of them; that also is the tail.
+        // All followers that wait for bytes share one copy. The copy also goes into the tail.
         let isWanted = state.withLock { state in
             !state.isKept || state.followers.values.contains { $0.phase == .waiting }
         }
@@ -73,23 +77,24 @@ final class BodyFlow: Sendable {
         for number in waiting { serve(number, next: copy) }
     }
 
-    /// No more of the body is kept from here on: the rest only goes to those who read it now.
+    /// Ends keeping: from here on, the bytes only go to the clients that read the body now.
     func stopKeeping() {
         state.withLock { state in
             guard let kept = state.kept, state.keptEnd == nil else { return }
-            // Some of the piece that could not be kept may be there all the same; it comes with the tail.
+            // The cache may have some bytes of the piece that it could not keep. That piece goes into the tail as a
+            // whole.
             state.keptEnd = min(kept.length, state.received)
             state.tailStart = state.received
             if state.isForNobody { demand(.cancel) }
         }
     }
 
-    /// The body is whole.
+    /// Ends the body: it is whole.
     func complete() {
         finish(.complete)
     }
 
-    /// The body will never be whole.
+    /// Ends the body: it will never be whole.
     func fail() {
         finish(.failed)
     }
@@ -107,7 +112,7 @@ final class BodyFlow: Sendable {
 
     // MARK: - To a client
 
-    /// Gives a client the body from `start` on, up to `end`, as it comes; `nil`: to its end.
+    /// Gives a client the body from `start` up to `end`, as it arrives. `end` is `nil` for the end of the body.
     func feed(_ consumer: any BodyConsumer, from start: Int64 = 0, to end: Int64? = nil) {
         let number = state.withLock { state in
             state.followersSoFar += 1
@@ -119,8 +124,8 @@ final class BodyFlow: Sendable {
         serve(number, next: nil)
     }
 
-    /// A part of the body for a client, in place of ``feed(_:from:to:)``: when all of the part is there, in one piece
-    /// and no longer than ``lengthAtOnce``.
+    /// Returns a part of the body for a client, in place of ``feed(_:from:to:)``. Returns `nil` unless all of the part
+    /// has arrived, is in one piece, and is no longer than ``lengthAtOnce``.
     func take(_ part: Range<Int64>) -> SharedBytes? {
         enum Source {
             case kept(GrowingBody)
@@ -141,12 +146,12 @@ final class BodyFlow: Sendable {
             case nil: nil
             }
         guard let bytes, bytes.count == part.count else { return nil }
-        // It was read; all of it has come, so there is nothing to be said of its pace.
+        // The part counts as read. All of it has arrived, so the reader has no effect on the pace.
         state.withLock { $0.followersSoFar += 1 }
         return bytes
     }
 
-    /// Somebody whom it was meant for does not read it.
+    /// Notes that the client for which the flow was meant does not read the body.
     func dismiss() {
         state.withLock { state in
             state.followersSoFar += 1
@@ -161,9 +166,10 @@ final class BodyFlow: Sendable {
         }
     }
 
-    /// Gives a follower what there is, until it is full or has all of it.
+    /// Gives a follower the available bytes, until its consumer is full or has all of them.
     ///
-    /// - Parameter next: bytes that come exactly where the follower is, when it was waiting for them.
+    /// - Parameter next: the bytes that have just arrived, exactly at the follower's offset, for a follower that waited
+    ///   for them.
     private func serve(_ number: Int, next: SharedBytes?) {
         var next = next
         while true {
@@ -190,7 +196,7 @@ final class BodyFlow: Sendable {
         }
     }
 
-    /// Whether to go on.
+    /// Writes bytes to the consumer of a follower. Returns whether the caller continues with the next bytes.
     private func give(_ bytes: SharedBytes, to number: Int) -> Bool {
         let consumer: (any BodyConsumer)? = state.withLock { state in
             guard let follower = state.followers[number] else { return nil }
@@ -206,7 +212,8 @@ final class BodyFlow: Sendable {
             return false
         case .full:
             state.withLock { $0.followers[number]?.phase = .full }
-            // Called back at once, the loop goes on: calling itself, it could go as deep as the body is long.
+            // The consumer may call back at once. Then the loop of the caller continues. A recursive call instead could
+            // nest as deep as the body is long.
             let turn = Locked<Bool?>(nil)
             consumer.onRoom { [self] in
                 let isLater = turn.withLock { turn in

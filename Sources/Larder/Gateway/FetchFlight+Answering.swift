@@ -5,10 +5,11 @@ import HTTPTypes
 import Origin
 import Primitives
 
-/// What the origin says.
+/// The calls of the origin client.
 extension FetchFlight: OriginReceiver {
     func originDidAnswerInterim(_ head: OriginHead) {
-        // Nobody knows yet whether others may have this answer.
+        // Only the leader gets interim responses, because it is not known yet whether other clients may use this
+        // answer.
         leader.interim(head.status, head.fields.endToEnd())
     }
 
@@ -30,13 +31,16 @@ extension FetchFlight: OriginReceiver {
         }
         let urls = Invalidation.urls(method: leader.request.method, url: url, answer: answer)
         guard !urls.isEmpty else { return begin(answer, head, isOnItsWay: true) }
-        // Before its answer is seen, so that who asks after it gets nothing older.
+        // The invalidation is done before any client sees the answer, so a later request gets no older response. The
+        // flight takes no further calls meanwhile.
         state.withLock { $0.phase = .answered(nil) }
         let groups = CacheGroups(invalidatedBy: answer.fields, method: leader.request.method)
-        // Its own invalidation must not keep its answer from being stored; somebody else's purge does.
+        // The answer's own invalidation must not keep the answer from being stored. A purge by another caller does keep
+        // it from being stored.
         let reservation = state.withLock(\.reservation)
         gateway.invalidate(urls, groups, of: leader.request.url, sparing: reservation) { [self] in
-            // Not on the writer's thread: to store what came meanwhile may have to wait for it.
+            // Leaves the writer's thread, because storing the bytes that arrived meanwhile may have to wait for the
+            // writer.
             gateway.queue.async { [self] in begin(answer, head) }
         }
     }
@@ -59,14 +63,14 @@ extension FetchFlight: OriginReceiver {
             do {
                 try reservation.receive(bytes)
             } catch {
-                // Whoever reads gets the rest all the same.
+                // Only keeping ends. The readers still get the rest of the body.
                 stopKeeping()
                 flow.stopKeeping()
             }
         }
         let (length, isUnsent) = state.withLock { ($0.head?.declaredLength, $0.unsent != nil) }
         let isWhole = length.map { flow.receivedCount + Int64(bytes.count) >= $0 } ?? false
-        // What nobody has yet is noted when it is passed on.
+        // Does not note an answer that no client has yet; `open` notes it when the answer is passed on.
         if isWhole, !isUnsent, reservation != nil { noteWholeAnswer() }
         flow.receive(bytes)
         if isWhole { passOn() }
@@ -79,7 +83,7 @@ extension FetchFlight: OriginReceiver {
     func originDidFinish(_ result: Result<OriginSummary, OriginError>) {
         if case .success = result { passOn() } else { passOn(isBroken: true) }
         let (phase, flow, isEarly) = state.withLock { state in
-            // What is being invalidated comes first.
+            // An invalidation is in progress: `begin` has not made the flow yet. The end waits for it in `state.end`.
             guard case .answered = state.phase, state.flow == nil else { return (state.phase, state.flow, false) }
             state.end = result
             return (state.phase, nil, true)
@@ -91,7 +95,7 @@ extension FetchFlight: OriginReceiver {
         case (.success(let summary), .answered): complete(summary, flow)
         case (.success, _): fail(.transferFailed(code: 0, words: "the origin sent no answer"))
         case (.failure, .answered):
-            // First, so that nobody joins what is broken.
+            // The phase changes first, so that no call joins a broken answer.
             state.withLock { $0.phase = .ended }
             flow?.fail()
             stopKeeping()
@@ -103,9 +107,11 @@ extension FetchFlight: OriginReceiver {
 
     // MARK: - The head
 
-    /// It is known what becomes of the answer: whoever waits gets it, at once or with a short body that comes with it.
+    /// Begins the answer: decides whether it is kept, creates the flow, and passes the answer to the waiters, at once
+    /// or together with a short body.
     ///
-    /// - Parameter isOnItsWay: whether the origin will say what comes of the body, or ``originDidPause()``, after this.
+    /// - Parameter isOnItsWay: whether the origin client will deliver body bytes, call ``originDidPause()`` or finish
+    ///   after this call. It is `false` after an invalidation, because these calls may be past.
     private func begin(_ answer: OriginAnswer, _ head: OriginHead, isOnItsWay: Bool = false) {
         let (stored, pass) = keep(answer, head)
         let reservation = state.withLock(\.reservation)
@@ -113,7 +119,8 @@ extension FetchFlight: OriginReceiver {
             self?.obey(demand)
             if demand == .pause { self?.watchForStandstill() }
         }
-        // What came early goes first; only when there is no more of it the next bytes, and the end, come past it.
+        // The early bytes go first. The flow becomes visible to the origin's thread in the same step that finds no
+        // early bytes left, so later bytes and the end cannot overtake them.
         var end: Result<OriginSummary, OriginError>?
         while true {
             let early: [UInt8]? = state.withLock { state in
@@ -130,15 +137,15 @@ extension FetchFlight: OriginReceiver {
             early.withUnsafeBytes { take($0, stored == nil ? nil : reservation, flow) }
         }
         state.withLock { $0.unsent = Unsent(answer: answer, head: head, pass: pass) }
-        // A short body mostly comes with its head, and is sent with it: one packet instead of two, and one wake-up.
+        // A short body usually arrives together with its head, and is sent with it. That saves a packet and a wake-up.
         let isShort = head.declaredLength.map { (1...Int64(BodyFlow.lengthAtOnce)).contains($0) } ?? false
         if !isOnItsWay || !isShort || head.framing != .length { passOn() }
         if let end { originDidFinish(end) }
     }
 
-    /// Whoever waits gets the answer, if it is known and they do not have it.
+    /// Gives the waiters the answer, if it is known and they do not have it.
     ///
-    /// - Parameter isBroken: whether it will never be whole: then only its own client gets it.
+    /// - Parameter isBroken: whether the body will never be whole. Then only the leader gets the answer.
     private func passOn(isBroken: Bool = false) {
         let (unsent, stored, flow) = state.withLock { state in
             (state.unsent.take(), state.stored, state.flow)
@@ -147,8 +154,12 @@ extension FetchFlight: OriginReceiver {
         answerAll(unsent.answer, unsent.head, stored, unsent.pass, flow: flow, isBroken: isBroken)
     }
 
-    /// libmicrohttpd sends no answer before it has the whole request. So an origin that answers as it reads, at length,
-    /// stands still for ever: it is not read from because its answer has nowhere to go, and reads no more itself.
+    /// Cancels the flight if the upload and the answer block each other.
+    ///
+    /// libmicrohttpd sends no answer before it has the whole request. So an origin that answers at length while it
+    /// still reads stands still for ever: the flight stops reading because the answer has no reader, and the origin
+    /// stops reading because its answer is not taken. The check repeats every `patience` until the body has a reader.
+    /// It cancels the flight when uploaded bytes wait and the origin took none since the last check.
     private func watchForStandstill() {
         guard let pipe = leader.request.upload?.pipe else { return }
         let before = pipe.progress
@@ -159,10 +170,11 @@ extension FetchFlight: OriginReceiver {
         }
     }
 
-    /// What will be stored of an answer, or why nothing is.
+    /// Decides whether the answer is kept. Returns the response to store, or the reason for not storing it. Both are
+    /// `nil` when there is no reservation, and when the cache fails for a reason that is not for the client.
     func keep(_ answer: OriginAnswer, _ head: OriginHead) -> (StoredResponse?, PassReason?) {
         guard let reservation = state.withLock(\.reservation) else { return (nil, nil) }
-        // By all of its fields: a directive counts even when `Connection` names the field that it stands in.
+        // The policy sees all fields, because a directive counts even when `Connection` names its field.
         let isWhole = answer.hasAll(of: head.fields)
         switch StoragePolicy.decide(leader.cacheRequest, isWhole ? answer : answer.with(head.fields)) {
         case .pass(let reason): return (nil, reason)
@@ -191,17 +203,20 @@ extension FetchFlight: OriginReceiver {
                 Shared(head: stored, key: $0.key.text, flow: flow, length: head.declaredLength)
             }
         }
-        // What came for a request that wants an answer of its own, or answers its conditions, tells nothing of others.
+        // The leader's answer tells nothing about other calls when the leader needs an answer of its own, or when the
+        // answer is a response to its conditions (304, 412).
         if leader.mayWait, isKeepable, ![304, 412].contains(answer.status) {
             gateway.learn(of: leader, isShareable: answered.map { leader.isFit($0.head, now: now) } ?? false)
         }
-        // Before anybody has it: who asks after that finds it, and gets nothing older.
+        // The answer becomes visible to other calls before any client has it. So a request that is sent after a client
+        // got this answer finds it, and gets no older response.
         let shared = open(answered, isBroken: isBroken)
         let waiters = state.withLock { state in
             defer { state.waiters = [] }
             return state.waiters
         }
-        // A purge may have met it before it was known that it meant it: who came after that gets nothing older.
+        // A purge may have come before the head told that it matches this answer. A follower may have asked after that
+        // purge, so it must not get this older answer.
         let isPurged = state.withLock(\.reservation)?.isPurged ?? false
         for waiter in waiters {
             if !waiter.isFollower {
@@ -213,24 +228,26 @@ extension FetchFlight: OriginReceiver {
             }
         }
         if !waiters.contains(where: { !$0.isFollower }) {
-            // Its client has left.
+            // The leader's client has left.
             shared == nil ? cancel() : flow.dismiss()
         }
     }
 
-    /// Lets others find the answer, unless it is known by now that it will not be whole, or the flight is not open to
-    /// anybody; what they may find is returned.
+    /// Opens the answer to other calls, and returns it. Returns `nil` when the body is known to stay incomplete, or
+    /// when the flight was cancelled meanwhile. A flight that is not in the phase `waiting` stays closed, and its
+    /// leader alone gets `shared`.
     private func open(_ shared: Shared?, isBroken: Bool) -> Shared? {
         let isWaiting = state.withLock { state in
             if case .waiting = state.phase { true } else { false }
         }
         guard isWaiting else { return shared }
-        // First, for who finds the flight in its new phase must find it by its answer, too; till then it waits.
+        // The table gets the head before the phase changes. A call that finds the flight in its new phase must find it
+        // by its answer as well; until then the call waits.
         gateway.noteHead(isBroken ? nil : shared?.head, of: self)
-        // Not under the lock: the flow's comes before it.
+        // Asks the flow before taking the flight's lock, because the flow's lock comes first.
         let isWhole = shared.map { $0.flow.hasAll(of: $0.length) } ?? false
         let (opened, isFirst) = state.withLock { state -> (Shared?, Bool) in
-            // It may have been given up for another one's sake meanwhile.
+            // The flight may have been given up meanwhile for the sake of another flight; see ``giveUp()``.
             let opened = isBroken || state.demand == .cancel ? nil : shared
             state.phase = .answered(opened)
             return (opened, opened != nil && isWhole && note(&state))
@@ -257,7 +274,7 @@ extension FetchFlight: OriginReceiver {
                 gateway.goAlone(waiter.call)
             }
         }
-        // Nobody waits for the rest of it.
+        // No client waits for the rest of the body.
         cancel()
         end()
         return true
@@ -265,12 +282,12 @@ extension FetchFlight: OriginReceiver {
 }
 
 extension OriginAnswer {
-    /// Whether it has just the fields that came: none was for one hop only, and no Date had to be added.
+    /// Whether the answer has exactly the received fields: no field was for one hop only, and no Date had to be added.
     func hasAll(of fields: HTTPFields) -> Bool {
         self.fields.count == fields.count && fields.contains(.date)
     }
 
-    /// The same with other fields.
+    /// The same answer with other fields.
     func with(_ fields: HTTPFields) -> OriginAnswer {
         var answer = self
         answer.fields = fields
@@ -279,7 +296,7 @@ extension OriginAnswer {
 }
 
 extension PassReason {
-    /// Why there is no place for a body; `nil` when it is nothing to tell the client.
+    /// The reason for not keeping a body; `nil` for an error that is not for the client.
     fileprivate init?(_ error: DiskCacheError) {
         switch error {
         case .entryTooLarge: self = .tooLarge

@@ -4,16 +4,16 @@ import HTTPTypes
 import Origin
 import Primitives
 
-/// How it ends.
+/// The end of a flight.
 extension FetchFlight {
     func complete(_ summary: OriginSummary, _ flow: BodyFlow?) {
         tools.metrics.downloaded.increment()
         let (stored, reservation, requestedAt) = state.withLock { state in
             (state.stored, state.reservation, state.requestedAt)
         }
-        // RFC 9112 §8: a body that only the end of the connection ends, and that has no byte, is more likely a server
-        // that died than an empty resource: it is passed on and not kept. Nor is a part of another length than its
-        // range.
+        // RFC 9112 §8: a body that ends with the connection and has no byte comes more likely from a server that died
+        // than from an empty resource. Such a body is passed on and not kept. A part whose length differs from its
+        // range is not kept either.
         guard let stored, let reservation, summary.byteCount > 0 || summary.framing.isFramed,
             stored.part.map({ Int64($0.count) == summary.byteCount }) ?? true
         else {
@@ -26,7 +26,7 @@ extension FetchFlight {
         let metadata = leader.metadata(of: stored, from: requestedAt, to: tools.clock.now())
         reservation.publish(metadata, expectedLength: summary.byteCount) { [self] result in
             end()
-            // Of those who came while it was being published.
+            // Adds the tags of calls that joined while the entry was being published.
             if case .success(.stored(let entry)) = result { gateway.unite(state.withLock(\.tags), with: [entry]) }
         }
     }
@@ -42,7 +42,8 @@ extension FetchFlight {
         guard held.head.isConfirmed(by: answer.fields) else { return fetchWhole() }
         tools.metrics.revalidated.increment()
         if held.update(from: answer, answer.with(head.fields), for: leader.cacheRequest) != nil {
-            // For this request only: what is stored stays as it was, and nobody else may see what was said.
+            // The 304 is for this request only: the stored response stays unchanged, and no other client may see the
+            // fields of the 304.
             if leader.mayWait { gateway.learn(of: leader, isShareable: false) }
             return land(held, with: answer, isStored: false, isForAll: false)
         }
@@ -62,7 +63,8 @@ extension FetchFlight {
         }
     }
 
-    /// The answer was in the cache already when the flight was about to depart.
+    /// Ends a flight that was about to depart when its answer turned out to be in the cache. The gateway decides about
+    /// all waiters anew.
     func land() {
         let waiters = takeWaiters()
         end()
@@ -89,7 +91,9 @@ extension FetchFlight {
         }
     }
 
-    /// What was confirmed is not what is held any more: once more, without validators.
+    /// Asks the origin again, without validators, because the confirmed response is not the held response any more. The
+    /// phase goes back to `waiting`. The flight reserves anew, and followers whose patience ended meanwhile are
+    /// released.
     private func fetchWhole() {
         state.withLock(\.reservation)?.abandon()
         let isPatienceOver = state.withLock { state in
@@ -111,7 +115,7 @@ extension FetchFlight {
         let now = tools.clock.now()
         for waiter in waiters {
             if error == .cancelled, waiter.isFollower {
-                // It was given up when nobody seemed to want it.
+                // The flight was cancelled when no client waited for it, but this follower joined in that moment.
                 gateway.sendBack(waiter.call)
             } else if let held, error.allowsStale,
                 waiter.call.mayHaveStale(held, onError: .unreachable, now: now)
@@ -133,7 +137,7 @@ extension FetchFlight {
         }
     }
 
-    /// From now on others do not find this answer here, and it is not stored.
+    /// Ends keeping: other calls no longer find this answer here, and the answer is not stored.
     func stopKeeping() {
         let (reservation, flow) = state.withLock { state in
             if case .answered = state.phase { state.phase = .answered(nil) }

@@ -3,11 +3,14 @@ import HTTPCaching
 import Origin
 import Primitives
 
-/// Who asks for the same while it is under way, and who leaves.
+/// Calls that join a flight, and clients that leave it.
 extension FetchFlight {
-    /// Adds somebody who asks for the same URL, when this flight may answer it.
+    /// Adds a call for the same URL to the waiters or readers, if this flight may answer it.
     ///
-    /// - Parameter known: an earlier response to the URL: by what it varies this one most likely will, too.
+    /// A purged flight takes no call. Neither does a flight that would have more tags than an entry may have
+    /// (`Entry.tagLimit`). The caller holds the lock of the URL's shard.
+    ///
+    /// - Parameter known: an earlier response to the URL. Answers of this flight most likely vary by the same fields.
     func admit(_ call: GatewayCall, knowing known: StoredResponse?) -> Admission {
         let tags = call.request.tags
         let admission: Admission = state.withLock { state in
@@ -24,7 +27,7 @@ extension FetchFlight {
                 state.waiters.append(Waiter(number: number, call: call, isFollower: true))
                 return .waits(number: number, isFirst: number == 1)
             case .answered(let shared):
-                // A part goes to each client as it comes.
+                // The body of a part goes to every client as it arrives, so the call must want the same part.
                 guard let shared, shared.head.part == nil || call.wantsSamePart(as: leader) else {
                     return .refused(shared?.head)
                 }
@@ -46,8 +49,9 @@ extension FetchFlight {
         return admission
     }
 
-    /// The answer, when all of it has come, it is being stored, and `call` may have it in place of the older one that
-    /// it selects. Whoever has read it to its end must not get that after it, because storing takes a moment.
+    /// Returns the answer when all of it has arrived, it is being stored, and `call` may have it in place of the older
+    /// response `held` that the call selects. Storing takes a moment, and a client that has read the answer to its end
+    /// must not get the older response afterwards.
     func wholeAnswer(for call: GatewayCall, insteadOf held: StoredResponse) -> Shared? {
         let shared: Shared? = state.withLock { state in
             guard case .answered(let shared?) = state.phase, state.isWholeNoted, state.reservation?.isPurged == false,
@@ -59,7 +63,7 @@ extension FetchFlight {
         return shared
     }
 
-    /// Whether there is an answer that may be shared, and all of it has come.
+    /// Whether the answer may be shared and all of it has arrived.
     var hasWholeAnswer: Bool {
         let shared: Shared? = state.withLock { state in
             if case .answered(let shared) = state.phase { shared } else { nil }
@@ -67,14 +71,18 @@ extension FetchFlight {
         return shared.map { $0.flow.hasAll(of: $0.length) } ?? false
     }
 
-    /// The last of the answer is about to go to clients: answers that were made of an older one are not to be used any
-    /// more, see ``wholeAnswer(for:insteadOf:)``. And it only has to be stored now, which takes no place.
+    /// Notes that the last bytes of the answer are about to go to clients. Ready answers that were made of an older
+    /// response must not be used any more; see ``wholeAnswer(for:insteadOf:)``. The flight also gives up its place at
+    /// the origin, because the answer only has to be stored now.
     func noteWholeAnswer() {
         if state.withLock({ note(&$0) }) { gateway.group.leave(self) }
     }
 
-    /// Notes that the answer is whole, under the lock: who takes an older one for the present state after it finds this
-    /// one. Whether it was not noted before.
+    /// Notes that the answer is whole. The caller holds the lock.
+    ///
+    /// `isWholeNoted` is set before the cache's change mark of the URL moves. So a call that takes its mark afterwards,
+    /// and selects an older response, finds this answer by ``wholeAnswer(for:insteadOf:)``. Returns `false` when the
+    /// answer was noted before.
     func note(_ state: inout State) -> Bool {
         guard !state.isWholeNoted else { return false }
         state.isWholeNoted = true
@@ -82,12 +90,13 @@ extension FetchFlight {
         return true
     }
 
-    /// Whether it may bring that very response up to date.
+    /// Whether the flight may bring this held response up to date.
     func refreshes(_ held: HeldResponse) -> Bool {
         state.withLock { $0.held?.entry.key } == held.entry.key
     }
 
-    /// A client is gone. The flight goes on as long as somebody waits or the answer may be kept.
+    /// Removes a client that has left. The flight continues while another client waits, or when the answer may be kept.
+    /// Otherwise it is cancelled.
     func leave(_ number: UInt64) {
         let transfer: OriginTransfer? = state.withLock { state in
             state.waiters.removeAll { $0.number == number }
@@ -95,11 +104,13 @@ extension FetchFlight {
             if !leader.request.isCacheable || !isKeepable { state.obey(.cancel) }
             return state.transfer
         }
-        // What has not even departed is for nobody.
+        // No client waits for a transfer that is still queued for its turn at the origin, so it is cancelled even if
+        // its answer might be kept. A transfer that has begun continues.
         transfer?.cancelIfWaiting()
     }
 
-    /// The followers have waited long enough for the head: each is on its own from now on.
+    /// Sends the followers away when they have waited long enough for the head: each continues alone. Later calls
+    /// cannot wait for the head either.
     func releaseFollowers() {
         let followers: [Waiter] = state.withLock { state in
             state.isPatienceOver = true
@@ -111,7 +122,8 @@ extension FetchFlight {
         for follower in followers { gateway.goAlone(follower.call) }
     }
 
-    /// Ends the flight if nobody waits for its answer or reads it, although it might be kept; whether it did.
+    /// Ends the flight if no client waits for its answer or reads it, even when the answer might be kept. Returns
+    /// whether the flight ended.
     func giveUp() -> Bool {
         let (isUnwanted, flow, shared) = state.withLock { state -> (Bool, BodyFlow?, Shared?) in
             guard state.waiters.isEmpty else { return (false, nil, nil) }
@@ -120,7 +132,8 @@ extension FetchFlight {
                 state.isPatienceOver = true
                 return (true, nil, nil)
             case .answered(let shared):
-                // From here on nobody joins.
+                // Closes the flight to new calls while the flow is asked. The phase gets `shared` back if the flight
+                // continues.
                 state.phase = .answered(nil)
                 return (true, state.flow, shared)
             case .confirming, .ended:
@@ -128,7 +141,9 @@ extension FetchFlight {
             }
         }
         guard isUnwanted else { return false }
-        // Not under the lock: the flow's comes before it. What is over has no place to give.
+        // Asks the flow without the flight's lock, because the flow's lock comes first. The flight continues if the
+        // flow has readers, or its first reader has not come yet. It also continues if the flow is complete, because a
+        // complete transfer has no place to give up.
         if let flow, flow.isComplete || flow.followerCount > 0 || !flow.hasBeenRead {
             state.withLock { state in
                 if case .answered(nil) = state.phase { state.phase = .answered(shared) }

@@ -4,22 +4,29 @@ import HTTPTypes
 import Origin
 import Primitives
 
-/// One request to an origin, on behalf of the client that caused it and of those who ask for the same meanwhile.
+/// One request to an origin: for the client that caused it (the leader), and for clients that request the same URL
+/// meanwhile (the followers).
 ///
-/// Until the head of the answer is there, clients wait for it. Then those who may have this answer (RFC 9111 §4) read
-/// its body along while it comes; the others are sent back to the ``Gateway``, to be on their own. As long as the
-/// answer is kept, the flight goes on without any client.
+/// Clients wait until the head of the answer arrives. Then the clients that may use this answer (RFC 9111 §4) read its
+/// body while it arrives. The ``Gateway`` takes the other clients back and decides about each of them anew. The flight
+/// continues without any client as long as its answer is kept.
 ///
-/// A short body mostly comes with its head. So the answer to a client may wait for it, in the phase `waiting` still,
-/// but no longer than its origin's thread looks at what there is.
+/// A short body usually arrives together with its head. So the answer to a client may wait for such a body, while the
+/// phase is still `waiting`. It waits only until the origin's thread has looked at all bytes that have arrived
+/// (``originDidPause()``).
 ///
-/// Invariants: `state` is under one lock, and acted upon after; only the transfer is told under it what to do, and the
-/// cache that there is something newer. Phases
-/// only go forward, but when a 304 confirms what is not held. A waiter is in the list or was answered, never both;
-/// nobody is added once the phase is `ended`. The origin's calls come one after another on one of its client's threads,
-/// the cache's on its writer's.
+/// Invariants:
+/// - One lock guards `state`. Actions follow after the lock is released, with two exceptions: the transfer gets its
+///   demands under the lock (``State/obey(_:)``), and the cache learns under the lock that there is a newer response
+///   (``note(_:)``).
+/// - Phases only go forward, with a single exception: `confirming` goes back to `waiting` when the 304 does not confirm
+///   the held response, or the held response was replaced meanwhile.
+/// - A waiter is in the list or was answered, never both. The flight adds no waiter once the phase is `ended`.
+/// - The origin's calls come in sequence, on one thread of the origin client. The cache's calls come on the thread of
+///   the cache's writer.
+/// - A flight's lock comes after the lock of its ``BodyFlow``, so no code calls the flow under the flight's lock.
 final class FetchFlight: Sendable {
-    /// What all flights work with.
+    /// The services that all flights of a namespace share.
     struct Tools: Sendable {
         let cache: DiskCache
         let origin: OriginClient
@@ -32,17 +39,17 @@ final class FetchFlight: Sendable {
     struct Waiter: Sendable {
         let number: UInt64
         let call: GatewayCall
-        /// Whether somebody else caused the flight.
+        /// Whether the client of another call caused the flight.
         let isFollower: Bool
     }
 
-    /// What an answer that may be shared consists of.
+    /// An answer that several clients may share.
     final class Shared: Sendable {
         let head: StoredResponse
-        /// The key of the entry to be.
+        /// The key of the future entry.
         let key: String
         let flow: BodyFlow
-        /// The length of the body; `nil` when the origin did not state it.
+        /// The length of the body, in bytes; `nil` when the origin did not state it.
         let length: Int64?
 
         init(head: StoredResponse, key: String, flow: BodyFlow, length: Int64?) {
@@ -52,7 +59,7 @@ final class FetchFlight: Sendable {
             self.length = length
         }
 
-        /// The same with other fields, for one client alone.
+        /// The same answer with other fields, for a single client.
         func with(_ fields: HTTPFields) -> Shared {
             var head = head
             head.fields = fields
@@ -60,27 +67,28 @@ final class FetchFlight: Sendable {
         }
     }
 
-    /// What becomes of somebody who asks while the flight is under way.
+    /// The result of ``FetchFlight/admit(_:knowing:)`` for a call that comes while the flight is under way.
     enum Admission {
         case waits(number: UInt64, isFirst: Bool)
         case reads(Shared)
-        /// The head of the answer, when it is there and may be shared, tells by what answers to the URL vary.
+        /// The call must go elsewhere. Carries the head of the answer if the head has arrived and may be shared,
+        /// because it names the fields by which answers to the URL vary.
         case refused(StoredResponse?)
     }
 
-    /// An answer that nobody has yet.
+    /// An answer that no client has yet.
     struct Unsent {
         let answer: OriginAnswer
         let head: OriginHead
-        /// Why it is not kept.
+        /// The reason for not keeping the answer; `nil` when it is kept.
         let pass: PassReason?
     }
 
     enum Phase {
         case waiting
-        /// A 304 said that what is held is still right; the new head is being stored.
+        /// A 304 confirmed the held response, and the new head is being stored.
         case confirming
-        /// The head is there; `nil`: nobody else may have this answer.
+        /// The head has arrived. `nil`: no other client may use this answer.
         case answered(Shared?)
         case ended
     }
@@ -90,31 +98,31 @@ final class FetchFlight: Sendable {
         var waiters: [Waiter] = []
         var nextNumber: UInt64 = 1
         var transfer: OriginTransfer?
-        /// What is wanted of the transfer, which may not be at hand yet.
+        /// The last demand to the transfer. The transfer may not exist yet.
         var demand: BodyFlow.Demand?
         var reservation: Reservation?
-        /// Those that the entry is to have, of all who asked.
+        /// The tags of the future entry: those of all calls so far.
         var tags: Set<String>
         var held: HeldResponse?
-        /// Whether the origin was asked by the validators of what is held.
+        /// Whether the request to the origin carries the validators of `held`.
         var isValidating = false
         var head: OriginHead?
         var flow: BodyFlow?
         var stored: StoredResponse?
         var requestedAt: Timestamp
-        /// Whether nobody may wait for its head any more.
+        /// Whether no further call may wait for the head.
         var isPatienceOver = false
-        /// How the transfer ended, when it did before it was known where its body goes.
+        /// The end of the transfer, if the transfer ended before `flow` existed.
         var end: Result<OriginSummary, OriginError>?
-        /// The answer, when it is known and nobody has it yet: its body is about to be there, and goes with it.
+        /// The answer, when it is known and no client has it yet, because its body is about to arrive and goes with it.
         var unsent: Unsent?
         /// See ``FetchFlight/noteWholeAnswer()``.
         var isWholeNoted = false
-        /// What came of the body before it was known where it goes.
+        /// The bytes of the body that arrived before `flow` existed.
         var early: [UInt8] = []
 
-        /// Tells the transfer what is wanted of it, now or as soon as it is at hand. Under the lock, so that it comes
-        /// in order.
+        /// Gives the transfer a demand, now or as soon as the transfer exists. The caller holds the lock, so the
+        /// transfer gets its demands in order. After `cancel` the stored demand stays `cancel`.
         mutating func obey(_ demand: BodyFlow.Demand) {
             if self.demand != .cancel { self.demand = demand }
             transfer?.obey(demand)
@@ -122,15 +130,15 @@ final class FetchFlight: Sendable {
     }
 
     let leader: GatewayCall
-    /// Whether others may wait for the head of this answer.
+    /// Whether other calls may wait for the head of this answer.
     let isShared: Bool
-    /// Those of later flights are higher, in all namespaces.
+    /// A later flight has a higher number, across all namespaces.
     let number: UInt64
     let tools: Tools
     let gateway: Gateway
     let state: Locked<State>
 
-    /// A flight that has not departed; `leader` is its first waiter.
+    /// Creates a flight that has not departed. `leader` is its first waiter, with number 0.
     init(
         _ leader: GatewayCall, held: HeldResponse?, isValidating: Bool, isShared: Bool, number: UInt64,
         gateway: Gateway
@@ -146,32 +154,35 @@ final class FetchFlight: Sendable {
         self.state = Locked(state)
     }
 
-    /// The URL that is asked for.
+    /// The requested URL.
     var url: String { leader.request.url.string }
 
-    /// Whom it asks.
+    /// The authority of the origin.
     var authority: String { leader.request.url.authority }
 
-    // MARK: - Its end from outside
+    // MARK: - Ending from outside
 
-    /// Ends the flight, with an error for whoever waits.
+    /// Ends the flight. Its waiters get an error.
     func cancel() {
         obey(.cancel)
     }
 
-    /// Does what the readers of the body want.
+    /// Passes a demand of the readers of the body to the transfer.
     func obey(_ demand: BodyFlow.Demand) {
         state.withLock { $0.obey(demand) }
     }
 
-    /// Whether its answer may be one that is kept, which its head will tell.
+    /// Whether the answer may be kept, as far as the request tells; the head of the answer decides.
     var isKeepable: Bool {
         (leader.request.method == .get && leader.request.isCacheable) || leader.request.method == .post
     }
 
     // MARK: - Departure
 
-    /// Notes that something may be stored, so that a purge from now on is noticed.
+    /// Registers the store that may follow, so that the cache notices a purge from now on.
+    ///
+    /// A call may join before the reservation exists. Its tags are added under the lock, as soon as there is a
+    /// reservation.
     func reserve() {
         guard isKeepable else { return }
         let tags = state.withLock(\.tags)
@@ -182,13 +193,14 @@ final class FetchFlight: Sendable {
         }
     }
 
-    /// Asks the origin.
+    /// Sends the request to the origin.
     func depart() {
         let held = state.withLock { state in
             state.requestedAt = tools.clock.now()
             return state.isValidating ? state.held : nil
         }
-        // The target says the rest. So requests to one site have one URL, which is read but once.
+        // The request target carries the path and the query. So all requests to one site have the same URL, and the
+        // client parses it only once.
         var request = OriginRequest(url: leader.request.url.site + "/")
         request.method = leader.request.method
         request.requestTarget = leader.request.url.target
@@ -205,7 +217,7 @@ final class FetchFlight: Sendable {
             guard case .waiting = state.phase else { return false }
             return state.waiters.isEmpty
         }
-        // Its client left before there was a transfer to be told of it.
+        // The leader left before the transfer existed, so ``leave(_:)`` could not cancel the transfer.
         if isForNobody { transfer.cancelIfWaiting() }
     }
 }

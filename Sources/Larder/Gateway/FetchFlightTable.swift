@@ -1,26 +1,28 @@
 import HTTPCaching
 import HTTPTypes
 
-/// The requests of one gateway to origins that are under way, found by what somebody who asks may have of them.
+/// The flights of one gateway, indexed by the properties that decide whether a new call may reuse them.
 ///
-/// However many there are of one URL, only those are looked at that may answer a call: those whose heads it may wait
-/// for have a leader with the same ``Kind``, those whose answers it may read are of a ``Variant`` that it selects. Of
-/// each the newest ``limit`` count.
+/// A look-up only sees flights that may answer the call, regardless of the number of flights to the URL. Before its
+/// head arrives, a flight has a ``Kind``: a call finds the flight if both kinds are equal. Afterwards, the flight has a
+/// ``Variant``: a call finds the flight if it selects this variant. Of each kind and each variant, the newest ``limit``
+/// flights are visible.
 ///
-/// It has no lock, which is its owner's to add.
+/// The table has no lock. Its owner must guard it.
 struct FetchFlightTable {
-    /// How many flights of one kind, or of one variant, can be found.
+    /// The greatest number of flights of a kind, or of a variant, that a call can find.
     static let limit = 64
-    /// Of how many sets of fields by which the answers to one URL vary at a time those answers can be found: nearly
-    /// always there is one.
+    /// The greatest number of different sets of Vary fields, among the simultaneous answers to a URL, whose answers a
+    /// call can find. Nearly always there is one set.
     private static let selectionLimit = 8
 
-    /// What a call must have in common with a leader to wait for its answer; see ``GatewayCall/isLike(_:knowing:)``.
+    /// The properties that a call must share with a leader to wait for its answer; see
+    /// ``GatewayCall/isLike(_:knowing:)``.
     private struct Kind: Hashable {
         let authorization: String?
         let hasTTL: Bool
         let ranges: [String]
-        /// `nil` when it was not known by what the answers to the URL vary.
+        /// `nil` when the fields by which answers to the URL vary were not known.
         let selection: SelectingFields?
 
         init(_ call: GatewayCall, knowing known: StoredResponse?) {
@@ -31,32 +33,33 @@ struct FetchFlightTable {
         }
     }
 
-    /// What tells an answer from the others to its URL, as far as a call can say whether it may have it.
+    /// The properties that distinguish an answer from the other answers to its URL, as far as a call can tell whether
+    /// it may use the answer.
     private struct Variant: Hashable {
         let selection: SelectingFields
-        /// When only a caller's ttl allowed to keep it: that caller's.
+        /// The grant of a caller, when only the caller's ttl allowed the answer to be kept.
         let grant: CallerGrant?
-        /// Of a part: what was asked for.
+        /// The requested ranges, for an answer that is a part.
         let ranges: [String]
     }
 
-    /// Those of one URL. A class, so that who has it need not look for it by the URL again; a copy of the table shares
-    /// them, so it is not copied.
+    /// The flights of one URL. A class, so that a ``Place`` reaches its group without a look-up by URL. Copies of the
+    /// table would share the groups, so the table must not be copied.
     private final class Group {
         var count = 0
         var waiting: [Kind: RecentFlights] = [:]
-        /// By the names of the fields by which they vary.
+        /// Indexed by the names of the fields by which the answers vary.
         var answered: [[String]: [Variant: RecentFlights]] = [:]
         var latestHead: StoredResponse?
     }
 
-    /// Where a flight can be found.
+    /// The position of a flight in the indexes.
     private struct Place {
         let flight: FetchFlight
         let group: Group
         var kind: Kind?
         var variant: Variant?
-        /// The key of the response that it may bring up to date.
+        /// The key of the response that the flight may bring up to date.
         let refreshed: String?
     }
 
@@ -64,17 +67,17 @@ struct FetchFlightTable {
     private var groups: [String: Group] = [:]
     private var refreshers: [String: RecentFlights] = [:]
 
-    /// How many there are.
+    /// The number of flights.
     var count: Int { places.count }
 
-    /// All of them, the oldest first.
+    /// All flights, the oldest first.
     var all: [FetchFlight] { places.values.map(\.flight).sorted { $0.number < $1.number } }
 
     // MARK: - Looking
 
-    /// Those that may answer a call, the oldest first.
+    /// Returns the flights that may answer a call, the oldest first.
     ///
-    /// - Parameter known: an earlier response to the URL: by what it varies these most likely will, too.
+    /// - Parameter known: an earlier response to the URL. New answers most likely vary by the same fields.
     func candidates(for call: GatewayCall, knowing known: StoredResponse? = nil) -> [FetchFlight] {
         guard let group = groups[call.request.url.string] else { return [] }
         let kinds = Set([Kind(call, knowing: known), Kind(call, knowing: nil)])
@@ -83,7 +86,7 @@ struct FetchFlightTable {
         return answered.isEmpty ? waiting : (answered + waiting).sorted { $0.number < $1.number }
     }
 
-    /// Those of which the head is there and a call may have the answer, the oldest first.
+    /// Returns the flights whose heads have arrived and whose answers the call may have, the oldest first.
     func answered(for call: GatewayCall) -> [FetchFlight] {
         groups[call.request.url.string].map { Self.answered(for: call, in: $0) } ?? []
     }
@@ -96,11 +99,11 @@ struct FetchFlightTable {
         return flights.sorted { $0.number < $1.number }
     }
 
-    /// The head that came last of those to a URL that may be shared, while there is a flight of that URL: it tells by
-    /// what they vary.
+    /// Returns the latest shareable head for a URL, as long as a flight of that URL exists. It names the fields by
+    /// which the answers vary.
     func latestHead(ofURL url: String) -> StoredResponse? { groups[url]?.latestHead }
 
-    /// Those that may bring the response of that key up to date.
+    /// Returns the flights that may bring the response with this key up to date.
     func refreshing(_ key: String) -> [FetchFlight] { refreshers[key]?.flights ?? [] }
 
     private static func variants(for call: GatewayCall, varyingBy names: [String]) -> [Variant] {
@@ -119,10 +122,10 @@ struct FetchFlightTable {
 
     // MARK: - Changing
 
-    /// Adds a flight whose head is not there.
+    /// Adds a flight whose head has not arrived.
     ///
     /// - Parameters:
-    ///   - key: of the response that it may bring up to date; `nil`: there is none.
+    ///   - key: the key of the response that the flight may bring up to date; `nil` when there is no such response.
     ///   - known: as in ``candidates(for:knowing:)``.
     mutating func add(_ flight: FetchFlight, refreshing key: String?, knowing known: StoredResponse? = nil) {
         let kind = flight.isShared ? Kind(flight.leader, knowing: known) : nil
@@ -140,9 +143,10 @@ struct FetchFlightTable {
         return group
     }
 
-    /// The head of a flight's answer is there, or nobody else may have that answer any more.
+    /// Updates the indexes when the head of a flight's answer arrives, or when other calls may no longer use its
+    /// answer.
     ///
-    /// - Parameter head: `nil` when nobody else may have it.
+    /// - Parameter head: `nil` when no other call may use the answer.
     mutating func noteHead(_ head: StoredResponse?, of flight: FetchFlight) {
         guard let index = places.index(forKey: flight.number) else { return }
         let group = places.values[index].group
@@ -158,7 +162,7 @@ struct FetchFlightTable {
         places.values[index].variant = variant
     }
 
-    /// Removes a flight; nothing happens when it is not there.
+    /// Removes a flight. Has no effect on a flight that is not in the table.
     mutating func remove(_ flight: FetchFlight) {
         guard let place = places.removeValue(forKey: flight.number) else { return }
         Self.hide(place)
@@ -167,7 +171,7 @@ struct FetchFlightTable {
         if place.group.count == 0 { groups[flight.url] = nil }
     }
 
-    /// From now on nobody finds it who asks.
+    /// Hides a flight: calls no longer find it by its kind or its variant.
     private static func hide(_ place: Place) {
         let group = place.group
         if let kind = place.kind { group.waiting.remove(place.flight, of: kind) }
@@ -179,7 +183,7 @@ struct FetchFlightTable {
 }
 
 extension Dictionary where Value == RecentFlights {
-    /// Removes a flight from those of a key, and the key with the last of them.
+    /// Removes a flight from the list of a key. The key goes with its last flight.
     fileprivate mutating func remove(_ flight: FetchFlight, of key: Key) {
         guard let index = index(forKey: key) else { return }
         values[index].remove(flight)
@@ -187,12 +191,13 @@ extension Dictionary where Value == RecentFlights {
     }
 }
 
-/// The newest of some flights, the oldest of them first. One that had to make way for newer ones is not found again.
+/// The newest flights of a list, the oldest of them first. A flight that had to make room for a newer flight is not
+/// found again.
 private struct RecentFlights {
     private(set) var flights: [FetchFlight] = []
 
     mutating func add(_ flight: FetchFlight) {
-        // Nearly always it is the newest.
+        // The added flight nearly always is the newest.
         let index = flights.lastIndex { $0.number < flight.number }.map { $0 + 1 } ?? 0
         flights.insert(flight, at: index)
         if flights.count > FetchFlightTable.limit { flights.removeFirst() }

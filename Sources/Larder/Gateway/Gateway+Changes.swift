@@ -2,9 +2,9 @@ import DiskCache
 import HTTPCaching
 import Primitives
 
-/// What changes stored responses other than a new answer to GET.
+/// Changes of stored responses, except by a new answer to GET.
 extension Gateway {
-    /// Takes what the answer to HEAD says about a stored answer to GET (RFC 9111 §4.3.5).
+    /// Updates a stored answer to GET from an answer to HEAD (RFC 9111 §4.3.5).
     ///
     /// - Parameter whole: the answer with the fields that end at this hop; see ``HeldResponse/update(from:_:for:)``.
     func compare(_ held: HeldResponse, with answer: OriginAnswer, _ whole: OriginAnswer, _ call: GatewayCall) {
@@ -15,17 +15,19 @@ extension Gateway {
         (head.grant, head.selection) = (judged.grant, judged.selection)
         let reservation = tools.cache.reserve(responseTo: call.url)
         reservation.decide(CacheKey(held.entry.key) ?? reservation.key, tags: CacheGroups(head.fields).names)
-        // Unless it was replaced meanwhile: then this is about another.
+        // The cache drops the update if the entry was replaced meanwhile, because the answer is then about another
+        // body.
         let refresh = call.refresh(of: held.entry, head, from: answer.requestedAt, to: answer.receivedAt)
         reservation.publishUnchanged(held.entry, refresh) { _ in }
     }
 
-    /// Sets by hand until when a stored response is fresh, and its tags and whether it is pinned; what is `nil` stays.
+    /// Sets the expiry of a stored response, its tags, and whether it is pinned, on a caller's request. A `nil` leaves
+    /// the value unchanged.
     ///
-    /// The ttl counts for everyone from now on, until the origin says something again.
+    /// The ttl counts for every caller from now on, until the origin states a lifetime again.
     ///
-    /// - Parameter condition: sees the entry at the instant of its change; when it returns `false` nothing is changed
-    ///   and `completion` gets `DiskCacheError.conditionFailed`. `nil`: none.
+    /// - Parameter condition: sees the entry at the instant of its change. When it returns `false`, the entry stays
+    ///   unchanged and `completion` gets `DiskCacheError.conditionFailed`. `nil`: no condition.
     public func update(
         _ key: String, ttl: Duration?, tags: [String]?, pinned: Bool?, condition: (@Sendable (Entry?) -> Bool)? = nil,
         completion: @escaping @Sendable (Result<Entry?, DiskCacheError>) -> Void
@@ -42,10 +44,11 @@ extension Gateway {
             }, condition: condition, completion: completion)
     }
 
-    /// Removes what a change at the origin has made wrong (RFC 9111 §4.4, RFC 9875 §3); `completion` comes once that is
-    /// durable.
+    /// Removes the responses that a change at the origin has made wrong (RFC 9111 §4.4, RFC 9875 §3). Calls
+    /// `completion` once the removal is durable.
     ///
-    /// - Parameter reservation: of the answer that says so, which may be kept itself.
+    /// - Parameter reservation: the reservation of the answer that causes the removal. The removal spares it, because
+    ///   the answer itself may be kept.
     func invalidate(
         _ urls: [String], _ groups: CacheGroups, of url: ExactURL, sparing reservation: Reservation?,
         completion: @escaping @Sendable () -> Void
@@ -55,7 +58,8 @@ extension Gateway {
             urls.map { EntryFilter(url: $0, kind: .response) }
             + groups.names.map { EntryFilter(prefix: origin, tag: $0, kind: .response) }
         tools.cache.remove(matching: filters, sparing: reservation) { _ in
-            // An index that cannot be written is told of by the cache itself; the client's change has been made.
+            // The client's change has been made, so an error changes nothing. The cache itself reports an index that
+            // cannot be written.
             completion()
         }
     }

@@ -3,20 +3,20 @@ import HTTPTypes
 import Origin
 import Primitives
 
-/// What is under way.
+/// The flights that are under way.
 extension Gateway {
-    /// How many requests to origins are under way.
+    /// The number of requests to origins that are under way.
     public var flightCount: Int { shards.forEach { $0.flights.count }.reduce(0, +) }
 
     /// The requests to origins that are under way, the oldest first.
     var flights: [FetchFlight] { shards.forEach { $0.flights.all }.flatMap(\.self).sorted { $0.number < $1.number } }
 
-    /// Ends those that nobody waits for or reads any more.
+    /// Ends the flights without waiters and readers.
     func endUnread() {
         for flight in flights { _ = flight.giveUp() }
     }
 
-    /// Refuses new requests from now on, and ends those that run.
+    /// Refuses new requests from now on, and ends all flights.
     public func stop() {
         let flights = shards.forEach { state in
             state.isStopping = true
@@ -25,32 +25,37 @@ extension Gateway {
         for flight in flights.joined() { flight.cancel() }
     }
 
-    /// What is to be served in place of a stored response: a newer one that has come whole and is not stored yet.
+    /// Returns the answer to serve in place of a stored response: a newer answer that has arrived whole and is not
+    /// stored yet.
     func newerAnswer(for call: GatewayCall, insteadOf held: StoredResponse) -> FetchFlight.Shared? {
         let flights = shards.withState(of: call.url) { $0.flights.answered(for: call) }
-        // Several may be under way to the writer: the one that departed last is the one that stays.
+        // Several answers may be on their way to the writer. The answer of the flight that departed last is the one
+        // that stays.
         for flight in flights.reversed() {
             if let answer = flight.wholeAnswer(for: call, insteadOf: held) { return answer }
         }
         return nil
     }
 
-    /// When a request has to wait for its turn, one that nobody waits for or reads any more is given up for it: else
-    /// clients that come and go, and origins that trickle, could take every place, whatever their namespace. It is in
-    /// the line already, so that of several at once the last sees all.
+    /// Gives up a flight without waiters and readers when a new flight has to wait for its place at the origin.
+    /// Otherwise clients that come and go, and origins that trickle, could occupy every place, regardless of the
+    /// namespace.
+    ///
+    /// `flight` is in the line of the group already. So when several flights depart at once, the last of them sees all.
     func makeWay(for flight: FetchFlight) {
         let limits = tools.origin.configuration
-        // Flights whose answers only have to be stored need no place, and there may be many.
+        // Counts open transfers instead of flights, because a flight whose answer only has to be stored needs no place,
+        // and there may be many such flights.
         guard tools.origin.openTransfers > min(limits.maxTransfersPerHost, limits.maxTransfers) else { return }
         let rivals = group.rivals(
             of: flight, limitPerHost: limits.maxTransfersPerHost, limit: limits.maxTransfers)
         _ = rivals.first { $0.giveUp() }
     }
 
-    /// Brings a stale response up to date behind the back of the client that got it, unless that is under way.
+    /// Brings a stale response up to date after its client got it, unless such a refresh is under way.
     func refresh(_ held: HeldResponse, for call: GatewayCall) {
         var request = call.request
-        // HEAD would bring nothing to be stored.
+        // An answer to HEAD would bring no body to store.
         request.method = .get
         for name in [
             HTTPField.Name.range, .ifRange, .ifNoneMatch, .ifModifiedSince, .ifMatch, .ifUnmodifiedSince, .cacheControl,
@@ -66,21 +71,21 @@ extension Gateway {
         if !isUnderWay { send(background, held: held, isValidating: !Validators(held.head.fields).isEmpty) }
     }
 
-    /// The head of a flight's answer is there.
+    /// Updates the table when the head of a flight's answer arrives.
     ///
-    /// - Parameter head: `nil` when nobody else may have that answer, or may not any more.
+    /// - Parameter head: `nil` when no other call may use that answer, or no longer may.
     func noteHead(_ head: StoredResponse?, of flight: FetchFlight) {
         shards.withState(of: flight.leader.url) { $0.flights.noteHead(head, of: flight) }
     }
 
-    /// A flight has ended.
+    /// Removes a flight that has ended.
     func remove(_ flight: FetchFlight) {
         shards.withState(of: flight.leader.url) { $0.flights.remove(flight) }
         group.leave(flight)
     }
 
-    /// Remembers for a while whether answers to such requests can be shared: those that cannot share one must not queue
-    /// behind each other.
+    /// Remembers for a while whether requests like this call can share an answer. Requests that cannot share an answer
+    /// must not queue behind each other.
     func learn(of call: GatewayCall, isShareable: Bool) {
         let (kind, now) = (call.sharingHash, tools.clock.now())
         shards.withHints(of: kind) { $0.note(kind, isShareable: isShareable, now: now) }

@@ -4,17 +4,17 @@ import HTTPTypes
 import Primitives
 
 extension Gateway {
-    /// Why a stored response is served.
+    /// The reason for serving a stored response.
     enum Occasion: Sendable {
-        /// It may be used without asking.
+        /// The response may be used without asking the origin.
         case hit
-        /// The origin said that it is still right; whether what it said is stored.
+        /// The origin confirmed the response. `isStored`: whether the new head was stored.
         case revalidated(isStored: Bool)
-        /// The origin failed, and it may stand in.
+        /// The origin failed, and the stale response may be used in place of its answer.
         case staleAfter(OriginFailure)
     }
 
-    /// Answers with a stored response. When its body is gone, or is another by now, the call is decided anew.
+    /// Answers with a stored response. Decides about the call anew when the body is gone or was replaced.
     func serve(_ held: HeldResponse, to call: GatewayCall, as occasion: Occasion, mayWait: Bool = false) {
         if !held.parts.isEmpty { return serveParts(held, to: call, as: occasion, mayWait: mayWait) }
         do {
@@ -38,8 +38,8 @@ extension Gateway {
         }
     }
 
-    /// Answers with pieces of several bodies (RFC 9111 §3.4). A part that is not at hand as it should be is asked for
-    /// anew.
+    /// Answers with pieces of several bodies (RFC 9111 §3.4). Asks the origin anew when a part is missing or has
+    /// changed.
     private func serveParts(_ held: HeldResponse, to call: GatewayCall, as occasion: Occasion, mayWait: Bool) {
         var bodies: [(range: Range<Int64>, body: StoredBody)] = []
         for part in held.parts {
@@ -68,7 +68,7 @@ extension Gateway {
     }
 
     private func answer(_ call: GatewayCall, _ held: HeldResponse, _ stored: StoredEntry, _ occasion: Occasion) {
-        // Another answer was stored since the head was read: then it is for that one to be decided about.
+        // Another answer was stored since the head was read, so the decision must be about that answer.
         guard stored.entry.version == held.entry.version else { return dispatch(call) }
         var entry = stored.entry
         if case .hit = occasion, call.request.updatesExpiry, call.request.ttl != nil, held.head.grant != nil {
@@ -89,8 +89,8 @@ extension Gateway {
         answer(call, held, entry, served, sent, occasion, reuse: reuse)
     }
 
-    /// The body is not what the index says. The origin is asked without a look into the cache, which would find it
-    /// again.
+    /// Asks the origin, because the body differs from the index. Skips the look into the cache, which would find the
+    /// same body again.
     private func fetchInstead(_ call: GatewayCall, _ reason: ForwardReason) {
         call.reason = reason
         call.goAlone()
@@ -120,8 +120,8 @@ extension Gateway {
         call.answer(GatewayAnswer(status: served.status, fields: fields, body: body, reuse: reuse))
     }
 
-    /// Gives tags to entries that do not have them, as far as there is room. The writer does it before any purge that
-    /// is asked for after this.
+    /// Adds tags to entries that lack them, unless an entry would have too many tags. The writer adds them before any
+    /// purge that is requested afterwards.
     func unite(_ tags: Set<String>, with entries: [Entry]) {
         for entry in entries where !tags.isSubset(of: entry.tags) {
             guard tags.union(entry.tags).count <= Entry.tagLimit else { continue }
@@ -151,14 +151,14 @@ extension Gateway {
         return status
     }
 
-    /// 128 random bits: nobody can have put them into a body.
+    /// Returns a boundary of 128 random bits. No sender of a body can know it in advance.
     private static func boundary() -> String {
         (0..<16).map { _ in UInt8.random(in: 0...255) }.hex
     }
 }
 
 extension StoredResponse {
-    /// For how long it stays fresh for a request; negative when it is stale.
+    /// The time for which the response stays fresh for a request; negative when it is stale.
     func remaining(for request: CacheRequest, expiry: Timestamp, now: Timestamp) -> Duration {
         isExpirySet || (request.callerTTL != nil && grant != nil)
             ? expiry - now : Freshness(of: self).remaining(at: now)
@@ -166,13 +166,13 @@ extension StoredResponse {
 }
 
 extension ServedResponse {
-    /// The length to state of a body that is not sent (RFC 9110 §8.6): for HEAD that of the answer to GET; a 304, which
-    /// the server sends one with in any case, has that of the representation.
+    /// The length to state for a body that is not sent (RFC 9110 §8.6). For HEAD: the length of the answer to GET. For
+    /// a 304, for which the server states a length in any case: the length of the representation.
     func withheldLength(of length: Int64) -> Int64 {
         status == 304 ? length : fields[.contentLength].flatMap { Int64($0) } ?? 0
     }
 
-    /// What is sent of a body that is there; `nil` when a part of it is not.
+    /// Returns the body to send from stored bytes; `nil` when some of the bytes are missing.
     func body(of stored: PartedBody) -> GatewayAnswer.Body? {
         switch body {
         case .none:
@@ -192,21 +192,21 @@ extension ServedResponse {
     }
 }
 
-/// Bodies that are parts of one, each with the place of its bytes in it; or one body that is all of it.
+/// A body that consists of several stored parts, each with its range of bytes, or of a single complete body.
 struct PartedBody {
     private let parts: [(range: Range<Int64>, body: StoredBody)]
-    /// How long the whole is.
+    /// The length of the whole body, in bytes.
     let length: Int64
 
     /// - Parameters:
-    ///   - parts: in the order of their first bytes.
-    ///   - length: of the whole; `nil`: to where the last byte ends that is held.
+    ///   - parts: the parts, in the order of their first bytes.
+    ///   - length: the length of the whole body; `nil` for the end of the last held byte.
     init(_ parts: [(range: Range<Int64>, body: StoredBody)], length: Int64? = nil) {
         self.parts = parts
         self.length = length ?? parts.map(\.range.upperBound).max() ?? 0
     }
 
-    /// The pieces that make up a range; `nil` when some byte of it is not held.
+    /// Returns the pieces that make up a range; `nil` when a byte of the range is not held.
     func pieces(_ wanted: Range<Int64>) -> [GatewayAnswer.Piece]? {
         var pieces: [GatewayAnswer.Piece] = []
         var position = wanted.lowerBound

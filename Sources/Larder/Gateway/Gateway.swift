@@ -5,15 +5,17 @@ import HTTPTypes
 import Origin
 import Primitives
 
-/// Answers any request for any URL: from the cache when HTTP allows it, by reading along with a request that is under
-/// way, or by asking the origin. What may be kept is kept, streamed to its client while it comes.
+/// Answers any request for any URL: from the cache when HTTP allows it, by reading the body of a request that is under
+/// way, or by asking the origin. Answers that may be kept are stored, and streamed to their clients while they arrive.
 ///
-/// With no ttl from the caller it is a shared cache in the sense of RFC 9111; every decision of that kind is made by
-/// `HTTPCaching`. Here is only who asks when, and where the bytes go.
+/// Without a caller's ttl, the gateway is a shared cache in the sense of RFC 9111. `HTTPCaching` makes every decision
+/// of that kind. The gateway itself only decides which call asks the origin and when, and moves the bytes.
 ///
-/// Invariants, under a shard's lock: a flight is in `flights` of the shard of its URL from before it departs until its
-/// answer is stored, or will not be. An answer can be found there by whom it is for before anybody gets it. The order
-/// of locks is this one, then a flight's, then a call's; nobody holds two shards'.
+/// Invariants:
+/// - Under the lock of its URL's shard, a flight is in `flights` from before its departure until its answer is stored,
+///   or is known not to be stored.
+/// - An answer is published in the table, for the calls that may use it, before it is delivered to any client.
+/// - The order of locks is: a shard's lock, then a flight's, then a call's. No thread holds the locks of two shards.
 public final class Gateway: Sendable {
     /// The longest head that is kept, in bytes of its stored form.
     static let headLimit = 64 << 10
@@ -22,16 +24,16 @@ public final class Gateway: Sendable {
     let group: GatewayGroup
     let shards = GatewayShards()
     let patience: Duration
-    /// For what has to happen later, or on another thread; some of it waits for room on disk.
+    /// Runs delayed work and work for another thread. Some of this work waits for room on disk.
     let queue = DispatchQueue(label: "larder.gateway", attributes: .concurrent)
 
-    /// How long a request waits for others, unless told: for the head of an answer that another one asked for, or for
-    /// its turn.
+    /// The default of the time that a request waits for other requests: for the head of an answer that another request
+    /// asked for, or for its turn.
     static let defaultPatience = Duration.seconds(10)
 
     /// - Parameters:
-    ///   - group: those that ask through the same client.
-    ///   - patience: how long a request waits for the head of an answer that another one asked for.
+    ///   - group: the gateways that use the same origin client.
+    ///   - patience: the time that a request waits for the head of an answer that another request asked for.
     init(tools: FetchFlight.Tools, group: GatewayGroup = GatewayGroup(), patience: Duration = defaultPatience) {
         self.tools = tools
         self.group = group
@@ -42,11 +44,11 @@ public final class Gateway: Sendable {
         group.heads.forget(tools.cache.configuration.namespace)
     }
 
-    /// A client's place among those who wait.
+    /// The position of a client that waits for its answer.
     public struct Place: Sendable {
         let call: GatewayCall
 
-        /// The client is gone. Nobody else is harmed, nor what can be kept.
+        /// Notes that the client has left. Its leaving harms neither other clients nor an answer that can be kept.
         public func leave() {
             call.leave()
         }
@@ -55,8 +57,8 @@ public final class Gateway: Sendable {
     /// Answers a request, at once or later.
     ///
     /// - Parameters:
-    ///   - interim: gets 102 and 103 answers on their way.
-    ///   - completion: gets the answer, once, on a thread that must not be kept waiting.
+    ///   - interim: gets 102 and 103 responses as they arrive.
+    ///   - completion: gets the answer, once, on a thread that it must not block.
     @discardableResult
     public func fetch(
         _ request: GatewayRequest, interim: @escaping @Sendable (Int, HTTPFields) -> Void = { _, _ in },
@@ -69,7 +71,10 @@ public final class Gateway: Sendable {
 
     // MARK: - The decision
 
-    /// - Parameter mayWait: whether this thread may wait for the disk; if not, it goes on on another when it has to.
+    /// Decides how to answer a call.
+    ///
+    /// - Parameter mayWait: whether this thread may wait for the disk. If not, and the disk is needed, the decision
+    ///   continues on another thread.
     func dispatch(_ call: GatewayCall, mayWait: Bool = false) {
         guard call.request.isCacheable else {
             call.reason = .method
@@ -93,7 +98,7 @@ public final class Gateway: Sendable {
             refresh(held, for: call)
         case (.revalidate(let reason, _), let held?):
             call.reason = reason
-            // HEAD brings no body, so a 304 to it would say nothing that its own answer does not.
+            // A 304 to HEAD would say no more than the answer to HEAD, because neither has a body.
             send(call, held: held, isValidating: call.request.method == .get, changes: changes)
         case (.fetch(let reason), _):
             call.reason = reason
@@ -101,25 +106,28 @@ public final class Gateway: Sendable {
         case (.refuse, _):
             call.fail(.notCached)
         case (.serve, nil), (.serveStaleAndRevalidate, nil), (.revalidate, nil):
-            // Nothing was selected, so nothing else can be decided.
+            // No response was selected, so only the origin can answer.
             send(call, held: nil)
         }
     }
 
-    /// The caller has waited for an answer that is not for it. Others like it may be in the same place: one of them
-    /// asks for all. That is tried twice, for what is known of the URL by then may be wrong again.
+    /// Decides anew about a call that waited for an answer it may not use. Other calls like it may have waited for the
+    /// same answer, and one of them then asks the origin for all. That is tried twice. Then the call goes alone,
+    /// because the knowledge of the URL's fields of Vary may be wrong again.
     func sendBack(_ call: GatewayCall) {
         call.wasSentBack() ? goAlone(call) : dispatch(call)
     }
 
-    /// The caller has waited in vain: its request goes to the origin whatever else is under way.
+    /// Sends a call to the origin after it waited in vain, regardless of the flights that are under way.
     func goAlone(_ call: GatewayCall) {
         call.goAlone()
         dispatch(call)
     }
 
-    /// The stored response that a request selects (RFC 9111 §4.1); when none is selected, any other of the URL; and
-    /// what tells later whether that is still so. `nil` when it has to be read from the disk, and the caller may not
+    /// Looks for the stored response that a request selects (RFC 9111 §4.1).
+    ///
+    /// Returns that response; any other response to the URL when none is selected; and a mark that tells later whether
+    /// the result is still current. Returns `nil` when the responses must be read from the disk and the caller may not
     /// wait for it.
     func lookUp(
         _ call: GatewayCall, mayWait: Bool
@@ -147,18 +155,20 @@ public final class Gateway: Sendable {
         return (HeldResponse(parts[index], with: parts), nil, changes)
     }
 
-    // MARK: - Who asks the origin
+    // MARK: - Asking the origin
 
-    /// Waits for a request that is under way, or makes one.
+    /// Makes a call wait for a flight that is under way, read its answer, or lead a new flight.
     ///
-    /// A leader looks into the cache once more after its flight is in the table, if anything has changed: between a
-    /// miss and that moment another flight may have stored the answer and ended.
+    /// A leader looks into the cache once more after its flight is in the table, if the cache has changed since the
+    /// first look. The race that this prevents: between the first look, a miss, and the entry into the table, another
+    /// flight may have stored the answer and ended.
     ///
     /// - Parameters:
-    ///   - held: what the request selects.
-    ///   - anyOther: when it selects nothing: another response to the URL, which tells by what it varies.
-    ///   - isValidating: whether to ask by the validators of what is held, which then is complete.
-    ///   - changes: tells whether the cache still has what was found there; `nil`: nobody knows.
+    ///   - held: the response that the request selects.
+    ///   - anyOther: another response to the URL, when the request selects none. It tells by which fields the answers
+    ///     vary.
+    ///   - isValidating: whether to send the validators of `held`, which then is complete.
+    ///   - changes: tells whether the cache still holds the found responses; `nil`: unknown.
     func send(
         _ call: GatewayCall, held: HeldResponse?, anyOther: HeldResponse? = nil, isValidating: Bool = false,
         changes: ChangeMark? = nil
@@ -178,11 +188,13 @@ public final class Gateway: Sendable {
             var known = (held ?? anyOther)?.head ?? state.flights.latestHead(ofURL: url)
             if mayShare {
                 let flights = state.flights.candidates(for: call, knowing: known)
-                // Of those that only have to be stored the latest first: nobody gets an older one after it.
+                // Among the whole answers that only have to be stored, the latest comes first, so that no call gets an
+                // older answer after it.
                 for flight in flights.reversed().filter(\.hasWholeAnswer) + flights {
                     switch flight.admit(call, knowing: known) {
                     case .waits(let number, let isFirst):
-                        // Here, so that it comes before any flight that it is sent on to.
+                        // The call learns its flight under the shard's lock. So this flight comes before any flight
+                        // that the call is sent on to.
                         call.wait(for: flight, number: number)
                         return .waits(flight, isFirst: isFirst)
                     case .reads(let shared): return .reads(shared)
@@ -216,6 +228,8 @@ public final class Gateway: Sendable {
         }
     }
 
+    /// Lets a flight depart, unless the cache has the answer by now.
+    ///
     /// - Parameter mayWait: as in ``dispatch(_:mayWait:)``.
     private func depart(_ flight: FetchFlight, held: HeldResponse?, looksAgain: Bool, mayWait: Bool = false) {
         if looksAgain {

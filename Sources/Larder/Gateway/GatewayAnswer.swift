@@ -3,33 +3,34 @@ import HTTPCaching
 import HTTPTypes
 import Primitives
 
-/// What a client gets for a ``GatewayRequest``.
+/// The answer to a ``GatewayRequest``.
 public struct GatewayAnswer: Sendable {
     /// The status, 200 to 999.
     public var status: Int
-    /// The fields, in order; those of the connection and the length of the body are the server's business.
+    /// The fields, in order. The server adds the connection's fields and the length of the body.
     public var fields: HTTPFields
-    /// What follows.
+    /// The body that follows the head.
     public var body: Body
-    /// How the same can be sent to others, without asking the gateway; `nil`: it cannot.
+    /// The reuse of this answer for other requests without asking the gateway; `nil` when each request must ask.
     public var reuse: AnswerReuse?
 
     /// The body of an answer.
     public enum Body: Sendable {
-        /// Nothing, for a status or a method that has no body; the length that the body would have, where it is known.
+        /// No body, because the status or the method has none. `length`: the length that the body would have; `nil`:
+        /// unknown.
         case withheld(length: Int64?)
-        /// These pieces, one after another.
+        /// The given pieces, one after another.
         case pieces([Piece])
-        /// What is still coming from the origin.
+        /// A body that is still arriving from the origin.
         case live(LiveBody)
     }
 
-    /// A piece of a body that is there.
+    /// A piece of a body that is available.
     public enum Piece: Sendable {
         case bytes(SharedBytes)
         case stored(StoredBody, Range<Int64>)
 
-        /// How many bytes it has.
+        /// The length of the piece, in bytes.
         public var length: Int64 {
             switch self {
             case .bytes(let bytes): Int64(bytes.count)
@@ -39,43 +40,44 @@ public struct GatewayAnswer: Sendable {
     }
 }
 
-/// A body, or a part of one, that is still coming from the origin.
+/// A body, or a part of a body, that is still arriving from the origin.
 public struct LiveBody: Sendable {
     let flow: BodyFlow
     let range: Range<Int64>?
-    /// How long it will be; `nil` when nobody knows.
+    /// The length of the body or part, in bytes; `nil` when it is unknown.
     public let length: Int64?
 
-    /// Begins to give it to a client; once.
+    /// Begins to give the body to a client. Call it once.
     public func feed(_ consumer: any BodyConsumer) {
         flow.feed(consumer, from: range?.lowerBound ?? 0, to: range?.upperBound)
     }
 
-    /// All of it, when it has come by now and is not long; in place of ``feed(_:)``, and once. `nil`: it is to be fed.
+    /// Returns all of the body, in place of ``feed(_:)``, when the body has arrived by now and is short. Call it once.
+    /// `nil`: call ``feed(_:)``.
     public func takeWhole() -> SharedBytes? {
         length.flatMap { flow.take(range ?? 0..<$0) }
     }
 
-    /// Nobody will read it; in place of ``feed(_:)``.
+    /// Notes that the client does not read the body, in place of ``feed(_:)``.
     public func dismiss() {
         flow.dismiss()
     }
 }
 
-/// Why there is no answer to pass on.
+/// The error of a request that gets no answer.
 public struct GatewayError: Error, Sendable {
-    /// What went wrong.
+    /// The causes of the error.
     public enum Cause: Sendable {
-        /// `only-if-cached`, and nothing that may be used is held (RFC 9111 §5.2.1.7).
+        /// The request has `only-if-cached`, and the cache holds no response that may be used (RFC 9111 §5.2.1.7).
         case notCached
-        /// The origin could not be asked, or failed before the head of its answer was there.
+        /// The origin could not be asked, or failed before the head of its answer arrived.
         case origin(DownloadError)
-        /// The same, and it forbids that what is held is used without asking (RFC 9111 §5.2.2.2).
+        /// The same, and the held response must not be used without validation (RFC 9111 §5.2.2.2).
         case cannotValidate(DownloadError)
     }
 
-    /// What went wrong.
+    /// The cause of the error.
     public var cause: Cause
-    /// What was done about the request.
+    /// The handling of the request, for Cache-Status.
     public var status: CacheStatus
 }

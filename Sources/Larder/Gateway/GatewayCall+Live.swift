@@ -2,13 +2,13 @@ import HTTPCaching
 import HTTPTypes
 import Primitives
 
-/// Answers with what is still coming.
+/// Answers whose bodies are still arriving.
 extension GatewayCall {
-    /// The answer to the request that this call caused.
+    /// Answers the call that caused the flight.
     ///
     /// - Parameters:
-    ///   - shared: the same, when it is being stored.
-    ///   - length: of the body; `nil` when it is not known.
+    ///   - shared: the same answer, when it is being stored; `nil` when it is not.
+    ///   - length: the length of the body; `nil` when it is unknown.
     func answer(
         _ answer: OriginAnswer, _ shared: FetchFlight.Shared?, _ pass: PassReason?, flow: BodyFlow, length: Int64?,
         now: Timestamp
@@ -16,20 +16,20 @@ extension GatewayCall {
         var status = CacheStatus(.forwarded(reason))
         status.detail = pass?.rawValue
         if let shared {
-            // A caller's ttl keeps no cookies, but this client's request brought them.
+            // A response that is kept by a caller's ttl has no cookies, but this client's own request brought them.
             let hasOwnCookies = shared.head.grant != nil && answer.fields.contains(.setCookie)
             return live(
                 hasOwnCookies ? shared.with(answer.fields) : shared, status, now: now, isOwn: true)
         }
         var fields = answer.fields
         finish(&fields, status)
-        // A 304 states the length of the representation, not that of its own body (RFC 9110 §8.6).
+        // A 304 states the length of the representation, not of its own body (RFC 9110 §8.6).
         let stated = answer.status == 304 ? answer.fields[.contentLength].flatMap { Int64($0) } : length
         self.answer(
             GatewayAnswer(status: answer.status, fields: fields, body: whole(flow, answer.status, stated, isOwn: true)))
     }
 
-    /// All of a body, where the method and the status have one.
+    /// All of the body, if the method and the status have a body.
     private func whole(_ flow: BodyFlow, _ status: Int, _ length: Int64?, isOwn: Bool) -> GatewayAnswer.Body {
         guard request.method == .head || [204, 304].contains(status) else {
             return .live(LiveBody(flow: flow, range: nil, length: length))
@@ -38,9 +38,9 @@ extension GatewayCall {
         return .withheld(length: length)
     }
 
-    /// Reads along with the answer to somebody else's request.
+    /// Answers the call with the answer to another client's request, and reads its body along.
     func join(_ shared: FetchFlight.Shared, now: Timestamp) {
-        // All of it is there, and being stored at this moment: that is as good as a hit.
+        // A complete body is being stored at this moment, so the call counts as a hit.
         var status = CacheStatus(shared.flow.isComplete ? .hit : .forwarded(reason))
         status.isCollapsed = true
         live(shared, status, now: now, isOwn: false)
@@ -49,7 +49,7 @@ extension GatewayCall {
     private func live(_ shared: FetchFlight.Shared, _ status: CacheStatus, now: Timestamp, isOwn: Bool) {
         var status = status
         let head = shared.head
-        // Without a length nobody knows yet whether there is room for all of it.
+        // Without a length, it is not known yet whether the cache has room for the whole body.
         status.isStored = isOwn && shared.length != nil
         status.ttl = head.remaining(
             for: cacheRequest, expiry: head.expiryDate(callerTTL: request.ttl), now: now)
@@ -67,7 +67,7 @@ extension GatewayCall {
         }
         if served.status != head.status { status.forwardStatus = head.status }
         var fields = served.fields
-        // What comes straight from the origin is as old as the origin says.
+        // An answer straight from the origin has the age that the origin states.
         if isOwn { fields[fields: .age] = head.fields[fields: .age] }
         finish(&fields, status)
         let body: GatewayAnswer.Body =
@@ -81,10 +81,11 @@ extension GatewayCall {
         answer(GatewayAnswer(status: served.status, fields: fields, body: body))
     }
 
-    /// What a request with conditions or a range gets of it; `nil`: it gets what comes, as it comes.
+    /// Returns the response to a request with conditions or a range; `nil` when the client gets the answer as it
+    /// arrives.
     private func served(_ shared: FetchFlight.Shared, age: Duration, now: Timestamp) -> ServedResponse? {
         let head = shared.head
-        // Who makes a change has had its conditions looked at by the origin.
+        // The origin has already checked the conditions of a request that makes a change.
         guard head.part == nil, request.isCacheable else { return nil }
         func served(_ request: HTTPFields, length: Int64) -> ServedResponse? {
             ServedResponse(
@@ -92,14 +93,14 @@ extension GatewayCall {
                 from: .init(status: head.status, fields: head.fields, length: length), age: age, now: now, boundary: "")
         }
         if let length = shared.length { return served(singleRange, length: length) }
-        // Ranges need a length; conditions do not.
+        // A range needs a known length, but a condition does not.
         var unranged = request.fields
         unranged[fields: .range] = []
         return served(unranged, length: 0).flatMap { [304, 412].contains($0.status) ? $0 : nil }
     }
 
-    /// The request's fields without a Range of several parts, which could not be sent as they come: RFC 9110 §14.2 lets
-    /// a server ignore it.
+    /// The request's fields without a Range of several parts, because such parts cannot be sent while the body arrives.
+    /// RFC 9110 §14.2 lets a server ignore the field.
     private var singleRange: HTTPFields {
         guard let ranges = ByteRangeSet(request.fields, method: request.method), ranges.specifications.count > 1 else {
             return request.fields

@@ -4,15 +4,20 @@ import HTTPTypes
 import Origin
 import Primitives
 
-/// What goes to the origin, and what is stored of its answer.
+/// The request to the origin, and the metadata of the stored answer.
 extension GatewayCall {
     /// The fields of the request to the origin.
     ///
-    /// A request whose answer may be kept asks for all of it and without conditions but our own: Larder answers ranges
-    /// and conditions itself, from what it gets. Only where nothing can be kept they are the origin's affair, and both
-    /// are when nothing of the resource is held and a range does not start at its beginning: who wants the end of a
-    /// long body should not wait for all of it, and a part that is sent on as it comes cannot become a 304 here.
-    /// Preconditions always are: a body of unknown length is sent on before Larder could tell (RFC 9110 §13.1.1).
+    /// A request whose answer may be kept asks for the whole body, and with no conditions other than Larder's
+    /// validators. Larder then answers ranges and conditions itself, from the received answer.
+    ///
+    /// The client's ranges and conditions go to the origin in two cases. First, when the answer cannot be kept or
+    /// shared. Second, when no response is held and the client asks for a range other than `bytes=0-`: a client that
+    /// wants the end of a long body should not wait for all of it. The conditions go along with such a range, because
+    /// Larder sends a part on as it arrives and cannot turn it into a 304.
+    ///
+    /// Preconditions always go to the origin, because Larder sends a body of unknown length on before it could evaluate
+    /// them (RFC 9110 §13.1.1).
     func originFields(validating held: StoredResponse?, isShared: Bool) -> HTTPFields {
         var fields = request.fields
         if request.isCacheable, held != nil || (isShared && asksForBeginning) {
@@ -25,13 +30,13 @@ extension GatewayCall {
         return fields
     }
 
-    /// Whether the range that is asked for begins at the beginning: then the whole is as quick.
+    /// Whether the requested range begins at the first byte and is open. The whole body is then as quick.
     private var asksForBeginning: Bool {
         guard let ranges = ByteRangeSet(request.fields, method: request.method) else { return true }
         return ranges.specifications.count == 1 && ranges.specifications[0] == .from(first: 0, last: nil)
     }
 
-    /// What the entry of a new answer has.
+    /// The metadata for the entry of a new answer.
     func metadata(of stored: StoredResponse, from start: Timestamp, to end: Timestamp) -> EntryMetadata {
         let expiry = stored.expiryDate(callerTTL: request.ttl)
         var metadata = EntryMetadata(ttl: max(.zero, expiry - end))
@@ -48,12 +53,12 @@ extension GatewayCall {
         return metadata
     }
 
-    /// What a 304 changes of a held entry, whose head it has made into `stored`.
+    /// The changes that a 304 makes to a held entry. `stored` is the entry's head, already updated from the 304.
     func refresh(
         of entry: Entry, _ stored: StoredResponse, from start: Timestamp, to end: Timestamp
     ) -> EntryRefresh {
         let metadata = metadata(of: stored, from: start, to: end)
-        // What has a ttl of some caller's lives by that, too, whoever had it validated.
+        // An entry that a caller's ttl keeps also lives by that ttl, whichever caller had it validated.
         let isExpirySet = entry.fields.flatMap { StoredResponse(text: $0) }?.isExpirySet ?? false
         let keepsTTL =
             stored.grant != nil && request.ttl == nil && !isExpirySet && entry.expiryDate > metadata.expiryDate ?? end
@@ -70,19 +75,19 @@ extension GatewayCall {
         return refresh
     }
 
-    /// The groups that an entry was in (RFC 9875): its next answer says anew in which it is.
+    /// The groups that an entry was in (RFC 9875). They are dropped, because the next answer states its groups anew.
     private static let groups: @Sendable (Entry) -> [String] = { entry in
         entry.fields.flatMap { StoredResponse(text: $0) }.map { CacheGroups($0.fields).names } ?? []
     }
 
-    /// An entry shows a field when it is of a sensible length; the head that is stored has all of it.
+    /// An entry shows a field only up to 1,024 bytes. The stored head has the whole field.
     private static func bounded(_ text: String?) -> String? {
         text.flatMap { $0.utf8.count <= 1024 ? $0 : nil }
     }
 }
 
 extension StoredResponse {
-    /// What tells it from the other responses to its URL, for its key.
+    /// The text that distinguishes this response from the other responses to its URL, for its key.
     var variantText: String {
         var parts = [selection.text]
         if let part { parts.append("bytes \(part.lowerBound)-\(part.upperBound)") }
@@ -90,11 +95,11 @@ extension StoredResponse {
         return parts.joined(separator: "\n\n")
     }
 
-    /// For how long after its expiry it may be of use without being validated.
+    /// The time after its expiry during which the response may be used without validation.
     var staleAllowance: Duration {
         let freshness = Freshness(of: self)
         if freshness.forbidsStale { return .zero }
-        // RFC 9111 §4.2.4: while the origin cannot be reached anything stale may be served that nobody forbids.
+        // RFC 9111 §4.2.4: while the origin cannot be reached, any stale response may be served unless it is forbidden.
         return max(freshness.staleWhileRevalidate, freshness.staleIfError ?? .seconds(86_400))
     }
 }

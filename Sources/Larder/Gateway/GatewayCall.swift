@@ -4,11 +4,13 @@ import HTTPCaching
 import HTTPTypes
 import Primitives
 
-/// One client's request on its way through the ``Gateway``: what it may have, and its answer, which it gets once.
+/// The request of a client on its way through the ``Gateway``. The call decides which answers it may use, and gets its
+/// answer exactly once.
 ///
-/// Invariant: `state` is under one lock; the completion is called after it was released, by whoever set `isAnswered`.
+/// Invariant: one lock guards `state`. The thread that sets `isAnswered` calls the completion, after it released the
+/// lock.
 final class GatewayCall: Sendable {
-    /// Called once, on a thread that must not be kept waiting.
+    /// Called once, on a thread that it must not block.
     typealias Completion = @Sendable (Result<GatewayAnswer, GatewayError>) -> Void
     typealias Interim = @Sendable (Int, HTTPFields) -> Void
 
@@ -18,18 +20,19 @@ final class GatewayCall: Sendable {
         var isFollower = false
         var timesSentBack = 0
         var reason = ForwardReason.uriMiss
-        /// Where it waits.
+        /// The flight that the call waits for, and its number among the flight's waiters.
         var flight: (FetchFlight, number: UInt64)?
         var hasLeft = false
-        /// Gone once the call was answered or its client has left: they keep much alive.
+        /// The closures are dropped once the call was answered or its client has left, because they keep much memory
+        /// alive.
         var onInterim: Interim?
         var completion: Completion?
     }
 
     let request: GatewayRequest
-    /// What it asks for, as the cache knows it.
+    /// The requested URL, in the form of the cache.
     let url: ResponseURL
-    /// The request, as far as caching goes.
+    /// The properties of the request that concern caching.
     let cacheRequest: CacheRequest
     private let state: Locked<State>
 
@@ -43,7 +46,8 @@ final class GatewayCall: Sendable {
         state = Locked(State(onInterim: interim, completion: completion))
     }
 
-    /// By the bytes: they need not be UTF-8, and as text two that differ could look the same.
+    /// Hashes the bytes of the fields, because they need not be UTF-8, and two different values could look the same as
+    /// text.
     private static func digest(of fields: [HTTPField]) -> String? {
         guard !fields.isEmpty else { return nil }
         var hash = SHA256()
@@ -54,19 +58,20 @@ final class GatewayCall: Sendable {
         return hash.finalize().hex
     }
 
-    // MARK: - What it may have
+    // MARK: - Usable answers
 
-    /// Whether it may have an answer that somebody else asked for: it has not waited in vain before, and nothing in it
-    /// wants an answer of its own. Preconditions do: where nothing is held, only the origin can say whether they hold.
+    /// Whether the call may use an answer that another call asked for. It must not have waited in vain before, and no
+    /// field of it may demand an answer of its own. A precondition does, because without a held response only the
+    /// origin can tell whether the precondition holds.
     var mayWait: Bool {
         !state.withLock(\.isAlone) && request.isCacheable
             && !request.fields.contains(.ifMatch) && !request.fields.contains(.ifUnmodifiedSince)
             && ReusePolicy.acceptsSharing(cacheRequest)
     }
 
-    /// Whether what the other request will bring is most likely right for this one too.
+    /// Whether the answer to the other request most likely also answers this one.
     ///
-    /// - Parameter known: an earlier response to the URL, which tells by what fields they vary.
+    /// - Parameter known: an earlier response to the URL. It tells by which fields the answers vary.
     func isLike(_ other: GatewayCall, knowing known: StoredResponse?) -> Bool {
         cacheRequest.authorization == other.cacheRequest.authorization
             && (request.ttl == nil) == (other.request.ttl == nil)
@@ -76,7 +81,7 @@ final class GatewayCall: Sendable {
             } ?? true)
     }
 
-    /// The same for requests of which one answer may most likely serve all, unless it says otherwise.
+    /// A hash that is the same for requests that can most likely share one answer, unless the answer says otherwise.
     var sharingHash: Int {
         var hasher = Hasher()
         hasher.combine(request.url.string)
@@ -87,7 +92,7 @@ final class GatewayCall: Sendable {
         return hasher.finalize()
     }
 
-    /// Whether a part that is sent for the other request, as it comes, is what this one asks for.
+    /// Whether this call asks for the same part that is sent for the other request as it arrives.
     func wantsSamePart(as other: GatewayCall) -> Bool {
         let fields = request.fields
         guard fields[values: .range] == other.request.fields[values: .range] else { return false }
@@ -97,7 +102,7 @@ final class GatewayCall: Sendable {
             }
     }
 
-    /// Whether an answer that has just come, or is coming, may be its own (RFC 9111 §4).
+    /// Whether an answer that has just arrived, or is arriving, may answer this call (RFC 9111 §4).
     func mayHave(_ head: StoredResponse, now: Timestamp) -> Bool {
         let decision = ReusePolicy.decide(
             cacheRequest, head, expiry: head.expiryDate(callerTTL: request.ttl), now: now)
@@ -105,7 +110,7 @@ final class GatewayCall: Sendable {
         return false
     }
 
-    /// Whether an answer is right for requests like this one, whatever directives this one has (RFC 9111 §5.2.1).
+    /// Whether an answer fits requests like this one, regardless of this request's own directives (RFC 9111 §5.2.1).
     func isFit(_ head: StoredResponse, now: Timestamp) -> Bool {
         var neutral = cacheRequest
         neutral.fields[fields: .cacheControl] = []
@@ -114,18 +119,18 @@ final class GatewayCall: Sendable {
         return false
     }
 
-    /// Whether it may have a stored response that is stale, because the origin failed (RFC 9111 §4.2.4, RFC 5861 §4).
+    /// Whether the call may get a stale response because the origin failed (RFC 9111 §4.2.4, RFC 5861 §4).
     func mayHaveStale(_ held: HeldResponse, onError failure: OriginFailure, now: Timestamp) -> Bool {
         ReusePolicy.mayServeStale(
             cacheRequest, held.head, onError: failure, expiry: held.entry.expiryDate, coverage: held.coverage, now: now)
     }
 
-    /// From now on it waits for nobody.
+    /// Makes the call wait for no other call from now on.
     func goAlone() {
         state.withLock { $0.isAlone = true }
     }
 
-    /// Whether it was so too often to wait once more; counts.
+    /// Counts that the call was sent back. Returns whether that happened too often to wait again: more than twice.
     func wasSentBack() -> Bool {
         state.withLock { state in
             state.timesSentBack += 1
@@ -133,16 +138,16 @@ final class GatewayCall: Sendable {
         }
     }
 
-    // MARK: - Where it is
+    // MARK: - Progress
 
-    /// Why it could not be answered from the cache, for Cache-Status.
+    /// The reason for not answering from the cache, for Cache-Status.
     var reason: ForwardReason {
         get { state.withLock(\.reason) }
         set { state.withLock { $0.reason = newValue } }
     }
 
-    /// It waits for a flight, unless its client is gone by now: then nothing would ever take it from there, and the two
-    /// would hold each other.
+    /// Notes the flight that the call waits for. If the client has left by now, the call leaves the flight at once.
+    /// Otherwise no later step would remove the call from the flight, and both would keep each other alive.
     func wait(for flight: FetchFlight, number: UInt64) {
         let hasLeft = state.withLock { state in
             guard !state.isAnswered else { return state.hasLeft }
@@ -153,7 +158,7 @@ final class GatewayCall: Sendable {
         if hasLeft { flight.leave(number) }
     }
 
-    /// Its client is gone.
+    /// Notes that the client has left.
     func leave() {
         let flight = state.withLock { state in
             state.hasLeft = true
@@ -164,10 +169,10 @@ final class GatewayCall: Sendable {
         flight?.0.leave(flight?.number ?? 0)
     }
 
-    /// Whether it waits, or waited, for somebody else's request.
+    /// Whether the call waits, or waited, for the request of another call.
     var isFollower: Bool { state.withLock(\.isFollower) }
 
-    // MARK: - Its answer
+    // MARK: - The answer
 
     func interim(_ status: Int, _ fields: HTTPFields) {
         state.withLock(\.onInterim)?(status, fields)
@@ -196,7 +201,7 @@ final class GatewayCall: Sendable {
             state.onInterim = nil
             return state.completion.take()
         }
-        // Whatever the origin has not taken of its body, nobody wants any more.
+        // The bytes of the upload that the origin has not taken are not needed any more.
         if case .failure = result { request.upload?.fail() }
         if let completion { return completion(result) }
         if case .success(let answer) = result, case .live(let live) = answer.body { live.dismiss() }

@@ -1,11 +1,11 @@
 import Primitives
 import Synchronization
 
-/// What the gateways of all namespaces have together, as they ask origins through one client: its places, and the
-/// memory for heads.
+/// The state that the gateways of all namespaces share, because they ask origins through one client: the lines for the
+/// client's places, and the memory for parsed heads.
 ///
-/// Invariant, under its lock, which nobody holds who takes another: a flight is in the line of its authority, in the
-/// order of departure, from before it departs until all of its answer has come or it has ended.
+/// Invariant, under its lock: a flight is in the line of its authority, in the order of departure, from before it
+/// departs until all of its answer has arrived or it has ended. A thread that holds this lock takes no other lock.
 final class GatewayGroup: Sendable {
     /// The flights to one authority, by their numbers.
     private final class Line {
@@ -13,24 +13,24 @@ final class GatewayGroup: Sendable {
     }
 
     private struct State {
-        /// By authority. None is empty.
+        /// Indexed by authority. No line is empty.
         var lines = LinkedTable<String, Line>()
-        /// How many flights there are in all of them.
+        /// The number of flights in all lines.
         var count = 0
     }
 
-    /// By how many the order of departure may differ from that in which the client gives places: it has several
-    /// threads.
+    /// The number of positions by which the order of departure may differ from the order in which the client gives
+    /// places. The orders differ because the client has several threads.
     private static let slack = 64
 
     let heads = ParsedHeads()
     private let state = Locked(State())
     private let lastNumber = Atomic<UInt64>(0)
 
-    /// A number for a flight, higher than those of all before it.
+    /// Returns a number for a flight, higher than the numbers of all earlier flights.
     func nextNumber() -> UInt64 { lastNumber.add(1, ordering: .relaxed).newValue }
 
-    /// A flight is about to depart, and will need a place.
+    /// Puts a flight into its line: it is about to depart and will need a place.
     func enter(_ flight: FetchFlight) {
         let authority = flight.authority
         state.withLock { state in
@@ -41,7 +41,7 @@ final class GatewayGroup: Sendable {
         }
     }
 
-    /// A flight needs no place any more; nothing happens when it did not before.
+    /// Removes a flight that no longer needs a place. Has no effect on a flight that is not in a line.
     func leave(_ flight: FetchFlight) {
         let authority = flight.authority
         state.withLock { state in
@@ -51,11 +51,11 @@ final class GatewayGroup: Sendable {
         }
     }
 
-    /// The flights that may have the place for which another one waits; none when there should be a free one.
+    /// Returns the flights that may have the place for which `flight` waits; none when a place should be free.
     ///
-    /// However many flights there are, it looks at few more than there are places: who has one at an origin is among
-    /// those that departed there first. When it is not the origin that is short of places, the origins take turns, and
-    /// whoever is not looked at this time is the next time.
+    /// The search looks at few more flights than there are places, regardless of the number of flights: a flight that
+    /// has a place at an origin is among the flights that departed there first. When not the origin but the client is
+    /// short of places, the origins take turns. An origin that is not looked at this time is looked at the next time.
     func rivals(of flight: FetchFlight, limitPerHost: Int, limit: Int) -> [FetchFlight] {
         let authority = flight.authority
         let (perHost, inAll) = (max(limitPerHost, 1), max(limit, 1))

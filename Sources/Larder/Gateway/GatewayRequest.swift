@@ -2,26 +2,27 @@ import HTTPCaching
 import HTTPTypes
 import Primitives
 
-/// What a client asks of an origin through `/fetch`.
+/// A client's request to an origin through `/fetch`.
 public struct GatewayRequest: Sendable {
     /// The method, any token.
     public var method: HTTPRequest.Method
-    /// What is asked for.
+    /// The requested URL.
     public var url: ExactURL
-    /// The client's fields, without those that end at this hop and without Larder's own.
+    /// The client's fields, without the fields that end at this hop and without Larder's own fields.
     public var fields: HTTPFields
-    /// For how long the caller says that an answer stays fresh, whatever the origin says; `nil`: as the origin says.
+    /// The time for which an answer stays fresh by the caller's word, regardless of the origin; `nil`: as the origin
+    /// states.
     public var ttl: Duration?
-    /// Whether a hit slides the expiry, for a caller who gives a ttl.
+    /// Whether a hit slides the expiry, for a caller that gives a ttl. Default: no.
     public var updatesExpiry = false
-    /// Tags for what is stored.
+    /// Tags for the stored entry.
     public var tags: Set<String> = []
-    /// The version of HTTP that the client speaks, for Via: `1.0`, `1.1`.
+    /// The HTTP version of the client, for Via: `1.0` or `1.1`.
     public var version = "1.1"
-    /// The body on its way; `nil` without one.
+    /// The request's body, which is on its way; `nil` without a body.
     public var upload: GatewayUpload?
 
-    /// A request with nothing but a method, a URL and fields.
+    /// Creates a request with only a method, a URL and fields.
     public init(method: HTTPRequest.Method, url: ExactURL, fields: HTTPFields) {
         self.method = method
         self.url = url
@@ -30,6 +31,6 @@ public struct GatewayRequest: Sendable {
 }
 
 extension GatewayRequest {
-    /// Whether the answer may come from the cache: GET and HEAD without a body.
+    /// Whether the answer may come from the cache: true for GET and HEAD without a body.
     var isCacheable: Bool { (method == .get || method == .head) && upload == nil }
 }

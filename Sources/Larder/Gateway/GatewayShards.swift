@@ -1,8 +1,8 @@
 import DiskCache
 import Primitives
 
-/// What a gateway knows of its requests that are under way, in parts with a lock each: all flights of one URL are in
-/// one of them, and requests for different URLs hardly ever wait for each other.
+/// The state of a gateway's flights, in shards with a lock each. All flights of one URL are in one shard, so requests
+/// for different URLs hardly ever wait for each other.
 final class GatewayShards: Sendable {
     struct State {
         var flights = FetchFlightTable()
@@ -12,18 +12,18 @@ final class GatewayShards: Sendable {
     private let states = Sharded { State() }
     private let hints = Sharded { SharingHints() }
 
-    /// Runs `body` with the part in which a URL is, while its lock is held.
+    /// Runs `body` with the shard of a URL, under the shard's lock.
     func withState<Result>(of url: ResponseURL, _ body: (inout sending State) -> sending Result) -> sending Result {
         states[Int(url.spread)].withLock(body)
     }
 
-    /// Runs `body` with each part in turn; what one of them was when another's turn comes may have changed by then.
+    /// Runs `body` with each shard in turn. An earlier shard may have changed by the turn of a later shard.
     func forEach<Result: Sendable>(_ body: (inout State) -> Result) -> [Result] {
         states.all.map { $0.withLock { body(&$0) } }
     }
 
-    /// Runs `body` with what is known of requests of a kind, while its lock is held: one of its own, for those of one
-    /// URL may be of any number of kinds.
+    /// Runs `body` with the sharing hints of a kind of requests, under their lock. The hints have locks of their own,
+    /// because the requests for one URL may be of any number of kinds.
     ///
     /// - Parameter kind: ``GatewayCall/sharingHash``.
     func withHints<Result>(

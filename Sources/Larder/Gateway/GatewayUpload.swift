@@ -5,29 +5,29 @@ import Primitives
 public final class GatewayUpload: Sendable {
     let pipe: OriginUpload
 
-    /// - Parameter length: how many bytes there will be; `nil` when nobody knows.
+    /// - Parameter length: the number of bytes; `nil` when it is unknown.
     public init(length: Int64?) {
         pipe = OriginUpload(length: length)
     }
 
-    /// Takes the next bytes, and says whether more should come. Bytes that the origin does not want any more are
+    /// Takes the next bytes, and tells whether more should follow. Bytes that the origin does not want any more are
     /// dropped.
     public func write(_ bytes: SharedBytes) -> Backpressure {
         pipe.write(bytes)
     }
 
-    /// Calls `action` once, as soon as there is room; at once when there is.
+    /// Calls `action` once, as soon as there is room; at once if there is room now.
     public func onRoom(_ action: @escaping @Sendable () -> Void) {
         pipe.onRoom(action)
     }
 
-    /// That was all.
+    /// Ends the body: all bytes were written.
     public func finish() {
         pipe.finish()
     }
 
-    /// The client went away before it had sent all, and the origin must not take what it got for whole; or nobody will
-    /// ask the origin at all, and what is still written is dropped.
+    /// Ends the body early. Either the client left before it sent all, and the origin must not take the bytes for the
+    /// whole body. Or no origin will be asked, and all further bytes are dropped.
     public func fail() {
         pipe.fail()
     }

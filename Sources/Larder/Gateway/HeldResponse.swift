@@ -3,43 +3,43 @@ import HTTPCaching
 import HTTPTypes
 import Primitives
 
-/// A stored response with its entry, or with the entries of its parts; bodies are looked up when they are sent.
+/// A stored response with its entry, or with the entries of its parts. Bodies are looked up when they are sent.
 struct HeldResponse: Sendable {
-    /// One stored 206, and which bytes it has.
+    /// One stored 206, and the range of its bytes.
     struct Part: Sendable {
         var entry: Entry
         var range: Range<Int64>
     }
 
-    /// The entry; of a response in parts that of the latest.
+    /// The entry. For a response in parts: the entry of the latest part.
     private(set) var entry: Entry
-    /// The head to answer with; of parts that have every byte that of the whole.
+    /// The head to answer with. For parts that together have every byte: the head of the whole.
     private(set) var head: StoredResponse
     /// The head that is stored in the entry.
     private(set) var entryHead: StoredResponse
-    /// The parts of one that is not complete, in the order of their bytes; empty for one that is.
+    /// The parts of an incomplete response, in the order of their bytes; empty for a complete response.
     private(set) var parts: [Part] = []
-    /// Whether what it was selected from is still what there is.
+    /// Tells whether the responses from which this one was selected are still current.
     var changes: ChangeMark?
-    /// The fields of a request that decided which was selected: those of every variant, for one that this request does
-    /// not match another may, and be the later answer.
+    /// The request fields that decided the selection. They include the fields of every variant, because a request that
+    /// differs in one of them may match another variant, and that variant may be the later answer.
     var selectors: [String] = []
 
-    /// A response that is held whole, or one part alone.
+    /// Creates a response that is held whole, or as a single part.
     init(entry: Entry, head: StoredResponse) {
         self.entry = entry
         self.head = head
         entryHead = head
     }
 
-    /// A part, with all of `others` that belong to the same representation (RFC 9111 §3.4).
+    /// Creates a response from a part and all of `others` that belong to the same representation (RFC 9111 §3.4).
     init(_ latest: HeldResponse, with others: [HeldResponse]) {
         self = latest
         parts = others.compactMap { other in
             guard let range = other.head.part, other.head.isSameRepresentation(as: latest.head) else { return nil }
             return Part(entry: other.entry, range: range)
         }.sorted { $0.range.lowerBound < $1.range.lowerBound }
-        // All of it: then it is as good as what came in one piece.
+        // The parts have every byte, so they are as good as a body that came in one piece.
         if let length = latest.head.completeLength, coverage?.isComplete(length: length) == true,
             let whole = latest.head.combined(with: latest.head, holding: 0..<length)
         {
@@ -47,10 +47,11 @@ struct HeldResponse: Sendable {
         }
     }
 
-    /// Takes what a 304 says; see ``HTTPCaching/StoredResponse/update(from:for:)``.
+    /// Updates the response from a 304; see ``HTTPCaching/StoredResponse/update(from:for:)``. Returns the reason for
+    /// not storing the update; `nil` when it may be stored.
     ///
-    /// - Parameter whole: the same with the fields that end at this hop: a directive counts even when `Connection`
-    ///   names the field that it stands in.
+    /// - Parameter whole: the 304 with the fields that end at this hop. A directive counts even when `Connection` names
+    ///   its field.
     mutating func update(
         from notModified: OriginAnswer, _ whole: OriginAnswer, for request: CacheRequest
     ) -> PassReason? {
@@ -65,8 +66,8 @@ struct HeldResponse: Sendable {
         return ownReason ?? reason
     }
 
-    /// The same for the client whose request brought these fields: their cookies stand in place of the stored ones,
-    /// where they set any.
+    /// Returns the response for the client that caused the request to the origin. Cookies in `fields`, the fields of
+    /// the answer to that request, replace the stored cookies.
     func settingCookies(of fields: HTTPFields) -> HeldResponse {
         guard fields.contains(.setCookie) else { return self }
         var own = self
@@ -74,13 +75,13 @@ struct HeldResponse: Sendable {
         return own
     }
 
-    /// The same with its entry as it is after a refresh, which leaves the body as it was.
+    /// Returns the response with its entry as it is after a refresh. A refresh leaves the body unchanged.
     func refreshed(_ entry: Entry) -> HeldResponse {
         var refreshed = self
         refreshed.entry = entry
         return refreshed
     }
 
-    /// Which bytes are held of one in parts.
+    /// The held bytes of a response in parts; `nil` for a complete response.
     var coverage: ByteCoverage? { parts.isEmpty ? nil : ByteCoverage(parts.map(\.range)) }
 }

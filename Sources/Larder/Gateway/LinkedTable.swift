@@ -1,6 +1,6 @@
-/// Values in the order in which they were added, found and removed by their keys; each in constant time.
+/// Values in the order in which they were added, found and removed by their keys. Each operation takes constant time.
 ///
-/// It has no lock, which is its owner's to add.
+/// The table has no lock. Its owner must guard it.
 struct LinkedTable<Key: Hashable, Value> {
     private struct Link {
         var value: Value
@@ -12,21 +12,21 @@ struct LinkedTable<Key: Hashable, Value> {
     private var firstKey: Key?
     private var lastKey: Key?
 
-    /// How many there are.
+    /// The number of values.
     var count: Int { links.count }
 
     var isEmpty: Bool { links.isEmpty }
 
-    /// The value of a key; `nil` when there is none.
+    /// The value of a key; `nil` when the key has no value.
     subscript(key: Key) -> Value? { links[key]?.value }
 
-    /// What was added first of all that is there.
+    /// The value that was added first, and its key; `nil` when the table is empty.
     var first: (key: Key, value: Value)? {
         guard let key = firstKey, let link = links[key] else { return nil }
         return (key: key, value: link.value)
     }
 
-    /// The first values, at most so many.
+    /// Returns the first values, at most `limit`.
     func prefix(_ limit: Int) -> [Value] {
         var values: [Value] = []
         var next = firstKey
@@ -37,7 +37,7 @@ struct LinkedTable<Key: Hashable, Value> {
         return values
     }
 
-    /// Adds a value at the end, in place of an older one of that key.
+    /// Adds a value at the end, in place of an older value of the key.
     mutating func append(_ value: Value, for key: Key) {
         remove(key)
         links[key] = Link(value: value, previous: lastKey, next: nil)
@@ -45,7 +45,7 @@ struct LinkedTable<Key: Hashable, Value> {
         lastKey = key
     }
 
-    /// Removes what a key has; that.
+    /// Removes the value of a key, and returns it.
     @discardableResult
     mutating func remove(_ key: Key) -> Value? {
         guard let link = links.removeValue(forKey: key) else { return nil }
@@ -54,7 +54,7 @@ struct LinkedTable<Key: Hashable, Value> {
         return link.value
     }
 
-    /// Puts the first at the end.
+    /// Moves the first value to the end.
     mutating func rotate() {
         if let first { append(first.value, for: first.key) }
     }

@@ -1,16 +1,17 @@
-/// What was worked out for several namespaces, up to a limit for all of them together. Where that is reached, the
-/// namespace that takes most loses all that it has: whoever floods it loses its own, and those that take no more than
-/// their share keep theirs.
+/// A memo of computed values for several namespaces, with a common limit. When the limit is reached, the namespace with
+/// the largest share loses all its values. So a namespace that floods the memo loses its own values, and namespaces
+/// within their share keep theirs.
 ///
-/// It has no lock, which is its owner's to add.
+/// The memo has no lock. Its owner must guard it.
 struct NamespaceMemo<Value: Sendable>: Sendable {
-    /// A value and what it counts.
+    /// A value and its cost.
     struct Remembered: Sendable {
         let value: Value
         let cost: Int
     }
 
-    /// What had to be forgotten. Who holds a lock lets go of it after that was released: it may be much.
+    /// Forgotten values. An owner with a lock releases these values after the lock, because freeing many of them takes
+    /// long.
     typealias Forgotten = [[String: Remembered]]
 
     private struct Share: Sendable {
@@ -22,19 +23,20 @@ struct NamespaceMemo<Value: Sendable>: Sendable {
     private var shares: [String: Share] = [:]
     private var cost = 0
 
-    /// An empty one.
+    /// Creates an empty memo.
     ///
-    /// - Parameter limit: what all values of all namespaces together may cost.
+    /// - Parameter limit: the greatest cost of all values of all namespaces together.
     init(limit: Int) {
         self.limit = limit
     }
 
-    /// What is remembered of a key in a namespace; `nil` when nothing is.
+    /// The remembered value of a key in a namespace; `nil` when there is none.
     subscript(namespace: String, key: String) -> Value? { shares[namespace]?.values[key]?.value }
 
-    /// Remembers a value, in place of an older one of that key. What costs more than the limit is not remembered.
+    /// Remembers a value, in place of an older value of the key. A value whose cost is above the limit is not
+    /// remembered.
     ///
-    /// - Returns: what was forgotten to make room.
+    /// - Returns: the values that were forgotten to make room.
     mutating func remember(_ value: Value, for key: String, of namespace: String, cost: Int) -> Forgotten {
         guard cost <= limit else { return [] }
         var forgotten: Forgotten = []
@@ -54,7 +56,7 @@ struct NamespaceMemo<Value: Sendable>: Sendable {
         return forgotten
     }
 
-    /// Forgets all of a namespace; that.
+    /// Forgets all values of a namespace, and returns them.
     mutating func forget(_ namespace: String) -> Forgotten {
         guard let share = shares.removeValue(forKey: namespace) else { return [] }
         cost -= share.cost

@@ -2,22 +2,24 @@ import DiskCache
 import HTTPCaching
 import Primitives
 
-/// The heads of stored responses, as they were read last, of all namespaces: a hit must not parse a head that has not
+/// The parsed heads of recently read stored responses, of all namespaces. A hit need not parse a head that has not
 /// changed.
 ///
-/// Whether it has changed its text tells, so it does not matter who finds what here.
+/// A head is used only if its text equals the text in the entry. So it does not matter which thread stored which head
+/// here.
 final class ParsedHeads: Sendable {
     private struct Parsed: Sendable {
         var text: String
         var head: StoredResponse
     }
 
-    /// How many bytes of keys and texts are kept; then those of a namespace are forgotten, which costs one parse each.
+    /// The greatest number of bytes of keys and texts. Beyond it, the heads of a namespace are forgotten, and each of
+    /// them costs one parse.
     private static let limit = 8 << 20
 
     private let heads = Locked(NamespaceMemo<Parsed>(limit: limit))
 
-    /// The head of an entry; `nil` when it has none that can be read, as another program's entries.
+    /// Returns the head of an entry; `nil` when the entry has no readable head, like an entry of another program.
     func head(of entry: Entry) -> StoredResponse? {
         guard let text = entry.fields else { return nil }
         let (namespace, key) = (entry.namespace, entry.key)
@@ -28,7 +30,7 @@ final class ParsedHeads: Sendable {
         return head
     }
 
-    /// Forgets those of a namespace, which nobody will ask for any more.
+    /// Forgets the heads of a namespace that is not used any more.
     func forget(_ namespace: String) {
         _ = heads.withLock { $0.forget(namespace) }
     }

@@ -1,13 +1,14 @@
 import Primitives
 
-/// Which requests have answers that cannot be shared, as far as is known: they must not queue behind each other.
+/// The kinds of requests whose answers cannot be shared, as far as known. Such requests must not queue behind each
+/// other.
 struct SharingHints {
-    /// How long requests do not wait for one another when the last such answer could not be shared.
+    /// The time for which requests of a kind do not wait for each other after an answer could not be shared.
     static let time = Duration.seconds(10)
-    /// How many kinds of requests that is known of in each of a gateway's parts.
+    /// The greatest number of kinds in each shard of a gateway's hints.
     private static let limit = 1000
 
-    /// Until when it is believed of a kind.
+    /// The time until which a kind counts as unshareable.
     private var unshared: [Int: Timestamp] = [:]
 
     /// Whether requests of a kind may wait for each other.
@@ -15,7 +16,7 @@ struct SharingHints {
         unshared[kind].map { $0 <= now } ?? true
     }
 
-    /// Remembers for a while what the last answer to such a request showed.
+    /// Remembers for a while whether the last answer to a request of the kind could be shared.
     mutating func note(_ kind: Int, isShareable: Bool, now: Timestamp) {
         if isShareable {
             unshared[kind] = nil
