@@ -4,8 +4,9 @@ import Origin
 import Primitives
 
 extension OriginHead {
-    /// After how many seconds the origin may be asked again, as its 429 or 503 says by `Retry-After`; `nil` when it
-    /// does not, or says neither seconds nor a date (RFC 9110 §10.2.3). A date that has passed is 0.
+    /// The seconds after which the origin may be asked again, from the `Retry-After` of a 429 or 503. `nil` for another
+    /// status, and when the field is missing or holds neither seconds nor a date (RFC 9110 §10.2.3). A date in the past
+    /// gives 0.
     func retryAfter(now: Timestamp) -> Int64? {
         guard status == 429 || status == 503, let text = fields[values: .retryAfter].first else { return nil }
         if let seconds = Int64(digits: text) { return seconds }
@@ -14,7 +15,7 @@ extension OriginHead {
 }
 
 extension DownloadError {
-    /// What the cache could not do.
+    /// The error for a failure of the cache.
     init(_ error: DiskCacheError) {
         switch error {
         case .noSpace: self = .noSpace
@@ -25,7 +26,7 @@ extension DownloadError {
         }
     }
 
-    /// Why the transfer ended.
+    /// The error for a failed transfer.
     init(_ error: OriginError) {
         switch error.kind {
         case .addressRefused(let rule): self = .addressRefused(rule)
@@ -39,8 +40,8 @@ extension DownloadError {
         }
     }
 
-    /// Whether an older entry may stand in for the answer, as `staleIfError` asks: the origin failed, and it was
-    /// neither a refusal of ours nor somebody's wish (RFC 5861 §4).
+    /// Whether an older entry may replace the answer, as `staleIfError` asks (RFC 5861 §4): the origin or the storing
+    /// of its answer failed. Larder's own refusals and cancellations do not count.
     var allowsStale: Bool {
         switch self {
         case .originStatus, .transferFailed, .tooLarge, .timedOut, .noSpace, .storage: true

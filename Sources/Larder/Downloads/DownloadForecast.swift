@@ -2,44 +2,45 @@ import DiskCache
 import Origin
 import Primitives
 
-/// What a request for a download would come to now, if it were made with nothing but its URL.
+/// The outcome that a request for a download would have now, if it were made with only its URL.
 public struct DownloadForecast: Sendable {
-    /// Why it would be a hit, or would not.
+    /// The reason for the outcome.
     public enum Reason: String, Sendable, CaseIterable {
         /// The entry is fresh: a hit.
         case fresh
-        /// A download of it runs, which the request would wait for.
+        /// A download of the URL runs. The request would wait for it.
         case downloading
-        /// The entry has expired: the origin would be asked whether it changed, or for all of it when the entry has
-        /// nothing to ask with.
+        /// The entry has expired. The origin would be asked whether the body changed, or for the whole body when the
+        /// entry has no validators.
         case stale
-        /// Nothing is held: it would be downloaded.
+        /// There is no entry. The URL would be downloaded.
         case absent
-        /// The cache would not answer, and the origin may not be asked; of a scheme that is not allowed the cache would
-        /// not be asked, either.
+        /// The cache would not answer, and the origin may not be asked. A request with a scheme that is not allowed
+        /// would not ask the cache either.
         case refused
     }
 
     /// The key of the entry.
     public let key: CacheKey
-    /// Why.
+    /// The reason for the outcome.
     public let reason: Reason
-    /// What a request would fail with when it would be refused; `nil` for any other reason.
+    /// The error of a request that would be refused; `nil` for any other reason.
     public let refusal: DownloadError?
-    /// What is held, fresh or stale; `nil` when nothing is.
+    /// The entry, fresh or stale; `nil` when there is none.
     public let entry: Entry?
-    /// The download that runs; `nil` when none does.
+    /// The running download; `nil` when there is none.
     public let download: DownloadStatus?
-    /// Where the body is, or, when nothing is held, would be; `nil` when that is, or may be, in the slab.
+    /// The path of the body, or of the future body when there is no entry; `nil` when the body is, or may be, in the
+    /// slab.
     public let localPath: String?
 
-    /// Whether the cache would answer, and the origin not be asked.
+    /// Whether the cache would answer without asking the origin.
     public var isHit: Bool { reason == .fresh }
 }
 
 extension DownloadManager {
-    /// Says what a request for a URL would come to. It counts as no hit and changes nothing. Of what is held only the
-    /// metadata are looked at, not the body; whether the origin may be asked is said as far as the URL says it, without
+    /// Forecasts a request for a URL. A forecast counts as no hit and changes no state. It looks at the entry's
+    /// metadata but not at its body. It tells whether the origin may be asked only as far as the URL shows it, without
     /// DNS or the network.
     public func forecast(of url: CanonicalURL) throws(DiskCacheError) -> DownloadForecast {
         let key = CacheKey.url(canonical: url.string)
@@ -64,7 +65,7 @@ extension DownloadManager {
             localPath: entry == nil ? tools.cache.expectedPath(of: key, url: url.string) : entry?.localPath)
     }
 
-    /// What an origin would be asked, as far as it decides whether it may be.
+    /// The request to the origin, with only the properties that decide whether it is allowed.
     private func originRequest(for url: CanonicalURL) -> OriginRequest {
         var request = OriginRequest(url: url.requestURL)
         request.addressPolicy = tools.options.addressPolicy

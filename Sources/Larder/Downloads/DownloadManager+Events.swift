@@ -1,18 +1,18 @@
 import DiskCache
 import Primitives
 
-/// What listeners are told of downloads. Where nobody listens nothing is made for it.
+/// Events for the listeners of downloads. No event is built when there is no listener.
 ///
-/// What becomes of a key's downloads is told in the order in which it is so: progress and ends under the lock, the
-/// beginning before there can be either.
+/// Listeners get the events of a key in the order in which they happen: progress and ends are published under the lock,
+/// and the start is published before either can happen.
 extension DownloadManager {
-    /// A download begins.
+    /// Publishes the start of a download.
     func tellStart(of flight: Flight) {
         guard tools.events.areDownloadsWanted, let status = status(of: flight.key.text) else { return }
         tools.events.publish(.downloadStarted, DownloadReport(status, tags: flight.tags))
     }
 
-    /// More of a download has come.
+    /// Publishes the progress of a download, as long as its flight is in `running`.
     func tellProgress(of flight: Flight) {
         let key = flight.key.text
         state.withLock { state in
@@ -22,7 +22,7 @@ extension DownloadManager {
         }
     }
 
-    /// A download has ended; under the lock.
+    /// Publishes the end of a download. The caller holds the lock.
     func tellEnd(of flight: Flight, _ status: DownloadStatus, _ result: Result<DownloadResult, DownloadError>) {
         guard tools.events.areDownloadsWanted else { return }
         switch result {
@@ -38,7 +38,7 @@ extension DownloadManager {
         }
     }
 
-    /// A request was answered with what is held: no download ran, and so none began.
+    /// Publishes that a request was answered with the held entry. No download ran, so no start was published.
     func tellAnswer(_ entry: Entry, to request: DownloadRequest) {
         guard tools.events.areDownloadsWanted, tools.events.takesCachedAnswer() else { return }
         let now = tools.clock.now()

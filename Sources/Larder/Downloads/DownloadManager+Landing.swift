@@ -2,8 +2,9 @@ import DiskCache
 import Primitives
 
 extension DownloadManager {
-    /// A flight has ended: everyone who waits gets the answer that is theirs, and those who must not have this one get
-    /// a flight of their own.
+    /// Takes a flight that has ended out of `running`, and answers its waiters. Waiters that must not have this result
+    /// wait for a flight that follows at once and keeps the place in `places`. When the server is stopping, no flight
+    /// follows, and they get ``DownloadError/stopping``.
     func land(_ flight: Flight, with result: Result<DownloadResult, DownloadError>) {
         let key = flight.key.text
         let now = tools.clock.now()
@@ -22,7 +23,8 @@ extension DownloadManager {
             tellEnd(of: flight, status, result)
             var (waiters, later, next) = (running.waiters, running.later, running.next)
             if case .failure(.cancelled) = result, running.isGivenUp {
-                // They have come since, and know nothing of that.
+                // The flight was given up before these waiters joined. They do not know of the cancellation, so they
+                // get the next flight.
                 later.merge(waiters) { first, _ in first }
                 next = next ?? waiters.values.first?.request ?? (running.goesOnAlone ? flight.request : nil)
                 waiters = [:]
@@ -52,14 +54,15 @@ extension DownloadManager {
                 waiter.completion(.success(result))
             }
         }
-        // Tags of one who joined when the entry was being written already are added now.
+        // Adds the tags of waiters that joined when the entry was already being written.
         let missing = waiters.reduce(into: Set<String>()) { $0.formUnion($1.request.tags) }
             .subtracting(success.entry.tags)
         guard !missing.isEmpty else { return answer(waiters, success.entry) }
         addTags(missing, to: success.entry) { [self] result in
-            // Removed in this very moment, it is still what they waited for.
+            // The entry was removed in this very moment, but it still is the entry that the waiters waited for.
             if case .success(let changed) = result { return answer(waiters, changed ?? success.entry) }
-            // Those of all together do not go: each for itself, so that nobody fails for another's.
+            // The entry cannot take the tags of all waiters together. The tags of each waiter are added separately, so
+            // that no waiter fails because of the tags of another waiter.
             for waiter in waiters {
                 addTags(waiter.request.tags.subtracting(success.entry.tags), to: success.entry) { result in
                     switch result {
@@ -71,7 +74,7 @@ extension DownloadManager {
         }
     }
 
-    /// - Parameter completion: gets the entry with them; `nil` when it is gone.
+    /// - Parameter completion: gets the entry with the tags; `nil` when the entry is gone.
     private func addTags(
         _ tags: Set<String>, to entry: Entry,
         completion: @escaping @Sendable (Result<Entry?, DiskCacheError>) -> Void

@@ -7,22 +7,27 @@ extension DownloadManager {
         let completion: Completion
     }
 
-    /// A flight and those who want what it brings. A crowd may wait, so it is changed where it is: while a copy is
-    /// held, whoever joins or leaves copies all of them.
+    /// A flight and the waiters for its result. There may be very many waiters, so code changes this value in place:
+    /// while a copy exists, every join and every leave copies all waiters.
     struct Running {
         let flight: Flight
         var waiters: [UInt64: Waiter] = [:]
-        /// Those who asked after a purge had met the flight, or after it was cancelled: they must not get what it
-        /// brings, so another follows it.
+        /// The waiters that came after a purge had matched the flight, or after it was cancelled. They must not get its
+        /// result, so another flight follows it.
         var later: [UInt64: Waiter] = [:]
-        /// What the flight that follows is to do; `nil` when nobody asked.
+        /// The request of the flight that follows; `nil` when no caller asked for it.
         var next: DownloadRequest?
-        /// Whether it is to be done although nobody waits: for somebody who did not want to, or has left.
+        /// Whether the download continues without waiters, because a caller started it without waiting or left without
+        /// giving it up.
         var goesOnAlone = false
-        /// Whether it was cancelled for want of anybody; who has come since gets another.
+        /// Whether the last waiter gave the flight up. The flight is then cancelled if it still waits for its turn, and
+        /// callers that have joined since get another flight. If the flight has begun, they get its result.
         var isGivenUp = false
 
-        /// Takes a caller off its list.
+        /// Removes a caller from its list.
+        ///
+        /// A caller that leaves `waiters` without giving up makes the download continue alone. A caller that gives up
+        /// as the last waiter marks the flight as given up, unless it continues alone.
         mutating func leave(_ number: UInt64, givingUp: Bool) {
             if waiters.removeValue(forKey: number) == nil {
                 later.removeValue(forKey: number)
@@ -33,16 +38,17 @@ extension DownloadManager {
         }
     }
 
-    /// A caller's place among those who wait. Leaving it harms nobody else, nor the download.
+    /// The position of a caller that waits. When the caller leaves, the other callers and the download are not
+    /// affected.
     public struct Place: Sendable {
         let key: String
         let number: UInt64
     }
 
-    /// Gives up a caller's place; its completion is not called any more.
+    /// Gives up a caller's place. Its completion is not called any more.
     ///
-    /// - Parameter givingUp: whether the caller does not want the download any more, either. If nobody else does, it
-    ///   ends when it still waits for its turn; what was begun goes on.
+    /// - Parameter givingUp: whether the caller does not want the download any more. If no other caller wants it
+    ///   either, the download ends while it still waits for its turn. A download that has begun continues.
     public func leave(_ place: Place, givingUp: Bool = false) {
         let unwanted: Flight? = state.withLock { state in
             state.running[place.key]?.leave(place.number, givingUp: givingUp)

@@ -2,13 +2,15 @@ import DiskCache
 import Primitives
 
 extension DownloadManager {
-    /// The downloads that run, the latest start first, and then those that ended lately, the latest end first.
+    /// Returns the running downloads, the latest start first, followed by the recently ended downloads, the latest end
+    /// first.
     ///
-    /// - Parameter limit: the most of them all; what comes last is left out.
+    /// - Parameter limit: the greatest number of downloads in total; the last ones are left out. Default: no limit.
     public func statuses(limit: Int = .max) -> [DownloadStatus] {
         let now = tools.clock.now()
         let (running, ended) = state.withLock { state in
-            // Not the crowds themselves: whoever joins or leaves one that is held here would copy all of it.
+            // Takes only the number of waiters. While a copy of the waiters exists, every join and every leave copies
+            // all of them.
             (
                 state.running.map { (key: $0, flight: $1.flight, waiters: $1.waiters.count) },
                 state.ended.latest(max(0, limit - state.running.count), now: now)
@@ -19,7 +21,7 @@ extension DownloadManager {
         return current.prefix(limit) + ended
     }
 
-    /// The download of a key, the running one before an ended one; `nil` when there is none.
+    /// Returns the download of a key, a running download before an ended one; `nil` when there is none.
     public func status(of key: String) -> DownloadStatus? {
         let now = tools.clock.now()
         return state.withLock { state in
@@ -28,21 +30,23 @@ extension DownloadManager {
         }
     }
 
-    /// What a download made, as it is now; `nil` when it made nothing, and when that was replaced or removed since.
+    /// Returns the entry that a download made, in its present state. Returns `nil` when the download made no entry, or
+    /// the entry was replaced or removed since.
     public func entry(of status: DownloadStatus) throws(DiskCacheError) -> Entry? {
         guard let version = status.entryVersion, let entry = try tools.cache.entry(for: status.key) else { return nil }
         return entry.version == version ? entry : nil
     }
 
-    /// What became of an attempt to cancel.
+    /// The outcome of an attempt to cancel.
     public enum CancelResult: Sendable {
         case cancelled(DownloadStatus)
         case alreadyEnded(DownloadStatus)
         case unknown
     }
 
-    /// Stops the download of a key, and the one that was to follow it; those who wait get
-    /// ``DownloadError/cancelled``.
+    /// Stops the download of a key, and the download that was to follow it. All waiters get
+    /// ``DownloadError/cancelled``. `isGivenUp` is reset, so that callers that joined a given-up download get this
+    /// error as well, instead of another flight.
     public func cancel(_ key: String) -> CancelResult {
         let (flight, next, later) = state.withLock { state in
             let running = state.running[key]
@@ -59,20 +63,20 @@ extension DownloadManager {
         return .cancelled(status)
     }
 
-    /// Forgets those that ended too long ago; who asks does so, too, but what is here takes from others what they may
-    /// have.
+    /// Forgets the downloads that ended too long ago. Every look-up does the same, but forgotten bytes are room for the
+    /// other namespaces, so this must also happen without look-ups.
     func forgetEnded() {
         let now = tools.clock.now()
         state.withLock { $0.ended.forget(now: now) }
     }
 
-    /// How many downloads run or wait for their turn.
+    /// The number of downloads that run or wait for their turn.
     public var runningCount: Int { state.withLock { $0.running.count } }
 
-    /// How many wait for the download that follows one that was purged.
+    /// The number of waiters for the download that follows a purged or cancelled download.
     func laterCount(of key: String) -> Int { state.withLock { $0.running[key]?.later.count ?? 0 } }
 
-    /// Refuses new downloads from now on, and cancels those that run.
+    /// Refuses new downloads from now on, and cancels the running downloads.
     public func stop() {
         let flights = state.withLock { state in
             state.isStopping = true
@@ -81,7 +85,7 @@ extension DownloadManager {
         for flight in flights { _ = flight.cancel() }
     }
 
-    /// Cancels those that nobody waits for.
+    /// Cancels the downloads without waiters in either list.
     func endUnawaited() {
         let flights = state.withLock { state in
             state.running.values.filter { $0.waiters.isEmpty && $0.later.isEmpty }.map(\.flight)

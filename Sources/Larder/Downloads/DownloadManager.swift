@@ -2,27 +2,32 @@ import DiskCache
 import Origin
 import Primitives
 
-/// Answers requests for downloads: from the cache, by joining a download that runs, or by asking the origin; never with
-/// two downloads of one key at a time.
+/// Answers requests for downloads: from the cache, by joining a running download, or by asking the origin. Two
+/// downloads of one key never run at the same time.
 ///
-/// Invariants, all under `state`'s lock: a key has at most one flight in `running`; a waiter is in one list of one
-/// `Running`, and is called exactly once, after it was taken off the list and the lock was released. A flight leaves
-/// `running` in the same step in which its waiters are taken, so nobody can join what has ended.
+/// Invariants, all under the lock of `state`:
+/// - A key has at most one flight in `running`.
+/// - A waiter is in one list of one `Running`. Its completion is called exactly once, after the waiter was taken off
+///   the list and the lock was released.
+/// - A flight leaves `running` in the same step that takes its waiters, so no caller can join a flight that has ended.
+/// - `places` counts one place for each key in `running`. A flight that follows another keeps its place.
+/// - The order of locks is: this lock, then a flight's.
 public final class DownloadManager: Sendable {
-    /// Called once with the answer, on a thread that must not be kept waiting.
+    /// Called once with the answer, on a thread that it must not block.
     public typealias Completion = @Sendable (Result<DownloadResult, DownloadError>) -> Void
 
-    /// What the managers of all namespaces have together; who asks for one more is told to come back.
+    /// The allowances that the managers of all namespaces share. A request beyond them is refused with
+    /// ``DownloadError/busy``.
     struct Allowances: Sendable {
-        /// How many downloads may run or wait for their turn: 10,000 in one namespace alone.
+        /// The number of downloads that may run or wait for their turn: 10,000 in a single namespace.
         var running = SharedAllowance(limit: 20_000, floor: 64)
-        /// How many bytes those that have ended may take: 16 MiB in one namespace alone.
+        /// The number of bytes that ended downloads may take: 16 MiB in a single namespace.
         var ended = SharedAllowance(limit: 32 << 20, floor: 64 << 10)
     }
 
     struct State {
         var running: [String: Running] = [:]
-        /// One for each that is in `running`.
+        /// The places for running downloads: one for each key in `running`.
         let places: SharedAllowance.Part
         var ended: EndedDownloads
         var nextWaiter: UInt64 = 0
@@ -42,14 +47,17 @@ public final class DownloadManager: Sendable {
 
     /// Answers a request, at once or later.
     ///
-    /// - Returns: the caller's place when it must wait; `nil` when the completion was, or is about to be, called
-    ///   without the origin. Give it to ``leave(_:givingUp:)`` when the caller is gone.
+    /// - Returns: the place of a caller that waits for a flight. Pass it to ``leave(_:givingUp:)`` when the caller is
+    ///   gone. `nil` in two cases: the completion was called, or is about to be called, without the origin; or the body
+    ///   must first be read from the disk or verified. In the second case, the caller has no place even if its request
+    ///   then goes to the origin.
     @discardableResult
     public func download(_ request: DownloadRequest, completion: @escaping Completion) -> Place? {
         download(request, key: request.key, completion)
     }
 
-    /// ``download(_:completion:)`` under a key that a test may choose: texts of one MD5 are not easily made of URLs.
+    /// Answers a request under a given key; see ``download(_:completion:)``. Only tests choose the key, because URLs
+    /// with the same MD5 are not easily made.
     @discardableResult
     func download(_ request: DownloadRequest, key: CacheKey, _ completion: @escaping Completion) -> Place? {
         do throws(DownloadError) {
@@ -66,15 +74,15 @@ public final class DownloadManager: Sendable {
         }
     }
 
-    /// What ``start(_:completion:)`` found.
+    /// The outcome of ``start(_:completion:)``.
     public enum StartResult: Sendable {
-        /// The entry is fresh: there is nothing to do.
+        /// The entry is fresh, so no download starts.
         case cached(DownloadResult)
-        /// A download runs, or ran and has ended already.
+        /// A download runs, or ran and has already ended.
         case started(DownloadStatus)
     }
 
-    /// Starts a download that nobody waits for, unless the entry is fresh.
+    /// Starts a download without a waiter, unless the entry is fresh.
     public func start(
         _ request: DownloadRequest, completion: @escaping @Sendable (Result<StartResult, DownloadError>) -> Void
     ) {
@@ -114,8 +122,8 @@ public final class DownloadManager: Sendable {
         }
     }
 
-    /// Has the body read from the disk and, when that is needed, hashed; then there is an entry whose body is whole, or
-    /// none.
+    /// Looks the entry up on a thread that may wait for the disk, and verifies its body if necessary. Passes `then` an
+    /// entry whose body is whole, or `nil`.
     private func find(_ request: DownloadRequest, _ key: CacheKey, _ then: @escaping @Sendable (Entry?) -> Void) {
         tools.cache.onDiskThread { [tools] in
             switch try? tools.cache.load(key.text, expectingURL: request.url.string) {
@@ -132,6 +140,9 @@ public final class DownloadManager: Sendable {
 
     // MARK: The four branches
 
+    /// Answers a request: with a fresh entry, with a stale entry and a refresh behind it, by joining a flight, or by
+    /// leading a new flight.
+    ///
     /// - Parameter held: the entry, whose body is known to be whole.
     @discardableResult
     private func decide(
@@ -144,7 +155,7 @@ public final class DownloadManager: Sendable {
                 return nil
             }
             if let allowance = request.staleWhileRevalidate, now < held.expiryDate + allowance {
-                // Whether the refresh behind can start is nothing to this answer.
+                // This answer does not depend on whether the refresh can start.
                 let refreshes = (try? join(request, key: key, held: held, waiter: nil)) != nil
                 tools.metrics.staleAnswers.increment()
                 tools.cache.recordHit(held)
@@ -175,24 +186,24 @@ public final class DownloadManager: Sendable {
         tools.cache.update(entry.key, addingTags: request.tags.sorted(), pinned: pinned) { [self] result in
             completion(
                 result.map { changed in
-                    // Removed in this very moment, it is still what was there when the request came.
+                    // The entry was removed in this very moment, but it existed when the request came.
                     tellAnswer(changed ?? entry, to: request)
                     return DownloadResult(outcome: .cached, entry: changed ?? entry, isChange: changed != nil)
                 }.mapError(DownloadError.init))
         }
     }
 
-    /// Joins the flight of the key, or leads a new one.
+    /// Joins the flight of the key, or leads a new flight.
     ///
     /// The race that the second look prevents:
     /// 1. A looks into the cache: a miss.
-    /// 2. B, which led a flight of the same key, stores the entry and its flight ends.
-    /// 3. A finds no flight, leads a new one, and would download what was stored a moment ago.
-    /// So a leader looks into the cache once more, after its flight is the one of its key.
+    /// 2. B, which led a flight of the same key, stores the entry, and its flight ends.
+    /// 3. A finds no flight, leads a new flight, and would download a body that was stored a moment ago.
+    /// So a leader looks into the cache once more after its flight is in `running`.
     ///
     /// - Returns: the waiter's place; `nil` without a waiter. Throws ``DownloadError/stopping``,
-    ///   ``DownloadError/busy``, ``DownloadError/keyInUse`` and ``DownloadError/tooManyTags(limit:)``, and then the
-    ///   waiter is not called.
+    ///   ``DownloadError/busy``, ``DownloadError/keyInUse`` and ``DownloadError/tooManyTags(limit:)``. After an error
+    ///   the waiter is not called.
     private func join(
         _ request: DownloadRequest, key: CacheKey, held: Entry?, waiter: Completion?
     ) throws(DownloadError) -> Place? {
@@ -213,7 +224,8 @@ public final class DownloadManager: Sendable {
                 state.running[key.text] = Running(flight: flight, goesOnAlone: waiter == nil)
                 return .success((.leads(flight), place(in: \.waiters, joined: false)))
             }
-            // The key is an MD5: what it was made of decides who may have what the flight brings.
+            // The key is an MD5, and two resources may have the same MD5. So the comparison of the resources decides
+            // whether the caller may have the flight's result.
             guard flight.request.isSameResource(as: request) else { return .failure(.keyInUse) }
             guard flight.isClosed else {
                 guard flight.unite(request.tags) else { return .failure(.tooManyTags(limit: Entry.tagLimit)) }
@@ -244,16 +256,19 @@ public final class DownloadManager: Sendable {
             finish: { [weak self] in self?.land($0, with: $1) })
     }
 
-    /// Sets a flight going that is the one of its key by now.
+    /// Starts a flight that is already in `running`.
     ///
-    /// - Parameter held: the entry that its request found expired, or asked to refresh.
+    /// - Parameter held: the entry that the request found expired, or asked to refresh.
     func lead(_ flight: Flight, held: Entry?) {
         tellStart(of: flight)
         flight.reserve()
         depart(flight, held: held)
     }
 
-    /// - Parameter mayWait: whether this thread may wait for the disk; if not, it goes on on another when it has to.
+    /// Lets a flight depart, unless the cache has a new and fresh entry by now.
+    ///
+    /// - Parameter mayWait: whether this thread may wait for the disk. If not, and the disk is needed, the flight
+    ///   departs on another thread.
     private func depart(_ flight: Flight, held: Entry?, mayWait: Bool = false) {
         let found = try? tools.cache.load(
             flight.key.text, expectingURL: flight.request.url.string, mayWait: mayWait)

@@ -2,46 +2,49 @@ import DiskCache
 import HTTPTypes
 import Primitives
 
-/// What a caller asks of `POST /download`.
+/// A caller's request for a download, from `POST /download`.
 public struct DownloadRequest: Sendable {
     /// The URL, with the parameters in its query.
     public var url: CanonicalURL
-    /// The parameters as they were given, a JSON object; `nil` without any. Kept for the caller to see, nothing else.
+    /// The parameters as given, a JSON object; `nil` without parameters. Kept only for callers to see.
     public var params: JSON?
-    /// Fields for the origin, which make an entry of their own.
+    /// Request fields for the origin. Requests with different fields have different entries.
     public var fields: HTTPFields
-    /// How long the entry stays fresh; `nil` leaves it to the origin, else to the default.
+    /// The time for which the entry stays fresh; `nil` leaves it to the origin, or else to the default.
     public var ttl: Duration?
-    /// Whether a hit starts the time anew. Default: no.
+    /// Whether a hit slides the expiry. Default: no.
     public var updatesExpiry = false
     /// Whether the origin is asked although the entry is fresh. Default: no.
     public var refresh = false
-    /// For how long after its expiry an entry may still be answered at once, and refreshed behind. Default: not.
+    /// The time after its expiry in which an entry is still served at once, and refreshed behind the answer. `nil`, the
+    /// default: such an entry is not served.
     public var staleWhileRevalidate: Duration?
-    /// For how long after its expiry an entry may be answered when the origin fails. Default: not.
+    /// The time after its expiry in which an entry may be served when the origin fails. `nil`, the default: such an
+    /// entry is not served.
     public var staleIfError: Duration?
-    /// Tags that the entry gets beside those that it has.
+    /// Tags that the entry gets beside its existing tags.
     public var tags: Set<String> = []
-    /// Whether the entry is pinned; `nil` leaves it as it is.
+    /// Whether the entry is pinned; `nil` leaves it unchanged.
     public var pinned: Bool?
 
-    /// A request for a URL, with everything else at its default.
+    /// Creates a request for a URL; all other properties have their defaults.
     public init(url: CanonicalURL, params: JSON? = nil, fields: HTTPFields = [:]) {
         self.url = url
         self.params = params
         self.fields = fields
     }
 
-    /// Whether the body is kept as the origin sends it, in its content codings: a caller who asks for codings wants
-    /// that.
+    /// Whether the body is kept in the content codings in which the origin sends it. A caller that sends
+    /// `Accept-Encoding` wants that.
     var keepsCodings: Bool { fields.contains(.acceptEncoding) }
 
-    /// Whether the origin would be asked the same: what the ``key`` is made of, without the chance of a collision.
+    /// Whether the origin would get the same request. Compares the values from which the ``key`` is made, so MD5
+    /// collisions have no effect.
     func isSameResource(as other: DownloadRequest) -> Bool {
         url == other.url && fields == other.fields
     }
 
-    /// The key of the entry that answers it.
+    /// The key of the entry that answers the request.
     public var key: CacheKey {
         guard !fields.isEmpty else { return .url(canonical: url.string) }
         return .url(canonical: url.string, requestFields: fields.map { ($0.name.canonicalName, $0.value) })

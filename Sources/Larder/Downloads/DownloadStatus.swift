@@ -1,56 +1,58 @@
 import DiskCache
 import Primitives
 
-/// What is known of a download, running or ended.
+/// The status of a download, running or ended.
 public struct DownloadStatus: Sendable {
-    /// The states a download goes through.
+    /// The states of a download.
     public enum State: String, Sendable, CaseIterable {
         case running, succeeded, failed, cancelled
     }
 
-    /// The key of the entry it makes.
+    /// The key of the entry that the download makes.
     public var key: String
     /// The canonical URL.
     public var url: String
-    /// Where it is.
+    /// The state of the download.
     public var state: State
-    /// Bytes of the body received so far, after decoding.
+    /// The bytes of the body received so far, after decoding.
     public var receivedBytes: Int64
-    /// Bytes that the body will have; `nil` when the origin did not say.
+    /// The length of the whole body, in bytes; `nil` when the origin did not state it.
     public var totalBytes: Int64?
-    /// Average since the start.
+    /// The average speed since the start.
     public var bytesPerSecond: Double
-    /// How many callers wait for it.
+    /// The number of callers that wait for the download.
     public var waiters: Int
-    /// When it began.
+    /// The time of the start.
     public var startDate: Timestamp
-    /// When it ended; `nil` while it runs.
+    /// The time of the end; `nil` while the download runs.
     public var endDate: Timestamp?
-    /// The ``Entry/version`` of what it made; `nil` unless it succeeded. The entry itself lives in the cache only: it
-    /// may be changed, replaced or removed at any time. See ``DownloadManager/entry(of:)``.
+    /// The ``Entry/version`` of the entry that the download made; `nil` unless it succeeded. The entry itself is only
+    /// in the cache: it may be changed, replaced or removed at any time. See ``DownloadManager/entry(of:)``.
     public var entryVersion: Int64?
-    /// Why it failed; `nil` unless it did.
+    /// The reason for the failure; `nil` unless the download failed.
     public var error: DownloadError?
 }
 
-/// The downloads that ended lately, one a key, the oldest forgotten first: bounded in number, in age and, since URLs
-/// are as long as callers make them, in bytes, which all namespaces share. No lock: its owner has one.
+/// The recently ended downloads, at most one for each key. The oldest are forgotten first. Their number and age are
+/// bounded. Their bytes are bounded, too, because callers choose the length of URLs; all namespaces share that bound.
+///
+/// The type has no lock. Its owner must guard it.
 struct EndedDownloads {
-    /// How long an ended download is remembered.
+    /// The time for which an ended download is remembered.
     static let lifetime: Duration = .seconds(600)
-    /// How many are remembered at most.
+    /// The greatest number of remembered downloads.
     static let limit = 10_000
 
-    /// What it has of the bytes that all may take.
+    /// This namespace's part of the shared bytes.
     private let room: SharedAllowance.Part
     private var byKey: [String: (status: DownloadStatus, number: UInt64)] = [:]
-    /// The keys in the order in which their downloads ended; those that were overtaken by a later one of the same key
-    /// have another number there and are skipped.
+    /// The keys in the order in which their downloads ended. A key that a later download of the same key overtook
+    /// stands here with an older number, and is skipped.
     private var order: [(key: String, number: UInt64)] = []
     private var head = 0
     private var nextNumber: UInt64 = 0
 
-    /// - Parameter room: the bytes that all may take, about.
+    /// - Parameter room: the approximate number of bytes that all namespaces share.
     init(within room: SharedAllowance) {
         self.room = SharedAllowance.Part(of: room)
     }
@@ -60,7 +62,7 @@ struct EndedDownloads {
     mutating func insert(_ status: DownloadStatus, now: Timestamp) {
         if let replaced = byKey.removeValue(forKey: status.key) { room.giveBack(replaced.status.cost) }
         while !room.take(status.cost) {
-            // What is too long for all of the room is not remembered.
+            // A status that is longer than all of the room is not remembered.
             guard forgetOldest() else { return }
         }
         byKey[status.key] = (status, nextNumber)
@@ -74,7 +76,7 @@ struct EndedDownloads {
         return byKey[key]?.status
     }
 
-    /// The last of them, the latest end first.
+    /// Returns the most recently ended downloads, at most `count`, the latest end first.
     mutating func latest(_ count: Int, now: Timestamp) -> [DownloadStatus] {
         forget(now: now)
         let held = order[head...].reversed().lazy.compactMap { [byKey] (key, number) in
@@ -83,17 +85,17 @@ struct EndedDownloads {
         return Array(held.prefix(count))
     }
 
-    /// Forgets those that ended too long ago, and those that are too many.
+    /// Forgets the downloads that ended too long ago, and the oldest beyond the limit.
     mutating func forget(now: Timestamp) {
         while let oldest, byKey.count > Self.limit || (oldest.endDate ?? now) + Self.lifetime <= now { forgetOldest() }
-        // What was overtaken by a later download of its key leaves a gap in the middle, too.
+        // A key that a later download overtook leaves a gap, also in the middle.
         if order.count > 2 * byKey.count + 1024 {
             order = order[head...].filter { byKey[$0.key]?.number == $0.number }
             head = 0
         }
     }
 
-    /// The one that ended first of those that are remembered.
+    /// The remembered download that ended first; `nil` when none is remembered.
     private var oldest: DownloadStatus? {
         mutating get {
             while head < order.count {
@@ -105,7 +107,7 @@ struct EndedDownloads {
         }
     }
 
-    /// Returns whether there was one.
+    /// Forgets the oldest download. Returns whether there was one.
     @discardableResult
     private mutating func forgetOldest() -> Bool {
         guard let oldest else { return false }
@@ -116,6 +118,7 @@ struct EndedDownloads {
 }
 
 extension DownloadStatus {
-    /// About how many bytes it takes: its URL, and some for the rest. The words of an error are short.
+    /// The approximate number of bytes that a status takes: its URL, and some for the rest. The words of an error are
+    /// short.
     fileprivate var cost: Int { url.utf8.count + 512 }
 }

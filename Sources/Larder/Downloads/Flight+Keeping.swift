@@ -4,11 +4,11 @@ import HTTPTypes
 import Origin
 import Primitives
 
-/// Keeping what came: a body, or word that the one that is held is still the origin's.
+/// Storing the outcome of a flight: a new body, or the origin's confirmation of the held body.
 extension Flight {
     func store(head: OriginHead, summary: OriginSummary) {
-        // RFC 9112 §6.3: without a length or chunks the body ends with the connection. Nothing at all is then more
-        // likely a server that died than an empty resource.
+        // RFC 9112 §6.3: without a length or chunks, the body ends with the connection. An empty body then comes more
+        // likely from a server that died than from an empty resource.
         guard summary.byteCount > 0 || summary.framing.isFramed else {
             end(.failure(.transferFailed(code: 0, words: "the origin closed the connection without sending a body")))
             return
@@ -36,8 +36,8 @@ extension Flight {
     }
 
     func revalidate(_ held: Entry, head: OriginHead) {
-        // A redirect may lead elsewhere by now, to something that is older than what is held, but not the same; and a
-        // 304 that names another version says nothing about the one that is held.
+        // A redirect may lead to another URL by now. The response there may be older than the held entry, and still not
+        // be the same. And a 304 that names another version does not confirm the held entry.
         let now = tools.clock.now()
         let validators = held.validators
         guard var record = OriginRecord(held.fields), record.url == head.effectiveURL,
@@ -46,7 +46,7 @@ extension Flight {
             fetchWhole()
             return
         }
-        // A tag that names other bytes leaves the one that is stored in its place.
+        // A tag that names other bytes does not replace the stored tag.
         let keepsTag = !validators.mayBeReplaced(byTagOf: head.fields)
         record.update(from: head.fields, keepsTag: keepsTag)
         var fields = record.freshness
@@ -69,13 +69,13 @@ extension Flight {
         }
     }
 
-    /// When the origin made what is held, at the latest: when it was asked for, by a clock that is not the origin's and
-    /// may differ from it by a minute.
+    /// The latest time at which the origin can have made the held body: the start of its download, less a minute,
+    /// because the origin's clock may differ from Larder's by that much.
     private static func madeAt(_ held: Entry) -> Timestamp? {
         held.downloadStartDate.map { $0 - .seconds(60) }
     }
 
-    /// The body that the origin confirmed is not the one to keep, or has gone meanwhile: once more, without validators.
+    /// Asks the origin again, without validators, because the confirmed body is not the one to keep or is gone by now.
     private func fetchWhole() {
         state.withLock(\.reservation)?.abandon()
         reserve()
@@ -83,8 +83,9 @@ extension Flight {
     }
 
     /// The caller's ttl; else the origin's own freshness; else the default, if the status is heuristically cacheable
-    /// (RFC 9110 §15.1). Everything else is stale at once: what an origin forbids to keep or to reuse, and answers such
-    /// as 201, 202 and 207 that are about this one request, because the next request may get another answer.
+    /// (RFC 9110 §15.1). Every other answer is stale at once: answers that the origin forbids to keep or to reuse, and
+    /// answers such as 201, 202 and 207 that are about this single request, because the next request may get another
+    /// answer.
     private func lifetime(of status: Int, _ fields: HTTPFields, now: Timestamp) -> Duration {
         if let ttl = request.ttl { return ttl }
         let control = CacheControl(fields)
@@ -93,8 +94,8 @@ extension Flight {
         return Freshness.heuristicStatuses.contains(status) ? tools.options.defaultTTL : .zero
     }
 
-    /// What an origin says about its body is kept when it is of a sensible length: a row of the index, an answer's head
-    /// and a list of downloads are no place for a field of 100 KB.
+    /// A value that the origin states is kept only up to 1,024 bytes. Rows of the index, heads of answers and lists of
+    /// downloads are no place for a field of 100 KB.
     private static func bounded(_ text: String?) -> String? {
         text.flatMap { $0.utf8.count <= 1024 ? $0 : nil }
     }

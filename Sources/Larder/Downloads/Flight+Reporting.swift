@@ -1,14 +1,14 @@
 import Dispatch
 import Primitives
 
-/// When listeners are told how far a download is: at once, then no more often than four times a second, and of the last
-/// piece too when the origin pauses after it. A plain value.
+/// The pace of progress reports to listeners: the first report comes at once, and then at most four reports a second. A
+/// report of the last piece also comes when the origin pauses after it. A plain value.
 struct ReportPace {
-    /// What to do about a piece that has come.
+    /// The time of the report about a piece.
     enum Turn: Equatable {
-        /// Tell of it.
+        /// Report now.
         case now
-        /// Tell, after so long, what has come by then.
+        /// Report after this delay, including all pieces that arrive until then.
         case later(Duration)
     }
 
@@ -16,10 +16,11 @@ struct ReportPace {
     static let interval: Duration = .milliseconds(250)
 
     private var next: ContinuousClock.Instant?
-    /// Whether somebody will tell later anyway.
+    /// Whether a later report is already scheduled.
     private var isPromised = false
 
-    /// A piece has come; `nil`: somebody will tell of it.
+    /// Returns the time of the report about a piece that has arrived; `nil` when a scheduled report will include the
+    /// piece.
     mutating func turn(at now: ContinuousClock.Instant) -> Turn? {
         if isPromised { return nil }
         if let next, now < next {
@@ -30,7 +31,7 @@ struct ReportPace {
         return .now
     }
 
-    /// What was promised is done now.
+    /// Notes that the scheduled report happens now.
     mutating func keepPromise(at now: ContinuousClock.Instant) {
         isPromised = false
         next = now + Self.interval
@@ -38,7 +39,7 @@ struct ReportPace {
 }
 
 extension Flight {
-    /// Tells listeners how far it is, when it is their turn.
+    /// Reports the progress to listeners, now or after a delay.
     func report(_ turn: ReportPace.Turn) {
         switch turn {
         case .now: tell()
@@ -52,7 +53,7 @@ extension Flight {
     }
 
     private func tell() {
-        // Of a body that is complete they are told at its end.
+        // A complete body is not reported here: the listeners get the end of the download instead.
         let isUnderWay = state.withLock { state in
             state.phase == .receiving && state.progress.receivedBytes != state.progress.totalBytes
         }

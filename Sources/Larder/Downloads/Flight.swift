@@ -5,13 +5,17 @@ import Logging
 import Origin
 import Primitives
 
-/// One run of fetching an entry from its origin.
+/// A single run of fetching an entry from its origin.
 ///
-/// Invariants: it ends exactly once, by calling `finish`; its phases only go forward; `state` is touched under its lock
-/// and acted upon after. The origin's calls come one after another on one of the origin client's threads, the cache's
-/// on its writer's: the lock is for those who look at the progress or cancel.
+/// Invariants:
+/// - A flight ends exactly once, by calling `finish`.
+/// - Its phases only go forward, with a single exception: `storing` goes back to `receiving` when a 304 leaves no body
+///   to keep, so that the origin must be asked again without validators.
+/// - `state` changes under its lock. Actions follow after the lock is released.
+/// - The origin's calls come in sequence, on one thread of the origin client. The cache's calls come on the thread of
+///   the cache's writer. The lock exists for callers that look at the progress or cancel.
 final class Flight: OriginReceiver, Sendable {
-    /// What a flight works with; the same for all.
+    /// The services of a flight, the same for all flights of a namespace.
     struct Tools: Sendable {
         let cache: DiskCache
         let origin: OriginClient
@@ -20,11 +24,11 @@ final class Flight: OriginReceiver, Sendable {
         let options: NamespaceOptions
         let events: NamespaceEvents
         let entryLimit: Int64
-        /// With the namespace in each line, but for the default one.
+        /// Adds the namespace to each line, except for the default namespace.
         let logger: Logger
     }
 
-    /// How far a flight has come, for those who watch.
+    /// The progress of a flight, for status requests and listeners.
     struct Progress: Sendable {
         var receivedBytes: Int64 = 0
         var totalBytes: Int64?
@@ -40,12 +44,12 @@ final class Flight: OriginReceiver, Sendable {
         var isCancelled = false
         var transfer: OriginTransfer?
         var reservation: Reservation?
-        /// The tags of all who wanted it so far.
+        /// The tags of all callers so far.
         var tags: Set<String>
-        /// The entry whose validators were sent along.
+        /// The entry whose validators were sent to the origin.
         var held: Entry?
         var head: OriginHead?
-        /// When listeners are told how far it is.
+        /// The pace of the progress reports to listeners.
         var pace = ReportPace()
     }
 
@@ -58,11 +62,11 @@ final class Flight: OriginReceiver, Sendable {
     private let finish: Finish
     let state: Locked<State>
 
-    /// A flight that has not begun.
+    /// Creates a flight that has not departed.
     ///
     /// - Parameters:
-    ///   - progressed: called now and then while its body comes, if somebody listens.
-    ///   - finish: called once, at its end.
+    ///   - progressed: called now and then while the body arrives, if there are listeners.
+    ///   - finish: called once, at the end.
     init(
         _ request: DownloadRequest, key: CacheKey, tools: Tools, progressed: @escaping @Sendable (Flight) -> Void,
         finish: @escaping Finish
@@ -76,24 +80,24 @@ final class Flight: OriginReceiver, Sendable {
         state = Locked(State(tags: request.tags))
     }
 
-    /// How much has come.
+    /// The number of bytes that have arrived, and of all bytes.
     var progress: Progress { state.withLock(\.progress) }
 
-    /// The tags of all who wanted it so far, sorted.
+    /// The tags of all callers so far, sorted.
     var tags: [String] { state.withLock(\.tags).sorted() }
 
-    /// The time since the flight was made.
+    /// The time since the flight was created.
     var elapsed: Duration { ContinuousClock.now - start }
 
-    /// Whether nobody may join it any more: a purge has met what it is to bring, which will not be kept, or somebody
-    /// has cancelled it.
+    /// Whether no caller may join any more, because the flight was cancelled or a purge matched its future entry. A
+    /// purged entry is not kept.
     var isClosed: Bool {
         let (isCancelled, reservation) = state.withLock { ($0.isCancelled, $0.reservation) }
         return isCancelled || reservation?.isPurged == true
     }
 
-    /// Tags that a caller who joins wants beside the others; whether an entry may have as many. If not, nothing
-    /// happens: who asked before gets what it asked for.
+    /// Unites the tags of a joining caller with the tags of the earlier callers. Returns `false`, and changes no tag,
+    /// when an entry may not have that many tags. The earlier callers then still get the tags that they asked for.
     func unite(_ tags: Set<String>) -> Bool {
         tags.isEmpty
             || state.withLock { state in
@@ -104,13 +108,13 @@ final class Flight: OriginReceiver, Sendable {
             }
     }
 
-    /// Tells the cache of tags that were united with the others.
+    /// Passes united tags to the cache.
     func passOn(_ tags: Set<String>) {
         guard !tags.isEmpty else { return }
         state.withLock(\.reservation)?.addTags(tags.sorted())
     }
 
-    /// Stops it; `false` when the body is complete and being stored, so that there is nothing left to stop.
+    /// Cancels the flight. Returns `false` when the body is complete and being stored, or the flight has ended.
     func cancel() -> Bool {
         let (isStopped, transfer) = state.withLock { state -> (Bool, OriginTransfer?) in
             guard state.phase == .waiting || state.phase == .receiving else { return (false, nil) }
@@ -121,12 +125,15 @@ final class Flight: OriginReceiver, Sendable {
         return isStopped
     }
 
-    /// Stops it when it still waits for its turn at the origin.
+    /// Cancels the flight while it still waits for its turn at the origin.
     func cancelIfWaiting() {
         state.withLock(\.transfer)?.cancelIfWaiting()
     }
 
-    /// Registers the store that is about to happen, so that a purge from now on is noticed.
+    /// Registers the store that will follow, so that the cache notices a purge from now on.
+    ///
+    /// Reads the tags in the same step that sets the reservation. So the reservation gets tags that were united before
+    /// this step here, and later tags by ``passOn(_:)``.
     func reserve() {
         let reservation = tools.cache.reserve(
             key, kind: .download, url: request.url.string, pinned: request.pinned)
@@ -137,9 +144,13 @@ final class Flight: OriginReceiver, Sendable {
         reservation.addTags(tags.sorted())
     }
 
-    /// Asks the origin. Whoever calls has made sure that this is the only flight of its key.
+    /// Sends the request to the origin. The caller ensures that this is the only flight of its key.
     ///
-    /// - Parameter held: an entry past its expiry whose body is whole; its validators go along.
+    /// Looks for a cancellation before the transfer exists and again afterwards, because ``cancel()`` can only cancel
+    /// an existing transfer.
+    ///
+    /// - Parameter held: the held entry, past its expiry and with a whole body. Its validators are sent along. `nil`
+    ///   sends no validators.
     func depart(held: Entry?) {
         let validators = held?.validators
         var fields = request.fields
@@ -180,7 +191,7 @@ final class Flight: OriginReceiver, Sendable {
         guard (200..<300).contains(head.status), head.status != 206 else {
             throw DownloadError.originStatus(head.status, retryAfter: head.retryAfter(now: tools.clock.now()))
         }
-        // Such an answer belongs to the client of the connection (RFC 4559 §6), and an entry to every caller.
+        // Such an answer belongs to the client of the connection (RFC 4559 §6), but an entry is for every caller.
         guard !head.authenticatesConnection else { throw DownloadError.connectionAuthentication }
         if let length = head.declaredLength { try reservation?.expect(length: length) }
     }

@@ -6,7 +6,7 @@ import Primitives
 /// The part of an origin's answer that an entry keeps beside the metadata of every entry: fields that a later 304 is
 /// compared with and completed by, and fields that describe the body to its readers.
 public struct OriginRecord: Sendable {
-    /// The URL that answered, after redirects. A 304 from any other says nothing about the body that is held.
+    /// The URL that answered, after redirects. A 304 from any other URL does not confirm the held body.
     public var url: String
     /// The stored fields, byte for byte. A 304 without them leaves them as they are (RFC 9111 §3.2, §4.3.4).
     var fields: HTTPFields
@@ -18,17 +18,18 @@ public struct OriginRecord: Sendable {
     /// such a text has other bytes than the field.
     private static let namesOfTexts: [HTTPField.Name] = [.contentType, .eTag]
 
-    /// From a complete answer.
+    /// Creates a record from a complete answer.
     ///
-    /// - Parameter isAsSent: whether the body is kept in the content codings that it was sent in. Otherwise its
-    ///   `Content-Encoding` no longer holds, or is that of a file that is compressed itself.
+    /// - Parameter isAsSent: whether the body is kept in the content codings in which it was sent. Otherwise its
+    ///   `Content-Encoding` no longer applies, or describes a file that is compressed itself.
     init(url: String, fields: HTTPFields, isAsSent: Bool) {
         self.url = url
         self.fields = Self.selection(of: fields)
         if !isAsSent { self.fields[.contentEncoding] = nil }
     }
 
-    /// From the text that an entry kept; `nil` for any other text, and for an entry that a caller stored.
+    /// Reads a record from the text in an entry. Returns `nil` for any other text, and for an entry that a caller
+    /// stored.
     public init?(_ text: String?) {
         guard let text, let json = try? JSON(parsing: text), let url = json["url"]?.stringValue else { return nil }
         self.url = url
@@ -41,7 +42,7 @@ public struct OriginRecord: Sendable {
         }
     }
 
-    /// The text for the entry: field values in Latin-1, so that every byte comes back as it was.
+    /// The text for the entry. Field values are in Latin-1, so that every byte is preserved.
     var text: String {
         let members = Self.names.compactMap { name -> JSON.Member? in
             let values = fields[fields: name].map { JSON.string($0.latin1) }
@@ -50,12 +51,13 @@ public struct OriginRecord: Sendable {
         return JSON.object([.init("url", .string(url))] + members).text
     }
 
-    /// The fields that freshness comes from.
+    /// The fields that determine the freshness.
     var freshness: HTTPFields { HTTPFields(fields.filter { Self.freshnessNames.contains($0.name) }) }
 
-    /// Takes the fields of a 304 anew, and keeps the rest. `Content-Encoding` is about the body, which stays.
+    /// Replaces fields by those of a 304, and keeps the rest. `Content-Encoding` stays, because it describes the stored
+    /// body.
     ///
-    /// - Parameter keepsTag: whether the entity tag stays, because that of the 304 names other bytes.
+    /// - Parameter keepsTag: whether the entity tag stays, because the tag of the 304 names other bytes.
     mutating func update(from newFields: HTTPFields, keepsTag: Bool) {
         let new = Self.selection(of: newFields)
         for name in Self.names where name != .contentEncoding && newFields.contains(name) {

@@ -120,7 +120,9 @@ extension FetchFlight: OriginReceiver {
             if demand == .pause { self?.watchForStandstill() }
         }
         // The early bytes go first. The flow becomes visible to the origin's thread in the same step that finds no
-        // early bytes left, so later bytes and the end cannot overtake them.
+        // early bytes left, so later bytes and the end cannot overtake them. Until then, the origin's thread only adds
+        // to `early`. So a single thread at a time delivers bytes to the reservation, although this method may run on
+        // the gateway's queue.
         var end: Result<OriginSummary, OriginError>?
         while true {
             let early: [UInt8]? = state.withLock { state in
