@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-/// Arrows point down only: nothing in this list depends on anything above it.
+/// The dependencies point down only: a target depends on no target above it in this list.
 let package = Package(
     name: "larder",
     products: [.executable(name: "larder", targets: ["LarderCommand"])],
@@ -16,7 +16,8 @@ let package = Package(
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", exact: "2.13.0"),
     ],
     targets: [
-        // The executable: subcommands, start-up, signals, drain; what its client commands read and print.
+        // The executable: the subcommands, start-up, signals and drain, and the input and output of the client
+        // commands.
         .executableTarget(
             name: "LarderCommand",
             dependencies: [
@@ -25,10 +26,11 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
-            // What one thread allocates another one frees, all the time: glibc's malloc has the two wait for each other.
+            // All the time, a thread frees memory that another thread allocated. With glibc's malloc, the two threads
+            // wait for each other.
             linkerSettings: [.linkedLibrary("jemalloc")]),
 
-        // HTTP <-> service.
+        // The server side of the API: HTTP above the service.
         .target(
             name: "LarderAPI",
             dependencies: [
@@ -44,7 +46,7 @@ let package = Package(
                 .embedInCode("Documentation/documentation.html"), .embedInCode("Dashboard/Page"),
             ]),
 
-        // HTTP <-> a server: the API from the other side.
+        // The client side of the API: HTTP to a server.
         .target(
             name: "LarderClient",
             dependencies: ["Origin", "Primitives", .product(name: "HTTPTypes", package: "swift-http-types")]),
@@ -60,14 +62,14 @@ let package = Package(
                 .product(name: "Yams", package: "Yams"),
             ]),
 
-        // Four parts that do not know one another.
+        // Four modules that do not import one another.
         .target(
             name: "MicroHTTPD",
             dependencies: [
                 "CMicroHTTPD", "Primitives", .product(name: "HTTPTypes", package: "swift-http-types"),
             ],
-            // libmicrohttpd has to find these in the executable: see ServingThread.swift. Without the flag gold keeps them
-            // to itself.
+            // libmicrohttpd must find these functions in the executable; see ServingThread.swift. Without the flag,
+            // gold does not export them.
             linkerSettings: [
                 .unsafeFlags(
                     ["epoll_wait", "recv", "gnutls_record_recv"].flatMap {
@@ -95,7 +97,7 @@ let package = Package(
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ]),
 
-        // Under all of these, no policy in it.
+        // The base of all modules above. It contains no policy.
         .target(name: "Primitives", dependencies: ["CCurl", "CSystem"]),
         .systemLibrary(name: "CSystem"),
         .systemLibrary(
@@ -107,14 +109,14 @@ let package = Package(
 
         // Replays request traces through the code that evicts.
         .target(name: "TraceReplay", dependencies: ["DiskCache"], path: "Benchmarks/Eviction"),
-        // Stores and reads without HTTP, in one way after the other; the harness starts it.
+        // Stores and reads without HTTP, in one way after the other. The harness starts this target.
         .executableTarget(
             name: "StorageBenchmark",
             dependencies: [
                 "DiskCache", "Primitives", .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Benchmarks/Storage"),
-        // Measures Larder beside other servers; scripts/bench builds what it needs and starts it.
+        // Measures Larder beside other servers. scripts/bench builds the necessary targets and starts this one.
         .executableTarget(
             name: "LarderBenchmarks",
             dependencies: [
@@ -128,7 +130,7 @@ let package = Package(
             dependencies: ["Primitives", .product(name: "Yams", package: "Yams")],
             path: "Tests/DocumentationPage"),
 
-        // Scripted origins, clients, gates and clocks: what the tests stand on.
+        // Scripted origins, clients, gates and clocks, which the tests use.
         .target(
             name: "TestSupport",
             dependencies: ["Primitives", .product(name: "HTTPTypes", package: "swift-http-types")],
@@ -174,7 +176,7 @@ let package = Package(
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
-                // The tests start the executable: it must be built before they run.
+                // The tests start the executable, so it must be built before they run.
                 "LarderCommand", "DocumentationPage", "LarderAPI", "Larder", "MicroHTTPD", "DiskCache", "Origin",
                 "Primitives", "TestSupport",
                 .product(name: "Crypto", package: "swift-crypto"),
@@ -183,8 +185,9 @@ let package = Package(
     ]
 )
 
-// What must hold of every parser, whatever it is fed: tests like any other, and what scripts/fuzz has libFuzzer call. The
-// environment says which of the two it is, because nothing but libFuzzer can be linked with the latter.
+// The properties that every parser must have for any input. They run as ordinary tests, and scripts/fuzz runs them
+// under libFuzzer. `LARDER_FUZZ` in the environment chooses between the two, because a build for libFuzzer can link no
+// executable other than the fuzzer.
 let fuzzed: [Target.Dependency] = [
     "LarderAPI", "LarderClient", "Larder", "MicroHTTPD", "Origin", "HTTPCaching", "DiskCache", "Primitives",
     .product(name: "Crypto", package: "swift-crypto"), .product(name: "HTTPTypes", package: "swift-http-types"),

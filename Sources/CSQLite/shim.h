@@ -3,8 +3,9 @@
 
 #include <sqlite3.h>
 
-/// Has SQLite count no memory: it takes a lock of the whole process for that, at each allocation. Only before anything
-/// of SQLite is used; 0, or SQLite's error. sqlite3_config has arguments of no fixed number, which Swift cannot call.
+/// Makes SQLite count no memory, because counting takes a lock of the whole process at each allocation. Call it before
+/// any other use of SQLite. Returns 0 or SQLite's error. A function of C is needed, because Swift cannot call
+/// sqlite3_config with its variable number of arguments.
 static inline int csqlite_count_no_memory(void) {
     return sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
 }

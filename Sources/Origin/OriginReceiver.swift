@@ -7,7 +7,7 @@ import Primitives
 /// overlap. A thread serves many transfers, so no call may block. Every call may start and cancel transfers.
 public protocol OriginReceiver: AnyObject, Sendable {
     /// The head of an interim response (RFC 9110 §15.2), at its arrival and in order, before the final head; also for
-    /// requests that are redirected. Not called for 100, and an unexpected 101 is an error. Does nothing by default.
+    /// requests that are redirected. Not called for 100, and an unexpected 101 is an error. Has no effect by default.
     func originDidAnswerInterim(_ head: OriginHead)
     /// The head of the final response, once; not called when the transfer ends before it. An error that this call
     /// throws ends the transfer with ``OriginError/Kind/receiver(_:)``.
@@ -24,10 +24,10 @@ public protocol OriginReceiver: AnyObject, Sendable {
 }
 
 extension OriginReceiver {
-    /// Does nothing.
+    /// Has no effect.
     public func originDidAnswerInterim(_ head: OriginHead) {}
 
-    /// Does nothing.
+    /// Has no effect.
     public func originDidPause() {}
 }
 

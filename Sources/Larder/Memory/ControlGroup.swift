@@ -122,7 +122,7 @@ enum KernelText {
     }
 
     /// The number of pages that were swapped out and read back a short time later. Such reads prove that memory was too
-    /// short for these pages; rereads of file pages prove nothing. `counts` comes from `memory.stat` or `/proc/vmstat`;
+    /// short for these pages; rereads of file pages are no proof. `counts` comes from `memory.stat` or `/proc/vmstat`;
     /// 0 where the kernel does not count.
     static func swapReads(_ counts: [String: Int]) -> Int {
         counts["total_workingset_refault_anon"] ?? counts["workingset_refault_anon"] ?? 0

@@ -84,7 +84,7 @@ public final class MemoryKeeper: Sendable {
 
     /// Sets the caches and the share of the limit of each. The shares are in force when this returns.
     ///
-    /// - Parameter others: caches whose memory limit becomes 0 and that the keeper forgets.
+    /// - Parameter others: caches that get a memory limit of 0, and that the keeper forgets.
     func share(_ shares: [Share], emptying others: [DiskCache] = []) {
         let done = DispatchSemaphore(value: 0)
         if order(.share(shares, emptying: others, { done.signal() })) { done.wait() }

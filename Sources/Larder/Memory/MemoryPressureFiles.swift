@@ -8,8 +8,8 @@ public struct MemoryPressureFiles: Sendable {
     public var memory: String?
     /// The file with the machine's memory counters, in the format of `/proc/vmstat`; `nil`: unknown.
     public var machineCounts: String?
-    /// Whether the process may be in a group whose limit is not visible here, so that the machine's memory says little
-    /// about the memory that the process can get.
+    /// Whether the process may be in a group with a limit that is not visible here, so that the machine's memory says
+    /// little about the memory that the process can get.
     public var mayHideLimit = false
     /// The directory of the control group of version 2; `nil`: none.
     public var controlGroup: String?
@@ -20,7 +20,7 @@ public struct MemoryPressureFiles: Sendable {
     /// The interval for reading files without notifications. Default: 2 s.
     public var readInterval: Duration = .seconds(2)
 
-    /// No files: the sensor watches nothing.
+    /// No files: the sensor is off.
     public init() {}
 
     /// The files for this process: the machine's, and those of the process's control groups. Groups that are not

@@ -1,7 +1,7 @@
 /// Decides how many bytes the memory tier may hold while memory is short. The policy has no clock and does no I/O.
 ///
 /// ``Sign/short`` takes a quarter of the bytes that the tier holds, but leaves a sixteenth of the full limit.
-/// ``Sign/exhausted`` takes everything above that sixteenth at once. After some time without a sign, the limit grows
+/// ``Sign/exhausted`` takes all bytes above that sixteenth at once. After some time without a sign, the limit grows
 /// back in steps, so that the tier does not cause the next sign itself.
 public struct MemoryPressurePolicy: Sendable {
     /// The severity of a sign.
@@ -14,7 +14,7 @@ public struct MemoryPressurePolicy: Sendable {
 
     /// The speed at which the limit changes.
     public struct Pace: Sendable {
-        /// The time after a change in which further ``Sign/short`` signs change nothing, because signs come in bursts.
+        /// The time after a change in which further ``Sign/short`` signs have no effect, because signs come in bursts.
         /// Default: 2 s.
         public var shrinkInterval: Duration = .seconds(2)
         /// The time without a sign before the limit grows. Default: 30 s.

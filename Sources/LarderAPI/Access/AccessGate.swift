@@ -102,8 +102,8 @@ final class AccessGate: Sendable {
         web.origins.isEmpty ? nil : request.field("Origin").flatMap { web.allows(origin: $0) ? $0 : nil }
     }
 
-    /// Admits a request, or throws the reason for its refusal. The request counts towards its token's rate, whatever
-    /// its outcome.
+    /// Admits a request, or throws the reason for its refusal. The request counts towards its token's rate, regardless
+    /// of its outcome.
     ///
     /// - Parameter scope: the scope that the request needs; `nil` if the request leads to no route.
     func admit(_ request: Request, scope: Scope?) throws(Problem) -> Visitor {

@@ -5,13 +5,13 @@ import Primitives
 /// Prevents web pages of other sites from using a server that asks for no token. Their requests come from the user's
 /// own browser, which may reach servers that the page's site cannot reach.
 ///
-/// A browser states the origin of a page in `Origin` and `Sec-Fetch-Site`, which scripts cannot set. A page whose host
-/// name was redirected to this server (DNS rebinding) appears to be this server's own. The guard detects such a page by
-/// the `Host` of its requests.
+/// A browser states the origin of a page in `Origin` and `Sec-Fetch-Site`, which scripts cannot set. After its host
+/// name was redirected to this server (DNS rebinding), a page appears to be this server's own. The guard detects such a
+/// page by the `Host` of its requests.
 struct WebGuard: Sendable {
     /// The host names of this server in lower case, in addition to `localhost` and IP addresses; `nil` for any name.
     let hosts: Set<String>?
-    /// The origins, as in `https://app.example`, whose pages may send requests. `*` stands for all origins.
+    /// The origins, as in `https://app.example`, with pages that may send requests. `*` stands for all origins.
     let origins: Set<String>
 
     /// Whether a `Host` value, with or without a port, means this server.

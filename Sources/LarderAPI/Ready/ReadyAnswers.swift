@@ -4,7 +4,7 @@ import Larder
 import MicroHTTPD
 import Primitives
 
-/// The answers at hand: the fastest path of a hit, on which the server allocates nothing and parses nothing.
+/// The answers at hand: the fastest path of a hit, on which the server neither allocates nor parses.
 ///
 /// A route that has answered a request from the memory tier keeps the answer here, with the conditions under which it
 /// is valid. The answer stays until the entry changes or leaves the memory tier.

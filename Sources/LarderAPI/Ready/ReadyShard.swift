@@ -9,7 +9,7 @@ import Primitives
 struct ReadyShard: @unchecked Sendable {
     private struct Slot {
         var hash = 0
-        /// `nil` if the slot is free. The reference is not counted, so that a look-up writes nothing.
+        /// `nil` if the slot is free. The reference is not counted, so that a look-up does not write to memory.
         var answer: Unmanaged<ReadyAnswer>?
         /// The memory that a hit will read.
         var memory: ReadyMemory?

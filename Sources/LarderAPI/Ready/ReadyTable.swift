@@ -19,7 +19,7 @@ final class ReadyTable: Sendable {
     }
 
     /// Calls `use` under the lock with the answer to a request, valid or outdated. Returns `nil` if there is none. The
-    /// look-up allocates nothing and counts no references.
+    /// look-up allocates no memory and counts no references.
     ///
     /// - Parameter head: the head of the request. ``expect(_:namespace:)`` was called for its target.
     func find<Result: Sendable>(
@@ -41,8 +41,8 @@ final class ReadyTable: Sendable {
         }
     }
 
-    /// Replaces an answer. Does nothing if the old answer has been removed meanwhile, because then nothing would remove
-    /// the new answer.
+    /// Replaces an answer. Has no effect if the old answer has been removed meanwhile, because no later step would
+    /// remove the new answer.
     func replace(_ old: ReadyAnswer, by answer: ReadyAnswer) {
         let hash = old.requests.hash
         let memory = ReadyMemory(of: answer)

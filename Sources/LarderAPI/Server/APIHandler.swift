@@ -232,8 +232,8 @@ final class APIHandler: RequestHandler {
         return try find(name, visitor)
     }
 
-    /// Checks the namespace in the prefix of a call that does not work in it. Throws 403 if the visitor may
-    /// not use the namespace, and 404 if it does not exist. Does nothing for a route that needs no token.
+    /// Checks the namespace in the prefix of a call that does not work in it. Throws 403 if the visitor may not use the
+    /// namespace, and 404 if it does not exist. Has no effect for a route that needs no token.
     private func checkNamed(
         by asked: PrefixedRequest, _ route: Route, _ visitor: AccessGate.Visitor
     ) throws(Problem) {

@@ -110,7 +110,7 @@ public final class APIServer: Sendable {
         }
     }
 
-    /// Begins to listen on the port for probes and metrics; does nothing if none is configured. Throws as ``start()``
+    /// Begins to listen on the port for probes and metrics; has no effect if none is configured. Throws as ``start()``
     /// does.
     public func startAdmin() throws {
         guard let adminDaemon else { return }

@@ -44,8 +44,8 @@ extension Connection {
     /// Makes libmicrohttpd see that the client has closed its sending side. libmicrohttpd's epoll is edge-triggered,
     /// and after its last read the library waits for the next edge. A hang-up that arrives together with the last bytes
     /// is therefore never seen, and the library waits for the rest of an unfinished request until a deadline. Closing
-    /// the receiving side as well changes nothing for either party (a complete request is answered as usual), but it
-    /// makes a new edge.
+    /// the receiving side as well has no effect on either party (a complete request is answered as usual), but it makes
+    /// a new edge.
     ///
     /// Returns false, without effect, while the socket has bytes to read, because the new edge would be lost like the
     /// first.

@@ -6,9 +6,9 @@ import Synchronization
 /// One client's TCP connection, for as long as libmicrohttpd serves it: its deadlines, and its current request.
 ///
 /// Invariants: the libmicrohttpd thread that serves the connection calls every method, except the methods below "From
-/// anywhere" and the methods whose comment allows any thread. The variables without a lock therefore belong to the
-/// serving thread. The watcher's thread uses the atomics and the excepted methods. `openDescriptor` is locked, because
-/// the kernel gives the number of a closed descriptor to the next connection.
+/// anywhere" and the methods that allow any thread in their comments. The variables without a lock therefore belong to
+/// the serving thread. The watcher's thread uses the atomics and the excepted methods. `openDescriptor` is locked,
+/// because the kernel gives the number of a closed descriptor to the next connection.
 ///
 /// These invariants make `@unchecked Sendable` safe.
 final class Connection: @unchecked Sendable {
@@ -352,6 +352,6 @@ final class Connection: @unchecked Sendable {
 }
 
 extension Connection: SuspensionOwner {
-    /// Does nothing, because `comeAgain()` resumes the connection at once in any case.
+    /// Has no effect, because `comeAgain()` resumes the connection at once in any case.
     func clientLeft() {}
 }

@@ -24,7 +24,7 @@ final class ConnectionRegistry: Sendable {
     /// A number that no connection had before; never 0.
     func newID() -> UInt64 { lastID.add(1, ordering: .relaxed).newValue }
 
-    /// Accepted connections whose sockets are not closed, whether a thread serves them or not.
+    /// The number of accepted connections with open sockets, whether a thread serves them or not.
     var count: Int { counts.withLock { $0.served + $0.lingering } }
 
     /// Accepted connections that do not linger.
@@ -103,7 +103,8 @@ final class ConnectionRegistry: Sendable {
         connections.withLock { $0[id] }
     }
 
-    /// The number of connections with a request whose first line has arrived and whose answer is not complete.
+    /// The number of connections with a request that has arrived up to its first line or further, and has no complete
+    /// answer.
     var busyCount: Int {
         connections.withLock { table in table.values.count { $0.isBusy.load(ordering: .relaxed) } }
     }

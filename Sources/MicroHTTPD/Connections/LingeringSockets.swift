@@ -7,9 +7,9 @@ import Primitives
 /// bytes with a reset, and the reset can cost the client the answer (RFC 9112 §9.6).
 ///
 /// The time limits equal nginx's (`lingering_time`, `lingering_timeout`). There is no limit for the number of bytes:
-/// discarding them costs next to nothing, and a client is only sure to see its answer if it could send its whole
-/// request. A lingering socket does not count towards the limit of connections per address, and it occupies no place of
-/// a served connection: it occupies a place of a reserve, which limits the number of lingering sockets.
+/// discarding them is very cheap, and a client is only sure to see its answer if it could send its whole request. A
+/// lingering socket does not count towards the limit of connections per address, and it occupies no place of a served
+/// connection: it occupies a place of a reserve, which limits the number of lingering sockets.
 ///
 /// Invariants: the lock guards the table. Every descriptor in the table is open, and the code that removes a descriptor
 /// from the table closes it.

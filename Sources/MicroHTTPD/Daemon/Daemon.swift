@@ -87,7 +87,7 @@ public final class Daemon: Sendable {
     public var exchangesInFlight: Int { running?.core.registry.busyCount ?? 0 }
 
     /// Gives new connections these credentials from now on; open connections keep theirs. May be called before the
-    /// start. Does nothing on a daemon that was configured without TLS.
+    /// start. Has no effect on a daemon that was configured without TLS.
     public func use(_ credentials: TLSCredentials) {
         tls?.use(credentials)
     }
@@ -106,7 +106,7 @@ public final class Daemon: Sendable {
     ///    silence each).
     /// 3. It cuts off the remaining clients (each unanswered ``Exchange`` hangs up) and ends the threads.
     ///
-    /// Stopping a daemon that does not run does nothing.
+    /// Stopping a daemon that does not run has no effect.
     public func stop(deadline: Duration) async {
         let daemon: RunningDaemon? = lifecycle.withLock { state in
             guard case .running(let daemon) = state else { return nil }

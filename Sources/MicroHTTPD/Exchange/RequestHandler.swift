@@ -34,7 +34,7 @@ extension RequestHandler {
 
 /// The answer that a ``RequestHandler`` has at hand.
 public enum ReadyResponse: Sendable {
-    /// An answer whose body can be sent more than once: neither a file nor a stream.
+    /// An answer with a body that can be sent more than once: neither a file nor a stream.
     case response(Response)
     /// No answer yet, but its bytes are on their way from the disk. They are probably there once the thread has served
     /// its other connections with events; the daemon asks once more then. The detour pays because asking the disk's

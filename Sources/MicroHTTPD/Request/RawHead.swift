@@ -41,7 +41,7 @@ public struct RawField {
     /// The value.
     public let value: UnsafeRawBufferPointer
 
-    /// A field whose name and value lie in the given memory.
+    /// A field with its name and value in the given memory.
     public init(name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer) {
         self.name = name
         self.value = value

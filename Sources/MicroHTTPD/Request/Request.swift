@@ -120,9 +120,9 @@ public struct Request: @unchecked Sendable {
         }
     }
 
-    /// Passes every field line as it was sent to `body`, in order, including lines whose name is not a token. The name
-    /// includes white space before the colon; the value is without white space around it. The bytes are valid during
-    /// the call only.
+    /// Passes every field line as it was sent to `body`, in order, including lines with a name that is not a token. The
+    /// name includes white space before the colon; the value is without white space around it. The bytes are valid
+    /// during the call only.
     public func forEachFieldLine(_ body: (RawField) -> Void) {
         withLines { lines in
             while let line = lines.next() { body(line) }

@@ -21,7 +21,7 @@ public struct PreparedFields: Sendable {
         }
     }
 
-    /// Adds a field after the existing fields. A field whose value contains a control character other than tab is left
+    /// Adds a field after the existing fields. A field with a control character other than tab in its value is left
     /// out. The value may be empty (RFC 9110 §5.5).
     ///
     /// - Parameter name: a token, and not a field that libmicrohttpd sets itself.

@@ -43,9 +43,9 @@ extension Response {
     /// Prepares the response to the request: shares libmicrohttpd's object for it, or makes a new object if none can be
     /// shared.
     func prepared(for request: Request, on connection: Connection) -> PreparedResponse {
-        // libmicrohttpd accepts chunks whose lines end with a bare LF, also within a chunk extension, and its callbacks
-        // do not show it. Another server may see the end of such a body elsewhere. So the connection closes after a
-        // chunked request, and the bytes behind it are never taken for a request.
+        // libmicrohttpd accepts chunks with lines that end with a bare LF, also within a chunk extension, and its
+        // callbacks do not show it. Another server may see the end of such a body elsewhere. So the connection closes
+        // after a chunked request, and the bytes behind it are never taken for a request.
         let isClosing = request.isChunked || connection.core.isDraining.load(ordering: .relaxed)
         let isWithheld = request.isHead || status == 304 || status == 204
         switch body {

@@ -74,7 +74,7 @@ final class ServingThread {
     ///   128 events and asks until a list is not full before it serves any connection, but it uses its first time-out
     ///   each time. If exactly 128, 256, … of a thread's connections have events at once, all of them would wait for
     ///   another event on the thread, or for their deadlines.
-    /// - A thread whose ``Turn`` is over offers its processor first.
+    /// - When its ``Turn`` is over, a thread offers its processor first.
     func wait(
         _ epoll: Int32, _ events: UnsafeMutablePointer<epoll_event>?, room: Int32, timeout: Int32
     ) -> Int32 {

@@ -19,8 +19,8 @@ public struct AddressPolicy: Hashable, Sendable {
 
     /// The rules that allow addresses which are not globally routable, or have another port.
     public let allowed: [AddressRule]
-    /// The rules that refuse, even where an allow rule matches. A rule that denies everything refuses only where no
-    /// allow rule matches.
+    /// The rules that refuse, even where an allow rule matches. A rule with the target `*` refuses only where no allow
+    /// rule matches.
     public let denied: [AddressRule]
     /// The ports that are allowed when no allow rule matches.
     public let ports: Set<UInt16>

@@ -56,8 +56,8 @@ final class ContentDecoding {
     /// Decodes the next bytes and passes all decoded bytes to `output`. Throws ``ContentCodingError`` and ``TooLong``,
     /// and rethrows the error of `output`.
     func decode(_ bytes: UnsafeRawBufferPointer, into output: (UnsafeRawBufferPointer) throws -> Void) throws {
-        // Without this limit, bytes that decode to nothing, such as an endless series of empty gzip members, could
-        // continue for ever.
+        // Without this limit, bytes that decode to an empty body, such as an endless series of empty gzip members,
+        // could continue for ever.
         codedCount += Int64(bytes.count)
         guard codedCount <= sizeLimit else { throw TooLong() }
         try decode(bytes, from: 0, into: output)

@@ -24,7 +24,7 @@ final class TransferPlaces: Sendable {
         queue.withLock { $0.enqueue(transfer, host: host, first: first) }
     }
 
-    /// Removes a running or waiting transfer; does nothing for an unknown transfer.
+    /// Removes a running or waiting transfer; has no effect for an unknown transfer.
     func remove(_ transfer: UInt64) {
         queue.withLock { $0.remove(transfer) }
     }

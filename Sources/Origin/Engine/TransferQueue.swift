@@ -67,7 +67,7 @@ struct TransferQueue {
         return nil
     }
 
-    /// Removes a running or waiting transfer; does nothing for an unknown transfer.
+    /// Removes a running or waiting transfer; has no effect for an unknown transfer.
     mutating func remove(_ transfer: UInt64) {
         guard let host = hosts.removeValue(forKey: transfer), var line = lines.removeValue(forKey: host) else { return }
         if runningTransfers.remove(transfer) != nil {
