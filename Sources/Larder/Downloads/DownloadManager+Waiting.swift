@@ -38,8 +38,8 @@ extension DownloadManager {
         }
     }
 
-    /// The position of a caller that waits. When the caller leaves, the other callers and the download are not
-    /// affected.
+    /// The position of a caller that waits. Its leaving does not affect the other callers. It does not affect the
+    /// download either, unless the caller gives the download up.
     public struct Place: Sendable {
         let key: String
         let number: UInt64
@@ -48,7 +48,7 @@ extension DownloadManager {
     /// Gives up a caller's place. Its completion is not called any more.
     ///
     /// - Parameter givingUp: whether the caller does not want the download any more. If no other caller wants it
-    ///   either, the download ends while it still waits for its turn. A download that has begun continues.
+    ///   either, the download ends if it still waits for its turn. A download that has begun continues.
     public func leave(_ place: Place, givingUp: Bool = false) {
         let unwanted: Flight? = state.withLock { state in
             state.running[place.key]?.leave(place.number, givingUp: givingUp)

@@ -16,10 +16,10 @@ public final class DownloadManager: Sendable {
     /// Called once with the answer, on a thread that it must not block.
     public typealias Completion = @Sendable (Result<DownloadResult, DownloadError>) -> Void
 
-    /// The allowances that the managers of all namespaces share. A request beyond them is refused with
-    /// ``DownloadError/busy``.
+    /// The allowances that the managers of all namespaces share.
     struct Allowances: Sendable {
-        /// The number of downloads that may run or wait for their turn: 10,000 in a single namespace.
+        /// The number of downloads that may run or wait for their turn: 10,000 in a single namespace. A request beyond
+        /// it gets ``DownloadError/busy``.
         var running = SharedAllowance(limit: 20_000, floor: 64)
         /// The number of bytes that ended downloads may take: 16 MiB in a single namespace.
         var ended = SharedAllowance(limit: 32 << 20, floor: 64 << 10)

@@ -9,8 +9,9 @@ import Primitives
 ///
 /// Invariants:
 /// - A flight ends exactly once, by calling `finish`.
-/// - Its phases only go forward, with a single exception: `storing` goes back to `receiving` when a 304 leaves no body
-///   to keep, so that the origin must be asked again without validators.
+/// - Its phases only go forward, with a single exception: `storing` goes back to `receiving` when a 304 does not
+///   confirm the held entry, or the held entry has changed meanwhile. The flight then asks the origin again, without
+///   validators.
 /// - `state` changes under its lock. Actions follow after the lock is released.
 /// - The origin's calls come in sequence, on one thread of the origin client. The cache's calls come on the thread of
 ///   the cache's writer. The lock exists for callers that look at the progress or cancel.

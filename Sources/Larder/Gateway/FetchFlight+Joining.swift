@@ -122,8 +122,8 @@ extension FetchFlight {
         for follower in followers { gateway.goAlone(follower.call) }
     }
 
-    /// Ends the flight if no client waits for its answer or reads it, even when the answer might be kept. Returns
-    /// whether the flight ended.
+    /// Cancels the flight if no client waits for its answer or reads it, even when the answer might be kept. Returns
+    /// whether it did. A flight in the phase `confirming` or `ended` is never given up.
     func giveUp() -> Bool {
         let (isUnwanted, flow, shared) = state.withLock { state -> (Bool, BodyFlow?, Shared?) in
             guard state.waiters.isEmpty else { return (false, nil, nil) }

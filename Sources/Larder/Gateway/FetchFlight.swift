@@ -16,9 +16,9 @@ import Primitives
 /// (``originDidPause()``).
 ///
 /// Invariants:
-/// - One lock guards `state`. Actions follow after the lock is released, with two exceptions: the transfer gets its
-///   demands under the lock (``State/obey(_:)``), and the cache learns under the lock that there is a newer response
-///   (``note(_:)``).
+/// - One lock guards `state`. Actions follow after the lock is released, with three exceptions: under the lock, the
+///   transfer gets its demands (``State/obey(_:)``), the reservation gets tags, and the cache learns that there is a
+///   newer response (``note(_:)``).
 /// - Phases only go forward, with a single exception: `confirming` goes back to `waiting` when the 304 does not confirm
 ///   the held response, or the held response was replaced meanwhile.
 /// - A waiter is in the list or was answered, never both. The flight adds no waiter once the phase is `ended`.
@@ -162,7 +162,8 @@ final class FetchFlight: Sendable {
 
     // MARK: - Ending from outside
 
-    /// Ends the flight. Its waiters get an error.
+    /// Cancels the transfer, which ends the flight. Before the head arrives, the leader gets an error, and the gateway
+    /// takes the followers back.
     func cancel() {
         obey(.cancel)
     }
@@ -217,7 +218,7 @@ final class FetchFlight: Sendable {
             guard case .waiting = state.phase else { return false }
             return state.waiters.isEmpty
         }
-        // The leader left before the transfer existed, so ``leave(_:)`` could not cancel the transfer.
+        // All clients left before the transfer existed, so ``leave(_:)`` could not cancel the transfer.
         if isForNobody { transfer.cancelIfWaiting() }
     }
 }

@@ -58,7 +58,7 @@ extension Gateway {
             urls.map { EntryFilter(url: $0, kind: .response) }
             + groups.names.map { EntryFilter(prefix: origin, tag: $0, kind: .response) }
         tools.cache.remove(matching: filters, sparing: reservation) { _ in
-            // The client's change has been made, so an error changes nothing. The cache itself reports an index that
+            // The client's change has been made, so an error is ignored here. The cache itself reports an index that
             // cannot be written.
             completion()
         }

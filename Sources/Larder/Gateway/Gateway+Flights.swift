@@ -41,7 +41,8 @@ extension Gateway {
     /// Otherwise clients that come and go, and origins that trickle, could occupy every place, regardless of the
     /// namespace.
     ///
-    /// `flight` is in the line of the group already. So when several flights depart at once, the last of them sees all.
+    /// `flight` is in the line of the group already. So when several flights depart at once, the last of them sees all
+    /// others in the line.
     func makeWay(for flight: FetchFlight) {
         let limits = tools.origin.configuration
         // Counts open transfers instead of flights, because a flight whose answer only has to be stored needs no place,

@@ -14,7 +14,8 @@ extension Gateway {
         case staleAfter(OriginFailure)
     }
 
-    /// Answers with a stored response. Decides about the call anew when the body is gone or was replaced.
+    /// Answers with a stored response. Asks the origin when the body is gone, and decides about the call anew when the
+    /// response was replaced.
     func serve(_ held: HeldResponse, to call: GatewayCall, as occasion: Occasion, mayWait: Bool = false) {
         if !held.parts.isEmpty { return serveParts(held, to: call, as: occasion, mayWait: mayWait) }
         do {

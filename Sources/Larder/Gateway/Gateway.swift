@@ -15,7 +15,8 @@ import Primitives
 /// - Under the lock of its URL's shard, a flight is in `flights` from before its departure until its answer is stored,
 ///   or is known not to be stored.
 /// - An answer is published in the table, for the calls that may use it, before it is delivered to any client.
-/// - The order of locks is: a shard's lock, then a flight's, then a call's. No thread holds the locks of two shards.
+/// - The order of locks is: a shard's lock, then a body flow's, then a flight's, then a call's. No thread holds the
+///   locks of two shards.
 public final class Gateway: Sendable {
     /// The longest head that is kept, in bytes of its stored form.
     static let headLimit = 64 << 10
@@ -193,8 +194,9 @@ public final class Gateway: Sendable {
                 for flight in flights.reversed().filter(\.hasWholeAnswer) + flights {
                     switch flight.admit(call, knowing: known) {
                     case .waits(let number, let isFirst):
-                        // The call learns its flight under the shard's lock. So this flight comes before any flight
-                        // that the call is sent on to.
+                        // The call notes its flight under the shard's lock. The flight may send the call back at once,
+                        // but the call needs the same lock to reach its next flight. So it notes the two flights in the
+                        // right order.
                         call.wait(for: flight, number: number)
                         return .waits(flight, isFirst: isFirst)
                     case .reads(let shared): return .reads(shared)

@@ -11,10 +11,11 @@ extension GatewayCall {
     /// A request whose answer may be kept asks for the whole body, and with no conditions other than Larder's
     /// validators. Larder then answers ranges and conditions itself, from the received answer.
     ///
-    /// The client's ranges and conditions go to the origin in two cases. First, when the answer cannot be kept or
-    /// shared. Second, when no response is held and the client asks for a range other than `bytes=0-`: a client that
-    /// wants the end of a long body should not wait for all of it. The conditions go along with such a range, because
-    /// Larder sends a part on as it arrives and cannot turn it into a 304.
+    /// The client's ranges and conditions go to the origin in two cases. First, when the answer cannot be kept, or no
+    /// response is held and no other call may wait for the answer. Second, when no response is held and the client asks
+    /// for a range other than `bytes=0-`: a client that wants the end of a long body should not wait for all of it. The
+    /// conditions go along with such a range, because Larder sends a part on as it arrives and cannot turn it into a
+    /// 304.
     ///
     /// Preconditions always go to the origin, because Larder sends a body of unknown length on before it could evaluate
     /// them (RFC 9110 §13.1.1).
