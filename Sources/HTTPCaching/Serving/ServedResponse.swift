@@ -11,7 +11,7 @@ public struct ServedResponse: Hashable, Sendable {
     public struct Stored: Hashable, Sendable {
         /// The status code.
         public var status: Int
-        /// The end-to-end fields; see ``HTTPTypes/HTTPFields/endToEnd()``.
+        /// The end-to-end fields; see ``HTTPFields/endToEnd()``.
         public var fields: HTTPFields
         /// The length of the whole body.
         public var length: Int64
