@@ -10,7 +10,7 @@ public struct Sharded<State>: Sendable {
         }
 
         /// Runs `body` with the state of the shard while holding its lock, and returns its result; rethrows its error.
-        @inlinable
+        @inlinable @inline(__always)
         public func withLock<Result: ~Copyable, Failure: Error>(
             _ body: (inout sending State) throws(Failure) -> sending Result
         ) throws(Failure) -> sending Result {
@@ -36,6 +36,7 @@ public struct Sharded<State>: Sendable {
 
     /// Runs `value` with each shard in turn under its lock, and returns the sum of the results. Other threads may
     /// change the earlier shards meanwhile.
+    @inlinable
     public func sum<Number: AdditiveArithmetic & Sendable>(_ value: (inout State) -> Number) -> Number {
         all.reduce(.zero) { sum, shard in sum + shard.withLock { value(&$0) } }
     }

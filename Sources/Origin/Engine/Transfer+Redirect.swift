@@ -68,11 +68,23 @@ extension HTTPField.Name {
     /// Whether the name suggests that the field identifies the caller.
     fileprivate var mayHaveCredentials: Bool {
         self == .authorization || self == .cookie || self == .proxyAuthorization
-            || Self.credentialWords.contains { strstr(canonicalName, $0) != nil }
+            || Self.credentialWords.contains(where: canonicalName.contains)
     }
 
-    /// `strstr` looks for these words, because `String.contains` of Foundation took a tenth of a miss.
-    private static let credentialWords = ["auth", "token", "key", "secret", "session"]
+    private static let credentialWords: [StaticString] = ["auth", "token", "key", "secret", "session"]
+}
+
+extension String {
+    /// Whether the text contains the word. Compares bytes, because `contains` of Foundation took a tenth of a miss.
+    fileprivate func contains(_ word: StaticString) -> Bool {
+        var text = self
+        let length = word.utf8CodeUnitCount
+        return text.withUTF8 { bytes in
+            (0..<max(0, bytes.count - length + 1)).contains {
+                memcmp(bytes.baseAddress! + $0, word.utf8Start, length) == 0
+            }
+        }
+    }
 }
 
 extension HTTPFields {
