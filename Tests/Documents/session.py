@@ -60,7 +60,7 @@ class Session:
         deadline = time.monotonic() + LIMIT
         while not world.listening() - before:
             if process.poll() is not None or time.monotonic() > deadline:
-                raise RuntimeError(f"nobody listens; it printed:\n{path.read_text(errors='replace')}")
+                raise RuntimeError(f"no process listens; the terminal printed:\n{path.read_text(errors='replace')}")
             time.sleep(0.05)
 
     def close(self):

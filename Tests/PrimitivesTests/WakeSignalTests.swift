@@ -1,0 +1,24 @@
+import Foundation
+import Primitives
+import Testing
+
+@Suite("The wake signal")
+struct WakeSignalTests {
+    @Test("The descriptor is readable from a raise, however often, until it is lowered")
+    func raised() throws {
+        let signal = try #require(WakeSignal())
+        func isReadable() -> Bool {
+            var polled = pollfd(fd: signal.descriptor, events: Int16(POLLIN), revents: 0)
+            return poll(&polled, 1, 0) == 1
+        }
+        #expect(!isReadable())
+        signal.lower()
+        for _ in 0..<2 {
+            signal.raise()
+            signal.raise()
+            #expect(isReadable())
+            signal.lower()
+            #expect(!isReadable())
+        }
+    }
+}
