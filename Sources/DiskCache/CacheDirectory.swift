@@ -6,9 +6,9 @@ import Primitives
 /// The directory is created with mode 0700 when it is missing. It holds a `CACHEDIR.TAG` (so that backups skip it), a
 /// lock file, and a directory for each namespace. The lock is an `flock` on the lock file and on the directory itself.
 /// The lock ends with the process, however that ends, and no program can remove the lock without removing the cache.
-public final class CacheDirectory: Sendable {
+package final class CacheDirectory: Sendable {
     /// The absolute path, without a slash at its end.
-    public let path: String
+    package let path: String
     /// The buffers of bodies that wait to be written, for all namespaces.
     let writeBuffers = WriteBuffers()
     /// The lock file and the directory, both locked.
@@ -18,7 +18,7 @@ public final class CacheDirectory: Sendable {
     ///
     /// Throws ``DiskCacheError/inUse(directory:)`` when another process, or another object of this process, holds the
     /// lock, and ``DiskCacheError/fileSystem(operation:path:errno:)``.
-    public init(path: String) throws(DiskCacheError) {
+    package init(path: String) throws(DiskCacheError) {
         let absolute = path.hasPrefix("/") ? path : FileManager.default.currentDirectoryPath + "/" + path
         var trimmed = absolute[...]
         while trimmed.count > 1, trimmed.hasSuffix("/") { trimmed.removeLast() }
@@ -51,14 +51,14 @@ public final class CacheDirectory: Sendable {
     private static let patience = Duration.seconds(1)
 
     /// Releases the lock before this object is deallocated. All users of the directory must be closed by then.
-    public func unlock() {
+    package func unlock() {
         // Closing the files might not release the lock at once: a child process that is being started holds copies of
         // them until it runs its program.
         for lock in locks { flock(lock.number, LOCK_UN) }
     }
 
     /// The directories of the namespaces, sorted by namespace and generation.
-    public func namespaceDirectories() throws(DiskCacheError) -> [NamespaceDirectory] {
+    package func namespaceDirectories() throws(DiskCacheError) -> [NamespaceDirectory] {
         try Self.namespaceDirectories(in: path).sorted {
             ($0.namespace, $0.generation) < ($1.namespace, $1.generation)
         }
@@ -67,7 +67,7 @@ public final class CacheDirectory: Sendable {
     /// Whether a directory holds a cache, which means at least one namespace. `false` when the directory does not
     /// exist. Changes no file and takes no lock. Throws ``DiskCacheError/fileSystem(operation:path:errno:)`` when the
     /// directory cannot be read.
-    public static func isCache(at path: String) throws(DiskCacheError) -> Bool {
+    package static func isCache(at path: String) throws(DiskCacheError) -> Bool {
         try !namespaceDirectories(in: path).isEmpty
     }
 
@@ -75,7 +75,7 @@ public final class CacheDirectory: Sendable {
     ///
     /// - Parameter mayGoOn: called before each file and directory. When it returns `false`, the rest stays.
     /// - Returns: whether the directory is gone.
-    public func remove(_ place: NamespaceDirectory, while mayGoOn: () -> Bool = { true }) -> Bool {
+    package func remove(_ place: NamespaceDirectory, while mayGoOn: () -> Bool = { true }) -> Bool {
         let directory = path(of: place)
         // The index is removed last, because it marks the directory as a namespace. After a kill, the next look finds
         // the rest.
@@ -121,7 +121,7 @@ public final class CacheDirectory: Sendable {
     private static let marks = ["index.sqlite", "incoming/intents"]
 
     /// Whether a text is a valid name of a namespace: 1 to 63 of `a` to `z`, `0` to `9` and `-`.
-    public static func isNamespace(_ name: String) -> Bool {
+    package static func isNamespace(_ name: String) -> Bool {
         (1...63).contains(name.utf8.count)
             && name.utf8.allSatisfy { byte in
                 (0x61...0x7A).contains(byte) || (0x30...0x39).contains(byte) || byte == UInt8(ascii: "-")

@@ -1,5 +1,5 @@
 /// Tells whether a namespace is still open, and how much disk space it takes, without keeping it open.
-public struct CacheLife: Sendable {
+package struct CacheLife: Sendable {
     private weak let parts: CacheParts?
 
     init(_ parts: CacheParts) {
@@ -7,13 +7,13 @@ public struct CacheLife: Sendable {
     }
 
     /// Whether the namespace has no user any more, and its files are closed.
-    public var isOver: Bool { parts == nil }
+    package var isOver: Bool { parts == nil }
 
     /// See ``DiskCache/takenDiskBytes``; `nil` when ``isOver``.
-    public var takenDiskBytes: Int64? { parts?.budget.taken.all }
+    package var takenDiskBytes: Int64? { parts?.budget.taken.all }
 }
 
 extension DiskCache {
     /// The life of this cache and of all objects that work for it.
-    public var life: CacheLife { CacheLife(parts) }
+    package var life: CacheLife { CacheLife(parts) }
 }

@@ -3,21 +3,21 @@ import Primitives
 /// The configuration of a namespace.
 extension DiskCache {
     /// The options with which a namespace is opened.
-    public struct Configuration: Sendable {
+    package struct Configuration: Sendable {
         /// The namespace, `[a-z0-9-]{1,63}`.
-        public var namespace = "default"
+        package var namespace = "default"
         /// The generation of its directory; see ``NamespaceDirectory``. Default: 0.
-        public var generation = 0
+        package var generation = 0
         /// The layout of new bodies. Bodies that exist already are read in any layout.
-        public var layout = Layout.hashed
+        package var layout = Layout.hashed
         /// The longest body, in bytes, that goes into the slab in the hashed layout. 0: every body is a file. Default:
         /// 16 KiB.
-        public var inlineLimit: Int64 = 16 << 10
+        package var inlineLimit: Int64 = 16 << 10
         /// The page size of a new index, in bytes. An existing index keeps its page size. Other sizes than the default
         /// are for measurements only, because the cost of entries on disk is computed for the default.
         package var indexPageSize = 4096
         /// The descriptors, threads and bytes of memory that the namespace takes beside its entries.
-        public var footprint = Footprint.full
+        package var footprint = Footprint.full
         /// The number of pages after which the log of the index is written into its file.
         package var checkpointPages = 4000
         /// The most bytes that entries with their rows may take on disk, until ``DiskCache/setDiskLimit(_:)`` changes
@@ -27,31 +27,31 @@ extension DiskCache {
         /// removals on a full disk; and the free slots of extents that no new body of their size fills, which is less
         /// than 2 MiB for each slot size in use. The log starts anew at 16 MiB, but neither within a transaction nor
         /// while a reader still uses it. It mostly stays below 32 MiB.
-        public var diskLimit: Int64 = 10 << 30
+        package var diskLimit: Int64 = 10 << 30
         /// The part of the file system that stays free, regardless of ``diskLimit``. Entries are evicted when less is
         /// free. A store that would go below it is refused when no entry can be evicted. Default: 5 percent.
-        public var diskReserve = DiskReserve.percent(5)
+        package var diskReserve = DiskReserve.percent(5)
         /// The kind of failure that an acknowledged change survives.
-        public var durability = Durability.process
+        package var durability = Durability.process
         /// The longest body, in bytes. Default: 1 GiB.
-        public var entryLimit: Int64 = 1 << 30
+        package var entryLimit: Int64 = 1 << 30
         /// The most bytes that the memory tier may take, until ``DiskCache/setMemoryLimit(_:)`` changes it. 0 turns the
         /// memory tier off. Default: 256 MiB.
-        public var memoryLimit: Int = 256 << 20
+        package var memoryLimit: Int = 256 << 20
         /// The time for which an entry stays fresh when the caller states no ttl. Default: 7 days.
-        public var defaultTTL: Duration = .seconds(604_800)
+        package var defaultTTL: Duration = .seconds(604_800)
         /// Whether an answer with the body of an entry can be made of its record in the slab. That is so when the media
         /// type, `Last-Modified` and the digest are all that the answer says about the body. It is called when an entry
         /// is read from the index, and must not wait. Default: `true` for all kinds but responses.
-        public var isAnsweredByRecord: @Sendable (Entry) -> Bool = { $0.kind != .response }
+        package var isAnsweredByRecord: @Sendable (Entry) -> Bool = { $0.kind != .response }
         /// Whether an unreadable index is set aside, so that the cache starts empty. Otherwise opening the cache
         /// throws.
-        public var setsAsideUnreadableIndex = true
+        package var setsAsideUnreadableIndex = true
 
         /// The directory of the entries, in a cache directory.
         var place: NamespaceDirectory { NamespaceDirectory(namespace: namespace, generation: generation) }
 
         /// The default configuration.
-        public init() {}
+        package init() {}
     }
 }

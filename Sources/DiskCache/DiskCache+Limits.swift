@@ -1,16 +1,16 @@
 /// The limits that may be changed while a namespace is open.
 extension DiskCache {
     /// The most bytes that entries may take on disk now.
-    public var diskLimit: Int64 { parts.budget.limit }
+    package var diskLimit: Int64 { parts.budget.limit }
 
     /// The bytes that count against ``diskLimit``: `all` is the size of the committed entries and of the room promised
     /// to bodies that are being received. `pinned` is the size of the committed entries that are pinned and never
     /// evicted.
-    public var takenDiskBytes: (all: Int64, pinned: Int64) { parts.budget.taken }
+    package var takenDiskBytes: (all: Int64, pinned: Int64) { parts.budget.taken }
 
     /// Changes ``diskLimit``. Entries beyond the limit are evicted in the background, in small steps. Pinned entries
     /// stay all the same.
-    public func setDiskLimit(_ bytes: Int64) {
+    package func setDiskLimit(_ bytes: Int64) {
         parts.budget.setLimit(bytes)
         evictExcess()
     }
@@ -24,11 +24,11 @@ extension DiskCache {
     }
 
     /// The most bytes that the memory tier may take.
-    public var memoryLimit: Int { parts.memory.limit }
+    package var memoryLimit: Int { parts.memory.limit }
 
     /// Changes ``memoryLimit``, and sets ``currentMemoryLimit`` to the same value. Entries beyond the limit are evicted
     /// from memory; they stay on disk. Only one thread may call this method and ``setCurrentMemoryLimit(_:)``.
-    public func setMemoryLimit(_ bytes: Int) {
+    package func setMemoryLimit(_ bytes: Int) {
         let hasChanged = bytes != memoryLimit
         parts.memory.setLimit(bytes)
         if hasChanged {
@@ -38,16 +38,16 @@ extension DiskCache {
 
     /// Removes all entries from memory; they stay on disk. All answers kept at hand have ended when this method
     /// returns.
-    public func emptyMemory() {
+    package func emptyMemory() {
         parts.memory.removeAll()
     }
 
     /// The most bytes that the memory tier may take now: ``memoryLimit``, or less while memory is short.
-    public var currentMemoryLimit: Int { parts.memory.currentLimit }
+    package var currentMemoryLimit: Int { parts.memory.currentLimit }
 
     /// Changes the current limit of the memory tier, up to ``memoryLimit``. Entries beyond the limit are evicted from
     /// memory; they stay on disk. Only one thread may call this method.
-    public func setCurrentMemoryLimit(_ bytes: Int) {
+    package func setCurrentMemoryLimit(_ bytes: Int) {
         parts.memory.setCurrentLimit(bytes)
     }
 
@@ -55,14 +55,14 @@ extension DiskCache {
     ///
     /// - Returns: the number of bytes given back.
     @discardableResult
-    public func trimMemory(toBytes target: Int) -> Int {
+    package func trimMemory(toBytes target: Int) -> Int {
         parts.memory.trim(toBytes: target)
     }
 
     /// Gives back the memory of the page caches of the index and of the write buffers, and empties the slot table.
     /// Waits until the connections are not in use, and waits for the writer. So it must not be called from a
     /// completion.
-    public func releaseWorkingMemory() {
+    package func releaseWorkingMemory() {
         parts.bodies.writeBuffers.trim()
         parts.slotTable.empty()
         parts.index.releaseReadersMemory()

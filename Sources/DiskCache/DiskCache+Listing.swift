@@ -15,7 +15,7 @@ extension DiskCache {
     ///   - limit: the most entries of the page, at least 1. A page may have fewer entries and not be the last.
     ///   - cursor: ``EntryPage/nextCursor`` of the page before, for the same filter and order. `nil`: the first page.
     /// - Throws: ``DiskCacheError/invalidCursor``, ``DiskCacheError/index(code:message:)``, ``DiskCacheError/closed``.
-    public func list(
+    package func list(
         _ filter: EntryFilter = .all, sort: EntrySort = .key, limit: Int = 100, cursor: String? = nil
     ) throws(DiskCacheError) -> EntryPage {
         let now = parts.clock.now()

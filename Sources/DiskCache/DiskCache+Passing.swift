@@ -1,23 +1,23 @@
 import Primitives
 
 /// A small body that is sent without entering the memory tier, with the metadata that an answer needs.
-public struct PassingBody: Sendable {
+package struct PassingBody: Sendable {
     /// The bytes that contain the body.
-    public let bytes: SharedBytes
+    package let bytes: SharedBytes
     /// The range of the body in ``bytes``.
-    public let range: Range<Int>
+    package let range: Range<Int>
     /// The first 16 bytes of the SHA-256 of the body.
-    public let digestPrefix: [UInt8]
+    package let digestPrefix: [UInt8]
     /// See ``Entry/contentType``.
-    public let contentType: String?
+    package let contentType: String?
     /// See ``Entry/lastModified``.
-    public let lastModified: String?
+    package let lastModified: String?
     /// See ``Entry/expiryDate``.
-    public let expiryDate: Timestamp
+    package let expiryDate: Timestamp
 }
 
 /// The result of ``DiskCache/passing(_:at:mayWait:)``.
-public enum PassingResult: Sendable {
+package enum PassingResult: Sendable {
     /// The body. The hit is recorded.
     case body(PassingBody)
     /// The body cannot be read this way. Use ``DiskCache/load(_:expectingURL:mayWait:)`` instead.
@@ -40,7 +40,7 @@ extension DiskCache {
     ///   - key: the key of the entry.
     ///   - now: the time that decides whether the entry is fresh.
     ///   - mayWait: whether this thread may wait for the disk.
-    public func passing(_ key: String, at now: Timestamp, mayWait: Bool = false) -> PassingResult {
+    package func passing(_ key: String, at now: Timestamp, mayWait: Bool = false) -> PassingResult {
         let hash = ExactText(key).hashValue
         guard let (slot, ticket) = parts.slotTable.find(hash) else { return .none }
         let way = parts.memory.way(of: key, cost: slot.slotClass.size)

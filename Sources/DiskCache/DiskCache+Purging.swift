@@ -8,7 +8,7 @@ extension DiskCache {
     ///     `false`, no entry is removed. It must not wait.
     ///   - completion: gets whether there was an entry, once the removal is durable; or
     ///     ``DiskCacheError/conditionFailed``.
-    public func remove(
+    package func remove(
         _ key: String, condition: (@Sendable (Entry?) -> Bool)? = nil,
         completion: @escaping @Sendable (Result<Bool, DiskCacheError>) -> Void
     ) {
@@ -27,7 +27,7 @@ extension DiskCache {
 
     /// ``remove(_:condition:completion:)``, and waits.
     @discardableResult
-    public func remove(_ key: String) async throws(DiskCacheError) -> Bool {
+    package func remove(_ key: String) async throws(DiskCacheError) -> Bool {
         try await withCheckedContinuation { continuation in
             remove(key) { continuation.resume(returning: $0) }
         }.get()
@@ -41,7 +41,7 @@ extension DiskCache {
     ///
     /// - Parameter condition: must hold when the removal begins. Otherwise no entry is removed, and `completion` gets
     ///   ``DiskCacheError/conditionFailed``. It is ignored when no entry matches. `nil`: no condition.
-    public func remove(
+    package func remove(
         matching filter: EntryFilter, condition: RemovalCondition? = nil,
         completion: @escaping @Sendable (Result<Int, DiskCacheError>) -> Void
     ) {
@@ -56,7 +56,7 @@ extension DiskCache {
     ///   - reservation: a reservation that the purge spares, because a response must not be dropped by the invalidation
     ///     that it causes itself.
     ///   - completion: see ``remove(matching:condition:completion:)``.
-    public func remove(
+    package func remove(
         matching filters: [EntryFilter], sparing reservation: Reservation? = nil,
         completion: @escaping @Sendable (Result<Int, DiskCacheError>) -> Void
     ) {
@@ -66,13 +66,13 @@ extension DiskCache {
 
     /// ``remove(matching:condition:completion:)``, and waits.
     @discardableResult
-    public func remove(matching filter: EntryFilter) async throws(DiskCacheError) -> Int {
+    package func remove(matching filter: EntryFilter) async throws(DiskCacheError) -> Int {
         try await remove(matching: [filter])
     }
 
     /// ``remove(matching:sparing:completion:)``, and waits.
     @discardableResult
-    public func remove(
+    package func remove(
         matching filters: [EntryFilter], sparing reservation: Reservation? = nil
     ) async throws(DiskCacheError) -> Int {
         try await withCheckedContinuation { continuation in
@@ -81,14 +81,14 @@ extension DiskCache {
     }
 
     /// The number of entries that match.
-    public func count(matching filter: EntryFilter) throws(DiskCacheError) -> Int {
+    package func count(matching filter: EntryFilter) throws(DiskCacheError) -> Int {
         try parts.reader.count(EntryQuery(filter, now: parts.clock.now()))
     }
 
     /// Removes the entries that are of no more use: expired, not pinned, without a validator for a revalidation, and
     /// without a stale allowance. ``maintain(completion:)`` calls it, too. `completion` gets the number of removed
     /// entries.
-    public func sweepExpired(completion: @escaping @Sendable (Result<Int, DiskCacheError>) -> Void) {
+    package func sweepExpired(completion: @escaping @Sendable (Result<Int, DiskCacheError>) -> Void) {
         sweep(removed: 0, limit: Self.stepLimit, completion)
     }
 
@@ -253,14 +253,14 @@ extension DiskCache {
 }
 
 /// A condition on the entry of a key, checked when a removal begins.
-public struct RemovalCondition: Sendable {
+package struct RemovalCondition: Sendable {
     /// The key.
-    public var key: String
+    package var key: String
     /// Gets the entry, or `nil` when there is none, and returns whether the condition holds. It must not wait.
-    public var holds: @Sendable (Entry?) -> Bool
+    package var holds: @Sendable (Entry?) -> Bool
 
     /// Makes a condition on the entry of a key.
-    public init(key: String, holds: @escaping @Sendable (Entry?) -> Bool) {
+    package init(key: String, holds: @escaping @Sendable (Entry?) -> Bool) {
         self.key = key
         self.holds = holds
     }

@@ -15,7 +15,7 @@ extension DiskCache {
     ///   - mayWait: whether this thread may wait for the disk. If not, the result may be ``LoadResult/onDisk``.
     /// - Throws: ``DiskCacheError/fileSystem(operation:path:errno:)``, ``DiskCacheError/index(code:message:)``,
     ///   ``DiskCacheError/closed``.
-    public func load(
+    package func load(
         _ key: String, expectingURL url: String? = nil, mayWait: Bool = true
     ) throws(DiskCacheError) -> LoadResult {
         try parts.access.settled { () throws(DiskCacheError) in
@@ -81,14 +81,14 @@ extension DiskCache {
     /// good, and removed when the body is damaged or missing.
     ///
     /// `completion` gets the entry with its body, or `nil` when there is none (any more). It must not wait.
-    public func verify(
+    package func verify(
         _ key: String, completion: @escaping @Sendable (Result<StoredEntry?, DiskCacheError>) -> Void
     ) {
         verifier.verify(key, completion: completion)
     }
 
     /// ``load(_:expectingURL:mayWait:)``, followed by ``verify(_:completion:)`` when that is needed.
-    public func stored(_ key: String, expectingURL url: String? = nil) async throws(DiskCacheError) -> StoredEntry? {
+    package func stored(_ key: String, expectingURL url: String? = nil) async throws(DiskCacheError) -> StoredEntry? {
         switch try load(key, expectingURL: url) {
         case .hit(let stored): return stored
         case .absent: return nil
@@ -104,14 +104,14 @@ extension DiskCache {
     /// the disk.
     ///
     /// - Parameter url: see ``load(_:expectingURL:mayWait:)``.
-    public func entry(for key: String, expectingURL url: String? = nil) throws(DiskCacheError) -> Entry? {
+    package func entry(for key: String, expectingURL url: String? = nil) throws(DiskCacheError) -> Entry? {
         guard case .found(let entry) = try lookUp(key, mayWait: true), let entry, entry.isOf(url) else { return nil }
         return entry
     }
 
     /// ``entry(for:expectingURL:)`` for a thread that may not wait. `completion` is called at once when the needed
     /// pages are in memory, and otherwise on a thread that may wait.
-    public func findEntry(
+    package func findEntry(
         _ key: String, completion: @escaping @Sendable (Result<Entry?, DiskCacheError>) -> Void
     ) {
         let find = { @Sendable [self] (mayWait: Bool) in
@@ -144,7 +144,7 @@ extension DiskCache {
     ///
     /// - Parameter mayWait: whether this thread may wait for the disk.
     /// - Returns: `nil` when the disk must be read and `mayWait` is `false`.
-    public func responses(
+    package func responses(
         to url: ResponseURL, limit: Int = Entry.variantLimit, mayWait: Bool
     ) throws(DiskCacheError) -> [Entry]? {
         try parts.access.settled { () throws(DiskCacheError) in
@@ -155,14 +155,14 @@ extension DiskCache {
     }
 
     /// ``responses(to:limit:mayWait:)``, and waits.
-    public func responses(to url: ResponseURL, limit: Int = Entry.variantLimit) throws(DiskCacheError) -> [Entry] {
+    package func responses(to url: ResponseURL, limit: Int = Entry.variantLimit) throws(DiskCacheError) -> [Entry] {
         try responses(to: url, limit: limit, mayWait: true) ?? []
     }
 
     /// Records a hit of an entry. It costs no I/O, and reads show it at once. It is written to the index within a
     /// second. When hundreds of entries are hit each second, it is written in its turn; when thousands are, only
     /// entries with frequent hits are sure to get a turn.
-    public func recordHit(_ entry: Entry) {
+    package func recordHit(_ entry: Entry) {
         note(PendingAccess(version: entry.version, hits: 1, lastAccess: parts.accessClock.now()), for: entry.key)
     }
 
@@ -170,7 +170,7 @@ extension DiskCache {
     /// ttl of the entry. All reads show it at once, and it is on disk within a second.
     ///
     /// - Returns: the entry as it is now.
-    public func slide(_ entry: Entry, ttl: Duration? = nil) -> Entry {
+    package func slide(_ entry: Entry, ttl: Duration? = nil) -> Entry {
         let ttl = max(ttl ?? entry.ttl, .zero)
         let slide = PendingAccess.Slide(ttl: ttl, expiryDate: parts.clock.now() + ttl)
         note(PendingAccess(version: entry.version, slide: slide), for: entry.key)
@@ -195,7 +195,7 @@ extension DiskCache {
     ///     answers. It must not wait.
     /// - Returns: `false` when the answer must not be kept, because the entry has changed already or there is no room.
     ///   `onEnd` may have been called in this case.
-    public func keepAtHand(
+    package func keepAtHand(
         _ mark: HotEntry.Mark, for requests: Int, bytes: Int, onEnd: @escaping @Sendable () -> Void
     ) -> Bool {
         guard let extra = mark.entry.attach(mark, for: requests, bytes: bytes, onEnd) else { return false }
@@ -207,12 +207,12 @@ extension DiskCache {
 
     /// A mark that tells later whether the result of ``responses(to:limit:)`` is still current. Take it before the
     /// look-up.
-    public func mark(ofResponsesTo url: ResponseURL) -> ChangeMark {
+    package func mark(ofResponsesTo url: ResponseURL) -> ChangeMark {
         parts.responseChanges.mark(url.md5)
     }
 
     /// Makes every ``ChangeMark`` of that URL out of date, because there is a newer response that is not stored yet.
-    public func noteChange(ofResponsesTo url: ResponseURL) {
+    package func noteChange(ofResponsesTo url: ResponseURL) {
         parts.responseChanges.change(url.md5)
     }
 

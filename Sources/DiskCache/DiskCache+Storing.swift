@@ -13,7 +13,7 @@ extension DiskCache {
     ///   - tags: tags of the entry, beside the tags of its metadata.
     ///   - pinned: whether the entry will be pinned. `nil`: as the entry that it replaces. If the pinned entries leave
     ///     no room for an unpinned entry, the store is refused before another entry is evicted for it.
-    public func reserve(
+    package func reserve(
         _ key: CacheKey, kind: Entry.Kind, url: String? = nil, tags: [String] = [], pinned: Bool? = nil
     ) -> Reservation {
         Reservation(
@@ -22,7 +22,7 @@ extension DiskCache {
 
     /// Begins to receive a response to a URL when only its head will tell the variant. Until
     /// ``Reservation/decide(_:tags:)`` is called, a purge of any variant of the URL matches it.
-    public func reserve(responseTo url: ResponseURL, tags: [String] = []) -> Reservation {
+    package func reserve(responseTo url: ResponseURL, tags: [String] = []) -> Reservation {
         let flight = Flight(
             key: .response(to: url, variant: ""), kind: .response, url: url.text, tags: tags, isVariantOpen: true)
         return Reservation(flight, pinned: nil, parts: parts, writer: writer)
@@ -41,7 +41,7 @@ extension DiskCache {
     ///     It must not wait. `nil`: no condition.
     ///   - completion: gets the changed entry once it is durable, or `nil` when there is none (any more); or
     ///     ``DiskCacheError/conditionFailed``.
-    public func update(
+    package func update(
         _ key: String, ttl: Duration? = nil, tags: [String]? = nil, addingTags: [String] = [], pinned: Bool? = nil,
         fields: (@Sendable (Entry) -> String?)? = nil, condition: (@Sendable (Entry?) -> Bool)? = nil,
         completion: @escaping @Sendable (Result<Entry?, DiskCacheError>) -> Void
@@ -70,7 +70,7 @@ extension DiskCache {
     }
 
     /// ``update(_:ttl:tags:addingTags:pinned:fields:condition:completion:)``, and waits.
-    public func update(
+    package func update(
         _ key: String, ttl: Duration? = nil, tags: [String]? = nil, pinned: Bool? = nil
     ) async throws(DiskCacheError) -> Entry? {
         try await withCheckedContinuation { continuation in

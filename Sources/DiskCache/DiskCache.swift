@@ -12,9 +12,9 @@ import Primitives
 /// - Every body is received through a ``Reservation``.
 /// - ``FlightTable`` explains the promises about purges. `Writer/WriteContext+Bodies.swift` explains the promises about
 ///   crashes.
-public final class DiskCache: Sendable {
+package final class DiskCache: Sendable {
     /// The configuration with which the namespace was opened.
-    public let configuration: Configuration
+    package let configuration: Configuration
     let parts: CacheParts
     let writer: Writer
     let verifier: Verifier
@@ -36,7 +36,7 @@ public final class DiskCache: Sendable {
     /// - Throws: ``DiskCacheError/invalidNamespace(_:)``, ``DiskCacheError/notACache(directory:)``,
     ///   ``DiskCacheError/newerFormat(found:supported:)``, ``DiskCacheError/fileSystem(operation:path:errno:)``,
     ///   ``DiskCacheError/noSpace``, ``DiskCacheError/index(code:message:)``.
-    public convenience init(
+    package convenience init(
         in directory: CacheDirectory, configuration: Configuration, clock: any WallClock = SystemClock(),
         observer: (any EntryObserver)? = nil, removals: RemovalCounters = RemovalCounters(),
         log: @escaping @Sendable (DiskCacheNotice) -> Void = { _ in }
@@ -74,25 +74,25 @@ public final class DiskCache: Sendable {
 
     /// Finishes the waiting operations, writes hits and slides, makes a checkpoint and closes the index. Blocks, so it
     /// must not be called from a completion. Later operations end with ``DiskCacheError/closed``.
-    public func close() {
+    package func close() {
         diskThreads.stop()
         writer.close()
     }
 
     /// Runs `work` soon on a thread that may wait for the disk. After ``close()``, runs it at once on the caller's
     /// thread.
-    public func onDiskThread(_ work: @escaping @Sendable () -> Void) {
+    package func onDiskThread(_ work: @escaping @Sendable () -> Void) {
         diskThreads.run(work)
     }
 
     /// The path of the directory of the namespace.
-    public var directory: String { parts.bodies.directory }
+    package var directory: String { parts.bodies.directory }
 
     /// The path that the body of a new entry would get, if no other file is in its place. `nil` in the hashed layout,
     /// because a small body goes into the slab there; with ``Configuration/inlineLimit`` 0, that layout has paths, too.
     ///
     /// - Parameter url: the canonical URL; `nil` for a caller's own key.
-    public func expectedPath(of key: CacheKey, url: String?) -> String? {
+    package func expectedPath(of key: CacheKey, url: String?) -> String? {
         guard configuration.layout == .readable || configuration.inlineLimit == 0 else { return nil }
         return parts.bodies.absolute(configuration.layout.path(for: key, url: url))
     }
@@ -100,36 +100,36 @@ public final class DiskCache: Sendable {
     /// Whether the directory and its index are still the files that were opened. If they were removed or replaced, all
     /// writes end with ``DiskCacheError/indexLost(path:)``; held entries can still be read. Each call asks the file
     /// system.
-    public var isInPlace: Bool { parts.index.isInPlace }
+    package var isInPlace: Bool { parts.index.isInPlace }
 
     /// The totals as of the last commit. Reading them costs no I/O.
-    public var totals: CacheTotals { parts.totals.withLock { $0 } }
+    package var totals: CacheTotals { parts.totals.withLock { $0 } }
 
     /// The size of the memory tier, and its hits and misses.
-    public var memoryStatistics: MemoryStatistics {
+    package var memoryStatistics: MemoryStatistics {
         var statistics = parts.memory.statistics
         statistics.hits += UInt64(hitsAtHand)
         return statistics
     }
 
     /// The number of hits that were answered from answers kept at hand; see ``HotEntry/recordHit(at:)``.
-    public var hitsAtHand: Int { Int(parts.access.countedHits) }
+    package var hitsAtHand: Int { Int(parts.access.countedHits) }
 
     /// The space of the file system, in bytes: `reserve` must stay free, `free` is free now. `nil` when the file system
     /// does not tell.
-    public var diskSpace: (reserve: Int64, free: Int64)? {
+    package var diskSpace: (reserve: Int64, free: Int64)? {
         guard let space = FileSystem.space(at: parts.bodies.directory) else { return nil }
         return (configuration.diskReserve.floor(ofSize: space.size), space.free)
     }
 
     /// Writes pending hits, last accesses and slides to the index. `completion` is called once they and all earlier
     /// changes are durable.
-    public func flush(completion: @escaping @Sendable (Result<Void, DiskCacheError>) -> Void) {
+    package func flush(completion: @escaping @Sendable (Result<Void, DiskCacheError>) -> Void) {
         writer.submit({ context in _ = try context.flushAccess() }, completion: completion)
     }
 
     /// ``flush(completion:)``, and waits.
-    public func flush() async throws(DiskCacheError) {
+    package func flush() async throws(DiskCacheError) {
         try await withCheckedContinuation { continuation in
             flush { continuation.resume(returning: $0) }
         }.get()

@@ -1,5 +1,5 @@
 /// The errors of the cache. None of them knows HTTP.
-public enum DiskCacheError: Error, Hashable, Sendable {
+package enum DiskCacheError: Error, Hashable, Sendable {
     /// Another process, or another object of this process, holds the cache directory.
     case inUse(directory: String)
     /// The directory that a namespace needs contains files of another program.
@@ -45,7 +45,7 @@ public enum DiskCacheError: Error, Hashable, Sendable {
 
 extension DiskCacheError: CustomStringConvertible {
     /// A sentence for an operator.
-    public var description: String {
+    package var description: String {
         switch self {
         case .inUse(let directory): "the cache directory \(directory) is in use by another process"
         case .notACache(let directory):

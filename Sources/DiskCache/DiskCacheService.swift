@@ -11,15 +11,15 @@ import Primitives
 ///
 /// Reads return fresh entries only, and never contact an origin. The ``DiskCache`` below can read all entries stored
 /// here. JSON that was downloaded into that cache can be read here.
-public struct DiskCacheService: Sendable {
+package struct DiskCacheService: Sendable {
     /// The cache below.
-    public let cache: DiskCache
+    package let cache: DiskCache
     /// The ttl of entries that are stored without a ttl. Default: the default of the cache, which is 7 days unless
     /// configured otherwise.
-    public var defaultTTL: Duration
+    package var defaultTTL: Duration
 
     /// Makes a service on an open cache.
-    public init(_ cache: DiskCache) {
+    package init(_ cache: DiskCache) {
         self.cache = cache
         defaultTTL = cache.configuration.defaultTTL
     }
@@ -30,7 +30,7 @@ public struct DiskCacheService: Sendable {
     /// stale, or when the body is not JSON.
     ///
     /// Throws `InvalidURL`, and ``DiskCacheError`` as ``DiskCache/load(_:expectingURL:mayWait:)`` does.
-    public func json(for url: String, params: URLParameters = URLParameters()) async throws -> JSON? {
+    package func json(for url: String, params: URLParameters = URLParameters()) async throws -> JSON? {
         let canonical = try CanonicalURL(url, params: params).string
         guard let stored = try await fresh(CacheKey.url(canonical: canonical).text, url: canonical),
             stored.entry.isJSON
@@ -49,7 +49,7 @@ public struct DiskCacheService: Sendable {
     /// - Throws: ``DiskCacheError/emptyJSON`` for `null` and an object without members; `InvalidURL`; and the errors of
     ///   ``Reservation/publish(_:expectedLength:condition:completion:)``.
     @discardableResult
-    public func setJSON(
+    package func setJSON(
         _ json: JSON, for url: String, params: URLParameters = URLParameters(), ttl: Duration? = nil
     ) async throws -> Entry? {
         let canonical = try CanonicalURL(url, params: params).string
@@ -62,7 +62,7 @@ public struct DiskCacheService: Sendable {
     /// The data that was stored under a key; `nil` when there is none or it is stale.
     ///
     /// Throws ``DiskCacheError`` as ``DiskCache/load(_:expectingURL:mayWait:)`` does.
-    public func data(forKey key: String) async throws(DiskCacheError) -> SharedBytes? {
+    package func data(forKey key: String) async throws(DiskCacheError) -> SharedBytes? {
         try await fresh(key)?.body.bytes()
     }
 
@@ -74,7 +74,7 @@ public struct DiskCacheService: Sendable {
     /// - Throws: ``InvalidKey``; ``DiskCacheError/emptyBody``; and the errors of
     ///   ``Reservation/publish(_:expectedLength:condition:completion:)``.
     @discardableResult
-    public func setData(_ data: [UInt8], forKey key: String, ttl: Duration? = nil) async throws -> Entry? {
+    package func setData(_ data: [UInt8], forKey key: String, ttl: Duration? = nil) async throws -> Entry? {
         let key = try CacheKey.data(key)
         return try await store(data, key, kind: .data, url: nil, contentType: nil, ttl: ttl)
     }
@@ -82,25 +82,25 @@ public struct DiskCacheService: Sendable {
     // MARK: - Entries of every kind
 
     /// Whether there is a fresh entry of that key.
-    public func hasCache(forKey key: String) throws(DiskCacheError) -> Bool {
+    package func hasCache(forKey key: String) throws(DiskCacheError) -> Bool {
         try cache.entry(for: key)?.isFresh(at: cache.parts.clock.now()) ?? false
     }
 
     /// Removes the entry of that key, and returns whether there was an entry.
     @discardableResult
-    public func removeCache(forKey key: String) async throws(DiskCacheError) -> Bool {
+    package func removeCache(forKey key: String) async throws(DiskCacheError) -> Bool {
         try await cache.remove(key)
     }
 
     /// Removes every entry, and returns their number.
     @discardableResult
-    public func clearCache() async throws(DiskCacheError) -> Int {
+    package func clearCache() async throws(DiskCacheError) -> Int {
         try await cache.remove(matching: .all)
     }
 
     /// The keys of all entries, fresh or stale, in order, read page by page. Each entry that exists all the time
     /// appears exactly once.
-    public var allKeys: AllKeys { AllKeys(cache: cache) }
+    package var allKeys: AllKeys { AllKeys(cache: cache) }
 
     // MARK: - Steps
 
@@ -131,18 +131,18 @@ public struct DiskCacheService: Sendable {
 
 extension DiskCacheService {
     /// See ``DiskCacheService/allKeys``. Iterating throws ``DiskCacheError``.
-    public struct AllKeys: AsyncSequence, Sendable {
+    package struct AllKeys: AsyncSequence, Sendable {
         let cache: DiskCache
 
         /// Reads the keys page by page.
-        public struct AsyncIterator: AsyncIteratorProtocol {
+        package struct AsyncIterator: AsyncIteratorProtocol {
             let cache: DiskCache
             var page: [String] = []
             var cursor: String?
             var isLastPage = false
 
             /// The next key; `nil` after the last.
-            public mutating func next() async throws(DiskCacheError) -> String? {
+            package mutating func next() async throws(DiskCacheError) -> String? {
                 while page.isEmpty && !isLastPage {
                     let read = try cache.list(limit: 1000, cursor: cursor)
                     page = read.entries.reversed().map(\.key)
@@ -154,13 +154,13 @@ extension DiskCacheService {
         }
 
         /// Begins at the first key.
-        public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(cache: cache) }
+        package func makeAsyncIterator() -> AsyncIterator { AsyncIterator(cache: cache) }
     }
 }
 
 extension StoredBody {
     /// Reads the whole body into memory. Throws ``DiskCacheError/fileSystem(operation:path:errno:)``.
-    public func bytes() throws(DiskCacheError) -> SharedBytes {
+    package func bytes() throws(DiskCacheError) -> SharedBytes {
         switch self {
         case .bytes(let bytes): bytes
         case .file(let file): try file.readWhole()

@@ -2,7 +2,7 @@ import Foundation
 
 extension DiskCache {
     /// The resources that a namespace takes for itself, regardless of its entries.
-    public enum Footprint: Hashable, Sendable {
+    package enum Footprint: Hashable, Sendable {
         /// For a million entries and many concurrent requests.
         case full
         /// For a namespace among many that are mostly small: about a quarter of the descriptors and threads, and at

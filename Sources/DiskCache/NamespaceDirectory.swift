@@ -1,20 +1,20 @@
 /// The directory of a namespace. It has the name of the namespace. After the namespace was begun anew, it is a
 /// directory with a number behind the name: `name.7`. So a namespace is emptied at once, even when it is large or its
 /// old directory is still in use.
-public struct NamespaceDirectory: Hashable, Sendable {
+package struct NamespaceDirectory: Hashable, Sendable {
     /// The namespace.
-    public let namespace: String
+    package let namespace: String
     /// The number of the directory. 0, the default, is the directory without a number in its name.
-    public let generation: Int
+    package let generation: Int
 
     /// Makes the directory of a namespace.
-    public init(namespace: String, generation: Int = 0) {
+    package init(namespace: String, generation: Int = 0) {
         self.namespace = namespace
         self.generation = generation
     }
 
     /// The directory of that name; `nil` when the name is not valid.
-    public init?(name: String) {
+    package init?(name: String) {
         let parts = name.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
         guard let namespace = parts.first.map(String.init), CacheDirectory.isNamespace(namespace) else { return nil }
         guard parts.count == 2 else {
@@ -27,5 +27,5 @@ public struct NamespaceDirectory: Hashable, Sendable {
     }
 
     /// The directory's name.
-    public var name: String { generation == 0 ? namespace : "\(namespace).\(generation)" }
+    package var name: String { generation == 0 ? namespace : "\(namespace).\(generation)" }
 }

@@ -5,26 +5,26 @@ import Primitives
 
 /// The caching service: the namespaces of a cache directory, the clients of the origins, and the service's metrics and
 /// events.
-public final class LarderService: Sendable {
+package final class LarderService: Sendable {
     /// The name of the namespace for requests that name no namespace.
-    public static let defaultNamespace = "default"
+    package static let defaultNamespace = "default"
 
     /// The configuration of the service.
-    public let configuration: Configuration
+    package let configuration: Configuration
     /// The namespaces, each with its cache and its downloads.
-    public let namespaces: NamespaceTable
+    package let namespaces: NamespaceTable
     /// The keeper of the memory tiers, which shrinks them when memory is short.
-    public let memory: MemoryKeeper
+    package let memory: MemoryKeeper
     /// The counters of the service.
-    public let metrics = ServiceMetrics()
+    package let metrics = ServiceMetrics()
     /// Publishes the events of the service.
-    public let events: EventHub
+    package let events: EventHub
     /// The source of the current time.
-    public let clock: any WallClock
+    package let clock: any WallClock
     /// The most connections of clients at once: the file descriptors that requests to origins and files leave over.
-    public let clientLimit: Int
+    package let clientLimit: Int
     /// The time at which the service was opened.
-    public let startDate: Timestamp
+    package let startDate: Timestamp
 
     /// The start of ``uptime``, on a clock that cannot be set.
     private let start = ContinuousClock.now
@@ -42,7 +42,7 @@ public final class LarderService: Sendable {
     ///   - eventLimits: the limits of the event streams. The configuration overrides the numbers of listeners.
     /// - Throws: ``DiskCacheError`` when the directory cannot be used, ``NamespaceError`` when the registry of the
     ///   namespaces cannot be read or written.
-    public init(
+    package init(
         configuration: Configuration, clock: any WallClock = SystemClock(), logger: Logger,
         memoryPressure: MemoryPressureFiles = MemoryPressureFiles(), eventLimits: EventHub.Limits = EventHub.Limits()
     ) throws {
@@ -97,30 +97,30 @@ public final class LarderService: Sendable {
     }
 
     /// The time since the service was opened. Setting the wall clock does not change it.
-    public var uptime: Duration { ContinuousClock.now - start }
+    package var uptime: Duration { ContinuousClock.now - start }
 
     /// The numbers of running and of queued transfers of downloads. Requests through the gateway do not count.
-    public var transferCounts: (running: Int, queued: Int) { origin.transferCounts }
+    package var transferCounts: (running: Int, queued: Int) { origin.transferCounts }
 
     /// Records that the process listens on a port, so that no request to an origin goes there.
-    public func listens(on port: UInt16) {
+    package func listens(on port: UInt16) {
         ownSockets.add(port: port)
     }
 
     /// Whether all directories are still the opened directories. Asks the file system.
-    public var isInPlace: Bool { namespaces.all.allSatisfy(\.cache.isInPlace) }
+    package var isInPlace: Bool { namespaces.all.allSatisfy(\.cache.isInPlace) }
 
     /// The totals of all namespaces, as of the last commits.
-    public var totals: CacheTotals { namespaces.all.reduce(CacheTotals.none) { $0 + $1.cache.totals } }
+    package var totals: CacheTotals { namespaces.all.reduce(CacheTotals.none) { $0 + $1.cache.totals } }
 
     /// The bytes of the file system that must stay free, and the bytes that are free; `nil` when the file system does
     /// not report them.
-    public var diskSpace: (reserve: Int64, free: Int64)? { namespaces.default.cache.diskSpace }
+    package var diskSpace: (reserve: Int64, free: Int64)? { namespaces.default.cache.diskSpace }
 
     /// Runs the periodic upkeep until the task is cancelled: removes expired entries, keeps head-room, scrubs a slice
     /// of the bodies, forgets ended downloads, and returns the memory to the system that a crowd of slow clients has
     /// left behind.
-    public func maintain(every interval: Duration = .seconds(60)) async {
+    package func maintain(every interval: Duration = .seconds(60)) async {
         while !Task.isCancelled {
             for namespace in namespaces.all {
                 await withCheckedContinuation { continuation in
@@ -134,7 +134,7 @@ public final class LarderService: Sendable {
     }
 
     /// Cancels downloads, flushes and closes the caches, and releases the directory's lock. Blocks.
-    public func close() {
+    package func close() {
         events.stop()
         namespaces.stop()
         memory.stop()

@@ -1,5 +1,5 @@
 /// The version of this software.
-public enum Version {
+package enum Version {
     /// The version in `larder --version`, `/stats` and openapi.yaml.
-    public static let current = "0.1.0"
+    package static let current = "0.1.0"
 }

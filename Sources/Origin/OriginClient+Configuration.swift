@@ -3,42 +3,42 @@ import Primitives
 
 extension OriginClient {
     /// Limits and permissions of an ``OriginClient``.
-    public struct Configuration: Sendable {
+    package struct Configuration: Sendable {
         /// The time limit for look-up, connecting and TLS together, for each connection; 10 s by default.
-        public var connectTimeout: Duration = .seconds(10)
+        package var connectTimeout: Duration = .seconds(10)
         /// The time for which an origin may send no byte; 30 s by default.
-        public var stallTimeout: Duration = .seconds(30)
+        package var stallTimeout: Duration = .seconds(30)
         /// The time limit for a whole transfer, including redirects and retries and without the time in the queue; 1 h
         /// by default.
-        public var totalTimeout: Duration = .seconds(3600)
+        package var totalTimeout: Duration = .seconds(3600)
         /// The time limit for each wait in the queue; `nil`, the default, is no limit.
-        public var queueTimeout: Duration?
+        package var queueTimeout: Duration?
         /// The maximum number of redirects that a transfer follows; 10 by default.
-        public var maxRedirects = 10
+        package var maxRedirects = 10
         /// The number of transfers that run at once; further transfers wait in the queue. 512 by default.
-        public var maxTransfers = 512
+        package var maxTransfers = 512
         /// The number of transfers that run at once to the same scheme, host and port; 128 by default.
-        public var maxTransfersPerHost = 128
+        package var maxTransfersPerHost = 128
         /// The number of threads that run transfers, each with its own connections. The default is one thread per
         /// processor, at most four; a value below 1 counts as 1.
-        public var threads = max(1, min(4, sysconf(Int32(_SC_NPROCESSORS_ONLN)))) {
+        package var threads = max(1, min(4, sysconf(Int32(_SC_NPROCESSORS_ONLN)))) {
             didSet { threads = max(1, threads) }
         }
         /// The allowed schemes of URLs and redirects, out of `http`, `https` and `ftp`; `http` and `https` by default.
         /// While libcurl waits for some replies of an FTP control connection, it serves no other transfer of the
         /// thread, for ``stallTimeout`` at most. Therefore allow FTP only for servers that respond reliably.
-        public var schemes: Set<String> = ["http", "https"]
+        package var schemes: Set<String> = ["http", "https"]
         /// The addresses to which the client may connect; by default, globally routable addresses on ports 80 and 443.
-        public var addressPolicy = AddressPolicy()
+        package var addressPolicy = AddressPolicy()
         /// The sockets on which this process listens; the client never connects to them. Empty by default.
-        public var ownSockets = OwnSockets()
+        package var ownSockets = OwnSockets()
         /// A PEM file of certificate authorities to trust in addition to the system's authorities; `nil`, the default,
         /// adds none.
-        public var certificateAuthorityFile: String?
+        package var certificateAuthorityFile: String?
         /// The rules for sending a failed request again.
-        public var retry = RetryPolicy()
+        package var retry = RetryPolicy()
         /// The `User-Agent` of requests without their own.
-        public var userAgent = "Larder"
+        package var userAgent = "Larder"
 
         /// Fixed DNS results in the format of `CURLOPT_RESOLVE` (`host:port:address,address`), for tests of names with
         /// several addresses. The address policy applies to these addresses, too.
@@ -48,6 +48,6 @@ extension OriginClient {
         var now: @Sendable () -> ContinuousClock.Instant = { ContinuousClock.now }
 
         /// The defaults.
-        public init() {}
+        package init() {}
     }
 }

@@ -5,7 +5,7 @@ extension OriginClient {
     /// The call uses neither DNS nor the network. The error is the same as that of ``fetch(_:receiver:)``, with one
     /// exception: when the port of a host name is refused for every address, `fetch` may report a reason that only the
     /// address reveals.
-    public func foreseenRefusal(of request: OriginRequest) -> OriginError? {
+    package func foreseenRefusal(of request: OriginRequest) -> OriginError? {
         var known = KnownURLs()
         do throws(OriginError) {
             let url = try request.checkedURL(configuration, known: &known)

@@ -13,19 +13,19 @@ import Synchronization
 ///
 ///     let client = OriginClient()
 ///     client.fetch(OriginRequest(url: "https://example.com/"), receiver: receiver)
-public final class OriginClient: Sendable {
+package final class OriginClient: Sendable {
     /// The values that ``Configuration/schemes`` may contain.
-    public static let possibleSchemes: Set<String> = ["http", "https", "ftp"]
+    package static let possibleSchemes: Set<String> = ["http", "https", "ftp"]
 
     /// The configuration of the client.
-    public let configuration: Configuration
+    package let configuration: Configuration
     private let inboxes: [Inbox]
     private let places: TransferPlaces
     private let threads: [LoopThread]
     private let transferCount = Atomic<UInt64>(0)
 
     /// Starts the client's threads.
-    public init(configuration: Configuration = Configuration()) {
+    package init(configuration: Configuration = Configuration()) {
         _ = Self.globalInitialisation
         self.configuration = configuration
         let multis = (0..<configuration.threads).map { _ in
@@ -47,7 +47,7 @@ public final class OriginClient: Sendable {
     /// Starts a transfer and returns at once. After ``shutDown()`` the receiver gets ``OriginError/Kind/cancelled``
     /// before this call returns.
     @discardableResult
-    public func fetch(_ request: OriginRequest, receiver: any OriginReceiver) -> OriginTransfer {
+    package func fetch(_ request: OriginRequest, receiver: any OriginReceiver) -> OriginTransfer {
         let index = leastBusy
         let inbox = inboxes[index]
         let turn = transferCount.add(1, ordering: .relaxed).newValue
@@ -68,17 +68,17 @@ public final class OriginClient: Sendable {
     }
 
     /// The number of transfers that were started and have not ended, including transfers that no thread has taken yet.
-    public var openTransfers: Int { inboxes.reduce(0) { $0 + $1.openTransfers } }
+    package var openTransfers: Int { inboxes.reduce(0) { $0 + $1.openTransfers } }
 
     /// The number of running transfers, and of transfers that wait in the queue under the limits.
-    public var transferCounts: (running: Int, queued: Int) {
+    package var transferCounts: (running: Int, queued: Int) {
         let counts = places.counts
         return (counts.running, counts.waiting)
     }
 
     /// Cancels every transfer and informs its receiver, closes all connections, and waits until the threads have ended.
     /// A call from within a receiver does not wait. `deinit` calls this method, too.
-    public func shutDown() {
+    package func shutDown() {
         for inbox in inboxes { inbox.append(.shutDown) }
         guard !threads.contains(where: \.isCurrent) else { return }
         for thread in threads { thread.join() }

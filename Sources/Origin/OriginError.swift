@@ -1,9 +1,9 @@
 import CCurl
 
 /// The reason why a transfer failed.
-public struct OriginError: Error, Sendable, CustomStringConvertible {
+package struct OriginError: Error, Sendable, CustomStringConvertible {
     /// The kind of a failure.
-    public enum Kind: Sendable {
+    package enum Kind: Sendable {
         /// The address policy allows none of the host's addresses; `rule` is the reason, such as `127.0.0.1 is loopback
         /// (127.0.0.0/8)`.
         case addressRefused(rule: String)
@@ -37,7 +37,7 @@ public struct OriginError: Error, Sendable, CustomStringConvertible {
     }
 
     /// The time limit that passed.
-    public enum Phase: String, Sendable {
+    package enum Phase: String, Sendable {
         /// The limit for look-up, connecting and TLS.
         case connecting
         /// The limit for an origin that sends no byte before its response.
@@ -51,14 +51,14 @@ public struct OriginError: Error, Sendable, CustomStringConvertible {
     }
 
     /// The kind of the failure.
-    public let kind: Kind
+    package let kind: Kind
     /// The `CURLcode`. For a failure that the client found itself: the code that libcurl has for such a failure.
-    public let code: Int32
+    package let code: Int32
     /// A description of the failure, in libcurl's words where libcurl found the failure and describes it well.
-    public let message: String
+    package let message: String
 
     /// The message and the code: `Could not resolve host: example.invalid (6)`.
-    public var description: String { "\(message) (\(code))" }
+    package var description: String { "\(message) (\(code))" }
 
     /// An error that libcurl reported; `words` is libcurl's error buffer, which may be empty.
     init(_ code: CURLcode, words: String, kind: Kind = .transfer) {

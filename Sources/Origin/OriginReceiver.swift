@@ -5,7 +5,7 @@ import Primitives
 ///
 /// The calls of a transfer come in sequence, on a single thread of the client; calls of different transfers may
 /// overlap. A thread serves many transfers, so no call may block. Every call may start and cancel transfers.
-public protocol OriginReceiver: AnyObject, Sendable {
+package protocol OriginReceiver: AnyObject, Sendable {
     /// The head of an interim response (RFC 9110 §15.2), at its arrival and in order, before the final head; also for
     /// requests that are redirected. Not called for 100, and an unexpected 101 is an error. Has no effect by default.
     func originDidAnswerInterim(_ head: OriginHead)
@@ -25,17 +25,17 @@ public protocol OriginReceiver: AnyObject, Sendable {
 
 extension OriginReceiver {
     /// Has no effect.
-    public func originDidAnswerInterim(_ head: OriginHead) {}
+    package func originDidAnswerInterim(_ head: OriginHead) {}
 
     /// Has no effect.
-    public func originDidPause() {}
+    package func originDidPause() {}
 }
 
 /// The way in which the end of a body is marked.
 ///
 /// The value describes the body as it was sent. A content coding that is decoded (gzip, deflate, br, zstd) marks its
 /// own end, which must arrive as well.
-public enum OriginFraming: Sendable, Hashable {
+package enum OriginFraming: Sendable, Hashable {
     /// The response cannot have a body (RFC 9110 §6.4.1: 1xx, 204, 304, and every response to `HEAD`).
     case noBody
     /// `Content-Length` gives the length.
@@ -50,31 +50,31 @@ public enum OriginFraming: Sendable, Hashable {
     case close
 
     /// Whether the end of a body proves that the body is complete.
-    public var isFramed: Bool { self != .close }
+    package var isFramed: Bool { self != .close }
 }
 
 /// The head of a response.
-public struct OriginHead: Sendable {
+package struct OriginHead: Sendable {
     /// The status code, 200 to 999; 102 to 199 for an interim response; 200 for FTP.
-    public var status: Int
+    package var status: Int
     /// All field lines in order, with their names as sent. The values are the sent bytes (even when they are not UTF-8:
     /// `withUnsafeBytesOfValue`), without surrounding white space and with spaces in the place of control characters.
     /// Trailers are dropped, as RFC 9110 §6.5.1 allows. For FTP: `Content-Length` and `Last-Modified`, when the server
     /// reports them.
-    public var fields: HTTPFields
+    package var fields: HTTPFields
     /// The URL of the response, after redirects, without a fragment.
-    public var effectiveURL: String
+    package var effectiveURL: String
     /// The length of the delivered body; `nil` when it is unknown, or a content coding is decoded. For `HEAD`: the
     /// length of the response to `GET`. 0 for a status that allows no body, regardless of `Content-Length`.
-    public var declaredLength: Int64?
+    package var declaredLength: Int64?
     /// The way in which the end of the body will be marked.
-    public var framing: OriginFraming
+    package var framing: OriginFraming
     /// `1.0`, `1.1` or `2`; `ftp` for FTP.
-    public var version: String
+    package var version: String
 
     /// Whether the origin authenticates the connection and not the request (NTLM, Negotiate). The response is then only
     /// for the client of the connection, regardless of its fields (RFC 4559 §6).
-    public var authenticatesConnection: Bool { fields.authenticateConnection }
+    package var authenticatesConnection: Bool { fields.authenticateConnection }
 }
 
 extension HTTPFields {
@@ -85,13 +85,13 @@ extension HTTPFields {
 }
 
 /// The result of a complete transfer.
-public struct OriginSummary: Sendable {
+package struct OriginSummary: Sendable {
     /// The number of delivered bytes of the body.
-    public var byteCount: Int64
+    package var byteCount: Int64
     /// The way in which the end of the body was marked.
-    public var framing: OriginFraming
+    package var framing: OriginFraming
     /// The number of followed redirects.
-    public var redirectCount: Int
+    package var redirectCount: Int
     /// The number of times that a request was sent again after a failure.
-    public var retryCount: Int
+    package var retryCount: Int
 }

@@ -4,7 +4,7 @@ import Primitives
 ///
 /// Invariant: the paused flag changes before the transfer's thread is informed. The next ``resume()`` therefore
 /// delivers every piece of a body that was held back because of the flag.
-public final class OriginTransfer: Sendable {
+package final class OriginTransfer: Sendable {
     private let inbox: Inbox
     let id: UInt64
     private let isHeld = Locked(false)
@@ -16,13 +16,13 @@ public final class OriginTransfer: Sendable {
 
     /// Ends the transfer soon, with ``OriginError/Kind/cancelled``; has no effect after its end. Any thread may call
     /// this method. The receiver may still get bytes until it gets the end.
-    public func cancel() {
+    package func cancel() {
         inbox.append(.cancel(id))
     }
 
     /// Cancels the transfer only while it waits in the queue, before its first request or before a redirect to another
     /// scheme, host or port.
-    public func cancelIfWaiting() {
+    package func cancelIfWaiting() {
         inbox.append(.cancelIfWaiting(id))
     }
 
@@ -32,12 +32,12 @@ public final class OriginTransfer: Sendable {
     /// stall, but it counts against the time limit of the whole transfer.
     ///
     /// Over HTTP/2, other transfers on the same connection may have to wait, too.
-    public func pause() {
+    package func pause() {
         isHeld.withLock { $0 = true }
     }
 
     /// Continues the delivery; any thread may call this method. No effect when the transfer is not paused.
-    public func resume() {
+    package func resume() {
         let wasHeld = isHeld.withLock { isHeld in
             defer { isHeld = false }
             return isHeld

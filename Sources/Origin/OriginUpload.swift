@@ -10,7 +10,7 @@ import Primitives
 /// Invariants: a lock protects `state`; callbacks and wake-ups happen after the lock is released. `isAwaited` is set
 /// exactly while libcurl waits for bytes, and the code that clears it wakes the transfer, so many writes cause one
 /// wake-up.
-public final class OriginUpload: Sendable {
+package final class OriginUpload: Sendable {
     private typealias RoomAction = @Sendable () -> Void
 
     private enum Phase {
@@ -46,7 +46,7 @@ public final class OriginUpload: Sendable {
     }
 
     /// The declared length of the body in bytes; `nil` when it is unknown, and the body is sent in chunks.
-    public let length: Int64?
+    package let length: Int64?
     private let state: Locked<State>
 
     /// A body for one ``OriginRequest``.
@@ -55,7 +55,7 @@ public final class OriginUpload: Sendable {
     ///   - length: the length in bytes, at least 0; `nil` when it is unknown.
     ///   - highWaterMark: the number of waiting bytes from which on a write reports ``Primitives/Backpressure/full``;
     ///     the body has room again when half as many wait. Default 256 KiB.
-    public init(length: Int64?, highWaterMark: Int = 256 * 1024) {
+    package init(length: Int64?, highWaterMark: Int = 256 * 1024) {
         precondition(length ?? 0 >= 0, "the length of a body must not be negative")
         self.length = length
         state = Locked(State(queue: BoundedQueue(highWaterMark: highWaterMark)))
@@ -66,7 +66,7 @@ public final class OriginUpload: Sendable {
     /// Appends bytes, without a copy. The producer may call this method before the transfer starts. A write beyond the
     /// declared length makes the transfer fail with ``OriginError/Kind/uploadBroken(_:)``, and ends a wait for room.
     @discardableResult
-    public func write(_ bytes: SharedBytes) -> Backpressure {
+    package func write(_ bytes: SharedBytes) -> Backpressure {
         let (result, transfer, roomAction): (Backpressure, OriginTransfer?, RoomAction?) = state.withLock { state in
             guard case .open = state.phase else { return (.closed, nil, nil) }
             state.writtenCount += Int64(bytes.count)
@@ -85,7 +85,7 @@ public final class OriginUpload: Sendable {
     /// Calls `action` once, as soon as the body has room (at once when it has room already) or is closed. The call may
     /// happen on the transfer's thread, which `action` must not block. A new action replaces an earlier action that was
     /// not called yet.
-    public func onRoom(_ action: @escaping @Sendable () -> Void) {
+    package func onRoom(_ action: @escaping @Sendable () -> Void) {
         let isReady = state.withLock { state in
             guard case .open = state.phase else { return true }
             return state.queue.hasRoom(orCall: action)
@@ -95,7 +95,7 @@ public final class OriginUpload: Sendable {
 
     /// Marks the body as complete. When it is shorter than its declared length, the transfer fails with
     /// ``OriginError/Kind/uploadBroken(_:)``.
-    public func finish() {
+    package func finish() {
         let (transfer, roomAction): (OriginTransfer?, RoomAction?) = state.withLock { state in
             guard case .open = state.phase else { return (nil, nil) }
             if let length, state.writtenCount < length {
@@ -110,7 +110,7 @@ public final class OriginUpload: Sendable {
 
     /// Reports that the producer cannot complete the body. The client breaks the transfer off, so that the origin does
     /// not take the body for complete, and the transfer fails with ``OriginError/Kind/uploadBroken(_:)``.
-    public func fail() {
+    package func fail() {
         let (transfer, roomAction): (OriginTransfer?, RoomAction?) = state.withLock { state in
             guard case .open = state.phase else { return (nil, nil) }
             return state.fail("its sender ended it early")
@@ -120,7 +120,7 @@ public final class OriginUpload: Sendable {
     }
 
     /// The number of bytes that the transfer has taken, and of bytes that wait for it.
-    public var progress: (taken: Int64, waiting: Int) {
+    package var progress: (taken: Int64, waiting: Int) {
         state.withLock { ($0.writtenCount - Int64($0.queue.count), $0.queue.count) }
     }
 

@@ -1,6 +1,6 @@
 /// The answer of a consumer to a write of bytes: whether it takes more. A write never blocks, so the producer must act
 /// on this answer.
-public enum Backpressure: Sendable {
+package enum Backpressure: Sendable {
     /// The consumer took the bytes and has room for more.
     case room
     /// The consumer took the bytes. The producer waits with more until the consumer calls back.

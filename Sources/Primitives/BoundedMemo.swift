@@ -3,13 +3,13 @@
 /// record of when each key was used.
 ///
 /// The type has no lock; its owner adds the lock.
-public struct BoundedMemo<Key: Hashable & Sendable, Value: Sendable>: Sendable {
+package struct BoundedMemo<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     /// The forgotten values. A caller that holds a lock releases the lock before it releases these values, because
     /// there can be many of them.
-    public typealias Forgotten = [Key: Remembered]
+    package typealias Forgotten = [Key: Remembered]
 
     /// A value and its cost.
-    public struct Remembered: Sendable {
+    package struct Remembered: Sendable {
         @usableFromInline let value: Value
         @usableFromInline let cost: Int
 
@@ -28,16 +28,16 @@ public struct BoundedMemo<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     ///
     /// - Parameter limit: the limit on the total cost of all values.
     @inlinable
-    public init(limit: Int) {
+    package init(limit: Int) {
         self.limit = limit
     }
 
     /// The number of remembered values.
-    @inlinable public var count: Int { values.count }
+    @inlinable package var count: Int { values.count }
 
     /// The remembered value of a key; `nil` when the memo has none.
     @inlinable
-    public subscript(key: Key) -> Value? { values[key]?.value }
+    package subscript(key: Key) -> Value? { values[key]?.value }
 
     /// Remembers a value and replaces an older value of the same key. A value that costs more than the limit is not
     /// remembered.
@@ -46,7 +46,7 @@ public struct BoundedMemo<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     ///   of values.
     /// - Returns: the values that were forgotten to make room.
     @inlinable
-    public mutating func remember(_ value: Value, for key: Key, cost: Int = 1) -> Forgotten {
+    package mutating func remember(_ value: Value, for key: Key, cost: Int = 1) -> Forgotten {
         var forgotten: Forgotten = [:]
         if self.cost - (values[key]?.cost ?? 0) + cost > limit {
             swap(&forgotten, &values)

@@ -2,16 +2,16 @@ import CSystem
 import Foundation
 
 /// Reads and opens files only as far as the kernel has them in memory.
-public enum CachedFile {
+package enum CachedFile {
     /// Reads at `offset` without waiting for a disk. Returns the number of bytes that are in memory from `offset` on,
     /// at most `target.count`; -1 when no byte is in memory, or when the file system cannot tell (FUSE, some overlays).
-    public static func read(_ descriptor: Int32, into target: UnsafeMutableRawBufferPointer, at offset: Int64) -> Int {
+    package static func read(_ descriptor: Int32, into target: UnsafeMutableRawBufferPointer, at offset: Int64) -> Int {
         var vector = iovec(iov_base: target.baseAddress, iov_len: target.count)
         return csystem_read_cached(descriptor, &vector, 1, Int(offset))
     }
 
     /// Reads like ``read(_:into:at:)`` into several buffers, one after the other.
-    public static func read(
+    package static func read(
         _ descriptor: Int32, into targets: [UnsafeMutableRawBufferPointer], at offset: Int64
     ) -> Int {
         let vectors = targets.map { iovec(iov_base: $0.baseAddress, iov_len: $0.count) }
@@ -20,7 +20,7 @@ public enum CachedFile {
 
     /// Opens a path without waiting for a disk. Returns the descriptor; -1 when the call would have to wait; `nil`
     /// after any other error, or when the kernel cannot tell.
-    public static func open(_ path: String, _ flags: Int32) -> Int32? {
+    package static func open(_ path: String, _ flags: Int32) -> Int32? {
         let descriptor = csystem_open_cached(path, flags)
         return descriptor >= 0 ? descriptor : errno == EAGAIN ? -1 : nil
     }

@@ -1,5 +1,5 @@
 /// Bytes that wait to be sent, in the pieces in which they arrived. The type has no lock and no limit.
-public struct ChunkQueue: Sendable {
+package struct ChunkQueue: Sendable {
     /// The pieces. A used piece becomes `nil`, which releases its bytes at once; its place is removed later.
     private var chunks: [SharedBytes?] = []
     /// The index of the first unused piece, and the number of its bytes that are already taken.
@@ -7,20 +7,20 @@ public struct ChunkQueue: Sendable {
     private var offset = 0
 
     /// The number of waiting bytes.
-    public private(set) var count = 0
+    package private(set) var count = 0
 
     /// An empty queue.
-    public init() {}
+    package init() {}
 
     /// Appends bytes, without a copy.
-    public mutating func append(_ bytes: SharedBytes) {
+    package mutating func append(_ bytes: SharedBytes) {
         guard bytes.count > 0 else { return }
         chunks.append(bytes)
         count += bytes.count
     }
 
     /// Moves as many bytes as are waiting and fit from the front of the queue into `target`; returns their number.
-    public mutating func take(into target: UnsafeMutableRawBufferPointer) -> Int {
+    package mutating func take(into target: UnsafeMutableRawBufferPointer) -> Int {
         var taken = 0
         while taken < target.count, first < chunks.count, let chunk = chunks[first] {
             let rest = UnsafeRawBufferPointer(rebasing: chunk.bytes[offset...])

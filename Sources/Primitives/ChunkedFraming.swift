@@ -10,25 +10,25 @@
 ///     var framing = ChunkedFraming(rules)
 ///     var index = 0
 ///     while let content = try framing.next(in: bytes, from: &index) { use(bytes[content]) }
-public struct ChunkedFraming: Sendable {
+package struct ChunkedFraming: Sendable {
     /// Limits for the bytes that are not content.
-    public struct Rules: Sendable {
+    package struct Rules: Sendable {
         /// The limit for the extensions of one chunk, in bytes.
-        public var extensionLimit: Int
+        package var extensionLimit: Int
         /// How many bytes the extensions of all chunks may have beyond the bytes of content; unlimited by default.
-        public var excessLimit = Int64.max
+        package var excessLimit = Int64.max
         /// The limit for the trailer section, in bytes.
-        public var trailerLimit: Int
+        package var trailerLimit: Int
 
         /// Rules with these two limits, and without a limit for ``excessLimit``.
-        public init(extensionLimit: Int, trailerLimit: Int) {
+        package init(extensionLimit: Int, trailerLimit: Int) {
             self.extensionLimit = extensionLimit
             self.trailerLimit = trailerLimit
         }
     }
 
     /// The reason for which a body must be refused.
-    public enum Problem: Error, Equatable {
+    package enum Problem: Error, Equatable {
         /// The framing breaks the grammar; the associated text gives the reason.
         case malformed(String)
         /// A chunk has more than 2⁶³ - 1 bytes.
@@ -39,7 +39,7 @@ public struct ChunkedFraming: Sendable {
         case trailersTooLong
 
         /// The problem as text.
-        public var reason: String {
+        package var reason: String {
             switch self {
             case .malformed(let reason): reason
             case .sizeTooLarge: "the size of a chunk is too large"
@@ -67,7 +67,7 @@ public struct ChunkedFraming: Sendable {
     private var excess: Int64 = 0
 
     /// Starts before the first chunk.
-    public init(_ rules: Rules) {
+    package init(_ rules: Rules) {
         self.rules = rules
     }
 
@@ -79,14 +79,14 @@ public struct ChunkedFraming: Sendable {
     }
 
     /// Whether the last chunk and the trailers are complete.
-    public var isComplete: Bool { state == .end }
+    package var isComplete: Bool { state == .end }
 
     /// Reads from `index` to the end of the next piece of content, of the body or of `bytes`, and moves `index` there.
     ///
     /// - Returns: the range of the content in `bytes`; `nil` when `bytes` has no more content, or the body is complete.
     ///
     /// Throws the ``Problem`` of the byte at `index`. Do not call again after an error.
-    public mutating func next(
+    package mutating func next(
         in bytes: UnsafeRawBufferPointer, from index: inout Int
     ) throws(Problem) -> Range<Int>? {
         while index < bytes.count, state != .end {

@@ -1,14 +1,14 @@
 /// The file name that a server suggests with `Content-Disposition` (RFC 6266).
-public struct ContentDisposition: Equatable, Sendable {
+package struct ContentDisposition: Equatable, Sendable {
     /// The name without directories; `nil` when the field has none, or when no usable name is left.
     ///
     /// `filename*` (RFC 8187) has precedence over `filename` (RFC 6266 §4.3). Everything up to the last slash or
     /// backslash and all control characters are removed, because the name is only a suggestion and must not lead to
     /// another directory (§4.3).
-    public let fileName: String?
+    package let fileName: String?
 
     /// Reads a field's value. A value that breaks the grammar has no file name.
-    public init(_ value: String) {
+    package init(_ value: String) {
         var plain: String?
         var extended: String?
         for (name, text) in Self.parameters(of: value) {

@@ -9,14 +9,14 @@
 /// | `m` | minutes |
 /// | `h` | hours |
 /// | `d` | days of 24 hours |
-public struct DurationText: Hashable, Sendable {
+package struct DurationText: Hashable, Sendable {
     /// The seconds; infinite when a `Double` cannot hold the number, and negative behind a minus sign.
-    public let seconds: Double
+    package let seconds: Double
     /// Whether the text names its unit.
-    public let hasUnit: Bool
+    package let hasUnit: Bool
 
     /// Examples of all units, for error messages.
-    public static let examples = "90s, 15m, 1h or 7d"
+    package static let examples = "90s, 15m, 1h or 7d"
 
     private static let units: [UInt8: Double] = [
         UInt8(ascii: "s"): 1, UInt8(ascii: "m"): 60, UInt8(ascii: "h"): 3600, UInt8(ascii: "d"): 86_400,
@@ -24,7 +24,7 @@ public struct DurationText: Hashable, Sendable {
 
     /// `nil` for a text that is no decimal number, begins with a plus sign, or has another unit, white space, or
     /// several units.
-    public init?(_ text: String) {
+    package init?(_ text: String) {
         let factor = text.utf8.last.flatMap { Self.units[$0] }
         let number = text.utf8.dropLast(factor == nil ? 0 : 1)
         // `Double` also reads a plus sign, "nan", "inf" and hexadecimal.

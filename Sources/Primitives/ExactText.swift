@@ -2,19 +2,19 @@
 ///
 /// `String` compares by canonical equivalence: `é` as one scalar equals `e` with a combining accent. JSON, the index
 /// and the file system treat the two as different texts, so a look-up of the first must not find the second.
-public struct ExactText: Hashable, Sendable {
+package struct ExactText: Hashable, Sendable {
     /// The text.
-    public let text: String
+    package let text: String
 
     /// The text.
     @inlinable
-    public init(_ text: String) {
+    package init(_ text: String) {
         self.text = text
     }
 
     /// Whether the bytes are equal.
     @inlinable
-    public static func == (left: ExactText, right: ExactText) -> Bool {
+    package static func == (left: ExactText, right: ExactText) -> Bool {
         let areEqual = left.text.utf8.withContiguousStorageIfAvailable { left in
             right.text.utf8.withContiguousStorageIfAvailable { right in
                 UnsafeRawBufferPointer(left).hasSameBytes(as: UnsafeRawBufferPointer(right))
@@ -26,7 +26,7 @@ public struct ExactText: Hashable, Sendable {
 
     /// Hashes the bytes.
     @inlinable
-    public func hash(into hasher: inout Hasher) {
+    package func hash(into hasher: inout Hasher) {
         let isContiguous: Void? = text.utf8.withContiguousStorageIfAvailable { bytes in
             hasher.combine(bytes: UnsafeRawBufferPointer(bytes))
         }

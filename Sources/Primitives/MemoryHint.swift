@@ -5,23 +5,23 @@ import CSystem
 /// instead of one after the other.
 ///
 /// `@unchecked Sendable` is safe because no code reads the memory behind the address.
-public struct MemoryHint: @unchecked Sendable {
+package struct MemoryHint: @unchecked Sendable {
     private let start: UnsafeRawPointer?
     private let length: Int
 
     /// A hint for `length` bytes from `start`. With `nil`, ``prefetch()`` does nothing.
-    public init(_ start: UnsafeRawPointer?, length: Int) {
+    package init(_ start: UnsafeRawPointer?, length: Int) {
         self.start = start
         self.length = start == nil ? 0 : length
     }
 
     /// A hint for about the first `length` bytes of an object, including the header that the runtime puts in front.
-    public init(_ object: some AnyObject, length: Int) {
+    package init(_ object: some AnyObject, length: Int) {
         self.init(UnsafeRawPointer(Unmanaged.passUnretained(object).toOpaque()), length: length)
     }
 
     /// Starts the prefetch and returns at once. The call is harmless when the memory has been freed.
-    public func prefetch() {
+    package func prefetch() {
         csystem_prefetch(start, length)
     }
 }

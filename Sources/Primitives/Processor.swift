@@ -1,7 +1,7 @@
 import Foundation
 
 /// The processor time of the calling thread.
-public enum Processor {
+package enum Processor {
     private static let turn: Int64 = 200_000
 
     /// The thread-specific value that stores ``turnStart``, as a number in the place of a pointer.
@@ -17,7 +17,7 @@ public enum Processor {
     ///
     /// Work of many steps, such as a listing or a purge, calls this method once a step. The kernel interrupts a thread
     /// that never waits only at a tick, every 4 ms, and requests for fresh entries must not wait that long.
-    public static func offer() {
+    package static func offer() {
         guard nanoseconds() - turnStart >= turn else { return }
         sched_yield()
         turnStart = nanoseconds()
@@ -26,12 +26,12 @@ public enum Processor {
     /// Turns ``offer()`` off on the calling thread until ``share()``.
     ///
     /// Latency-critical work calls this method, because it must not yield to background work.
-    public static func keep() {
+    package static func keep() {
         turnStart = .max
     }
 
     /// Turns ``offer()`` on again on the calling thread. It yields after 200 µs at the earliest.
-    public static func share() {
+    package static func share() {
         turnStart = nanoseconds()
     }
 
@@ -43,7 +43,7 @@ public enum Processor {
     }
 
     /// Nanoseconds since an arbitrary fixed instant, on a clock that is never set; exact to about 1 ns.
-    public static func nanoseconds() -> Int64 {
+    package static func nanoseconds() -> Int64 {
         var time = timespec()
         clock_gettime(CLOCK_MONOTONIC, &time)
         return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)

@@ -1,23 +1,23 @@
 /// Immutable bytes that the memory tier, every response that sends them, and C code that needs a stable address share
 /// without a copy.
-public final class SharedBytes: Sendable {
+package final class SharedBytes: Sendable {
     /// The bytes, at an address that stays valid as long as this object lives.
     ///
     /// Swift may release an object after its last use, and a use of this pointer does not count as a use of the object.
     /// Code that does not keep the object elsewhere reads through ``withUnsafeBytes(_:)``.
     ///
     /// `nonisolated(unsafe)` is safe because no code writes to the memory after `init`.
-    public nonisolated(unsafe) let bytes: UnsafeRawBufferPointer
+    package nonisolated(unsafe) let bytes: UnsafeRawBufferPointer
 
     /// Copies `source`.
-    public convenience init(copying source: UnsafeRawBufferPointer) {
+    package convenience init(copying source: UnsafeRawBufferPointer) {
         self.init(count: source.count) { target in
             target.copyMemory(from: source)
         }
     }
 
     /// Copies `source`.
-    public convenience init(_ source: some Sequence<UInt8>) {
+    package convenience init(_ source: some Sequence<UInt8>) {
         let array = Array(source)
         self.init(count: array.count) { target in
             target.copyBytes(from: array)
@@ -25,7 +25,7 @@ public final class SharedBytes: Sendable {
     }
 
     /// Allocates `count` bytes and lets `fill` write them; `fill` must write every byte. Rethrows the error of `fill`.
-    public init<Failure: Error>(
+    package init<Failure: Error>(
         count: Int, fill: (UnsafeMutableRawBufferPointer) throws(Failure) -> Void
     ) throws(Failure) {
         let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: count, alignment: 16)
@@ -44,7 +44,7 @@ public final class SharedBytes: Sendable {
 
     /// Runs `body` with the bytes, and keeps this object alive until `body` returns; rethrows its error.
     @inlinable
-    public func withUnsafeBytes<Result: ~Copyable, Failure: Error>(
+    package func withUnsafeBytes<Result: ~Copyable, Failure: Error>(
         _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         defer { withExtendedLifetime(self) {} }
@@ -52,5 +52,5 @@ public final class SharedBytes: Sendable {
     }
 
     /// The number of bytes.
-    public var count: Int { bytes.count }
+    package var count: Int { bytes.count }
 }

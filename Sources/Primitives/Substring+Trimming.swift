@@ -1,7 +1,7 @@
 extension Substring {
     /// Removes from both ends the characters for which `predicate` returns `true`; empty when it returns `true` for
     /// all.
-    public func trimming(while predicate: (Character) -> Bool) -> Substring {
+    package func trimming(while predicate: (Character) -> Bool) -> Substring {
         let start = drop(while: predicate)
         guard let end = start.lastIndex(where: { !predicate($0) }) else { return "" }
         return start[...end]

@@ -6,7 +6,7 @@ extension Timestamp {
     ///
     /// - Parameter now: decides the century of an RFC 850 date's two-digit year: a date more than 50 years after `now`
     ///   is in the most recent past year with the same last two digits.
-    public init?(httpDate text: String, now: Timestamp) {
+    package init?(httpDate text: String, now: Timestamp) {
         var text = text
         let instant = text.withUTF8 { bytes in
             var reader = HTTPDateReader(bytes: bytes)

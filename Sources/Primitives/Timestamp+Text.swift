@@ -1,7 +1,7 @@
 extension Timestamp {
     /// The instant in RFC 3339, in UTC with milliseconds: `2026-01-31T08:05:09.250Z`. Every time in the API has this
     /// form.
-    public var rfc3339: String {
+    package var rfc3339: String {
         let (day, millisecond) = split()
         return String.ofTime { text in
             text.append(day.year, digits: 4)
@@ -19,7 +19,7 @@ extension Timestamp {
 
     /// The instant as an HTTP date in the preferred form, IMF-fixdate (RFC 9110 §5.6.7): `Sat, 31 Jan 2026 08:05:09
     /// GMT`. The fraction of the second is cut off.
-    public var httpDate: String {
+    package var httpDate: String {
         let (day, millisecond) = split()
         return String.ofTime { text in
             text.append(Self.weekdays[Int((day.daysSinceEpoch % 7 + 11) % 7)])

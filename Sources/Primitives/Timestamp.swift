@@ -2,48 +2,48 @@
 ///
 /// Foundation's `Date` is a `Double` and slow to print, and the index stores, compares and prints instants all the
 /// time.
-public struct Timestamp: Hashable, Comparable, Sendable {
+package struct Timestamp: Hashable, Comparable, Sendable {
     /// Milliseconds since the Unix epoch; negative before the epoch.
-    public var milliseconds: Int64
+    package var milliseconds: Int64
 
     /// The instant `milliseconds` after the Unix epoch.
-    public init(milliseconds: Int64) {
+    package init(milliseconds: Int64) {
         self.milliseconds = milliseconds
     }
 
     /// The instant `seconds` after the Unix epoch.
-    public init(seconds: Int64) {
+    package init(seconds: Int64) {
         milliseconds = seconds * 1000
     }
 
     /// The last millisecond of the year 9999, which stands for "never expires".
-    public static let distantFuture = Timestamp(milliseconds: 253_402_300_799_999)
+    package static let distantFuture = Timestamp(milliseconds: 253_402_300_799_999)
 
     /// Earlier instants come first.
-    public static func < (left: Timestamp, right: Timestamp) -> Bool {
+    package static func < (left: Timestamp, right: Timestamp) -> Bool {
         left.milliseconds < right.milliseconds
     }
 
     /// The instant `duration` later, at most ``distantFuture``; fractions of a millisecond are cut off.
-    public static func + (instant: Timestamp, duration: Duration) -> Timestamp {
+    package static func + (instant: Timestamp, duration: Duration) -> Timestamp {
         let (sum, overflow) = instant.milliseconds.addingReportingOverflow(duration.milliseconds)
         return overflow ? distantFuture : min(Timestamp(milliseconds: sum), distantFuture)
     }
 
     /// The instant `duration` earlier.
-    public static func - (instant: Timestamp, duration: Duration) -> Timestamp {
+    package static func - (instant: Timestamp, duration: Duration) -> Timestamp {
         Timestamp(milliseconds: instant.milliseconds - duration.milliseconds)
     }
 
     /// The time from `earlier` to `later`; negative when `later` comes before `earlier`.
-    public static func - (later: Timestamp, earlier: Timestamp) -> Duration {
+    package static func - (later: Timestamp, earlier: Timestamp) -> Duration {
         .milliseconds(later.milliseconds - earlier.milliseconds)
     }
 }
 
 extension Duration {
     /// Whole milliseconds, cut towards zero. A duration that does not fit becomes the largest or smallest `Int64`.
-    public var milliseconds: Int64 {
+    package var milliseconds: Int64 {
         let (seconds, attoseconds) = components
         let (product, overflow) = seconds.multipliedReportingOverflow(by: 1000)
         if overflow { return seconds < 0 ? .min : .max }
@@ -53,7 +53,7 @@ extension Duration {
 
     /// The duration of `seconds`, for a number of any size. A negative number and NaN give zero; more than 10,000 years
     /// give 10,000 years. `Duration.seconds` ends the process when its number does not fit.
-    public static func clamping(seconds: Double) -> Duration {
+    package static func clamping(seconds: Double) -> Duration {
         let longest: Duration = .seconds(315_569_520_000)
         // NaN fails this comparison, too.
         guard seconds > 0 else { return .zero }
@@ -61,7 +61,7 @@ extension Duration {
     }
 
     /// The duration in seconds, as a floating-point number.
-    public var inSeconds: Double {
+    package var inSeconds: Double {
         let (seconds, attoseconds) = components
         return Double(seconds) + Double(attoseconds) * 1e-18
     }

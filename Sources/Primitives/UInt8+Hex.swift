@@ -1,6 +1,6 @@
 extension UInt8 {
     /// The value of this byte as a hexadecimal digit in ASCII, in upper or lower case; `nil` for any other byte.
-    public var hexDigitValue: UInt8? {
+    package var hexDigitValue: UInt8? {
         switch self {
         case UInt8(ascii: "0")...UInt8(ascii: "9"): self - UInt8(ascii: "0")
         case UInt8(ascii: "a")...UInt8(ascii: "f"): self - UInt8(ascii: "a") + 10
@@ -12,7 +12,7 @@ extension UInt8 {
 
 extension Sequence<UInt8> {
     /// The bytes in lower-case hexadecimal, two digits each.
-    @inlinable public var hex: String {
+    @inlinable package var hex: String {
         withContiguousStorageIfAvailable { UnsafeRawBufferPointer($0).lowercaseHex }
             ?? Array(self).withUnsafeBytes(\.lowercaseHex)
     }
@@ -20,7 +20,7 @@ extension Sequence<UInt8> {
 
 extension UnsafeRawBufferPointer {
     /// The bytes in lower-case hexadecimal. Writes into a single allocation, because every digest passes through here.
-    public var lowercaseHex: String {
+    @usableFromInline package var lowercaseHex: String {
         String(unsafeUninitializedCapacity: 2 * count) { text in
             for index in 0..<count {
                 text[2 * index] = (self[index] >> 4).hexDigit

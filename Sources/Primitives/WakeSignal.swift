@@ -2,12 +2,12 @@ import CSystem
 import Glibc
 
 /// A descriptor that another thread makes readable to end a wait in `poll` or `epoll_wait`: an eventfd.
-public final class WakeSignal: Sendable {
+package final class WakeSignal: Sendable {
     /// The descriptor to wait for.
-    public let descriptor: Int32
+    package let descriptor: Int32
 
     /// `nil` if the process has no descriptor left; `errno` has the error.
-    public init?() {
+    package init?() {
         descriptor = csystem_eventfd()
         if descriptor < 0 { return nil }
     }
@@ -17,14 +17,14 @@ public final class WakeSignal: Sendable {
     }
 
     /// Makes the descriptor readable until ``lower()``.
-    public func raise() {
+    package func raise() {
         var one: UInt64 = 1
         // The write can fail only if the counter is full, and then the descriptor is readable already.
         _ = write(descriptor, &one, 8)
     }
 
     /// Makes the descriptor unreadable until the next ``raise()``.
-    public func lower() {
+    package func lower() {
         var count: UInt64 = 0
         _ = read(descriptor, &count, 8)
     }

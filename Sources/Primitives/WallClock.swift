@@ -1,18 +1,18 @@
 import Foundation
 
 /// The source of the current time. Every decision about freshness uses it, so that a test can move time forward.
-public protocol WallClock: Sendable {
+package protocol WallClock: Sendable {
     /// The current instant.
     func now() -> Timestamp
 }
 
 /// The clock of the machine.
-public struct SystemClock: WallClock {
+package struct SystemClock: WallClock {
     /// A clock that reads the time of the machine.
-    public init() {}
+    package init() {}
 
     /// `CLOCK_REALTIME`, cut to the millisecond.
-    public func now() -> Timestamp {
+    package func now() -> Timestamp {
         var time = timespec()
         clock_gettime(CLOCK_REALTIME, &time)
         return Timestamp(milliseconds: Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000)

@@ -1,10 +1,10 @@
 import CSystem
 
 /// Starts the write of a file's dirty pages, which exist only in the kernel's memory, to disk.
-public enum WriteBack {
+package enum WriteBack {
     /// Starts the write and does not wait for its end. The call guarantees nothing, but it shortens a later sync of the
     /// file.
-    public static func begin(_ descriptor: Int32) {
+    package static func begin(_ descriptor: Int32) {
         csystem_begin_writing(descriptor)
     }
 }

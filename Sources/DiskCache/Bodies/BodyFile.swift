@@ -5,13 +5,13 @@ import Synchronization
 
 /// An open body file. The body stays readable while a reference exists, even when its file is replaced or removed
 /// meanwhile.
-public final class BodyFile: Sendable {
+package final class BodyFile: Sendable {
     private let file: FileDescriptor
     private let path: String
     /// The error number of the sync that failed; 0 when the sync succeeded or was not requested.
     private let syncFailure = Atomic<Int32>(0)
     /// The length of the body in bytes.
-    public let length: Int64
+    package let length: Int64
 
     init(_ file: FileDescriptor, length: Int64, path: String) {
         self.file = file
@@ -21,18 +21,18 @@ public final class BodyFile: Sendable {
 
     /// The number of the open file, for system calls that read at a position of their own. Valid as long as this object
     /// lives.
-    public var descriptor: Int32 { file.number }
+    package var descriptor: Int32 { file.number }
 
     /// Reads at `offset` until `target` is full or the body ends. Returns the number of bytes read.
     ///
     /// Throws ``DiskCacheError/fileSystem(operation:path:errno:)``.
-    public func read(into target: UnsafeMutableRawBufferPointer, at offset: Int64) throws(DiskCacheError) -> Int {
+    package func read(into target: UnsafeMutableRawBufferPointer, at offset: Int64) throws(DiskCacheError) -> Int {
         try file.read(into: target, at: offset, path: path)
     }
 
     /// Returns the whole body, in memory. Throws ``DiskCacheError/fileSystem(operation:path:errno:)``, also when the
     /// file is shorter than the body.
-    public func readWhole() throws(DiskCacheError) -> SharedBytes {
+    package func readWhole() throws(DiskCacheError) -> SharedBytes {
         try read(0..<length)
     }
 

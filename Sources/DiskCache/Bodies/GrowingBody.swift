@@ -8,7 +8,7 @@ import Primitives
 /// Invariants: a single thread receives. This thread first adds bytes to the content and then, under the lock,
 /// increases ``length``, so bytes before `length` never change. For a body in a file, the bytes before `written` are in
 /// the file, and the bytes from `written` to `length` are in `buffer`.
-public final class GrowingBody: Sendable {
+package final class GrowingBody: Sendable {
     private enum Content {
         case memory([UInt8])
         case file(FileDescriptor, path: String)
@@ -32,13 +32,13 @@ public final class GrowingBody: Sendable {
     }
 
     /// The number of bytes received so far.
-    public var length: Int64 { state.withLock { $0.length } }
+    package var length: Int64 { state.withLock { $0.length } }
 
     /// Returns at most `count` bytes from `offset` on: at least one if the body has bytes there, and no bytes at or
     /// beyond ``length``.
     ///
     /// Throws ``DiskCacheError/fileSystem(operation:path:errno:)``.
-    public func read(at offset: Int64, upTo count: Int) throws(DiskCacheError) -> SharedBytes {
+    package func read(at offset: Int64, upTo count: Int) throws(DiskCacheError) -> SharedBytes {
         enum Source {
             case bytes(SharedBytes)
             case file(FileDescriptor, path: String, count: Int)

@@ -4,9 +4,9 @@ import Primitives
 ///
 /// A value: it shows the entry as it was when it was read. Copies share the fields that stay the same between two
 /// publishes, so a copy costs one reference count.
-public struct Entry: Sendable {
+package struct Entry: Sendable {
     /// The way in which an entry came into the cache.
-    public enum Kind: String, Sendable, Hashable, CaseIterable {
+    package enum Kind: String, Sendable, Hashable, CaseIterable {
         /// Fetched from an origin, by URL and parameters.
         case download
         /// JSON that a caller stored by URL and parameters.
@@ -58,14 +58,14 @@ public struct Entry: Sendable {
     private let storage: Storage
 
     /// The time for which the entry stays fresh, as the caller or the origin stated it: `expiresInSeconds` of the API.
-    public internal(set) var ttl: Duration
+    package internal(set) var ttl: Duration
     /// The instant at which the entry stops being fresh.
-    public internal(set) var expiryDate: Timestamp
+    package internal(set) var expiryDate: Timestamp
     /// The number of hits since the body was published.
-    public internal(set) var hits: Int64
+    package internal(set) var hits: Int64
     /// The time of the last hit; the time of the publish, if the entry has no hits. The date never goes back, even when
     /// the clock does.
-    public internal(set) var lastAccessDate: Timestamp
+    package internal(set) var lastAccessDate: Timestamp
 
     init(_ record: Record, ttl: Duration, expiryDate: Timestamp, hits: Int64, lastAccessDate: Timestamp) {
         storage = Storage(record)
@@ -78,7 +78,7 @@ public struct Entry: Sendable {
     var record: Record { storage.record }
 
     /// The most tags that an entry may have.
-    public static let tagLimit = 256
+    package static let tagLimit = 256
 
     /// The approximate number of bytes of the entry's texts, which come from the origin and the callers and have no
     /// other limit.
@@ -93,51 +93,51 @@ public struct Entry: Sendable {
     }
 
     /// The entry's name in the API.
-    public var key: String { storage.record.key }
+    package var key: String { storage.record.key }
     /// The namespace of the entry.
-    public var namespace: String { storage.record.namespace }
+    package var namespace: String { storage.record.namespace }
     /// The kind of the entry.
-    public var kind: Kind { storage.record.kind }
+    package var kind: Kind { storage.record.kind }
     /// The canonical URL, with the parameters in its query; `nil` for ``Kind/data``.
-    public var url: String? { storage.record.url }
+    package var url: String? { storage.record.url }
     /// The parameters that were given beside the URL, as JSON text; `nil` without parameters.
-    public var params: String? { storage.record.params }
+    package var params: String? { storage.record.params }
     /// The origin's final status; 200 for an entry that a caller stored.
-    public var status: Int { storage.record.status }
+    package var status: Int { storage.record.status }
     /// The media type of the body; `nil` when neither the origin nor the caller stated it.
-    public var contentType: String? { storage.record.contentType }
+    package var contentType: String? { storage.record.contentType }
     /// The length of the body in bytes.
-    public var contentLength: Int64 { storage.record.contentLength }
+    package var contentLength: Int64 { storage.record.contentLength }
     /// The origin's entity tag, as it was sent; `nil` when it sent none.
-    public var etag: String? { storage.record.etag }
+    package var etag: String? { storage.record.etag }
     /// The origin's `Last-Modified`, as it was sent; `nil` when it sent none.
-    public var lastModified: String? { storage.record.lastModified }
+    package var lastModified: String? { storage.record.lastModified }
     /// SHA-256 of the body, 32 bytes.
-    public var digest: [UInt8] { storage.record.digest }
+    package var digest: [UInt8] { storage.record.digest }
     /// Whether the body is a JSON text (RFC 8259), regardless of its media type.
-    public var isJSON: Bool { storage.record.isJSON }
+    package var isJSON: Bool { storage.record.isJSON }
     /// The time at which the download began; `nil` for an entry that a caller stored.
-    public var downloadStartDate: Timestamp? { storage.record.downloadStartDate }
+    package var downloadStartDate: Timestamp? { storage.record.downloadStartDate }
     /// The time at which the download ended; `nil` for an entry that a caller stored.
-    public var downloadEndDate: Timestamp? { storage.record.downloadEndDate }
+    package var downloadEndDate: Timestamp? { storage.record.downloadEndDate }
     /// The time at which this body was published.
-    public var createdDate: Timestamp { storage.record.createdDate }
+    package var createdDate: Timestamp { storage.record.createdDate }
     /// The absolute path of the body's file; `nil` when the body is in the slab.
-    public var localPath: String? { storage.record.localPath }
+    package var localPath: String? { storage.record.localPath }
     /// The tags, sorted.
-    public var tags: [String] { storage.tags }
+    package var tags: [String] { storage.tags }
     /// Whether the entry is exempt from eviction.
-    public var pinned: Bool { storage.record.pinned }
+    package var pinned: Bool { storage.record.pinned }
     /// A number that grows with every publish in the namespace. Two bodies under one key never have the same version.
-    public var version: Int64 { storage.record.version }
+    package var version: Int64 { storage.record.version }
     /// The time after its expiry for which the entry may be served stale; zero when no allowance was given.
-    public var staleAllowance: Duration { storage.record.staleAllowance }
+    package var staleAllowance: Duration { storage.record.staleAllowance }
     /// Selected response fields, as JSON text that only the caller that wrote them interprets; `nil` without fields.
-    public var fields: String? { storage.record.fields }
+    package var fields: String? { storage.record.fields }
 
     /// Whether the entry has not expired at `now`.
-    public func isFresh(at now: Timestamp) -> Bool { now < expiryDate }
+    package func isFresh(at now: Timestamp) -> Bool { now < expiryDate }
 
     /// Whether the origin can be asked if the body is still current: the entry has a validator (RFC 9110 §8.8).
-    public var hasValidator: Bool { etag != nil || lastModified != nil }
+    package var hasValidator: Bool { etag != nil || lastModified != nil }
 }

@@ -1,9 +1,9 @@
 import Primitives
 
 /// Selects the entries for a listing, a count or a purge. An entry matches when it meets every condition that is set.
-public struct EntryFilter: Hashable, Sendable {
+package struct EntryFilter: Hashable, Sendable {
     /// Whether an entry is still fresh.
-    public enum State: String, Hashable, Sendable, CaseIterable {
+    package enum State: String, Hashable, Sendable, CaseIterable {
         /// Not expired yet.
         case fresh
         /// Expired.
@@ -11,33 +11,33 @@ public struct EntryFilter: Hashable, Sendable {
     }
 
     /// The exact key.
-    public var key: String?
+    package var key: String?
     /// The MD5 of a URL. Matches the entry that was downloaded or stored under this URL, and every response whose URL
     /// has this MD5, as sent or in canonical spelling.
-    public var md5: String?
+    package var md5: String?
     /// The exact URL, with its parameters. A response matches by its URL as sent and by its canonical URL.
-    public var url: String?
+    package var url: String?
     /// The beginning of the URL, or of the key of a ``Entry/Kind/data`` entry, compared byte by byte. A response also
     /// matches by its canonical URL.
-    public var prefix: String?
+    package var prefix: String?
     /// The beginnings of URLs when they differ from ``prefix``, which then applies only to keys. A URL matches when it
     /// begins with at least one of these texts. `nil`, the default: URLs and keys begin with ``prefix``.
-    public var urlPrefixes: [String]?
+    package var urlPrefixes: [String]?
     /// The host of the canonical URL, without its port. A response whose URL as sent has another spelling of the host
     /// matches, too.
-    public var host: String?
+    package var host: String?
     /// A tag that the entry must have.
-    public var tag: String?
+    package var tag: String?
     /// Whether the entry is fresh at the time of the search.
-    public var state: State?
+    package var state: State?
     /// The kind of the entry.
-    public var kind: Entry.Kind?
+    package var kind: Entry.Kind?
 
     /// A filter without conditions: every entry matches.
-    public static let all = EntryFilter()
+    package static let all = EntryFilter()
 
     /// Creates a filter with the given conditions.
-    public init(
+    package init(
         key: String? = nil, md5: String? = nil, url: String? = nil, prefix: String? = nil, urlPrefixes: [String]? = nil,
         host: String? = nil,
         tag: String? = nil, state: State? = nil, kind: Entry.Kind? = nil

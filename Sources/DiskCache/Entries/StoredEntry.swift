@@ -1,17 +1,17 @@
 import Primitives
 
 /// An entry with its body.
-public struct StoredEntry: Sendable {
+package struct StoredEntry: Sendable {
     /// The metadata.
-    public var entry: Entry
+    package var entry: Entry
     /// The body.
-    public var body: StoredBody
+    package var body: StoredBody
     /// The memory tier's record of the entry; `nil` for an entry that was read from disk. A caller that makes an answer
     /// from this entry may keep the answer at hand: ``DiskCache/keepAtHand(_:for:bytes:onEnd:)``.
-    public var hot: HotEntry.Mark?
+    package var hot: HotEntry.Mark?
 
     /// Creates an entry with its body.
-    public init(entry: Entry, body: StoredBody, hot: HotEntry.Mark? = nil) {
+    package init(entry: Entry, body: StoredBody, hot: HotEntry.Mark? = nil) {
         self.entry = entry
         self.body = body
         self.hot = hot
@@ -20,14 +20,14 @@ public struct StoredEntry: Sendable {
 
 /// A body that can be sent. The body stays readable while a reference exists, even when the entry is changed or removed
 /// meanwhile.
-public enum StoredBody: Sendable {
+package enum StoredBody: Sendable {
     /// The whole body, in memory.
     case bytes(SharedBytes)
     /// An open file. Its name may have been removed.
     case file(BodyFile)
 
     /// The length in bytes.
-    public var length: Int64 {
+    package var length: Int64 {
         switch self {
         case .bytes(let bytes): Int64(bytes.count)
         case .file(let file): file.length
@@ -36,7 +36,7 @@ public enum StoredBody: Sendable {
 
     /// Returns a copy of a part of the body. Throws ``DiskCacheError/fileSystem(operation:path:errno:)``, also when the
     /// file is shorter than the body.
-    public func read(_ range: Range<Int64>) throws(DiskCacheError) -> SharedBytes {
+    package func read(_ range: Range<Int64>) throws(DiskCacheError) -> SharedBytes {
         switch self {
         case .bytes(let bytes):
             return bytes.withUnsafeBytes { bytes in
@@ -50,7 +50,7 @@ public enum StoredBody: Sendable {
 }
 
 /// The result of a look-up.
-public enum LoadResult: Sendable {
+package enum LoadResult: Sendable {
     /// The entry, fresh or stale, with its body.
     case hit(StoredEntry)
     /// The cache has no such entry.

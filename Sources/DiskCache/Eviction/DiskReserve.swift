@@ -1,5 +1,5 @@
 /// The part of the file system that is left to other programs.
-public enum DiskReserve: Hashable, Sendable {
+package enum DiskReserve: Hashable, Sendable {
     /// A percentage of the size of the file system.
     case percent(Double)
     /// A number of bytes; 0: no reserve.

@@ -11,9 +11,9 @@ import Primitives
 /// | ``Form/data`` | the caller's own text |
 ///
 /// Two keys are equal when their bytes are equal; `String`'s canonical equivalence does not count.
-public struct CacheKey: Hashable, Sendable {
+package struct CacheKey: Hashable, Sendable {
     /// The form of a key's text.
-    public enum Form: Hashable, Sendable {
+    package enum Form: Hashable, Sendable {
         /// The MD5 of a canonical URL, with or without request fields.
         case url
         /// One variant of a response.
@@ -23,15 +23,15 @@ public struct CacheKey: Hashable, Sendable {
     }
 
     /// The most bytes that a caller's key may have.
-    public static let maximumLength = 255
+    package static let maximumLength = 255
 
     /// The key as the API writes it.
-    public let text: String
+    package let text: String
     /// The form of ``text``.
-    public let form: Form
+    package let form: Form
 
     /// The key of a download from, or of JSON stored under, a canonical URL: `printf %s "$URL" | md5sum`.
-    public static func url(canonical url: String) -> CacheKey {
+    package static func url(canonical url: String) -> CacheKey {
         CacheKey(text: MD5Name.of(url), form: .url)
     }
 
@@ -40,7 +40,7 @@ public struct CacheKey: Hashable, Sendable {
     /// and the lines are sorted by their bytes. Without fields the key equals ``url(canonical:)``.
     ///
     /// Values must not contain LF; no valid field value does (RFC 9110 §5.5).
-    public static func url(canonical url: String, requestFields: [(name: String, value: String)]) -> CacheKey {
+    package static func url(canonical url: String, requestFields: [(name: String, value: String)]) -> CacheKey {
         let lines = requestFields.map { field in "\(field.name.lowercased()): \(trimmed(field.value))" }
         let sorted = lines.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
         return CacheKey(text: MD5Name.of(([url] + sorted).joined(separator: "\n")), form: .url)
@@ -50,7 +50,7 @@ public struct CacheKey: Hashable, Sendable {
     /// the MD5 of `variant`.
     ///
     /// - Parameter variant: text that tells the variants of the URL apart; empty for a URL with a single variant.
-    public static func response(to url: ResponseURL, variant: String) -> CacheKey {
+    package static func response(to url: ResponseURL, variant: String) -> CacheKey {
         // Most URLs have one variant, and an empty `variant`.
         let name = variant.isEmpty ? onlyVariant : variantName(variant)
         return CacheKey(text: url.md5 + "." + name, form: .response)
@@ -65,7 +65,7 @@ public struct CacheKey: Hashable, Sendable {
     /// The key for a caller's own text.
     ///
     /// - Throws: ``InvalidKey`` with the rule that `text` breaks.
-    public static func data(_ text: String) throws(InvalidKey) -> CacheKey {
+    package static func data(_ text: String) throws(InvalidKey) -> CacheKey {
         switch form(of: text.utf8) {
         case .data: break
         case .url, .response: throw .reservedForm
@@ -83,7 +83,7 @@ public struct CacheKey: Hashable, Sendable {
 
     /// The key that a client wrote, in any of the three forms; `nil` when `text` is not a valid key and so names no
     /// entry.
-    public init?(_ text: String) {
+    package init?(_ text: String) {
         switch Self.form(of: text.utf8) {
         case .data:
             guard let key = try? Self.data(text) else { return nil }
@@ -99,7 +99,7 @@ public struct CacheKey: Hashable, Sendable {
 
     /// 32 hexadecimal digits: the MD5 at the start of a key of the form `url` or `response`, or the MD5 of a caller's
     /// own key.
-    public var md5Hex: String {
+    package var md5Hex: String {
         switch form {
         case .url: text
         case .response: String(Substring(text.utf8.prefix(MD5Name.length)))
@@ -109,17 +109,17 @@ public struct CacheKey: Hashable, Sendable {
 
     /// The name of the body's file in the hashed layout. Two different keys share it only if one of them is a caller's
     /// own key, because keys of the other forms are their own file names.
-    public var hashedName: String {
+    package var hashedName: String {
         form == .data ? md5Hex : text
     }
 
     /// Compares the bytes.
-    public static func == (left: CacheKey, right: CacheKey) -> Bool {
+    package static func == (left: CacheKey, right: CacheKey) -> Bool {
         ExactText(left.text) == ExactText(right.text)
     }
 
     /// Hashes the bytes.
-    public func hash(into hasher: inout Hasher) {
+    package func hash(into hasher: inout Hasher) {
         ExactText(text).hash(into: &hasher)
     }
 
@@ -146,11 +146,11 @@ public struct CacheKey: Hashable, Sendable {
 
 extension CacheKey: CustomStringConvertible {
     /// ``text``.
-    public var description: String { text }
+    package var description: String { text }
 }
 
 /// The rule that a caller's own key breaks.
-public enum InvalidKey: Error, Hashable, Sendable {
+package enum InvalidKey: Error, Hashable, Sendable {
     /// The key has no bytes.
     case empty
     /// The key is longer than `limit` bytes of UTF-8.
@@ -167,7 +167,7 @@ public enum InvalidKey: Error, Hashable, Sendable {
 
 extension InvalidKey: CustomStringConvertible {
     /// The message for the caller.
-    public var description: String {
+    package var description: String {
         switch self {
         case .empty: "the key is empty; it must have 1 to \(CacheKey.maximumLength) bytes"
         case .tooLong(let limit): "the key is longer than \(limit) bytes of UTF-8"

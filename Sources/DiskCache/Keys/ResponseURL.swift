@@ -2,17 +2,17 @@ import Primitives
 
 /// A URL as the client sent it, and its MD5, with which the keys of all responses to the URL begin. The MD5 is computed
 /// once for all questions to the cache about these responses.
-public struct ResponseURL: Hashable, Sendable {
+package struct ResponseURL: Hashable, Sendable {
     /// The URL, byte for byte.
-    public let text: String
+    package let text: String
     /// Its MD5 in 32 lower-case hexadecimal digits.
     let md5: String
 
     /// The last byte of the MD5: depends on the URL alone, and all 256 values are equally likely.
-    public let spread: UInt8
+    package let spread: UInt8
 
     /// Takes a URL of any form, because the text is compared and never parsed.
-    public init(_ text: String) {
+    package init(_ text: String) {
         self.text = text
         md5 = MD5Name.of(text)
         spread = UInt8(md5.suffix(2), radix: 16) ?? 0

@@ -22,17 +22,17 @@
 /// | request fields of the caller's, so that the key is not the MD5 of the URL | `~<key>` behind the leaf |
 ///
 /// Percent-escapes stay as in the canonical URL, so names that differ only after decoding have different paths.
-public enum ReadablePath {
+package enum ReadablePath {
     /// The maximum length of a path in bytes. With a cache directory in front and `~<key>` behind, the path stays under
     /// PATH_MAX.
-    public static let maximumLength = 3500
+    package static let maximumLength = 3500
     /// The maximum number of components of a path. It keeps a single URL from making thousands of directories.
-    public static let maximumDepth = 64
+    package static let maximumDepth = 64
     /// The maximum length of a file name in bytes on Linux file systems (NAME_MAX).
     static let maximumNameLength = 255
 
     /// Returns the path of a body that belongs to a URL.
-    public static func path(forURL url: String, key: CacheKey) -> String {
+    package static func path(forURL url: String, key: CacheKey) -> String {
         let parts = URLParts(url)
         // `http://a` would have the same path as `http://a/`.
         var isPlain = key == .url(canonical: url) && parts.hasPath
@@ -50,7 +50,7 @@ public enum ReadablePath {
     }
 
     /// Returns the path of a body that a caller stored under a key of its own.
-    public static func path(forData key: CacheKey) -> String {
+    package static func path(forData key: CacheKey) -> String {
         var isPlain = true
         let name = safeName(key.text.utf8, isPlain: &isPlain)
         if name.utf8.count > maximumNameLength || markIndex(in: name) != nil { isPlain = false }
@@ -61,7 +61,7 @@ public enum ReadablePath {
     /// it.
     ///
     /// Returns `path` unchanged when it already ends in `~` and the key, because no directory has such a name.
-    public static func alternative(for path: String, key: CacheKey) -> String {
+    package static func alternative(for path: String, key: CacheKey) -> String {
         let (directory, leaf) = split(path)
         return unmarked(leaf, key) == nil ? directory + name(leaf, markedWith: key) : path
     }

@@ -23,7 +23,7 @@ final class ChangeCounters: Sendable {
 }
 
 /// A mark that tells whether data changed after the mark was taken.
-public struct ChangeMark: Sendable {
+package struct ChangeMark: Sendable {
     private let number: ChangeNumber
     private let value: Int
 
@@ -33,10 +33,10 @@ public struct ChangeMark: Sendable {
     }
 
     /// Whether the data is unchanged since the mark was taken. The cost is a single atomic load.
-    public var isCurrent: Bool { number.value.load(ordering: .acquiring) == value }
+    package var isCurrent: Bool { number.value.load(ordering: .acquiring) == value }
 
     /// The address of the counter, for prefetching.
-    public var memory: MemoryHint { MemoryHint(number, length: 24) }
+    package var memory: MemoryHint { MemoryHint(number, length: 24) }
 }
 
 /// A class around an atomic, because an atomic cannot be copied and so cannot be an element of an array.

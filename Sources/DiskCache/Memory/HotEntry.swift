@@ -15,16 +15,16 @@ import Synchronization
 
 /// An entry in the memory tier, as seen by a cache of ready answers that were made of it. Without a lock it tells
 /// whether an answer is still right, and counts hits.
-public final class HotEntry: Sendable {
+package final class HotEntry: Sendable {
     /// The state of an entry at a moment. Take the mark *before* reading data that may change.
-    public struct Mark: Sendable {
+    package struct Mark: Sendable {
         /// The entry.
-        public let entry: HotEntry
+        package let entry: HotEntry
         fileprivate let epoch: Int
 
         /// Whether the entry is unchanged since the mark was taken: it was not replaced, removed, changed or evicted,
         /// and its expiry has not slid.
-        public var isCurrent: Bool { epoch & 1 == 0 && entry.epoch.load(ordering: .acquiring) == epoch }
+        package var isCurrent: Bool { epoch & 1 == 0 && entry.epoch.load(ordering: .acquiring) == epoch }
     }
 
     private struct State {
@@ -64,13 +64,13 @@ public final class HotEntry: Sendable {
     }
 
     /// A mark of the present state.
-    public var mark: Mark { Mark(entry: self, epoch: epoch.load(ordering: .acquiring)) }
+    package var mark: Mark { Mark(entry: self, epoch: epoch.load(ordering: .acquiring)) }
 
     /// Counts a hit that was answered without ``DiskCache/load(_:expectingURL:mayWait:)`` and
     /// ``DiskCache/recordHit(_:)``. The effect is the same as theirs.
     ///
     /// - Parameter now: the current time, which the caller has read already.
-    public func recordHit(at now: Timestamp) {
+    package func recordHit(at now: Timestamp) {
         // The policy ignores hits beyond the limit, and a load is cheaper than an addition that other threads wait for.
         if tally.load(ordering: .relaxed) < QueuePlace.frequencyLimit { tally.add(1, ordering: .relaxed) }
         if lastAccess.load(ordering: .relaxed) < now.milliseconds {

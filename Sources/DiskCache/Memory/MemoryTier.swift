@@ -18,16 +18,16 @@ import Synchronization
 ///
 /// The table is split into shards by the hash of the key, so that threads seldom contend for a lock. Keys are compared
 /// by their bytes.
-public final class MemoryTier<Value: Sendable>: Sendable {
+package final class MemoryTier<Value: Sendable>: Sendable {
     private typealias Policy = S3FIFOPolicy
 
     /// The maximum total cost in bytes; 0: the tier keeps no value. Memory that other parts of the cache hold counts,
     /// too.
-    public var limit: Int { full.load(ordering: .relaxed) }
+    package var limit: Int { full.load(ordering: .relaxed) }
     /// The maximum cost of a single value: an eighth of ``currentLimit``, so that a single body cannot empty the tier.
-    public var valueLimit: Int { currentLimit / 8 }
+    package var valueLimit: Int { currentLimit / 8 }
     /// The maximum total cost in bytes for now: ``limit``, or less; see ``setCurrentLimit(_:)``.
-    public var currentLimit: Int { current.load(ordering: .relaxed) }
+    package var currentLimit: Int { current.load(ordering: .relaxed) }
 
     private let shards: Sharded<MemoryShard<Value, Policy>>
     private let onTake: @Sendable (Value) -> Void
@@ -46,7 +46,7 @@ public final class MemoryTier<Value: Sendable>: Sendable {
     ///   - onTake: called with each value that is removed, replaced or evicted, under the lock that guards the removal.
     ///   - onLeave: called with each value that was removed, replaced or evicted, on the thread that did so, before
     ///     that thread goes on and under no lock.
-    public init(
+    package init(
         limit: Int, shardCount: Int? = nil, onTake: @escaping @Sendable (Value) -> Void = { _ in },
         onLeave: @escaping @Sendable (Value) -> Void = { _ in }
     ) {
@@ -62,7 +62,7 @@ public final class MemoryTier<Value: Sendable>: Sendable {
     private static func shardCount(forLimit limit: Int) -> Int { min(16, limit / (32 << 20)) }
 
     /// Returns the value of a key and counts a hit; `nil`, and a miss, when the key is not in the tier.
-    public func value(for key: String) -> Value? {
+    package func value(for key: String) -> Value? {
         let key = ExactText(key)
         return shards[key.hashValue].withLock { $0.value(for: key) }
     }
@@ -75,7 +75,7 @@ public final class MemoryTier<Value: Sendable>: Sendable {
 
     /// Returns the permission to ``insert(_:for:cost:ticket:tally:)`` a value. Take the ticket *before* reading the
     /// value.
-    public func ticket(for key: String) -> MemoryTicket {
+    package func ticket(for key: String) -> MemoryTicket {
         MemoryTicket(invalidations: shards[ExactText(key).hashValue].withLock { $0.invalidations })
     }
 
@@ -153,7 +153,7 @@ public final class MemoryTier<Value: Sendable>: Sendable {
     ///
     /// Call it after the change on disk is committed. `change` runs under a lock, so it must replace only data that is
     /// cheap to drop.
-    public func update(_ key: String, _ change: (inout Value) -> Void) {
+    package func update(_ key: String, _ change: (inout Value) -> Void) {
         let key = ExactText(key)
         shards[key.hashValue].withLock { $0.update(key, change) }
     }
@@ -161,7 +161,7 @@ public final class MemoryTier<Value: Sendable>: Sendable {
     /// Removes the value of a key, and makes void the tickets of readers that may be about to insert an old value.
     ///
     /// Call it after the change on disk is committed and before it is acknowledged.
-    public func remove(_ key: String) {
+    package func remove(_ key: String) {
         let key = ExactText(key)
         let removed = shards[key.hashValue].withLock { state in
             let removed = state.invalidate(key)
@@ -172,7 +172,7 @@ public final class MemoryTier<Value: Sendable>: Sendable {
     }
 
     /// Removes all values, and makes every ticket void.
-    public func removeAll() {
+    package func removeAll() {
         for shard in shards.all {
             let removed = shard.withLock { state in
                 let removed = state.invalidateAll()
@@ -188,7 +188,7 @@ public final class MemoryTier<Value: Sendable>: Sendable {
     ///
     /// - Returns: the total cost of the evicted values in bytes.
     @discardableResult
-    public func trim(toBytes target: Int) -> Int {
+    package func trim(toBytes target: Int) -> Int {
         var (index, freed) = (0, 0)
         while used.load(ordering: .relaxed) - others.load(ordering: .relaxed) > target,
             let cost = evictOne(startingAt: index)
@@ -201,14 +201,14 @@ public final class MemoryTier<Value: Sendable>: Sendable {
 
     /// Changes ``limit``, sets ``currentLimit`` to the same number of bytes, and evicts the excess. A single thread may
     /// call this method and ``setCurrentLimit(_:)``.
-    public func setLimit(_ bytes: Int) {
+    package func setLimit(_ bytes: Int) {
         full.store(max(0, bytes), ordering: .relaxed)
         setCurrentLimit(bytes)
     }
 
     /// Changes the maximum total cost of the values for now, and evicts the excess. Memory that other parts of the
     /// cache hold does not count in `bytes`; together they get at most ``limit``. A single thread may call this method.
-    public func setCurrentLimit(_ bytes: Int) {
+    package func setCurrentLimit(_ bytes: Int) {
         let target = min(limit, max(0, bytes) + others.load(ordering: .relaxed))
         let step = max(1 << 20, limit / 256)
         repeat {
@@ -226,7 +226,7 @@ public final class MemoryTier<Value: Sendable>: Sendable {
     }
 
     /// The content of the tier, and its counters since the start.
-    public var statistics: MemoryStatistics {
+    package var statistics: MemoryStatistics {
         var sum = MemoryStatistics()
         for shard in shards.all {
             shard.withLock { state in
@@ -301,6 +301,6 @@ public final class MemoryTier<Value: Sendable>: Sendable {
 
 /// The permission of a reader to insert a value, taken before it reads; see
 /// ``MemoryTier/insert(_:for:cost:ticket:tally:)``.
-public struct MemoryTicket: Sendable {
+package struct MemoryTicket: Sendable {
     let invalidations: UInt64
 }

@@ -6,7 +6,7 @@ import Primitives
 /// is reserved as the bytes arrive, so a body that does not fit fails before it is complete.
 ///
 /// Only one thread at a time may deliver bytes. All other methods may be called on any thread.
-public final class Reservation: Sendable {
+package final class Reservation: Sendable {
     enum Phase: Sendable {
         case idle(IncomingBody)
         /// A thread is delivering bytes.
@@ -33,7 +33,7 @@ public final class Reservation: Sendable {
     }
 
     /// The bytes received so far, for callers that read along.
-    public let body: GrowingBody
+    package let body: GrowingBody
     private let kind: Entry.Kind
     let url: String?
     /// Whether the entry will be pinned. `nil`: as the entry that it replaces.
@@ -62,15 +62,15 @@ public final class Reservation: Sendable {
     }
 
     /// The key of the future entry.
-    public var key: CacheKey { state.withLock { $0.key } }
+    package var key: CacheKey { state.withLock { $0.key } }
 
     /// The number of bytes received so far.
-    public var receivedBytes: Int64 { state.withLock { $0.length } }
+    package var receivedBytes: Int64 { state.withLock { $0.length } }
 
     /// Whether a purge has matched this reservation. If so, publishing answers the waiters but keeps no entry. It is
     /// never true for a body that a caller stores, because such a body counts as new when it is published. The value
     /// stays the same once the reservation has ended.
-    public var isPurged: Bool { purged.isSet }
+    package var isPurged: Bool { purged.isSet }
 
     /// The number of this reservation among the flights of the cache with those parts. `nil` when the reservation
     /// belongs to another cache.
@@ -81,14 +81,14 @@ public final class Reservation: Sendable {
     /// - Parameters:
     ///   - key: the key of the future entry.
     ///   - tags: further tags of the entry; see ``addTags(_:)``.
-    public func decide(_ key: CacheKey, tags: [String] = []) {
+    package func decide(_ key: CacheKey, tags: [String] = []) {
         state.withLock { $0.key = key }
         parts.flights.decide(key, tags: tags, of: flight)
     }
 
     /// Adds tags to the future entry. If a purge since the reservation named one of them, and the body comes from an
     /// origin, the reservation counts as purged.
-    public func addTags(_ tags: [String]) {
+    package func addTags(_ tags: [String]) {
         if !tags.isEmpty { parts.flights.add(tags, to: flight) }
     }
 
@@ -101,7 +101,7 @@ public final class Reservation: Sendable {
     ///
     /// Throws ``DiskCacheError/entryTooLarge(limit:)``, ``DiskCacheError/noSpace`` and
     /// ``DiskCacheError/reservationEnded``.
-    public func expect(length: Int64) throws(DiskCacheError) {
+    package func expect(length: Int64) throws(DiskCacheError) {
         try withBody { body throws(DiskCacheError) in
             // Only checks the length here. Room is reserved as bytes arrive, because an announced length alone must not
             // evict entries.
@@ -126,7 +126,7 @@ public final class Reservation: Sendable {
     /// Throws ``DiskCacheError/entryTooLarge(limit:)``, ``DiskCacheError/noSpace``,
     /// ``DiskCacheError/fileSystem(operation:path:errno:)`` and ``DiskCacheError/reservationEnded``. After an error,
     /// abandon the reservation.
-    public func receive(_ bytes: UnsafeRawBufferPointer) throws(DiskCacheError) {
+    package func receive(_ bytes: UnsafeRawBufferPointer) throws(DiskCacheError) {
         try withBody { body throws(DiskCacheError) in
             let length = body.length + Int64(bytes.count)
             let isKnown = length <= state.withLock { $0.announced }
@@ -136,7 +136,7 @@ public final class Reservation: Sendable {
     }
 
     /// Takes the next bytes; see ``receive(_:)-(UnsafeRawBufferPointer)``.
-    public func receive(_ bytes: [UInt8]) throws(DiskCacheError) {
+    package func receive(_ bytes: [UInt8]) throws(DiskCacheError) {
         try bytes.withBytes { bytes throws(DiskCacheError) in try receive(bytes) }
     }
 
@@ -154,7 +154,7 @@ public final class Reservation: Sendable {
     ///     ``DiskCacheError/fileSystem(operation:path:errno:)``, ``DiskCacheError/index(code:message:)``,
     ///     ``DiskCacheError/reservationEnded`` or ``DiskCacheError/closed``. It runs on the writer's thread, or on the
     ///     caller's, and must not wait.
-    public func publish(
+    package func publish(
         _ metadata: EntryMetadata, expectedLength: Int64? = nil, condition: (@Sendable (Entry?) -> Bool)? = nil,
         completion: @escaping @Sendable (Result<PublishOutcome, DiskCacheError>) -> Void
     ) {
@@ -178,7 +178,7 @@ public final class Reservation: Sendable {
     }
 
     /// ``publish(_:expectedLength:condition:completion:)``, and waits for the outcome.
-    public func publish(
+    package func publish(
         _ metadata: EntryMetadata, expectedLength: Int64? = nil, condition: (@Sendable (Entry?) -> Bool)? = nil
     ) async throws(DiskCacheError) -> PublishOutcome {
         try await withCheckedContinuation { continuation in
@@ -198,7 +198,7 @@ public final class Reservation: Sendable {
     ///     Otherwise it gets the results of ``publish(_:expectedLength:condition:completion:)``;
     ///     ``PublishOutcome/notKept(_:body:)`` comes without a body. It runs on the writer's thread, or on the
     ///     caller's, and must not wait.
-    public func publishUnchanged(
+    package func publishUnchanged(
         _ entry: Entry, _ refresh: EntryRefresh,
         completion: @escaping @Sendable (Result<PublishOutcome, DiskCacheError>) -> Void
     ) {
@@ -210,7 +210,7 @@ public final class Reservation: Sendable {
     }
 
     /// ``publishUnchanged(_:_:completion:)``, and waits for the outcome.
-    public func publishUnchanged(
+    package func publishUnchanged(
         _ entry: Entry, _ refresh: EntryRefresh
     ) async throws(DiskCacheError) -> PublishOutcome {
         try await withCheckedContinuation { continuation in
@@ -219,7 +219,7 @@ public final class Reservation: Sendable {
     }
 
     /// Discards the received bytes, and gives their room back. Does nothing after a publish or an abandon.
-    public func abandon() {
+    package func abandon() {
         let (body, promise, ends) = state.withLock { state -> (IncomingBody?, ByteBudget.Promise, Bool) in
             switch state.phase {
             case .ended: return (nil, ByteBudget.Promise(), false)

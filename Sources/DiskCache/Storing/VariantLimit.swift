@@ -5,13 +5,13 @@ extension Entry {
     /// The most responses to a URL that the cache keeps.
     ///
     /// A look-up reads at most so many responses of a URL, so it would never find a further response.
-    public static let variantLimit = 256
+    package static let variantLimit = 256
 
     /// The most bytes that the ``fields`` of all responses to a URL may have together. The fields of a single response
     /// may have more.
     ///
     /// A look-up reads the fields of all responses of a URL.
-    public static let variantFieldsLimit = 512 << 10
+    package static let variantFieldsLimit = 512 << 10
 
     /// The length of ``fields``, in bytes.
     var fieldsLength: Int { fields?.utf8.count ?? 0 }

@@ -4,7 +4,7 @@ extension DiskCache {
     /// Does the periodic upkeep in the background. The owner calls it at the start and every minute. It removes entries
     /// that have expired and are of no more use, checks some bodies for damage, and looks in some directories for
     /// leftover files. `completion` is called when all of that is done.
-    public func maintain(completion: @escaping @Sendable () -> Void) {
+    package func maintain(completion: @escaping @Sendable () -> Void) {
         let log = parts.log
         // Frees the write buffers that a burst has left. The next burst allocates its own.
         parts.bodies.writeBuffers.trim()

@@ -10,7 +10,7 @@ extension DiskCache {
     /// - Returns: the number of entries that were checked.
     /// - Throws: the error that prevents the check: ``DiskCacheError/fileSystem(operation:path:errno:)``,
     ///   ``DiskCacheError/index(code:message:)``.
-    public func verifyAll(_ report: (VerificationFinding) -> Void) throws(DiskCacheError) -> Int {
+    package func verifyAll(_ report: (VerificationFinding) -> Void) throws(DiskCacheError) -> Int {
         for problem in try parts.index.list({ try String.fetchAll($0, sql: "PRAGMA integrity_check(20)") })
         where problem != "ok" {
             report(.damagedIndex(reason: problem))

@@ -1,5 +1,5 @@
 /// A fault that ``DiskCache/verifyAll(_:)`` found.
-public enum VerificationFinding: Hashable, Sendable {
+package enum VerificationFinding: Hashable, Sendable {
     /// The body of an entry is missing.
     case missing(key: String, path: String?)
     /// The body of an entry is not the body that was stored.
@@ -21,7 +21,7 @@ public enum VerificationFinding: Hashable, Sendable {
 
 extension VerificationFinding: CustomStringConvertible {
     /// A line for an operator.
-    public var description: String {
+    package var description: String {
         switch self {
         case .missing(let key, let path): "missing body of \(key) (\(path ?? "in the slab"))"
         case .corrupt(let key, let path): "corrupt body of \(key) (\(path ?? "in the slab"))"

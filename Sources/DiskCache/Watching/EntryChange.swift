@@ -1,7 +1,7 @@
 /// A change of an entry, or the removal of several entries by the same operation.
-public struct EntryChange: Sendable {
+package struct EntryChange: Sendable {
     /// The kind of change. A refresh, an update and a slide of the expiry are not reported, because the body stays.
-    public enum Verb: Sendable, CaseIterable {
+    package enum Verb: Sendable, CaseIterable {
         /// A body was published. It may have replaced an older body of the same key.
         case stored
         /// The sweep removed the entry because it had expired and could not be used any more.
@@ -13,7 +13,7 @@ public struct EntryChange: Sendable {
     }
 
     /// The entry, or the group of entries, that changed.
-    public enum Subject: Sendable {
+    package enum Subject: Sendable {
         /// The entry as it was stored, or as it was when it was removed.
         case entry(EntrySummary)
         /// The number of entries that the same operation removed without an event of their own, and the filter that
@@ -22,9 +22,9 @@ public struct EntryChange: Sendable {
     }
 
     /// The kind of change.
-    public let verb: Verb
+    package let verb: Verb
     /// The entry, or the group of entries, that changed.
-    public let subject: Subject
+    package let subject: Subject
 
     init(_ verb: Verb, _ entry: Entry) {
         self.verb = verb
@@ -38,20 +38,20 @@ public struct EntryChange: Sendable {
 }
 
 /// The fields of an entry that an observer needs to recognise it.
-public struct EntrySummary: Sendable {
+package struct EntrySummary: Sendable {
     /// The entry's key.
-    public let key: String
+    package let key: String
     /// The source of the entry.
-    public let kind: Entry.Kind
+    package let kind: Entry.Kind
     /// The canonical URL; `nil` for ``Entry/Kind/data``.
-    public let url: String?
+    package let url: String?
     /// The tags, sorted.
-    public let tags: [String]
+    package let tags: [String]
     /// The length of the body in bytes.
-    public let contentLength: Int64
+    package let contentLength: Int64
 
     /// Copies the fields. The summary keeps no reference to the entry, because its other fields may be long.
-    public init(_ entry: Entry) {
+    package init(_ entry: Entry) {
         key = entry.key
         kind = entry.kind
         url = entry.url

@@ -1,6 +1,6 @@
 /// An observer of stored and removed entries. The writer's thread calls it, so its methods must not block. Reading an
 /// entry never calls the observer.
-public protocol EntryObserver: Sendable {
+package protocol EntryObserver: Sendable {
     /// Whether an event would reach a listener now. The cache reads this for each change, so it must be very cheap.
     var isInterested: Bool { get }
 

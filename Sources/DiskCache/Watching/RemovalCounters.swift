@@ -1,7 +1,7 @@
 import Primitives
 
 /// The reason why an entry left the cache.
-public enum RemovalCause: String, CaseIterable, Sendable {
+package enum RemovalCause: String, CaseIterable, Sendable {
     /// A purge removed the entry by its key or by a filter; a `json` or `data` entry was given a ttl of 0; a request
     /// that changes the entry's resource made it invalid (RFC 9111 §4.4); or its namespace was removed or begun anew.
     case purged
@@ -22,16 +22,16 @@ public enum RemovalCause: String, CaseIterable, Sendable {
 /// Counts the entries that leave caches, since the start of the process. Several caches may share an object.
 /// - An entry counts once its removal is durable.
 /// - A body that replaces an older body of the same key does not count, because the entry stays.
-public final class RemovalCounters: Sendable {
+package final class RemovalCounters: Sendable {
     private let counts = Locked<[RemovalCause: [Entry.Kind: Int]]>([:])
 
     /// Starts with all counters at zero.
-    public init() {}
+    package init() {}
 
     /// Returns the number of entries that left for `cause`.
     ///
     /// - Parameter kind: counts only entries of this kind; `nil`, the default, counts all kinds.
-    public func count(of cause: RemovalCause, kind: Entry.Kind? = nil) -> Int {
+    package func count(of cause: RemovalCause, kind: Entry.Kind? = nil) -> Int {
         counts.withLock { counts in
             let byKind = counts[cause] ?? [:]
             return kind.map { byKind[$0] ?? 0 } ?? byKind.values.reduce(0, +)
@@ -71,5 +71,5 @@ final class RemovalMeter: Sendable {
 extension DiskCache {
     /// Counts all entries of the cache as purged, and ignores every later removal. The caller removed the namespace or
     /// began it anew, so the entries go with their directory.
-    public func countAllAsPurged() { parts.removals.retire(holding: totals.entriesByKind) }
+    package func countAllAsPurged() { parts.removals.retire(holding: totals.entriesByKind) }
 }

@@ -3,7 +3,7 @@ import HTTPTypes
 extension HTTPField {
     /// Creates a field whose value has one byte for each character of `latin1`. Returns `nil` when a character is above
     /// U+00FF and so has no byte.
-    public init?(name: Name, latin1: String) {
+    package init?(name: Name, latin1: String) {
         if latin1.utf8.allSatisfy({ $0 < 0x80 }) {
             self.init(name: name, lenientValue: latin1.utf8)
             return
@@ -20,7 +20,7 @@ extension HTTPField {
     ///
     /// A value need not be UTF-8 (obs-text, RFC 9110 §5.5). `value` then differs from the received bytes, and two
     /// different values can look the same.
-    public var latin1: String {
+    package var latin1: String {
         withUnsafeBytesOfValue { bytes in
             // Nearly all values are ASCII, for which both texts are equal.
             if bytes.allSatisfy({ $0 < 0x80 }) { return value }
@@ -32,11 +32,11 @@ extension HTTPField {
 
     /// The value as text for people: decoded as UTF-8 when it is valid UTF-8, otherwise as Latin-1, so that no byte is
     /// lost.
-    public var text: String {
+    package var text: String {
         let utf8 = withUnsafeBytesOfValue { String(validating: $0, as: UTF8.self) }
         return utf8 ?? latin1
     }
 
     /// Whether the value is ASCII and so reads the same in every encoding.
-    public var isASCII: Bool { withUnsafeBytesOfValue { bytes in bytes.allSatisfy { $0 < 0x80 } } }
+    package var isASCII: Bool { withUnsafeBytesOfValue { bytes in bytes.allSatisfy { $0 < 0x80 } } }
 }

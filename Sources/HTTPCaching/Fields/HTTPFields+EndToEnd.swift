@@ -6,7 +6,7 @@ extension HTTPFields {
     /// Removes the fields of a single connection (RFC 9110 §7.6.1): `Connection`, every field that `Connection` names,
     /// and the fields known to be hop-by-hop even when `Connection` does not name them. Also removes the fields between
     /// a client and its proxy (RFC 9111 §3.1).
-    public func endToEnd() -> HTTPFields {
+    package func endToEnd() -> HTTPFields {
         // Most messages have no such field. `Connection` itself is in the list, so no other field can be named here
         // either.
         guard contains(where: { Self.isHopByHop($0.name) }) else { return self }

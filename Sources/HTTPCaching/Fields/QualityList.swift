@@ -6,14 +6,14 @@ import HTTPTypes
 /// ```
 /// #( value *( OWS ";" OWS parameter ) [ OWS ";" OWS "q=" qvalue ] )
 /// ```
-public struct QualityList: Hashable, Sendable {
+package struct QualityList: Hashable, Sendable {
     /// A member of the list.
-    public struct Member: Hashable, Sendable {
+    package struct Member: Hashable, Sendable {
         /// The preferred value in lower case, with all parameters except the weight: `gzip`, `en-gb`,
         /// `text/html;level=1`.
-        public var value: String
+        package var value: String
         /// The weight in thousandths, from 0 ("not acceptable") to 1000, the default.
-        public var quality: Int
+        package var quality: Int
 
         /// The member in the syntax of a field.
         var text: String {
@@ -25,11 +25,11 @@ public struct QualityList: Hashable, Sendable {
     }
 
     /// The members in their order.
-    public private(set) var members: [Member] = []
+    package private(set) var members: [Member] = []
 
     /// Reads the lines of a field, which together form one list. Returns `nil` when a member does not follow the
     /// grammar.
-    public init?(_ lines: [String]) {
+    package init?(_ lines: [String]) {
         for line in lines {
             var scanner = FieldScanner(line)
             while true {
@@ -110,7 +110,7 @@ extension QualityList {
     /// - Cookie: the lines are joined by `; ` and otherwise unchanged.
     /// - Any other field, and a value that does not follow the grammar: the lines are joined into one list, without the
     ///   white space around its commas. Quoted strings stay unchanged.
-    public static func normalised(name: HTTPField.Name, lines: [String]) -> String {
+    package static func normalised(name: HTTPField.Name, lines: [String]) -> String {
         switch name {
         case .cookie:
             return lines.joined(separator: "; ")

@@ -10,17 +10,17 @@ import HTTPTypes
 /// Names are compared without case, and unknown directives have no effect. A member that begins with a name but does
 /// not follow the grammar keeps the name and gets the argument ``Argument/malformed``, because an unreadable `max-age`
 /// is not the same as a missing `max-age`.
-public struct CacheControl: Hashable, Sendable {
+package struct CacheControl: Hashable, Sendable {
     /// A directive.
-    public struct Directive: Hashable, Sendable {
+    package struct Directive: Hashable, Sendable {
         /// The name in lower case.
-        public var name: String
+        package var name: String
         /// The argument behind `=`.
-        public var argument: Argument
+        package var argument: Argument
     }
 
     /// The argument of a directive.
-    public enum Argument: Hashable, Sendable {
+    package enum Argument: Hashable, Sendable {
         /// The directive has no `=`.
         case none
         /// A token, or the content of a quoted string. A recipient treats both forms alike.
@@ -30,7 +30,7 @@ public struct CacheControl: Hashable, Sendable {
     }
 
     /// The argument of a directive that states a number of seconds.
-    public enum Seconds: Hashable, Sendable {
+    package enum Seconds: Hashable, Sendable {
         /// A valid number, at most ``DeltaSeconds/maximum``.
         case valid(Duration)
         /// The argument is missing or not a number. It counts as 0 for freshness (RFC 9111 §4.2.1).
@@ -38,17 +38,17 @@ public struct CacheControl: Hashable, Sendable {
     }
 
     /// The directives of all lines, in their order.
-    public private(set) var directives: [Directive] = []
+    package private(set) var directives: [Directive] = []
 
     /// Reads the directives of all lines of a field.
     ///
     /// - Parameter name: the field; `Cache-Control` by default.
-    public init(_ fields: HTTPFields, name: HTTPField.Name = .cacheControl) {
+    package init(_ fields: HTTPFields, name: HTTPField.Name = .cacheControl) {
         for line in fields[values: name] { append(line) }
     }
 
     /// Reads the directives of a single line.
-    public init(_ line: String) {
+    package init(_ line: String) {
         append(line)
     }
 
@@ -58,13 +58,13 @@ public struct CacheControl: Hashable, Sendable {
     }
 
     /// Whether there is a directive with this name, in lower case. The argument does not matter.
-    public func contains(_ name: String) -> Bool {
+    package func contains(_ name: String) -> Bool {
         directives.contains { $0.name == name }
     }
 
     /// Returns the seconds of the first directive with this name, in lower case; `nil` without such a directive. RFC
     /// 9111 §4.2.1 lets a cache use the first of several directives.
-    public func seconds(_ name: String) -> Seconds? {
+    package func seconds(_ name: String) -> Seconds? {
         guard let directive = directives.first(where: { $0.name == name }) else { return nil }
         guard case .value(let text) = directive.argument, let duration = DeltaSeconds.parse(text) else {
             return .invalid
@@ -73,13 +73,13 @@ public struct CacheControl: Hashable, Sendable {
     }
 
     /// `no-store` (§5.2.2.5).
-    public var noStore: Bool { contains("no-store") }
+    package var noStore: Bool { contains("no-store") }
     /// `no-cache` (§5.2.2.4), with or without field names.
-    public var noCache: Bool { contains("no-cache") }
+    package var noCache: Bool { contains("no-cache") }
     /// `max-age` (§5.2.2.1); `nil` without the directive.
-    public var maxAge: Seconds? { seconds("max-age") }
+    package var maxAge: Seconds? { seconds("max-age") }
     /// `s-maxage` (§5.2.2.10), which a shared cache uses in place of `max-age`; `nil` without the directive.
-    public var sharedMaxAge: Seconds? { seconds("s-maxage") }
+    package var sharedMaxAge: Seconds? { seconds("s-maxage") }
 
     private mutating func append(_ line: String) {
         var scanner = FieldScanner(line)

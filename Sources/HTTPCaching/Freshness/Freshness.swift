@@ -5,35 +5,35 @@ import Primitives
 /// time (RFC 9111 §4.2).
 ///
 /// ``StoragePolicy`` decides whether an answer is stored, and ``ReusePolicy`` decides whether it answers a request.
-public struct Freshness: Hashable, Sendable {
+package struct Freshness: Hashable, Sendable {
     /// The effective directives: from the first targeted field (RFC 9213), otherwise from Cache-Control.
-    public let control: CacheControl
+    package let control: CacheControl
     /// The freshness lifetime (§4.2.1), counted from the instant at which the origin generated the answer. Zero when
     /// the answer was stale at once.
-    public let lifetime: Duration
+    package let lifetime: Duration
     /// Whether the origin stated the lifetime. Otherwise the lifetime is heuristic (§4.2.2) and may be zero.
-    public let isExplicit: Bool
+    package let isExplicit: Bool
     /// The age of the answer on arrival (§4.2.3: `corrected_initial_age`).
-    public let ageAtReceipt: Duration
+    package let ageAtReceipt: Duration
     /// Whether the answer is a server error (5xx), which never replaces a newer failure.
-    public let isServerError: Bool
+    package let isServerError: Bool
     /// Whether the answer is an error of the origin or of the request (4xx, 5xx), which never replaces a newer error.
-    public let isError: Bool
+    package let isError: Bool
     private let receivedAt: Timestamp
 
     /// The longest heuristic lifetime: a week.
-    public static let heuristicMaximum = Duration.seconds(7 * 86_400)
+    package static let heuristicMaximum = Duration.seconds(7 * 86_400)
 
     /// The statuses that permit a heuristic lifetime without `public` (RFC 9110 §15.1).
-    public static let heuristicStatuses: Set<Int> = [200, 203, 204, 206, 300, 301, 308, 404, 405, 410, 414, 501]
+    package static let heuristicStatuses: Set<Int> = [200, 203, 204, 206, 300, 301, 308, 404, 405, 410, 414, 501]
 
     /// Reads an answer.
-    public init(_ answer: OriginAnswer) {
+    package init(_ answer: OriginAnswer) {
         self.init(answer.status, answer.fields, requestedAt: answer.requestedAt, receivedAt: answer.receivedAt)
     }
 
     /// Reads a stored response.
-    public init(of response: StoredResponse) {
+    package init(of response: StoredResponse) {
         self = response.memo.freshness {
             Self(
                 response.status, response.fields, requestedAt: response.requestedAt, receivedAt: response.receivedAt)
@@ -58,43 +58,43 @@ public struct Freshness: Hashable, Sendable {
 
     /// The age at an instant (§4.2.3: `current_age`), in milliseconds. Setting the clock back never makes an answer
     /// younger than on its arrival.
-    public func currentAge(at now: Timestamp) -> Duration {
+    package func currentAge(at now: Timestamp) -> Duration {
         ageAtReceipt + max(.zero, now - receivedAt)
     }
 
     /// The time left until the answer becomes stale; zero or negative when the answer is stale, by how much.
-    public func remaining(at now: Timestamp) -> Duration {
+    package func remaining(at now: Timestamp) -> Duration {
         lifetime - currentAge(at: now)
     }
 
     /// Whether the answer is fresh (§4.2): its age is less than its lifetime. Does not consider `no-cache`.
-    public func isFresh(at now: Timestamp) -> Bool {
+    package func isFresh(at now: Timestamp) -> Bool {
         remaining(at: now) > .zero
     }
 
     /// The instant from which the answer must not be used without contacting the origin. With `no-cache`, the instant
     /// of receipt.
-    public var expiryDate: Timestamp {
+    package var expiryDate: Timestamp {
         control.noCache ? receivedAt : receivedAt + (lifetime - ageAtReceipt)
     }
 
     /// Whether the origin forbids stale use (§4.2.4): by `must-revalidate`, `proxy-revalidate`, `s-maxage` or
     /// `no-cache` (§5.2.2.2, §5.2.2.8, §5.2.2.10, §5.2.2.4).
-    public var forbidsStale: Bool {
+    package var forbidsStale: Bool {
         ["must-revalidate", "proxy-revalidate", "s-maxage", "no-cache"].contains { control.contains($0) }
     }
 
     /// The time after expiry for which the answer may be served while a background request revalidates it (RFC 5861
     /// §3). Zero when the origin does not allow it. Zero for a server error, because clients must see when the error
     /// ends.
-    public var staleWhileRevalidate: Duration {
+    package var staleWhileRevalidate: Duration {
         forbidsStale || isServerError ? .zero : allowance("stale-while-revalidate") ?? .zero
     }
 
     /// The time after expiry for which the answer may be served in place of an error (RFC 5861 §4). `nil` when the
     /// origin does not state it, zero when the origin forbids it. Zero for a server error, because an older error is no
     /// better than the newer error.
-    public var staleIfError: Duration? {
+    package var staleIfError: Duration? {
         forbidsStale || isServerError ? .zero : allowance("stale-if-error")
     }
 

@@ -6,15 +6,15 @@ import Primitives
 ///
 /// Only a stated lifetime counts: there is no heuristic here. ``CacheControl`` handles `no-store`, `no-cache` and other
 /// directives.
-public struct FreshnessLifetime: Hashable, Sendable {
+package struct FreshnessLifetime: Hashable, Sendable {
     /// The stated lifetime, counted from the instant at which the origin generated the response. Zero when the response
     /// was stale at once or the stated lifetime is unreadable. At most ``DeltaSeconds/maximum``.
-    public var lifetime: Duration
+    package var lifetime: Duration
     /// The age of the response on arrival.
-    public var ageAtReceipt: Duration
+    package var ageAtReceipt: Duration
 
     /// The time from arrival for which the response stays fresh; zero when it arrived stale.
-    public var remaining: Duration { max(.zero, lifetime - ageAtReceipt) }
+    package var remaining: Duration { max(.zero, lifetime - ageAtReceipt) }
 
     /// Reads a response. Returns `nil` when the origin states no lifetime: the caller may then use a default or a
     /// heuristic.
@@ -22,7 +22,7 @@ public struct FreshnessLifetime: Hashable, Sendable {
     /// - Parameters:
     ///   - requestedAt: the time at which the request was sent; `nil` means `receivedAt`.
     ///   - receivedAt: the time at which the response arrived.
-    public init?(_ fields: HTTPFields, requestedAt: Timestamp? = nil, receivedAt: Timestamp) {
+    package init?(_ fields: HTTPFields, requestedAt: Timestamp? = nil, receivedAt: Timestamp) {
         let stated = Self.stated(fields, control: CacheControl(fields), usesExpires: true, receivedAt: receivedAt)
         guard let stated else { return nil }
         lifetime = stated

@@ -2,15 +2,15 @@ import HTTPTypes
 import RawStructuredFieldValues
 
 /// Selects and reads the cache directives that an answer addresses to Larder or its kind of cache (RFC 9213).
-public enum TargetedCacheControl {
+package enum TargetedCacheControl {
     /// The fields addressed to Larder, the most applicable first (§2.2).
-    public static let targets: [HTTPField.Name] = [.larderCacheControl, .cdnCacheControl]
+    package static let targets: [HTTPField.Name] = [.larderCacheControl, .cdnCacheControl]
 
     /// Returns the effective directives of an answer, and whether a targeted field states them. `Expires` and
     /// `Cache-Control` do not count beside a targeted field (§2.2).
     ///
     /// The directives come from the first targeted field with a readable value, otherwise from `Cache-Control`.
-    public static func effective(_ fields: HTTPFields) -> (control: CacheControl, isTargeted: Bool) {
+    package static func effective(_ fields: HTTPFields) -> (control: CacheControl, isTargeted: Bool) {
         for name in targets {
             if let control = parse(fields, name: name) { return (control, true) }
         }
@@ -24,7 +24,7 @@ public enum TargetedCacheControl {
     /// A directive with a value of the wrong type does not get its usual meaning (§2.1). A `max-age` that is not an
     /// integer is ``CacheControl/Argument/malformed``, which makes the answer stale at once. A restriction counts with
     /// any value except `?0`. A permission counts only without a value.
-    public static func parse(_ fields: HTTPFields, name: HTTPField.Name) -> CacheControl? {
+    package static func parse(_ fields: HTTPFields, name: HTTPField.Name) -> CacheControl? {
         StructuredField.dictionary(fields, name: name).map { members in
             CacheControl(directives: members.compactMap(directive))
         }
@@ -51,7 +51,7 @@ public enum TargetedCacheControl {
 
 extension HTTPField.Name {
     /// `CDN-Cache-Control` (RFC 9213 §3).
-    public static let cdnCacheControl = Self("CDN-Cache-Control")!
+    package static let cdnCacheControl = Self("CDN-Cache-Control")!
     /// `Larder-Cache-Control`: Cache-Control for Larder alone (RFC 9213 §2).
-    public static let larderCacheControl = Self("Larder-Cache-Control")!
+    package static let larderCacheControl = Self("Larder-Cache-Control")!
 }

@@ -3,24 +3,24 @@ import HTTPTypes
 /// The groups that an answer belongs to or invalidates (RFC 9875).
 ///
 /// Two answers share a group only when they have the same origin, too (§2.1). The caller must check the origin.
-public struct CacheGroups: Hashable, Sendable {
+package struct CacheGroups: Hashable, Sendable {
     /// The most groups of an answer; §2 and §3 ask for at least 32. Further groups are ignored.
-    public static let maximumCount = 128
+    package static let maximumCount = 128
     /// The longest group name in bytes; §2 and §3 ask for at least 32 characters. Longer names are ignored.
-    public static let maximumLength = 256
+    package static let maximumLength = 256
 
     /// The group names without repetitions, in their order. Empty when the field is absent or is not a list of strings.
-    public let names: [String]
+    package let names: [String]
 
     /// Reads the groups that an answer belongs to: `Cache-Groups` (§2).
-    public init(_ fields: HTTPFields) {
+    package init(_ fields: HTTPFields) {
         self.init(fields, name: .cacheGroups)
     }
 
     /// Reads the groups that an answer invalidates: `Cache-Group-Invalidation` (§3). Empty for a safe method.
     ///
     /// Invalidating a group does not invalidate the other groups of its members (§2.2.1).
-    public init(invalidatedBy fields: HTTPFields, method: HTTPRequest.Method) {
+    package init(invalidatedBy fields: HTTPFields, method: HTTPRequest.Method) {
         self.init(Self.safeMethods.contains(method) ? [:] : fields, name: .cacheGroupInvalidation)
     }
 
@@ -38,7 +38,7 @@ public struct CacheGroups: Hashable, Sendable {
 
 extension HTTPField.Name {
     /// `Cache-Groups` (RFC 9875 §2).
-    public static let cacheGroups = Self("Cache-Groups")!
+    package static let cacheGroups = Self("Cache-Groups")!
     /// `Cache-Group-Invalidation` (RFC 9875 §3).
-    public static let cacheGroupInvalidation = Self("Cache-Group-Invalidation")!
+    package static let cacheGroupInvalidation = Self("Cache-Group-Invalidation")!
 }

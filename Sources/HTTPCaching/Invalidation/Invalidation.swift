@@ -1,10 +1,10 @@
 import HTTPTypes
 
 /// Invalidation of stored responses by a request that may have changed a resource (RFC 9111 §4.4).
-public enum Invalidation {
+package enum Invalidation {
     /// The methods known to be safe (RFC 9110 §9.2.1 and the registry of methods). Any other method may change its
     /// target.
-    public static let safeMethods: Set<String> = [
+    package static let safeMethods: Set<String> = [
         "GET", "HEAD", "OPTIONS", "TRACE", "PROPFIND", "REPORT", "SEARCH", "QUERY",
     ]
 
@@ -14,7 +14,7 @@ public enum Invalidation {
     /// - Parameter url: the absolute target URL, returned unchanged. The other URLs have a scheme and a host in lower
     ///   case and no default port or fragment. Their dot segments are resolved only when the reference had neither a
     ///   scheme nor a host.
-    public static func urls(method: HTTPRequest.Method, url: String, answer: OriginAnswer) -> [String] {
+    package static func urls(method: HTTPRequest.Method, url: String, answer: OriginAnswer) -> [String] {
         guard !safeMethods.contains(method.rawValue), (200..<400).contains(answer.status) else { return [] }
         var urls = [url]
         guard let target = TargetURI(url) else { return urls }

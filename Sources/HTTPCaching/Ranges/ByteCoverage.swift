@@ -1,23 +1,23 @@
 /// The set of available bytes of a representation that may be incomplete (RFC 9111 §3.4).
-public struct ByteCoverage: Hashable, Sendable {
+package struct ByteCoverage: Hashable, Sendable {
     /// The available bytes: ascending ranges that are not empty, do not overlap and do not touch.
-    public private(set) var ranges: [Range<Int64>] = []
+    package private(set) var ranges: [Range<Int64>] = []
 
     /// Creates an empty set.
-    public init() {}
+    package init() {}
 
     /// Creates the union of ranges, which may overlap and come in any order.
-    public init(_ ranges: some Sequence<Range<Int64>>) {
+    package init(_ ranges: some Sequence<Range<Int64>>) {
         for range in ranges { insert(range) }
     }
 
     /// The number of available bytes.
-    public var count: Int64 {
+    package var count: Int64 {
         ranges.reduce(0) { $0 + $1.upperBound - $1.lowerBound }
     }
 
     /// Adds the bytes of a range. An empty range has no effect.
-    public mutating func insert(_ range: Range<Int64>) {
+    package mutating func insert(_ range: Range<Int64>) {
         guard !range.isEmpty else { return }
         let first = ranges.firstIndex { $0.upperBound >= range.lowerBound } ?? ranges.endIndex
         let end = ranges[first...].firstIndex { $0.lowerBound > range.upperBound } ?? ranges.endIndex
@@ -28,12 +28,12 @@ public struct ByteCoverage: Hashable, Sendable {
     }
 
     /// Whether every byte of a range is available. An empty range is always available.
-    public func contains(_ range: Range<Int64>) -> Bool {
+    package func contains(_ range: Range<Int64>) -> Bool {
         range.isEmpty || ranges.contains { $0.lowerBound <= range.lowerBound && range.upperBound <= $0.upperBound }
     }
 
     /// Returns the unavailable bytes of a range: ascending ranges that are not empty, do not overlap and do not touch.
-    public func missing(in range: Range<Int64>) -> [Range<Int64>] {
+    package func missing(in range: Range<Int64>) -> [Range<Int64>] {
         var missing: [Range<Int64>] = []
         var position = range.lowerBound
         for present in ranges where present.overlaps(range) {
@@ -45,7 +45,7 @@ public struct ByteCoverage: Hashable, Sendable {
     }
 
     /// Whether all bytes of a representation of this length are available.
-    public func isComplete(length: Int64) -> Bool {
+    package func isComplete(length: Int64) -> Bool {
         contains(0..<length)
     }
 }

@@ -1,9 +1,9 @@
 import HTTPTypes
 
 /// The byte ranges in the Range field of a request (RFC 9110 §14.1.2, §14.2).
-public struct ByteRangeSet: Hashable, Sendable {
+package struct ByteRangeSet: Hashable, Sendable {
     /// A member of the set.
-    public enum Specification: Hashable, Sendable {
+    package enum Specification: Hashable, Sendable {
         /// `first-last`; `first-` reaches to the end of the representation.
         case from(first: Int64, last: Int64?)
         /// `-length`: the *last* `length` bytes.
@@ -11,7 +11,7 @@ public struct ByteRangeSet: Hashable, Sendable {
     }
 
     /// The part of a representation that answers the request.
-    public enum Resolution: Hashable, Sendable {
+    package enum Resolution: Hashable, Sendable {
         /// The whole representation, with 200, as if the request had no Range.
         case whole
         /// These parts, with 206: at least one part. The parts are not empty, do not overlap and do not touch.
@@ -21,14 +21,14 @@ public struct ByteRangeSet: Hashable, Sendable {
     }
 
     /// The most ranges that are answered individually. A request for more ranges gets the whole representation (§14.2).
-    public static let maximumCount = 16
+    package static let maximumCount = 16
 
     /// The members in their order; at least one.
-    public let specifications: [Specification]
+    package let specifications: [Specification]
 
     /// Reads the value of the field. Returns `nil` when a server must or may ignore the field: the unit is not bytes,
     /// the value does not follow the grammar, or a range ends before it begins.
-    public init?(_ text: String) {
+    package init?(_ text: String) {
         var scanner = FieldScanner(text)
         scanner.skipSpace()
         guard scanner.token()?.lowercased() == "bytes", scanner.take("=" as Unicode.Scalar) else { return nil }
@@ -47,7 +47,7 @@ public struct ByteRangeSet: Hashable, Sendable {
 
     /// Reads the ranges of a request. Returns `nil` when no range applies: the method is not GET, the only method for
     /// which §14.2 defines Range; the field is absent or has several lines; or the value must be ignored.
-    public init?(_ fields: HTTPFields, method: HTTPRequest.Method) {
+    package init?(_ fields: HTTPFields, method: HTTPRequest.Method) {
         let lines = fields[values: .range]
         guard method == .get, lines.count == 1 else { return nil }
         self.init(lines[0])
@@ -58,7 +58,7 @@ public struct ByteRangeSet: Hashable, Sendable {
     /// Ranges that begin behind the end are dropped, and ranges that end behind it are cut. When ranges overlap or
     /// touch, they are joined and all ranges come in ascending order. Otherwise the ranges keep the order of the
     /// request (§15.3.7.2).
-    public func resolve(length: Int64) -> Resolution {
+    package func resolve(length: Int64) -> Resolution {
         guard specifications.count <= Self.maximumCount else { return .whole }
         var parts: [Range<Int64>] = []
         for specification in specifications {

@@ -3,14 +3,14 @@
 /// ```
 /// "bytes" SP ( first "-" last "/" ( complete-length / "*" ) ) / ( "*/" complete-length )
 /// ```
-public enum ContentRange {
+package enum ContentRange {
     /// Returns `bytes 0-4/10`, for a part that is not empty.
-    public static func text(_ part: Range<Int64>, length: Int64) -> String {
+    package static func text(_ part: Range<Int64>, length: Int64) -> String {
         "bytes \(part.lowerBound)-\(part.upperBound - 1)/\(length)"
     }
 
     /// Returns `bytes */10`, for a 416.
-    public static func unsatisfied(length: Int64) -> String {
+    package static func unsatisfied(length: Int64) -> String {
         "bytes */\(length)"
     }
 
@@ -19,7 +19,7 @@ public enum ContentRange {
     /// Returns `nil` unless the value is a single valid range of bytes: for another unit, a range that ends before it
     /// begins or behind the complete length, or numbers that do not fit. The place of the body in the representation is
     /// then unknown.
-    public static func parse(_ text: String) -> (range: Range<Int64>, completeLength: Int64?)? {
+    package static func parse(_ text: String) -> (range: Range<Int64>, completeLength: Int64?)? {
         var scanner = FieldScanner(text)
         guard takeUnit(&scanner), let first = scanner.digits().flatMap({ Int64($0) }),
             scanner.take("-" as Unicode.Scalar), let last = scanner.digits().flatMap({ Int64($0) }),
@@ -37,7 +37,7 @@ public enum ContentRange {
     }
 
     /// Returns the complete length that a 416 states; `nil` for any other value.
-    public static func parseUnsatisfied(_ text: String) -> Int64? {
+    package static func parseUnsatisfied(_ text: String) -> Int64? {
         var scanner = FieldScanner(text)
         guard takeUnit(&scanner), scanner.take("*/" as StaticString),
             let length = scanner.digits().flatMap({ Int64($0) })

@@ -2,11 +2,11 @@ import HTTPTypes
 
 /// The framing of a body with several ranges (RFC 9110 §14.6, §15.3.7.2). The sender sends the body piece by piece: for
 /// each part its ``head(of:)`` and its bytes, and at the end ``closing``.
-public struct MultipartByteranges: Hashable, Sendable {
+package struct MultipartByteranges: Hashable, Sendable {
     /// The ranges, in the order of sending.
-    public let ranges: [Range<Int64>]
+    package let ranges: [Range<Int64>]
     /// The boundary between the parts.
-    public let boundary: String
+    package let boundary: String
     private let heads: [[UInt8]]
 
     /// Creates the framing for parts of a representation.
@@ -17,7 +17,7 @@ public struct MultipartByteranges: Hashable, Sendable {
     ///   - contentType: the Content-Type of the representation, repeated in each part; `nil` without a Content-Type.
     ///   - boundary: 1 to 70 letters and digits (RFC 2046 §5.1.1) that do not occur in the body. A caller that cannot
     ///     search the body chooses them at random.
-    public init(ranges: [Range<Int64>], completeLength: Int64, contentType: HTTPField?, boundary: String) {
+    package init(ranges: [Range<Int64>], completeLength: Int64, contentType: HTTPField?, boundary: String) {
         self.ranges = ranges
         self.boundary = boundary
         heads = ranges.indices.map { index in
@@ -35,16 +35,16 @@ public struct MultipartByteranges: Hashable, Sendable {
     }
 
     /// The Content-Type of the answer.
-    public var contentType: String { "multipart/byteranges; boundary=\(boundary)" }
+    package var contentType: String { "multipart/byteranges; boundary=\(boundary)" }
 
     /// Returns the bytes to send before the content of `ranges[index]`.
-    public func head(of index: Int) -> [UInt8] { heads[index] }
+    package func head(of index: Int) -> [UInt8] { heads[index] }
 
     /// The bytes to send behind the content of the last part.
-    public var closing: [UInt8] { Array("\r\n--\(boundary)--\r\n".utf8) }
+    package var closing: [UInt8] { Array("\r\n--\(boundary)--\r\n".utf8) }
 
     /// The length of the whole body, including the framing.
-    public var contentLength: Int64 {
+    package var contentLength: Int64 {
         let framing = heads.reduce(closing.count) { $0 + $1.count }
         return ranges.reduce(Int64(framing)) { $0 + $1.upperBound - $1.lowerBound }
     }

@@ -1,5 +1,5 @@
 /// The reason why a request went to the origin; the raw value is the parameter of Cache-Status (RFC 9211 §2.2).
-public enum ForwardReason: String, Hashable, Sendable {
+package enum ForwardReason: String, Hashable, Sendable {
     /// The method always goes to the origin.
     case method
     /// No response is stored for the URL.

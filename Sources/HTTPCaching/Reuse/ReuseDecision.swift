@@ -1,5 +1,5 @@
 /// The decision how to answer a request.
-public enum ReuseDecision: Hashable, Sendable {
+package enum ReuseDecision: Hashable, Sendable {
     /// Serve the stored response: it is fresh, or the request accepts a stale response (`max-stale`).
     case serve(age: Duration, isStale: Bool)
     /// Serve the stale response at once, and revalidate it in the background (RFC 5861 §3).
@@ -16,7 +16,7 @@ public enum ReuseDecision: Hashable, Sendable {
 }
 
 /// The way in which an origin failed.
-public enum OriginFailure: Hashable, Sendable {
+package enum OriginFailure: Hashable, Sendable {
     /// The origin did not answer, or its answer was not valid.
     case unreachable
     /// The origin answered with this status.

@@ -2,12 +2,12 @@ import HTTPTypes
 import Primitives
 
 /// Decides whether a stored response answers a request (RFC 9111 §4).
-public enum ReusePolicy {
+package enum ReusePolicy {
     /// Returns the index of the stored response that a request selects among the variants of a URL (§4.1): of all
     /// matching responses that the request may use, the newest by Date, and at the same Date the response received
     /// last. Returns `nil` when no response matches. Pass any of the variants to ``decide(_:_:expiry:coverage:now:)``
     /// to get the reason.
-    public static func select(_ request: CacheRequest, from variants: [StoredResponse]) -> Int? {
+    package static func select(_ request: CacheRequest, from variants: [StoredResponse]) -> Int? {
         func made(_ response: StoredResponse) -> Timestamp {
             FreshnessLifetime.date(of: response.fields, receivedAt: response.receivedAt) ?? response.receivedAt
         }
@@ -29,7 +29,7 @@ public enum ReusePolicy {
     ///     has a ``StoredResponse/grant``. `nil` leaves the origin's lifetime in place.
     ///   - coverage: the available bytes; `nil` means ``StoredResponse/part``.
     ///   - now: the current time.
-    public static func decide(
+    package static func decide(
         _ request: CacheRequest, _ stored: StoredResponse?, expiry: Timestamp? = nil, coverage: ByteCoverage? = nil,
         now: Timestamp
     ) -> ReuseDecision {
@@ -67,7 +67,7 @@ public enum ReusePolicy {
     ///   - expiry: see ``decide(_:_:expiry:coverage:now:)``.
     ///   - coverage: see ``decide(_:_:expiry:coverage:now:)``.
     ///   - now: the current time.
-    public static func mayServeStale(
+    package static func mayServeStale(
         _ request: CacheRequest, _ stored: StoredResponse, onError failure: OriginFailure, expiry: Timestamp? = nil,
         coverage: ByteCoverage? = nil, now: Timestamp
     ) -> Bool {

@@ -4,7 +4,7 @@ import Primitives
 extension StoredResponse {
     /// Whether a request may use this response at all. A response stored only because of a caller's ttl is limited to
     /// requests with a ttl and the same Authorization.
-    public func isOpen(to request: CacheRequest) -> Bool {
+    package func isOpen(to request: CacheRequest) -> Bool {
         guard let grant, grant.isOnlyReason else { return true }
         return request.callerTTL != nil && grant.authorization == request.authorization
     }

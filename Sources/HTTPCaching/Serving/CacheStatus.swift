@@ -6,9 +6,9 @@ import HTTPTypes
 /// Cache-Status: larder; hit; ttl=545
 /// Cache-Status: larder; fwd=stale; fwd-status=304; stored; ttl=60
 /// ```
-public struct CacheStatus: Hashable, Sendable {
+package struct CacheStatus: Hashable, Sendable {
     /// The source of an answer.
-    public enum Source: Hashable, Sendable {
+    package enum Source: Hashable, Sendable {
         /// The cache: the request did not go forward (§2.1).
         case hit
         /// The origin: the request went forward, for a reason (§2.2).
@@ -18,28 +18,28 @@ public struct CacheStatus: Hashable, Sendable {
     }
 
     /// The source of the answer.
-    public var source: Source
+    package var source: Source
     /// The status of the origin's answer when it differs from the status of this answer; otherwise `nil` (§2.3).
-    public var forwardStatus: Int?
+    package var forwardStatus: Int?
     /// The time left until the answer becomes stale; negative when it is stale, `nil` to omit it (§2.4).
-    public var ttl: Duration?
+    package var ttl: Duration?
     /// Whether the origin's answer was stored (§2.5).
-    public var isStored = false
+    package var isStored = false
     /// Whether the request shared another request's answer (§2.6): `true` when it waited and got that answer, `false`
     /// when it waited and then had to go forward itself, `nil` when it did not wait.
-    public var isCollapsed: Bool?
+    package var isCollapsed: Bool?
     /// The key of the stored answer; `nil` to omit it (§2.7).
-    public var key: String?
+    package var key: String?
     /// Additional information in Larder's own words; `nil` to omit it (§2.8).
-    public var detail: String?
+    package var detail: String?
 
     /// Creates a status with only the source of the answer.
-    public init(_ source: Source) {
+    package init(_ source: Source) {
         self.source = source
     }
 
     /// The list member for Larder. A hit omits the parameters that only apply to a forwarded request.
-    public var text: String {
+    package var text: String {
         var text = "larder"
         text.reserveCapacity(128)
         switch source {
@@ -70,7 +70,7 @@ public struct CacheStatus: Hashable, Sendable {
     }
 
     /// Appends Larder's member behind the members of the caches nearer to the origin (§2).
-    public func append(to fields: inout HTTPFields) {
+    package func append(to fields: inout HTTPFields) {
         fields.append(HTTPField(name: .cacheStatus, value: text))
     }
 
@@ -117,5 +117,5 @@ public struct CacheStatus: Hashable, Sendable {
 
 extension HTTPField.Name {
     /// `Cache-Status` (RFC 9211).
-    public static let cacheStatus = Self("Cache-Status")!
+    package static let cacheStatus = Self("Cache-Status")!
 }

@@ -6,20 +6,20 @@ import Primitives
 ///
 /// ``ReusePolicy`` has already decided that the stored response may be used. Larder is a gateway, so it evaluates all
 /// conditions as the origin would (RFC 9110 §3.7), including If-Match and If-Unmodified-Since.
-public struct ServedResponse: Hashable, Sendable {
+package struct ServedResponse: Hashable, Sendable {
     /// A stored response with its available bytes.
-    public struct Stored: Hashable, Sendable {
+    package struct Stored: Hashable, Sendable {
         /// The status code.
-        public var status: Int
+        package var status: Int
         /// The end-to-end fields; see ``HTTPFields/endToEnd()``.
-        public var fields: HTTPFields
+        package var fields: HTTPFields
         /// The length of the whole body.
-        public var length: Int64
+        package var length: Int64
         /// The available bytes of a body that came in parts, with 206; `nil` when the body is complete.
-        public var available: ByteCoverage?
+        package var available: ByteCoverage?
 
         /// Creates a stored response; by default with a complete body.
-        public init(status: Int, fields: HTTPFields, length: Int64, available: ByteCoverage? = nil) {
+        package init(status: Int, fields: HTTPFields, length: Int64, available: ByteCoverage? = nil) {
             self.status = status
             self.fields = fields
             self.length = length
@@ -41,7 +41,7 @@ public struct ServedResponse: Hashable, Sendable {
     }
 
     /// The bytes of the body to send.
-    public enum Body: Hashable, Sendable {
+    package enum Body: Hashable, Sendable {
         /// No bytes.
         case none
         /// The whole body.
@@ -53,11 +53,11 @@ public struct ServedResponse: Hashable, Sendable {
     }
 
     /// The status code.
-    public let status: Int
+    package let status: Int
     /// The fields. Content-Length is the length of the sent content; for HEAD, of the content that GET would get.
-    public let fields: HTTPFields
+    package let fields: HTTPFields
     /// The bytes of the body to send.
-    public let body: Body
+    package let body: Body
 
     /// Creates the answer to a GET or HEAD request. Returns `nil` when needed bytes are not available: the request must
     /// then go forward (RFC 9111 §3.3).
@@ -72,7 +72,7 @@ public struct ServedResponse: Hashable, Sendable {
     ///     If-Range is evaluated in any case.
     ///   - boundary: called only for several parts; see
     ///     ``MultipartByteranges/init(ranges:completeLength:contentType:boundary:)``.
-    public init?(
+    package init?(
         to method: HTTPRequest.Method, _ request: HTTPFields, from stored: Stored, age: Duration, now: Timestamp,
         validates: Bool = true, boundary: @autoclosure () -> String
     ) {

@@ -2,11 +2,11 @@ import HTTPTypes
 
 /// The path of a message (RFC 9110 §7.6.3). A gateway must add itself to every request that it forwards, and may add
 /// itself to answers.
-public enum Via {
+package enum Via {
     /// Appends Larder behind the earlier recipients of the message.
     ///
     /// - Parameter version: the version of HTTP in which Larder received the message: `1.0`, `1.1`, `2`.
-    public static func append(to fields: inout HTTPFields, version: String = "1.1") {
+    package static func append(to fields: inout HTTPFields, version: String = "1.1") {
         fields.append(HTTPField(name: .via, value: "\(version) larder"))
     }
 }

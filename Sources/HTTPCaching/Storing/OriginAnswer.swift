@@ -2,20 +2,20 @@ import HTTPTypes
 import Primitives
 
 /// The head of a final answer. Interim answers (1xx) are never stored and have no ``OriginAnswer``.
-public struct OriginAnswer: Hashable, Sendable {
+package struct OriginAnswer: Hashable, Sendable {
     /// The status code, at least 200.
-    public var status: Int
+    package var status: Int
     /// The fields, without hop-by-hop fields (RFC 9111 §3.1). They always contain a readable Date.
-    public var fields: HTTPFields
+    package var fields: HTTPFields
     /// The time at which the request was sent (RFC 9111 §4.2.3: `request_time`).
-    public var requestedAt: Timestamp
+    package var requestedAt: Timestamp
     /// The time at which the answer arrived (RFC 9111 §4.2.3: `response_time`).
-    public var receivedAt: Timestamp
+    package var receivedAt: Timestamp
 
     /// Creates an answer. Without a readable Date, the time of receipt becomes its Date (RFC 9110 §6.6.1).
     ///
     /// - Parameter fields: the end-to-end fields.
-    public init(status: Int, fields: HTTPFields, requestedAt: Timestamp, receivedAt: Timestamp) {
+    package init(status: Int, fields: HTTPFields, requestedAt: Timestamp, receivedAt: Timestamp) {
         self.status = status
         self.fields = fields
         self.requestedAt = requestedAt

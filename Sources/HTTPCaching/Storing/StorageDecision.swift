@@ -1,7 +1,7 @@
 import Primitives
 
 /// The decision whether to store an answer.
-public enum StorageDecision: Hashable, Sendable {
+package enum StorageDecision: Hashable, Sendable {
     /// Store the answer as soon as its body is complete.
     case store(StoredResponse)
     /// Pass the answer to the client without storing it.
@@ -10,7 +10,7 @@ public enum StorageDecision: Hashable, Sendable {
 
 /// The reason why an answer is not stored: a rule of HTTP, or a limit of the cache. The raw value is the detail of
 /// Cache-Status (RFC 9211 §2.8).
-public enum PassReason: String, Hashable, Sendable {
+package enum PassReason: String, Hashable, Sendable {
     /// The request or the answer has `no-store` (RFC 9111 §5.2.1.5, §5.2.2.5).
     case noStore = "no-store"
     /// The answer is meant for a single user (RFC 9111 §5.2.2.7).

@@ -8,16 +8,16 @@ import Primitives
 /// request brought it, and the ttl is not the origin's permission to share it. A ttl applies only to GET and to the
 /// statuses in ``grantedStatuses``. Any other error is stored as its origin states, because a ttl is meant for a
 /// successful answer.
-public enum StoragePolicy {
+package enum StoragePolicy {
     /// The statuses that a caller's ttl applies to: the statuses that permit a heuristic lifetime (RFC 9110 §15.1), and
     /// the temporary redirects.
-    public static let grantedStatuses = Freshness.heuristicStatuses.union([302, 303, 307])
+    package static let grantedStatuses = Freshness.heuristicStatuses.union([302, 303, 307])
 
     /// Decides about the answer to a request.
     ///
     /// - Parameter answer: the answer with its end-to-end fields. Its declared length is trusted. The receiver of the
     ///   body must discard a body of another length.
-    public static func decide(_ request: CacheRequest, _ answer: OriginAnswer) -> StorageDecision {
+    package static func decide(_ request: CacheRequest, _ answer: OriginAnswer) -> StorageDecision {
         let freshness = Freshness(answer)
         if let reason = refusal(of: answer, to: request, freshness) { return .pass(reason) }
         guard let selection = SelectingFields(vary: answer.fields, request: request.fields) else {

@@ -3,7 +3,7 @@ import Primitives
 
 extension StoredResponse {
     /// All properties as a line of JSON. Field values are in Latin-1, so that every byte survives.
-    public var text: String {
+    package var text: String {
         var object = JSONObjectWriter()
         object.add("url", url)
         object.add("status", status)
@@ -27,7 +27,7 @@ extension StoredResponse {
 
     /// Whether ``text`` has at most `limit` bytes. Avoids making the text when an upper bound suffices: no byte of a
     /// value becomes more than six bytes.
-    public func isText(within limit: Int) -> Bool {
+    package func isText(within limit: Int) -> Bool {
         let others = url.utf8.count + selection.text.utf8.count + (grant?.authorization?.utf8.count ?? 0)
         let sent = fields.reduce(others) { count, field in
             count + field.name.rawName.utf8.count + field.withUnsafeBytesOfValue { $0.count } + 8
@@ -36,7 +36,7 @@ extension StoredResponse {
     }
 
     /// Reads ``text``. Returns `nil` when the text has another form.
-    public init?(text: String) {
+    package init?(text: String) {
         guard let json = try? JSON(parsing: text), let url = json["url"]?.stringValue,
             let status = json["status"]?.integer, let lines = json["fields"]?.arrayValue,
             let requestedAt = json["requestedAt"]?.integer, let receivedAt = json["receivedAt"]?.integer,

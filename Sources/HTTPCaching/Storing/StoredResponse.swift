@@ -2,37 +2,37 @@ import HTTPTypes
 import Primitives
 
 /// The stored metadata of an answer: everything except the body.
-public struct StoredResponse: Hashable, Sendable {
+package struct StoredResponse: Hashable, Sendable {
     /// The URL as requested.
-    public var url: String
+    package var url: String
     /// The status code.
-    public var status: Int { didSet { memo = FreshnessMemo() } }
+    package var status: Int { didSet { memo = FreshnessMemo() } }
     /// The fields, which are served unchanged and in their order.
-    public var fields: HTTPFields { didSet { memo = FreshnessMemo() } }
+    package var fields: HTTPFields { didSet { memo = FreshnessMemo() } }
     /// The time at which the request for the answer, or for its last validation, was sent.
-    public var requestedAt: Timestamp { didSet { memo = FreshnessMemo() } }
+    package var requestedAt: Timestamp { didSet { memo = FreshnessMemo() } }
     /// The time at which the answer, or its last validation, arrived.
-    public var receivedAt: Timestamp { didSet { memo = FreshnessMemo() } }
+    package var receivedAt: Timestamp { didSet { memo = FreshnessMemo() } }
     /// The request fields that a request must share with the request that brought the answer (RFC 9111 §4.1).
-    public var selection: SelectingFields
+    package var selection: SelectingFields
     /// The bytes of the representation that the body contains; `nil`: all bytes.
-    public var part: Range<Int64>?
+    package var part: Range<Int64>?
     /// The length of the whole representation; `nil` when the origin did not state it. For a complete body this is
     /// first the declared length. The code that stores the body replaces it with the received length.
-    public var completeLength: Int64?
+    package var completeLength: Int64?
     /// Whether the response must be validated before reuse, fresh or not, because an unsafe request may have changed
     /// the resource (RFC 9111 §4.4), or because the answer to a HEAD request differed (§4.3.5).
-    public var isInvalid: Bool
+    package var isInvalid: Bool
     /// The role of a caller's ttl in storing this response; `nil` when no ttl was involved.
-    public var grant: CallerGrant?
+    package var grant: CallerGrant?
     /// Whether a caller has changed the expiry of the stored entry. The new expiry applies to all callers instead of
     /// the origin's lifetime, until the next answer or validation from the origin.
-    public var isExpirySet = false
+    package var isExpirySet = false
     /// The cached ``Freshness``, because serving a request asks for it several times.
     private(set) var memo = FreshnessMemo()
 
     /// Creates a response; by default complete, valid and stored without a caller's ttl.
-    public init(
+    package init(
         url: String, status: Int, fields: HTTPFields, requestedAt: Timestamp, receivedAt: Timestamp,
         selection: SelectingFields, part: Range<Int64>? = nil, completeLength: Int64? = nil, isInvalid: Bool = false,
         grant: CallerGrant? = nil
@@ -57,7 +57,7 @@ public struct StoredResponse: Hashable, Sendable {
     /// Replaces the fields with the same fields without hop-by-hop fields. Drops cookies when a caller's ttl applies.
     ///
     /// - Parameter fields: the end-to-end fields of the same answer.
-    public mutating func take(endToEnd fields: HTTPFields) {
+    package mutating func take(endToEnd fields: HTTPFields) {
         self.fields = fields
         dropGrantedCookies()
     }
@@ -72,22 +72,22 @@ public struct StoredResponse: Hashable, Sendable {
     ///
     /// - Parameter callerTTL: the ttl of the request that brought or validated the answer. It counts from the receipt,
     ///   unless no ttl applies to the answer (see ``StoragePolicy``).
-    public func expiryDate(callerTTL: Duration?) -> Timestamp {
+    package func expiryDate(callerTTL: Duration?) -> Timestamp {
         if grant != nil, let callerTTL { return receivedAt + callerTTL }
         return Freshness(of: self).expiryDate
     }
 }
 
 /// Records that a caller's ttl decided about a stored response.
-public struct CallerGrant: Hashable, Sendable {
+package struct CallerGrant: Hashable, Sendable {
     /// Whether RFC 9111 alone would have forbidden storing the response. Only requests with a ttl and the same
     /// Authorization may then use it.
-    public var isOnlyReason: Bool
+    package var isOnlyReason: Bool
     /// The ``CacheRequest/authorization`` of the request that brought the response.
-    public var authorization: String?
+    package var authorization: String?
 
     /// Creates a grant.
-    public init(isOnlyReason: Bool, authorization: String?) {
+    package init(isOnlyReason: Bool, authorization: String?) {
         self.isOnlyReason = isOnlyReason
         self.authorization = authorization
     }

@@ -2,21 +2,21 @@ import HTTPTypes
 import Primitives
 
 /// The properties of a representation that the conditions of a request are compared with.
-public struct SelectedRepresentation: Hashable, Sendable {
+package struct SelectedRepresentation: Hashable, Sendable {
     /// The entity tag; `nil` without an entity tag.
-    public var etag: EntityTag?
+    package var etag: EntityTag?
     /// The modification date; `nil` when it is unknown. Comparisons use whole seconds.
-    public var lastModified: Timestamp?
+    package var lastModified: Timestamp?
     /// Whether no two versions can share this modification date. Only such a date may guard a range (RFC 9110
     /// §8.8.2.2).
-    public var isLastModifiedStrong: Bool
+    package var isLastModifiedStrong: Bool
     /// The time at which the origin generated a stored response. It replaces a missing modification date in
     /// If-Modified-Since, for stored responses only (RFC 9111 §4.3.2), but not in If-Unmodified-Since (RFC 9110
     /// §13.1.4). `nil`: no replacement.
-    public var madeAt: Timestamp?
+    package var madeAt: Timestamp?
 
     /// Creates a representation; by default with a weak modification date and without a replacement for a missing date.
-    public init(
+    package init(
         etag: EntityTag?, lastModified: Timestamp?, isLastModifiedStrong: Bool = false, madeAt: Timestamp? = nil
     ) {
         self.etag = etag
@@ -27,9 +27,9 @@ public struct SelectedRepresentation: Hashable, Sendable {
 }
 
 /// The conditions of a request and their evaluation (RFC 9110 §13).
-public struct ConditionalRequest: Hashable, Sendable {
+package struct ConditionalRequest: Hashable, Sendable {
     /// The action of a server after evaluating the conditions.
-    public enum Outcome: Hashable, Sendable {
+    package enum Outcome: Hashable, Sendable {
         /// Perform the request.
         case proceed
         /// Answer 304; only for GET and HEAD.
@@ -39,7 +39,7 @@ public struct ConditionalRequest: Hashable, Sendable {
     }
 
     /// The fields that state conditions (§13.1).
-    public static let fieldNames: [HTTPField.Name] = [
+    package static let fieldNames: [HTTPField.Name] = [
         .ifMatch, .ifNoneMatch, .ifModifiedSince, .ifUnmodifiedSince, .ifRange,
     ]
 
@@ -53,7 +53,7 @@ public struct ConditionalRequest: Hashable, Sendable {
     /// Reads the conditions of a request.
     ///
     /// - Parameter now: the current time, for two-digit years; see `Timestamp(httpDate:now:)`.
-    public init(_ fields: HTTPFields, method: HTTPRequest.Method, now: Timestamp) {
+    package init(_ fields: HTTPFields, method: HTTPRequest.Method, now: Timestamp) {
         func tags(_ name: HTTPField.Name) -> EntityTagCondition? {
             let lines = fields[fields: name].map(\.latin1)
             return lines.isEmpty ? nil : EntityTagCondition(lines)
@@ -74,7 +74,7 @@ public struct ConditionalRequest: Hashable, Sendable {
     /// Evaluates the conditions in the order of §13.2.2, except If-Range: see ``allowsRange(of:now:)``.
     ///
     /// - Parameter current: the current representation; `nil` when none exists.
-    public func evaluate(_ current: SelectedRepresentation?) -> Outcome {
+    package func evaluate(_ current: SelectedRepresentation?) -> Outcome {
         let isRead = method == .get || method == .head
         if let ifMatch {
             guard let current, matches(ifMatch, current, .strong) else { return .preconditionFailed }
@@ -93,7 +93,7 @@ public struct ConditionalRequest: Hashable, Sendable {
     /// representation. Otherwise the whole representation is sent.
     ///
     /// - Parameter now: the current time, for two-digit years.
-    public func allowsRange(of current: SelectedRepresentation, now: Timestamp) -> Bool {
+    package func allowsRange(of current: SelectedRepresentation, now: Timestamp) -> Bool {
         guard let ifRange else { return true }
         if let tag = EntityTag(ifRange) { return current.etag?.matches(tag, comparison: .strong) ?? false }
         guard current.isLastModifiedStrong, let modified = current.lastModified else { return false }

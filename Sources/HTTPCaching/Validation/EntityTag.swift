@@ -3,9 +3,9 @@
 /// ```
 /// entity-tag = [ "W/" ] DQUOTE *etagc DQUOTE
 /// ```
-public struct EntityTag: Hashable, Sendable {
+package struct EntityTag: Hashable, Sendable {
     /// The comparison of two tags (§8.8.3.2).
-    public enum Comparison: Sendable {
+    package enum Comparison: Sendable {
         /// Both tags are strong, and their texts are equal.
         case strong
         /// The texts are equal.
@@ -13,21 +13,21 @@ public struct EntityTag: Hashable, Sendable {
     }
 
     /// The text with its quotes, without `W/`.
-    public let opaqueTag: String
+    package let opaqueTag: String
     /// Whether the tag promises only equivalent representations, not equal bytes.
-    public let isWeak: Bool
+    package let isWeak: Bool
 
     /// Creates a strong tag.
     ///
     /// - Parameter text: the text between the quotes. The caller must ensure visible characters without `"`.
-    public init(strong text: String) {
+    package init(strong text: String) {
         opaqueTag = "\"\(text)\""
         isWeak = false
     }
 
     /// Reads a tag in the syntax of a field. Returns `nil` when the text does not follow the grammar, such as a text
     /// without quotes or with more than a single tag.
-    public init?(_ text: String) {
+    package init?(_ text: String) {
         var scanner = FieldScanner(text)
         scanner.skipSpace()
         guard let tag = Self.scan(&scanner) else { return nil }
@@ -42,10 +42,10 @@ public struct EntityTag: Hashable, Sendable {
     }
 
     /// The tag in the syntax of a field.
-    public var text: String { isWeak ? "W/" + opaqueTag : opaqueTag }
+    package var text: String { isWeak ? "W/" + opaqueTag : opaqueTag }
 
     /// Whether two tags name the same version or, by weak comparison, equivalent versions.
-    public func matches(_ other: EntityTag, comparison: Comparison) -> Bool {
+    package func matches(_ other: EntityTag, comparison: Comparison) -> Bool {
         let isComparable = comparison == .weak || (!isWeak && !other.isWeak)
         return isComparable && opaqueTag.utf8.elementsEqual(other.opaqueTag.utf8)
     }
@@ -55,7 +55,7 @@ public struct EntityTag: Hashable, Sendable {
     ///
     /// - Parameter current: the tag of the current representation; `nil` when none exists: the result is then `false`,
     ///   even for `*`.
-    public static func anyMatches(_ list: String, _ current: EntityTag?, comparison: Comparison) -> Bool {
+    package static func anyMatches(_ list: String, _ current: EntityTag?, comparison: Comparison) -> Bool {
         guard let current else { return false }
         return EntityTagCondition([list]).names(current, comparison: comparison)
     }

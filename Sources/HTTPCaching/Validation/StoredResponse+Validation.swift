@@ -2,7 +2,7 @@ import HTTPTypes
 import Primitives
 
 /// The effect of an answer to HEAD on a stored answer to GET.
-public enum HeadOutcome: Hashable, Sendable {
+package enum HeadOutcome: Hashable, Sendable {
     /// The answer has no effect.
     case unrelated
     /// The stored response is still valid and has new fields.
@@ -17,7 +17,7 @@ extension StoredResponse {
     ///
     /// A 304 that names another response applies to no stored response: repeat the request without conditions.
     /// ``Validators/areConfirmed(by:madeAt:now:)`` defines the rule.
-    public func isConfirmed(by notModified: HTTPFields) -> Bool {
+    package func isConfirmed(by notModified: HTTPFields) -> Bool {
         let madeAt = FreshnessLifetime.date(of: fields, receivedAt: receivedAt)
         return Validators(fields).areConfirmed(by: notModified, madeAt: madeAt, now: receivedAt)
     }
@@ -32,7 +32,7 @@ extension StoredResponse {
     /// - Returns: `nil` when the updated response may be stored. Otherwise the reason why the update, which has been
     ///   made to this value, is meant for this request only: the stored entry must not change. A Vary in the 304 may
     ///   have changed ``selection``.
-    public mutating func update(from notModified: OriginAnswer, for request: CacheRequest) -> PassReason? {
+    package mutating func update(from notModified: OriginAnswer, for request: CacheRequest) -> PassReason? {
         adopt(notModified.fields, requestedAt: notModified.requestedAt, receivedAt: notModified.receivedAt)
         var read = request
         read.method = .get
@@ -56,7 +56,7 @@ extension StoredResponse {
     /// the answer when its validators and its length are the same.
     ///
     /// Only a 200 that could be stored itself has an effect.
-    public mutating func update(fromHEAD answer: OriginAnswer, for request: CacheRequest) -> HeadOutcome {
+    package mutating func update(fromHEAD answer: OriginAnswer, for request: CacheRequest) -> HeadOutcome {
         guard answer.status == 200 else { return .unrelated }
         guard isSame(asIn: answer.fields) else {
             isInvalid = true
@@ -76,7 +76,7 @@ extension StoredResponse {
     ///   - newer: the later answer, a 206.
     ///   - held: the contiguous range of bytes that the caller now has, at least one byte. With the complete length the
     ///     result is a complete response with status 200.
-    public func combined(with newer: StoredResponse, holding held: Range<Int64>) -> StoredResponse? {
+    package func combined(with newer: StoredResponse, holding held: Range<Int64>) -> StoredResponse? {
         let mine = StrongValidators(fields, receivedAt: receivedAt)
         guard [200, 206].contains(status), newer.status == 206,
             mine.matches(StrongValidators(newer.fields, receivedAt: newer.receivedAt)),
@@ -104,7 +104,7 @@ extension StoredResponse {
 
     /// Whether another stored part has bytes of the same representation: the strong validators match, and the lengths
     /// and the selecting fields are equal (RFC 9111 §3.4).
-    public func isSameRepresentation(as other: StoredResponse) -> Bool {
+    package func isSameRepresentation(as other: StoredResponse) -> Bool {
         let mine = StrongValidators(fields, receivedAt: receivedAt)
         return !mine.isEmpty && mine.matches(StrongValidators(other.fields, receivedAt: other.receivedAt))
             && completeLength == other.completeLength && selection == other.selection

@@ -2,34 +2,34 @@ import HTTPTypes
 import Primitives
 
 /// The validators with which an origin can be asked whether a stored response is still valid (RFC 9111 §4.3.1).
-public struct Validators: Hashable, Sendable {
+package struct Validators: Hashable, Sendable {
     /// The entity tag; `nil` when it is absent or malformed.
     ///
     /// A text without quotes is not used, because If-None-Match has no syntax for it, and a `*` there would match any
     /// representation.
-    public let etag: EntityTag?
+    package let etag: EntityTag?
     /// The value of `Last-Modified` as received; `nil` when it is absent.
-    public let lastModified: String?
+    package let lastModified: String?
 
     /// Creates validators from stored texts in Latin-1. An empty text counts as `nil`.
-    public init(etag: String?, lastModified: String?) {
+    package init(etag: String?, lastModified: String?) {
         self.etag = etag.flatMap { EntityTag($0) }
         self.lastModified = lastModified.flatMap { $0.isEmpty ? nil : $0 }
     }
 
     /// Reads the validators of a response, each from the first line of its field. The texts are in Latin-1, so that
     /// every byte of a tag counts (`obs-text`, RFC 9110 §8.8.3) and goes back to the origin unchanged.
-    public init(_ fields: HTTPFields) {
+    package init(_ fields: HTTPFields) {
         self.init(
             etag: fields[fields: .eTag].first?.latin1, lastModified: fields[fields: .lastModified].first?.latin1)
     }
 
     /// Whether there is no validator.
-    public var isEmpty: Bool { etag == nil && lastModified == nil }
+    package var isEmpty: Bool { etag == nil && lastModified == nil }
 
     /// The fields that make a request conditional: `If-None-Match`, `If-Modified-Since`, both or neither. Both are sent
     /// when both validators are known, because the recipient uses the first and ignores the second (RFC 9110 §13.1.3).
-    public var conditionalFields: HTTPFields {
+    package var conditionalFields: HTTPFields {
         var fields = HTTPFields()
         if let field = etag.flatMap({ HTTPField(name: .ifNoneMatch, latin1: $0.text) }) { fields.append(field) }
         if let field = lastModified.flatMap({ HTTPField(name: .ifModifiedSince, latin1: $0) }) { fields.append(field) }
@@ -49,7 +49,7 @@ public struct Validators: Hashable, Sendable {
     ///   - madeAt: the Date of the response with these validators; `nil` when it is unknown: the modification date then
     ///     counts as weak.
     ///   - now: the current time, for two-digit years; see `Timestamp(httpDate:now:)`.
-    public func areConfirmed(by notModified: HTTPFields, madeAt: Timestamp?, now: Timestamp) -> Bool {
+    package func areConfirmed(by notModified: HTTPFields, madeAt: Timestamp?, now: Timestamp) -> Bool {
         let named = Validators(notModified)
         var hasSameTag: Bool?
         if let etag, let tag = named.etag {
@@ -73,7 +73,7 @@ public struct Validators: Hashable, Sendable {
     /// Whether the entity tag of a 304, or of an answer to HEAD, may replace the tag of the stored response. A
     /// different strong tag may not, because it names bytes that are not stored, such as the uncompressed bytes. With
     /// that tag, a client would combine the two kinds of bytes (RFC 9110 §13.1.5).
-    public func mayBeReplaced(byTagOf newer: HTTPFields) -> Bool {
+    package func mayBeReplaced(byTagOf newer: HTTPFields) -> Bool {
         guard etag != nil else { return true }
         return Validators(newer).etag?.isWeak ?? false
     }

@@ -4,9 +4,9 @@ import HTTPTypes
 /// §4.1).
 ///
 /// Values are normalised: values with the same meaning by the definition of their field are equal.
-public struct SelectingFields: Hashable, Sendable {
+package struct SelectingFields: Hashable, Sendable {
     /// The field names without repetitions, in lower case, sorted.
-    public let names: [String]
+    package let names: [String]
     /// The value for each name; `nil` when the request did not have the field, which differs from an empty value.
     private let values: [String?]
 
@@ -16,7 +16,7 @@ public struct SelectingFields: Hashable, Sendable {
     /// - Parameters:
     ///   - fields: the fields of the answer.
     ///   - request: the fields of the request.
-    public init?(vary fields: HTTPFields, request: HTTPFields) {
+    package init?(vary fields: HTTPFields, request: HTTPFields) {
         var names: Set<String> = []
         for line in fields[values: .vary] {
             var scanner = FieldScanner(line)
@@ -35,7 +35,7 @@ public struct SelectingFields: Hashable, Sendable {
 
     /// Whether a request selects the answer: every named field has the same value in both requests, or is absent from
     /// both.
-    public func matches(_ request: HTTPFields) -> Bool {
+    package func matches(_ request: HTTPFields) -> Bool {
         var candidate = Candidate(request)
         return matches(&candidate)
     }
@@ -63,12 +63,12 @@ public struct SelectingFields: Hashable, Sendable {
     }
 
     /// A unique text with a line for each named field: `name:value`, or `name` when the field is absent.
-    public var text: String {
+    package var text: String {
         zip(names, values).map { name, value in value.map { "\(name):\($0)" } ?? name }.joined(separator: "\n")
     }
 
     /// Reads ``text``. Returns `nil` when the text has another form.
-    public init?(text: String) {
+    package init?(text: String) {
         var names: [String] = []
         var values: [String?] = []
         for line in text.unicodeScalars.split(separator: "\n") {

@@ -2,21 +2,21 @@ import DiskCache
 
 /// A token as stored by the server: its name, its rights and the digest of its secret. The server does not store the
 /// secret.
-public struct AccessToken: Hashable, Sendable {
+package struct AccessToken: Hashable, Sendable {
     /// The name of the token, which tells its bearer: 1 to 63 of `a` to `z`, `0` to `9` and `-`. Names are unique
     /// within a file.
-    public let name: String
+    package let name: String
     /// The SHA-256 of the whole token, as its bearer sends it.
-    public let digest: [UInt8]
+    package let digest: [UInt8]
     /// The permissions of the bearer; at least one.
-    public let scopes: Set<Scope>
+    package let scopes: Set<Scope>
     /// The namespaces that the bearer may use; `nil`: all namespaces.
-    public let namespaces: Set<String>?
+    package let namespaces: Set<String>?
     /// The requests per second that the bearer may make, with bursts of at most twice as many; `nil`: unlimited.
-    public let rate: Double?
+    package let rate: Double?
 
     /// Creates a token with these properties.
-    public init(name: String, digest: [UInt8], scopes: Set<Scope>, namespaces: Set<String>?, rate: Double?) {
+    package init(name: String, digest: [UInt8], scopes: Set<Scope>, namespaces: Set<String>?, rate: Double?) {
         self.name = name
         self.digest = digest
         self.scopes = scopes
@@ -25,13 +25,13 @@ public struct AccessToken: Hashable, Sendable {
     }
 
     /// Whether the bearer may use a namespace.
-    public func isFor(namespace: String) -> Bool { namespaces?.contains(namespace) ?? true }
+    package func isFor(namespace: String) -> Bool { namespaces?.contains(namespace) ?? true }
 
     /// The namespace of the token, when there is exactly one namespace. Requests that name no namespace go there.
-    public var ownNamespace: String? { namespaces?.count == 1 ? namespaces?.first : nil }
+    package var ownNamespace: String? { namespaces?.count == 1 ? namespaces?.first : nil }
 
     /// Whether a text is a valid token name. The rule is the same as for names of namespaces.
-    public static func isName(_ text: String) -> Bool {
+    package static func isName(_ text: String) -> Bool {
         CacheDirectory.isNamespace(text)
     }
 }

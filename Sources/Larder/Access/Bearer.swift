@@ -1,9 +1,9 @@
 import Primitives
 
 /// The bearer of a token, with the state of its rate limit.
-public final class Bearer: Sendable {
+package final class Bearer: Sendable {
     /// The token.
-    public let token: AccessToken
+    package let token: AccessToken
     private let bucket: Locked<TokenBucket?>
     private let clock: @Sendable () -> ContinuousClock.Instant
 
@@ -15,7 +15,7 @@ public final class Bearer: Sendable {
 
     /// Counts a request if the token's rate permits it. Returns `nil` when the request is permitted, otherwise the time
     /// until the next request is.
-    public func ask() -> Duration? {
+    package func ask() -> Duration? {
         guard token.rate != nil else { return nil }
         let now = clock()
         return bucket.withLock { $0?.take(at: now) }
@@ -23,7 +23,7 @@ public final class Bearer: Sendable {
 
     /// Counts `count` further requests without a check, because a batch counts as many requests as it has elements. A
     /// bearer beyond its rate waits longer afterwards.
-    public func charge(_ count: Int) {
+    package func charge(_ count: Int) {
         guard token.rate != nil else { return }
         let now = clock()
         bucket.withLock { $0?.charge(count, at: now) }

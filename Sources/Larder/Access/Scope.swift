@@ -1,5 +1,5 @@
 /// A permission of the bearer of a token.
-public enum Scope: String, CaseIterable, Sendable {
+package enum Scope: String, CaseIterable, Sendable {
     /// Read entries, and watch downloads.
     case read
     /// Fetch URLs by a download or through the gateway, and cancel downloads.

@@ -4,10 +4,10 @@ import HTTPTypes
 /// Finds tokens in the credentials that clients send (RFC 9110 §11.4): `Bearer TOKEN`, and `Basic` with a token as
 /// password, or as user name with any password. `Basic` serves programs that accept only a URL with a user name and a
 /// password.
-public enum TokenCredentials {
+package enum TokenCredentials {
     /// Returns the token in a field value with the scheme `Bearer` or `Basic`; `nil` without a token. After `Bearer`
     /// the token may be any text; in `Basic` it is well-formed.
-    public static func token(in value: String) -> [UInt8]? {
+    package static func token(in value: String) -> [UInt8]? {
         let parts = value.split(separator: " ", maxSplits: 1, omittingEmptySubsequences: true)
         guard parts.count == 2 else { return nil }
         let credentials = parts[1].trimmingPrefix { $0 == " " }
@@ -20,19 +20,19 @@ public enum TokenCredentials {
 
     /// Returns the token in a field value when it is well-formed, otherwise `nil`. A field with such a token is meant
     /// for Larder and not for an origin, regardless of its name.
-    public static func wellFormedToken(in value: String) -> [UInt8]? {
+    package static func wellFormedToken(in value: String) -> [UInt8]? {
         token(in: value).flatMap { TokenSecret.isWellFormed($0) ? $0 : nil }
     }
 
     /// Whether a text contains a token, valid or not, in any form that ``TokenSearch`` detects. Such a text must reach
     /// neither an origin nor the log.
-    public static func areIn(_ text: some StringProtocol) -> Bool {
+    package static func areIn(_ text: some StringProtocol) -> Bool {
         TokenSearch.finds(in: text)
     }
 
     /// Whether the name or the value of a field contains a token. The case of the name does not matter, because names
     /// are compared without case.
-    public static func areIn(_ field: HTTPField) -> Bool {
+    package static func areIn(_ field: HTTPField) -> Bool {
         areIn(field.value) || areIn(field.name.rawName) || areIn(field.name.canonicalName)
     }
 

@@ -5,23 +5,23 @@ import Primitives
 /// The file of tokens, with a token on each line: `name=ci sha256=… scopes=read,download namespaces=default rate=100`.
 ///
 /// Empty lines and lines that begin with `#` are ignored. `namespaces` is a list or `*`; `rate` is optional.
-public struct TokenFile: Sendable {
+package struct TokenFile: Sendable {
     /// The reason why a file of tokens cannot be used. The text names the file and the line.
-    public struct Invalid: Error, Sendable, CustomStringConvertible {
+    package struct Invalid: Error, Sendable, CustomStringConvertible {
         /// A sentence for the operator.
-        public let description: String
+        package let description: String
     }
 
     /// The largest size of a file, in bytes.
     static let sizeLimit = 1 << 20
 
     /// The tokens in the order of the file.
-    public let tokens: [AccessToken]
+    package let tokens: [AccessToken]
     private let text: String
 
     /// Reads a file. Throws ``Invalid`` when the file cannot be used, and when users other than its owner and group may
     /// write to it.
-    public init(at path: String) throws(Invalid) {
+    package init(at path: String) throws(Invalid) {
         func invalid(_ reason: String) -> Invalid { Invalid(description: "\(path): \(reason)") }
         var status = stat()
         guard stat(path, &status) == 0 else { throw invalid(String(cString: strerror(errno))) }
@@ -71,7 +71,7 @@ public struct TokenFile: Sendable {
 
     /// Adds a token to a file by replacing the whole file. Creates a missing file, readable by its owner only. Throws
     /// ``Invalid``, also when the file has a token with this name.
-    public static func add(_ token: AccessToken, at path: String) throws(Invalid) {
+    package static func add(_ token: AccessToken, at path: String) throws(Invalid) {
         let path = target(of: path)
         try withLock(of: path) { () throws(Invalid) in
             let text = try access(path, F_OK) == 0 ? TokenFile(at: path).text : heading
@@ -81,7 +81,7 @@ public struct TokenFile: Sendable {
     }
 
     /// Removes a token from a file. Throws ``Invalid``, also when the file has no token with this name.
-    public static func remove(_ name: String, at path: String) throws(Invalid) {
+    package static func remove(_ name: String, at path: String) throws(Invalid) {
         let path = target(of: path)
         try withLock(of: path) { () throws(Invalid) in
             let file = try TokenFile(at: path)

@@ -3,24 +3,24 @@ import Foundation
 
 /// A token as its bearer sends it: `larder_NAME_SECRET`. The name selects the digest to compare with. The prefix lets
 /// scanners for leaked secrets recognise a token.
-public struct TokenSecret: Sendable {
+package struct TokenSecret: Sendable {
     /// The prefix of every token.
-    public static let prefix = "larder_"
+    package static let prefix = "larder_"
     /// The longest token in bytes: prefix, name, and 256 bits in base64url fit. Longer texts are rejected.
     static let lengthLimit = 128
 
     /// The whole token.
-    public let text: String
+    package let text: String
 
     /// Creates a token with 256 random bits.
-    public init(name: String) {
+    package init(name: String) {
         var generator = SystemRandomNumberGenerator()
         let bits = (0..<4).flatMap { _ in withUnsafeBytes(of: generator.next()) { Array($0) } }
         text = Self.prefix + name + "_" + Self.base64URL(bits)
     }
 
     /// The SHA-256 of the whole token.
-    public var digest: [UInt8] {
+    package var digest: [UInt8] {
         var text = text
         return text.withUTF8 { Self.digest(of: UnsafeRawBufferPointer($0)) }
     }

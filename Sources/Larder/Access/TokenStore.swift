@@ -4,7 +4,7 @@ import Primitives
 ///
 /// The time of a check reveals nothing about the tokens. The digests are compared completely, even when no token has
 /// the given name.
-public final class TokenStore: Sendable {
+package final class TokenStore: Sendable {
     private let path: String
     private let clock: @Sendable () -> ContinuousClock.Instant
     private let bearers: Locked<[String: Bearer]>
@@ -12,7 +12,7 @@ public final class TokenStore: Sendable {
     /// Reads the tokens of a file. Throws ``TokenFile/Invalid``.
     ///
     /// - Parameter clock: the clock for the rates.
-    public init(
+    package init(
         file path: String, clock: @escaping @Sendable () -> ContinuousClock.Instant = { ContinuousClock.now }
     ) throws(TokenFile.Invalid) {
         self.path = path
@@ -25,7 +25,7 @@ public final class TokenStore: Sendable {
     ///
     /// - Returns: the number of tokens.
     @discardableResult
-    public func reload() throws(TokenFile.Invalid) -> Int {
+    package func reload() throws(TokenFile.Invalid) -> Int {
         let file = try TokenFile(at: path)
         return bearers.withLock { bearers in
             bearers = Self.bearers(of: file, keeping: bearers, clock)
@@ -34,7 +34,7 @@ public final class TokenStore: Sendable {
     }
 
     /// Returns the bearer of a token as sent by a client; `nil` when the token is not valid.
-    public func bearer(of token: UnsafeRawBufferPointer) -> Bearer? {
+    package func bearer(of token: UnsafeRawBufferPointer) -> Bearer? {
         guard let name = TokenSecret.name(in: token) else { return nil }
         let digest = TokenSecret.digest(of: token)
         let bearer = bearers.withLock { $0[name] }
@@ -43,7 +43,7 @@ public final class TokenStore: Sendable {
     }
 
     /// Whether a bearer that was admitted before would still be admitted with the same rights.
-    public func knows(_ bearer: Bearer) -> Bool {
+    package func knows(_ bearer: Bearer) -> Bool {
         bearers.withLock { $0[bearer.token.name] === bearer }
     }
 

@@ -1,14 +1,14 @@
 /// A number of bytes in an operator's notation: `1048576`, `512KiB`, `10GiB`, `5MB`.
-public struct ByteSize: CustomStringConvertible {
+package struct ByteSize: CustomStringConvertible {
     /// The number of bytes.
-    public var bytes: Int
+    package var bytes: Int
 
     /// Creates a size of `bytes` bytes.
-    public init(bytes: Int) { self.bytes = bytes }
+    package init(bytes: Int) { self.bytes = bytes }
 
     /// `nil` when the text is no whole number, optionally with a unit, or when the number does not fit into
     /// an `Int`.
-    public init?(_ text: String) {
+    package init?(_ text: String) {
         let digits = text.prefix { $0.isASCII && $0.isNumber }
         let unit = text.dropFirst(digits.count)
         guard let number = Int(digits), let factor = Self.units.first(where: { $0.name == unit })?.factor else {
@@ -20,7 +20,7 @@ public struct ByteSize: CustomStringConvertible {
     }
 
     /// The size in the largest binary unit that divides it: `256MiB`.
-    public var description: String {
+    package var description: String {
         let unit = Self.units.last { $0.name.hasSuffix("iB") && bytes >= $0.factor && bytes % $0.factor == 0 }
         return unit.map { "\(bytes / $0.factor)\($0.name)" } ?? String(bytes)
     }

@@ -2,7 +2,7 @@ import Foundation
 
 extension Configuration {
     /// The environment variable that names the YAML file, as `--config` does.
-    public static let fileVariable = "LARDER_CONFIG"
+    package static let fileVariable = "LARDER_CONFIG"
 
     /// Resolves a configuration. A flag overrides the environment, which overrides the file, which overrides the
     /// default.
@@ -13,7 +13,7 @@ extension Configuration {
     ///     because other software sets such names; see ``unknownVariables(in:)``.
     ///   - file: the path of the YAML file; `nil`: no file.
     /// - Throws: ``ConfigurationError``.
-    public init(
+    package init(
         flags: [String: [String]], environment: [String: String], file: String?
     ) throws(ConfigurationError) {
         let fileValues =
@@ -67,7 +67,7 @@ extension Configuration {
     /// The unknown variables that begin with `LARDER_`, sorted: misspelt options, or names of other software. A server
     /// warns about them. Kubernetes' links to a Service named "larder" or "larder-admin" are left out, because no
     /// operator wrote them.
-    public static func unknownVariables(in environment: [String: String]) -> [String] {
+    package static func unknownVariables(in environment: [String: String]) -> [String] {
         let known = Set(Setting.all.map(\.variable)).union(
             [fileVariable, "LARDER_SERVER", "LARDER_TOKEN", "LARDER_CA_FILE"])
         let prefixes = [

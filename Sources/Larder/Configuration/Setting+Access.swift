@@ -3,7 +3,7 @@ import Origin
 /// Options for access to the server.
 extension Setting {
     /// See ``Configuration/tokensFile``.
-    public static let tokensFile = Setting(
+    package static let tokensFile = Setting(
         "tokens-file", "FILE", default: "none",
         "File of accepted tokens, which \"larder token create\" writes; every request then needs a token. Reloaded "
             + "on SIGHUP."
@@ -13,7 +13,7 @@ extension Setting {
     }
 
     /// See ``Configuration/isOpen``.
-    public static let open = Setting(
+    package static let open = Setting(
         "open", "BOOL", default: "false",
         "Without tokens, give every client that reaches the server full access. On loopback this is the default."
     ) { (text, configuration) throws(SettingValueError) in
@@ -22,7 +22,7 @@ extension Setting {
     }
 
     /// See ``Configuration/allowedHosts``.
-    public static let allowHost = Setting(
+    package static let allowHost = Setting(
         "allow-host", "NAME", default: "none",
         "Host name that requests without tokens may use, for example behind a proxy, in addition to localhost. "
             + "Others get 421, on loopback and wherever a name is given. Repeatable.",
@@ -36,7 +36,7 @@ extension Setting {
     }
 
     /// See ``Configuration/corsOrigins``.
-    public static let corsOrigin = Setting(
+    package static let corsOrigin = Setting(
         "cors-origin", "ORIGIN", default: "none",
         "Web origin whose pages may use the API, such as https://app.example; * for all. Repeatable.", isList: true
     ) { (texts, configuration) throws(SettingValueError) in
@@ -47,7 +47,7 @@ extension Setting {
     }
 
     /// See ``Configuration/adminPort``.
-    public static let adminPort = Setting(
+    package static let adminPort = Setting(
         "admin-port", "PORT", default: "none",
         "Port for only /livez, /readyz and /metrics, without token and TLS; 0 takes any free port."
     ) { (text, configuration) throws(SettingValueError) in
@@ -56,7 +56,7 @@ extension Setting {
     }
 
     /// See ``Configuration/maxConnectionsPerClient``.
-    public static let maxConnectionsPerClient = Setting(
+    package static let maxConnectionsPerClient = Setting(
         "max-connections-per-client", "COUNT", default: "auto",
         "Limit of connections for one client address; further connections get 503, and over TLS are closed. 0 is no "
             + "limit; auto is no limit on loopback, and elsewhere a quarter of the limit for all clients, at least 16."
@@ -65,7 +65,7 @@ extension Setting {
     }
 
     /// See ``Configuration/maxListeners``.
-    public static let maxListeners = Setting(
+    package static let maxListeners = Setting(
         "max-listeners", "COUNT", default: "auto",
         "Limit of clients that listen to /events; further ones get 503. auto is half of the limit of connections for "
             + "all clients."
@@ -74,7 +74,7 @@ extension Setting {
     }
 
     /// See ``Configuration/maxListenersPerClient``.
-    public static let maxListenersPerClient = Setting(
+    package static let maxListenersPerClient = Setting(
         "max-listeners-per-client", "COUNT", default: "auto",
         "Limit of event listeners for one client address; further ones get 503. 0 is no limit; auto is no limit on "
             + "loopback, and elsewhere a quarter of --max-listeners, at least 16."
@@ -103,14 +103,14 @@ extension Setting {
 
 extension Configuration {
     /// Whether only this machine can reach the server.
-    public var isOnLoopback: Bool {
+    package var isOnLoopback: Bool {
         host == "localhost" || IPAddress(host)?.isLoopback == true
     }
 
     /// The most connections of a client address at once, where all clients together may have `limit`; 0: any number.
     /// By default one address cannot take all connections. On loopback there is no limit, because all clients have the
     /// same address.
-    public func connectionsPerClient(of limit: Int) -> Int {
+    package func connectionsPerClient(of limit: Int) -> Int {
         maxConnectionsPerClient ?? (isOnLoopback ? 0 : max(16, limit / 4))
     }
 
@@ -128,7 +128,7 @@ extension Configuration {
 
     /// Throws an error when the configuration exposes a server without tokens to other machines, and neither ``isOpen``
     /// nor ``tokensFile`` is set; also when the two contradict each other, or when both ports are the same.
-    public func checkExposure() throws(ConfigurationError) {
+    package func checkExposure() throws(ConfigurationError) {
         if let adminPort, adminPort != 0, adminPort == port {
             throw ConfigurationError(
                 description: "--admin-port and --port are the same port; choose another --admin-port")

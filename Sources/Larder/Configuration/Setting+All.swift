@@ -3,7 +3,7 @@ import Logging
 
 extension Setting {
     /// Every option of `larder serve`, in the order of the help.
-    public static let all: [Setting] = [
+    package static let all: [Setting] = [
         host, port, tlsCertificate, tlsKey, tlsClientCA, tokensFile, open, allowHost, corsOrigin,
         maxConnectionsPerClient, maxListeners, maxListenersPerClient, adminPort, directory, layout, defaultTTL,
         memoryLimit, diskLimit, diskReserve, entryLimit, inlineLimit, durability, maxDownloads, maxDownloadsPerHost,
@@ -11,7 +11,7 @@ extension Setting {
     ]
 
     /// See ``Configuration/host``.
-    public static let host = Setting(
+    package static let host = Setting(
         "host", "ADDRESS", default: "127.0.0.1", "Address to listen on."
     ) { (text, configuration) throws(SettingValueError) in
         guard !text.isEmpty else { throw SettingValueError("an IPv4 or IPv6 address or a host name") }
@@ -19,7 +19,7 @@ extension Setting {
     }
 
     /// See ``Configuration/port``.
-    public static let port = Setting(
+    package static let port = Setting(
         "port", "PORT", default: "8080", "TCP port to listen on; 0 takes any free port."
     ) { (text, configuration) throws(SettingValueError) in
         guard let port = UInt16(text) else { throw SettingValueError("a number from 0 to 65535") }
@@ -27,7 +27,7 @@ extension Setting {
     }
 
     /// See ``Configuration/directory``.
-    public static let directory = Setting(
+    package static let directory = Setting(
         "directory", "PATH", default: "$XDG_CACHE_HOME/larder, else ~/.cache/larder", "Cache directory."
     ) { (text, configuration) throws(SettingValueError) in
         guard !text.isEmpty else { throw SettingValueError("a path") }
@@ -35,7 +35,7 @@ extension Setting {
     }
 
     /// See ``Configuration/layout``.
-    public static let layout = Setting(
+    package static let layout = Setting(
         "layout", "LAYOUT", default: "\(Configuration.defaultLayout)",
         "Storage of bodies: hashed (files named by MD5; small bodies in one file, the slab) or readable (a directory "
             + "tree that mirrors the URL)."
@@ -45,7 +45,7 @@ extension Setting {
     }
 
     /// See ``Configuration/defaultTTL``.
-    public static let defaultTTL = Setting(
+    package static let defaultTTL = Setting(
         "default-ttl", "DURATION", default: "604800",
         "Time that an entry stays fresh when neither the caller nor the origin sets one."
     ) { (text, configuration) throws(SettingValueError) in
@@ -53,21 +53,21 @@ extension Setting {
     }
 
     /// See ``Configuration/memoryLimit``.
-    public static let memoryLimit = Setting(
+    package static let memoryLimit = Setting(
         "memory-limit", "BYTES", default: "256MiB", "Size limit of the memory tier; 0 disables it."
     ) { (text, configuration) throws(SettingValueError) in
         configuration.memoryLimit = try bytes(text)
     }
 
     /// See ``Configuration/diskLimit``.
-    public static let diskLimit = Setting(
+    package static let diskLimit = Setting(
         "disk-limit", "BYTES", default: "10GiB", "Limit of disk space for entries."
     ) { (text, configuration) throws(SettingValueError) in
         configuration.diskLimit = try bytes(text, atLeast: 1 << 20)
     }
 
     /// See ``Configuration/diskReserve``.
-    public static let diskReserve = Setting(
+    package static let diskReserve = Setting(
         "disk-reserve", "SHARE", default: "5%",
         "Part of the file system that stays free, as a share or in bytes. Entries are evicted when less is free; 0 "
             + "disables it."
@@ -76,14 +76,14 @@ extension Setting {
     }
 
     /// See ``Configuration/entryLimit``.
-    public static let entryLimit = Setting(
+    package static let entryLimit = Setting(
         "entry-limit", "BYTES", default: "1GiB", "Size limit of one body."
     ) { (text, configuration) throws(SettingValueError) in
         configuration.entryLimit = try bytes(text, atLeast: 1)
     }
 
     /// See ``Configuration/inlineLimit``.
-    public static let inlineLimit = Setting(
+    package static let inlineLimit = Setting(
         "inline-limit", "BYTES", default: "16KiB",
         "Bodies up to this size share one file, the slab (hashed layout); 0 stores each body in its own file."
     ) { (text, configuration) throws(SettingValueError) in
@@ -91,7 +91,7 @@ extension Setting {
     }
 
     /// See ``Configuration/durability``.
-    public static let durability = Setting(
+    package static let durability = Setting(
         "durability", "LEVEL", default: "process",
         "Failure that acknowledged writes and removals survive: a kill -9 (process) or a power cut (power)."
     ) { (text, configuration) throws(SettingValueError) in
@@ -100,21 +100,21 @@ extension Setting {
     }
 
     /// See ``Configuration/maxDownloads``.
-    public static let maxDownloads = Setting(
+    package static let maxDownloads = Setting(
         "max-downloads", "COUNT", default: "512", "Limit of simultaneous downloads; further ones wait."
     ) { (text, configuration) throws(SettingValueError) in
         configuration.maxDownloads = try count(text)
     }
 
     /// See ``Configuration/maxDownloadsPerHost``.
-    public static let maxDownloadsPerHost = Setting(
+    package static let maxDownloadsPerHost = Setting(
         "max-downloads-per-host", "COUNT", default: "128", "Limit of simultaneous downloads from one host and port."
     ) { (text, configuration) throws(SettingValueError) in
         configuration.maxDownloadsPerHost = try count(text)
     }
 
     /// See ``Configuration/drainDelay``.
-    public static let drainDelay = Setting(
+    package static let drainDelay = Setting(
         "drain-delay", "DURATION", default: "0",
         "Time that new requests are still served after SIGTERM, while /readyz already answers 503."
     ) { (text, configuration) throws(SettingValueError) in
@@ -122,14 +122,14 @@ extension Setting {
     }
 
     /// See ``Configuration/drainTimeout``.
-    public static let drainTimeout = Setting(
+    package static let drainTimeout = Setting(
         "drain-timeout", "DURATION", default: "30", "Time that requests in flight have to finish after SIGTERM."
     ) { (text, configuration) throws(SettingValueError) in
         configuration.drainTimeout = try seconds(text)
     }
 
     /// See ``Configuration/logLevel``.
-    public static let logLevel = Setting(
+    package static let logLevel = Setting(
         "log-level", "LEVEL", default: "info",
         "Lowest level to log: trace, debug, info, notice, warning, error or critical."
     ) { (text, configuration) throws(SettingValueError) in
@@ -140,7 +140,7 @@ extension Setting {
     }
 
     /// See ``Configuration/logFormat``.
-    public static let logFormat = Setting(
+    package static let logFormat = Setting(
         "log-format", "FORMAT", default: "text on a terminal, else json", "Format of log lines: text or json."
     ) { (text, configuration) throws(SettingValueError) in
         guard let format = Configuration.LogFormat(rawValue: text) else { throw SettingValueError("text or json") }

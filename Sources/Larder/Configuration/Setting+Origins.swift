@@ -5,7 +5,7 @@ import Primitives
 /// Options for the origins that may be contacted.
 extension Setting {
     /// See ``Configuration/allowedOrigins``.
-    public static let allowOrigin = Setting(
+    package static let allowOrigin = Setting(
         "allow-origin", "RULE", default: "none",
         "Address, CIDR range or host (*.example.com for its subdomains; with :PORT, or for any port) to allow as "
             + "origin although it is not globally routable or has another port. Repeatable.",
@@ -19,7 +19,7 @@ extension Setting {
     }
 
     /// See ``Configuration/deniedOrigins``.
-    public static let denyOrigin = Setting(
+    package static let denyOrigin = Setting(
         "deny-origin", "RULE", default: "none",
         "Address, CIDR range or host (with :PORT, or for any port) to refuse as origin, even if --allow-origin "
             + "allows it; * refuses all origins that --allow-origin does not allow. Repeatable.",
@@ -29,7 +29,7 @@ extension Setting {
     }
 
     /// See ``Configuration/originPorts``.
-    public static let originPorts = Setting(
+    package static let originPorts = Setting(
         "origin-ports", "LIST", default: "80,443",
         "Allowed ports of origins; ftp adds 21. --allow-origin can add others for one origin.",
         isList: true
@@ -43,7 +43,7 @@ extension Setting {
     }
 
     /// See ``Configuration/originAuthority``.
-    public static let originCA = Setting(
+    package static let originCA = Setting(
         "origin-ca", "FILE", default: "none",
         "Certificate authorities (PEM) to trust for https origins, in addition to the system's."
     ) { (text, configuration) throws(SettingValueError) in
@@ -54,7 +54,7 @@ extension Setting {
     }
 
     /// See ``Configuration/schemes``.
-    public static let schemes = Setting(
+    package static let schemes = Setting(
         "schemes", "LIST", default: "http,https", "URL schemes to allow for downloads, of http, https and ftp.",
         isList: true
     ) { (texts, configuration) throws(SettingValueError) in

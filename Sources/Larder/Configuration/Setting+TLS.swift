@@ -1,7 +1,7 @@
 /// Options for TLS with callers.
 extension Setting {
     /// See ``Configuration/tlsCertificate``.
-    public static let tlsCertificate = Setting(
+    package static let tlsCertificate = Setting(
         "tls-certificate", "FILE", default: "none",
         "Certificate (PEM) to serve TLS with, followed by its intermediate certificates. Needs --tls-key. Reloaded "
             + "on SIGHUP."
@@ -10,7 +10,7 @@ extension Setting {
     }
 
     /// See ``Configuration/tlsKey``.
-    public static let tlsKey = Setting(
+    package static let tlsKey = Setting(
         "tls-key", "FILE", default: "none",
         "Private key (PEM, without a passphrase) of --tls-certificate. Reloaded on SIGHUP."
     ) { (text, configuration) throws(SettingValueError) in
@@ -18,7 +18,7 @@ extension Setting {
     }
 
     /// See ``Configuration/tlsClientAuthority``.
-    public static let tlsClientCA = Setting(
+    package static let tlsClientCA = Setting(
         "tls-client-ca", "FILE", default: "none",
         "Certificate authorities (PEM) for client certificates; every client then needs a certificate signed by one "
             + "of them. Reloaded on SIGHUP."
@@ -34,7 +34,7 @@ extension Setting {
 
 extension Configuration {
     /// Throws an error when the files for TLS are only partly set.
-    public func checkTLS() throws(ConfigurationError) {
+    package func checkTLS() throws(ConfigurationError) {
         if tlsCertificate != nil, tlsKey == nil {
             throw ConfigurationError(
                 description: "--tls-certificate needs its private key; add --tls-key FILE")

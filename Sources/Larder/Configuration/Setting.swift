@@ -1,24 +1,24 @@
 import Foundation
 
 /// An option: its flag, environment variable, key in the YAML file, parser and help text.
-public struct Setting: Sendable {
+package struct Setting: Sendable {
     /// The name, as in the YAML file: `memory-limit`.
-    public let name: String
+    package let name: String
     /// The placeholder of the value in the help: `BYTES`.
-    public let placeholder: String
+    package let placeholder: String
     /// The default in an operator's notation.
-    public let defaultText: String
+    package let defaultText: String
     /// A sentence for the help and the documentation.
-    public let help: String
+    package let help: String
     /// Whether the flag may be repeated. The variable separates the values by commas, and the file has a list.
-    public let isList: Bool
+    package let isList: Bool
     /// Parses the values and stores the result in a configuration. Throws the expected form of a value.
     let apply: @Sendable ([String], inout Configuration) throws(SettingValueError) -> Void
 
     /// The flag: `--memory-limit`.
-    public var flag: String { "--" + name }
+    package var flag: String { "--" + name }
     /// The environment variable: `LARDER_MEMORY_LIMIT`.
-    public var variable: String {
+    package var variable: String {
         "LARDER_" + name.uppercased().replacing("-", with: "_")
     }
 
@@ -64,7 +64,7 @@ struct SettingValueError: Error {
 }
 
 /// The reason why the configuration is unusable. The message names the option and its source.
-public struct ConfigurationError: Error, Sendable, CustomStringConvertible {
+package struct ConfigurationError: Error, Sendable, CustomStringConvertible {
     /// A sentence for the operator.
-    public let description: String
+    package let description: String
 }

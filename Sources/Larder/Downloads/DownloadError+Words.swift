@@ -1,6 +1,6 @@
 extension DownloadError: CustomStringConvertible {
     /// A sentence for the caller and the operator. The words of a transfer's failure are libcurl's.
-    public var description: String {
+    package var description: String {
         switch self {
         case .schemeRefused(let scheme):
             "the scheme \"\(scheme)\" is not allowed; start the server with --schemes to add it"

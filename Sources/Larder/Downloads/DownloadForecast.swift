@@ -3,9 +3,9 @@ import Origin
 import Primitives
 
 /// The outcome that a request for a download would have now, if it were made with only its URL.
-public struct DownloadForecast: Sendable {
+package struct DownloadForecast: Sendable {
     /// The reason for the outcome.
-    public enum Reason: String, Sendable, CaseIterable {
+    package enum Reason: String, Sendable, CaseIterable {
         /// The entry is fresh: a hit.
         case fresh
         /// A download of the URL runs. The request would wait for it.
@@ -21,28 +21,28 @@ public struct DownloadForecast: Sendable {
     }
 
     /// The key of the entry.
-    public let key: CacheKey
+    package let key: CacheKey
     /// The reason for the outcome.
-    public let reason: Reason
+    package let reason: Reason
     /// The error of a request that would be refused; `nil` for any other reason.
-    public let refusal: DownloadError?
+    package let refusal: DownloadError?
     /// The entry, fresh or stale; `nil` when there is none.
-    public let entry: Entry?
+    package let entry: Entry?
     /// The running download; `nil` when there is none.
-    public let download: DownloadStatus?
+    package let download: DownloadStatus?
     /// The path of the body, or of the future body when there is no entry; `nil` when the body is, or may be, in the
     /// slab.
-    public let localPath: String?
+    package let localPath: String?
 
     /// Whether the cache would answer without asking the origin.
-    public var isHit: Bool { reason == .fresh }
+    package var isHit: Bool { reason == .fresh }
 }
 
 extension DownloadManager {
     /// Forecasts a request for a URL. A forecast counts as no hit and changes no state. It looks at the entry's
     /// metadata but not at its body. It tells whether the origin may be asked only as far as the URL shows it, without
     /// DNS or the network.
-    public func forecast(of url: CanonicalURL) throws(DiskCacheError) -> DownloadForecast {
+    package func forecast(of url: CanonicalURL) throws(DiskCacheError) -> DownloadForecast {
         let key = CacheKey.url(canonical: url.string)
         let entry = try tools.cache.entry(for: key.text, expectingURL: url.string)
         let last = status(of: key.text)

@@ -40,7 +40,7 @@ extension DownloadManager {
 
     /// The position of a caller that waits. Its leaving does not affect the other callers. It does not affect the
     /// download either, unless the caller gives the download up.
-    public struct Place: Sendable {
+    package struct Place: Sendable {
         let key: String
         let number: UInt64
     }
@@ -49,7 +49,7 @@ extension DownloadManager {
     ///
     /// - Parameter givingUp: whether the caller does not want the download any more. If no other caller wants it
     ///   either, the download ends if it still waits for its turn. A download that has begun continues.
-    public func leave(_ place: Place, givingUp: Bool = false) {
+    package func leave(_ place: Place, givingUp: Bool = false) {
         let unwanted: Flight? = state.withLock { state in
             state.running[place.key]?.leave(place.number, givingUp: givingUp)
             guard let running = state.running[place.key], running.isGivenUp else { return nil }

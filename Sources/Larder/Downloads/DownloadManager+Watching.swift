@@ -6,7 +6,7 @@ extension DownloadManager {
     /// first.
     ///
     /// - Parameter limit: the greatest number of downloads in total; the last ones are left out. Default: no limit.
-    public func statuses(limit: Int = .max) -> [DownloadStatus] {
+    package func statuses(limit: Int = .max) -> [DownloadStatus] {
         let now = tools.clock.now()
         let (running, ended) = state.withLock { state in
             // Takes only the number of waiters. While a copy of the waiters exists, every join and every leave copies
@@ -22,7 +22,7 @@ extension DownloadManager {
     }
 
     /// Returns the download of a key, a running download before an ended one; `nil` when there is none.
-    public func status(of key: String) -> DownloadStatus? {
+    package func status(of key: String) -> DownloadStatus? {
         let now = tools.clock.now()
         return state.withLock { state in
             state.running[key].map { Self.status(key: key, of: $0.flight, waiters: $0.waiters.count) }
@@ -32,13 +32,13 @@ extension DownloadManager {
 
     /// Returns the entry that a download made, in its present state. Returns `nil` when the download made no entry, or
     /// the entry was replaced or removed since.
-    public func entry(of status: DownloadStatus) throws(DiskCacheError) -> Entry? {
+    package func entry(of status: DownloadStatus) throws(DiskCacheError) -> Entry? {
         guard let version = status.entryVersion, let entry = try tools.cache.entry(for: status.key) else { return nil }
         return entry.version == version ? entry : nil
     }
 
     /// The outcome of an attempt to cancel.
-    public enum CancelResult: Sendable {
+    package enum CancelResult: Sendable {
         case cancelled(DownloadStatus)
         case alreadyEnded(DownloadStatus)
         case unknown
@@ -47,7 +47,7 @@ extension DownloadManager {
     /// Stops the download of a key, and the download that was to follow it. All waiters get
     /// ``DownloadError/cancelled``. `isGivenUp` is reset, so that callers that joined a given-up download get this
     /// error as well, instead of another flight.
-    public func cancel(_ key: String) -> CancelResult {
+    package func cancel(_ key: String) -> CancelResult {
         let (flight, next, later) = state.withLock { state in
             let running = state.running[key]
             state.running[key]?.next = nil
@@ -71,13 +71,13 @@ extension DownloadManager {
     }
 
     /// The number of downloads that run or wait for their turn.
-    public var runningCount: Int { state.withLock { $0.running.count } }
+    package var runningCount: Int { state.withLock { $0.running.count } }
 
     /// The number of waiters for the download that follows a purged or cancelled download.
     func laterCount(of key: String) -> Int { state.withLock { $0.running[key]?.later.count ?? 0 } }
 
     /// Refuses new downloads from now on, and cancels the running downloads.
-    public func stop() {
+    package func stop() {
         let flights = state.withLock { state in
             state.isStopping = true
             return state.running.values.map(\.flight)

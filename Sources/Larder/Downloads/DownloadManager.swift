@@ -12,9 +12,9 @@ import Primitives
 /// - A flight leaves `running` in the same step that takes its waiters, so no caller can join a flight that has ended.
 /// - `places` counts one place for each key in `running`. A flight that follows another keeps its place.
 /// - The order of locks is: this lock, then a flight's.
-public final class DownloadManager: Sendable {
+package final class DownloadManager: Sendable {
     /// Called once with the answer, on a thread that it must not block.
-    public typealias Completion = @Sendable (Result<DownloadResult, DownloadError>) -> Void
+    package typealias Completion = @Sendable (Result<DownloadResult, DownloadError>) -> Void
 
     /// The allowances that the managers of all namespaces share.
     struct Allowances: Sendable {
@@ -52,7 +52,7 @@ public final class DownloadManager: Sendable {
     ///   must first be read from the disk or verified. In the second case, the caller has no place even if its request
     ///   then goes to the origin.
     @discardableResult
-    public func download(_ request: DownloadRequest, completion: @escaping Completion) -> Place? {
+    package func download(_ request: DownloadRequest, completion: @escaping Completion) -> Place? {
         download(request, key: request.key, completion)
     }
 
@@ -75,7 +75,7 @@ public final class DownloadManager: Sendable {
     }
 
     /// The outcome of ``start(_:completion:)``.
-    public enum StartResult: Sendable {
+    package enum StartResult: Sendable {
         /// The entry is fresh, so no download starts.
         case cached(DownloadResult)
         /// A download runs, or ran and has already ended.
@@ -83,7 +83,7 @@ public final class DownloadManager: Sendable {
     }
 
     /// Starts a download without a waiter, unless the entry is fresh.
-    public func start(
+    package func start(
         _ request: DownloadRequest, completion: @escaping @Sendable (Result<StartResult, DownloadError>) -> Void
     ) {
         let key = request.key

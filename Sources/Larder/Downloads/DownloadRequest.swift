@@ -3,32 +3,32 @@ import HTTPTypes
 import Primitives
 
 /// A caller's request for a download, from `POST /download`.
-public struct DownloadRequest: Sendable {
+package struct DownloadRequest: Sendable {
     /// The URL, with the parameters in its query.
-    public var url: CanonicalURL
+    package var url: CanonicalURL
     /// The parameters as given, a JSON object; `nil` without parameters. Kept only for callers to see.
-    public var params: JSON?
+    package var params: JSON?
     /// Request fields for the origin. Requests with different fields have different entries.
-    public var fields: HTTPFields
+    package var fields: HTTPFields
     /// The time for which the entry stays fresh; `nil` leaves it to the origin, or else to the default.
-    public var ttl: Duration?
+    package var ttl: Duration?
     /// Whether a hit slides the expiry. Default: no.
-    public var updatesExpiry = false
+    package var updatesExpiry = false
     /// Whether the origin is asked although the entry is fresh. Default: no.
-    public var refresh = false
+    package var refresh = false
     /// The time after its expiry in which an entry is still served at once, and refreshed behind the answer. `nil`, the
     /// default: such an entry is not served.
-    public var staleWhileRevalidate: Duration?
+    package var staleWhileRevalidate: Duration?
     /// The time after its expiry in which an entry may be served when the origin fails. `nil`, the default: such an
     /// entry is not served.
-    public var staleIfError: Duration?
+    package var staleIfError: Duration?
     /// Tags that the entry gets beside its existing tags.
-    public var tags: Set<String> = []
+    package var tags: Set<String> = []
     /// Whether the entry is pinned; `nil` leaves it unchanged.
-    public var pinned: Bool?
+    package var pinned: Bool?
 
     /// Creates a request for a URL; all other properties have their defaults.
-    public init(url: CanonicalURL, params: JSON? = nil, fields: HTTPFields = [:]) {
+    package init(url: CanonicalURL, params: JSON? = nil, fields: HTTPFields = [:]) {
         self.url = url
         self.params = params
         self.fields = fields
@@ -45,7 +45,7 @@ public struct DownloadRequest: Sendable {
     }
 
     /// The key of the entry that answers the request.
-    public var key: CacheKey {
+    package var key: CacheKey {
         guard !fields.isEmpty else { return .url(canonical: url.string) }
         return .url(canonical: url.string, requestFields: fields.map { ($0.name.canonicalName, $0.value) })
     }

@@ -1,7 +1,7 @@
 import DiskCache
 
 /// The way in which a request for a download was answered.
-public enum DownloadOutcome: String, Sendable, CaseIterable {
+package enum DownloadOutcome: String, Sendable, CaseIterable {
     /// From the cache with a fresh entry, without asking the origin.
     case cached
     /// Fetched from the origin.
@@ -15,18 +15,18 @@ public enum DownloadOutcome: String, Sendable, CaseIterable {
 }
 
 /// The answer to a request for a download.
-public struct DownloadResult: Sendable {
+package struct DownloadResult: Sendable {
     /// The way in which the request was answered.
-    public var outcome: DownloadOutcome
+    package var outcome: DownloadOutcome
     /// The entry's metadata.
-    public var entry: Entry
+    package var entry: Entry
     /// Whether the request changed the cache: a body, a new expiry from the origin, tags or a pin. A slide does not
     /// count.
-    public var isChange = false
+    package var isChange = false
 }
 
 /// The reason why a download failed.
-public enum DownloadError: Error, Hashable, Sendable {
+package enum DownloadError: Error, Hashable, Sendable {
     /// The scheme of the URL, or of a redirect, is not allowed.
     case schemeRefused(String)
     /// The origin's address is not allowed. The text names the rule.

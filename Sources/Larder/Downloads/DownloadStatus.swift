@@ -2,35 +2,35 @@ import DiskCache
 import Primitives
 
 /// The status of a download, running or ended.
-public struct DownloadStatus: Sendable {
+package struct DownloadStatus: Sendable {
     /// The states of a download.
-    public enum State: String, Sendable, CaseIterable {
+    package enum State: String, Sendable, CaseIterable {
         case running, succeeded, failed, cancelled
     }
 
     /// The key of the entry that the download makes.
-    public var key: String
+    package var key: String
     /// The canonical URL.
-    public var url: String
+    package var url: String
     /// The state of the download.
-    public var state: State
+    package var state: State
     /// The bytes of the body received so far, after decoding.
-    public var receivedBytes: Int64
+    package var receivedBytes: Int64
     /// The length of the whole body, in bytes; `nil` when the origin did not state it.
-    public var totalBytes: Int64?
+    package var totalBytes: Int64?
     /// The average speed since the start.
-    public var bytesPerSecond: Double
+    package var bytesPerSecond: Double
     /// The number of callers that wait for the download.
-    public var waiters: Int
+    package var waiters: Int
     /// The time of the start.
-    public var startDate: Timestamp
+    package var startDate: Timestamp
     /// The time of the end; `nil` while the download runs.
-    public var endDate: Timestamp?
+    package var endDate: Timestamp?
     /// The ``Entry/version`` of the entry that the download made; `nil` unless it succeeded. The entry itself is only
     /// in the cache: it may be changed, replaced or removed at any time. See ``DownloadManager/entry(of:)``.
-    public var entryVersion: Int64?
+    package var entryVersion: Int64?
     /// The reason for the failure; `nil` unless the download failed.
-    public var error: DownloadError?
+    package var error: DownloadError?
 }
 
 /// The recently ended downloads, at most one for each key. The oldest are forgotten first. Their number and age are

@@ -5,9 +5,9 @@ import Primitives
 
 /// The part of an origin's answer that an entry keeps beside the metadata of every entry: fields that a later 304 is
 /// compared with and completed by, and fields that describe the body to its readers.
-public struct OriginRecord: Sendable {
+package struct OriginRecord: Sendable {
     /// The URL that answered, after redirects. A 304 from any other URL does not confirm the held body.
-    public var url: String
+    package var url: String
     /// The stored fields, byte for byte. A 304 without them leaves them as they are (RFC 9111 §3.2, §4.3.4).
     var fields: HTTPFields
 
@@ -30,7 +30,7 @@ public struct OriginRecord: Sendable {
 
     /// Reads a record from the text in an entry. Returns `nil` for any other text, and for an entry that a caller
     /// stored.
-    public init?(_ text: String?) {
+    package init?(_ text: String?) {
         guard let text, let json = try? JSON(parsing: text), let url = json["url"]?.stringValue else { return nil }
         self.url = url
         fields = [:]
@@ -77,7 +77,7 @@ public struct OriginRecord: Sendable {
 extension Entry {
     /// The origin's fields that each answer with the body repeats byte for byte: `Content-Encoding` unless the body was
     /// decoded, `Content-Disposition`, and a `Content-Type` that is not ASCII.
-    public var contentFields: HTTPFields {
+    package var contentFields: HTTPFields {
         let known: HTTPFields?
         switch kind {
         case .download: known = OriginRecord(fields)?.fields
@@ -95,7 +95,7 @@ extension Entry {
     }
 
     /// The URL that answered, after redirects; `nil` for entries of other kinds than ``Kind/download``.
-    public var finalURL: String? {
+    package var finalURL: String? {
         kind == .download ? OriginRecord(fields)?.url : nil
     }
 
@@ -106,7 +106,7 @@ extension Entry {
     }
 
     /// The file name that the origin suggests by `Content-Disposition`, without directories; `nil` when there is none.
-    public var fileName: String? {
+    package var fileName: String? {
         contentFields[fields: .contentDisposition].first.flatMap { ContentDisposition($0.text).fileName }
     }
 }

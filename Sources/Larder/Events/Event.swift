@@ -5,9 +5,9 @@ import Primitives
 ///
 /// Events come from changes of entries and from downloads, including requests for a download that the cache answers.
 /// Reading an entry publishes no event.
-public struct Event: Sendable {
+package struct Event: Sendable {
     /// The kind of an event, as `GET /events` names it.
-    public enum Kind: String, Hashable, Sendable, CaseIterable {
+    package enum Kind: String, Hashable, Sendable, CaseIterable {
         /// A download began.
         case downloadStarted = "download.started"
         /// A download received more bytes.
@@ -29,7 +29,7 @@ public struct Event: Sendable {
     }
 
     /// The subject of an event.
-    public enum Subject: Sendable {
+    package enum Subject: Sendable {
         /// A download.
         case download(DownloadReport)
         /// One entry or several.
@@ -39,7 +39,7 @@ public struct Event: Sendable {
     }
 
     /// The reason for a ``Kind/reset``.
-    public enum ResetReason: String, Sendable {
+    package enum ResetReason: String, Sendable {
         /// The server has restarted since the listener's last event.
         case restart
         /// More events have happened since the listener's last event than the window keeps.
@@ -47,13 +47,13 @@ public struct Event: Sendable {
     }
 
     /// The kind.
-    public let kind: Kind
+    package let kind: Kind
     /// The time at which the event was recorded.
-    public let time: Timestamp
+    package let time: Timestamp
     /// The name of the namespace that the event happened in; `nil` for a ``Kind/reset``.
-    public let namespace: String?
+    package let namespace: String?
     /// The download, the entries or the reset that the event is about.
-    public let subject: Subject
+    package let subject: Subject
 
     init(_ kind: Kind, at time: Timestamp, in namespace: String, _ subject: Subject) {
         self.kind = kind
@@ -72,16 +72,16 @@ public struct Event: Sendable {
 }
 
 /// A download as an event reports it.
-public struct DownloadReport: Sendable {
+package struct DownloadReport: Sendable {
     /// The state and the progress of the download.
-    public let status: DownloadStatus
+    package let status: DownloadStatus
     /// The tags that the entry has or will have, sorted.
-    public let tags: [String]
+    package let tags: [String]
     /// The entry that the download stored or found, as of that time; `nil` unless the download succeeded.
-    public let entry: Entry?
+    package let entry: Entry?
     /// Whether the body was in the cache already: the origin was not contacted, or confirmed that the body is still
     /// valid.
-    public let isFromCache: Bool
+    package let isFromCache: Bool
 
     init(_ status: DownloadStatus, tags: [String], entry: Entry? = nil, isFromCache: Bool = false) {
         self.status = status

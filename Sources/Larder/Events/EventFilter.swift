@@ -1,18 +1,18 @@
 import Primitives
 
 /// Selects the events for a listener: an event must match every condition that is set.
-public struct EventFilter: Hashable, Sendable {
+package struct EventFilter: Hashable, Sendable {
     /// The names of the namespaces that the event may have happened in; `nil`: all.
-    public var namespaces: Set<String>?
+    package var namespaces: Set<String>?
     /// The kinds of the event; `nil`: all.
-    public var kinds: Set<Event.Kind>?
+    package var kinds: Set<Event.Kind>?
     /// The exact key of the entry; `nil`: any.
-    public var key: String?
+    package var key: String?
     /// A tag that the entry has; `nil`: any tag, or none.
-    public var tag: String?
+    package var tag: String?
 
     /// A filter with the given conditions; without any, all events match.
-    public init(
+    package init(
         namespaces: Set<String>? = nil, kinds: Set<Event.Kind>? = nil, key: String? = nil, tag: String? = nil
     ) {
         self.namespaces = namespaces

@@ -17,28 +17,28 @@ import Synchronization
 ///
 /// `@unchecked Sendable` is safe because `intake` has a lock, the flags are atomic, and all other mutable state is
 /// accessed only on `queue`.
-public final class EventHub: @unchecked Sendable {
+package final class EventHub: @unchecked Sendable {
     /// The limits of listening.
-    public struct Limits: Sendable {
+    package struct Limits: Sendable {
         /// The most listeners at once. Default: 1,024.
-        public var listeners = 1024
+        package var listeners = 1024
         /// The most listeners of one client address; 0, the default: any number.
-        public var listenersPerClient = 0
+        package var listenersPerClient = 0
         /// The most events that the window keeps. Default: 65,536.
-        public var windowCount = 65_536
+        package var windowCount = 65_536
         /// The most bytes of the events in the window, approximately. Default: 8 MiB.
-        public var windowBytes = 8 << 20
+        package var windowBytes = 8 << 20
         /// The time for which events are kept after the last listener has left. Default: 5 minutes.
-        public var patience: Duration = .seconds(300)
+        package var patience: Duration = .seconds(300)
         /// The interval of the heartbeats to each listener. Default: 15 s.
-        public var heartbeat: Duration = .seconds(15)
+        package var heartbeat: Duration = .seconds(15)
 
         /// The defaults.
-        public init() {}
+        package init() {}
     }
 
     /// The reason why a client may not listen.
-    public enum Refusal: Error, Hashable, Sendable {
+    package enum Refusal: Error, Hashable, Sendable {
         /// The number of listeners is at its limit.
         case full
         /// The number of listeners of this client address is at its limit.
@@ -79,9 +79,9 @@ public final class EventHub: @unchecked Sendable {
     private static let pace = DispatchTimeInterval.milliseconds(50)
 
     /// The number of events sent, counted once for each listener.
-    public let sent = Counter()
+    package let sent = Counter()
     /// The number of listeners that were cut off because they were too far behind.
-    public let dropped = Counter()
+    package let dropped = Counter()
 
     let limits: Limits
     let clock: any WallClock
@@ -120,7 +120,7 @@ public final class EventHub: @unchecked Sendable {
     }
 
     /// The number of listeners.
-    public var listenerCount: Int { intake.withLock(\.listenerCount) }
+    package var listenerCount: Int { intake.withLock(\.listenerCount) }
 
     /// Whether events are recorded, for current listeners or for listeners that may come back. Callers check this
     /// before they make an event.
@@ -152,7 +152,7 @@ public final class EventHub: @unchecked Sendable {
     ///   - lastID: the last id that the client saw, as it says; `nil`: no earlier events. When a later event has left
     ///     the window, the listener gets a ``Event/Kind/reset``.
     ///   - mayStay: asked with each heartbeat; the stream ends when it returns `false`.
-    public func listen(
+    package func listen(
         _ sink: any EventSink, from address: String, to filter: EventFilter, after lastID: String? = nil,
         while mayStay: @escaping @Sendable () -> Bool = { true }
     ) throws(Refusal) {
@@ -176,7 +176,7 @@ public final class EventHub: @unchecked Sendable {
 
     /// Ends all streams and refuses new ones. After one second, aborts the streams that a client has not read to their
     /// end.
-    public func stop() {
+    package func stop() {
         let isFirst = intake.withLock { intake in
             defer { intake.isStopped = true }
             return !intake.isStopped

@@ -8,9 +8,9 @@ import Primitives
 /// Events of all namespaces share a sequence of numbers, and a listener of one namespace must not be able to count the
 /// events of other namespaces. So the text is the number, encrypted and authenticated with a key of this process: each
 /// text is different, also for the same event, and only ``EventIDSeal`` can read or make it.
-public struct EventID: Hashable, Sendable {
+package struct EventID: Hashable, Sendable {
     /// Counts up from 1; 0 is the position before the first event.
-    public let number: UInt64
+    package let number: UInt64
     private let seal: EventIDSeal
 
     fileprivate init(_ number: UInt64, _ seal: EventIDSeal) {
@@ -19,30 +19,30 @@ public struct EventID: Hashable, Sendable {
     }
 
     /// A text for this id, different on each call.
-    public var text: String { seal.text(of: number) }
+    package var text: String { seal.text(of: number) }
 
     /// Whether both ids name the same event of one process.
-    public static func == (left: EventID, right: EventID) -> Bool {
+    package static func == (left: EventID, right: EventID) -> Bool {
         left.number == right.number && left.seal === right.seal
     }
 
     /// Hashes the number.
-    public func hash(into hasher: inout Hasher) { hasher.combine(number) }
+    package func hash(into hasher: inout Hasher) { hasher.combine(number) }
 }
 
 /// Makes and reads the texts of event ids. A text is the number, encrypted and authenticated with a random key
 /// (AES-GCM), so that texts of an earlier process and forged texts are rejected.
-public final class EventIDSeal: Sendable {
+package final class EventIDSeal: Sendable {
     private let key = SymmetricKey(size: .bits128)
 
     /// Creates a seal with a new random key.
-    public init() {}
+    package init() {}
 
     /// The id for a number.
-    public func id(of number: UInt64) -> EventID { EventID(number, self) }
+    package func id(of number: UInt64) -> EventID { EventID(number, self) }
 
     /// The number in a text; `nil` when the text was not made by this seal.
-    public func number(of text: String) -> UInt64? {
+    package func number(of text: String) -> UInt64? {
         let base64 = text.replacing("-", with: "+").replacing("_", with: "/")
         guard let sealed = Data(base64Encoded: base64), let box = try? AES.GCM.SealedBox(combined: sealed),
             let bytes = try? AES.GCM.open(box, using: key), bytes.count == 8

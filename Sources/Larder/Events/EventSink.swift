@@ -1,7 +1,7 @@
 import Primitives
 
 /// Receives the events for a listener and forwards them at the listener's pace. The hub never makes two calls at once.
-public protocol EventSink: AnyObject, Sendable {
+package protocol EventSink: AnyObject, Sendable {
     /// Accepts the next events, at least one, and returns whether more may follow; see ``Primitives/Backpressure``.
     func write(_ events: [PublishedEvent]) -> Backpressure
     /// Sends a heartbeat with the id of the last event that was delivered or skipped. A listener that reconnects sends

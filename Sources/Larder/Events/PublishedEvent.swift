@@ -1,11 +1,11 @@
 import Primitives
 
 /// An event in the window, with the id by which a listener names its position.
-public final class PublishedEvent: Sendable {
+package final class PublishedEvent: Sendable {
     /// The id.
-    public let id: EventID
+    package let id: EventID
     /// The event.
-    public let event: Event
+    package let event: Event
     private let made = Locked<SharedBytes?>(nil)
 
     init(_ event: Event, id: EventID) {
@@ -14,7 +14,7 @@ public final class PublishedEvent: Sendable {
     }
 
     /// The event in the form that listeners read. The first call makes the bytes with `make`; all listeners share them.
-    public func bytes(_ make: (PublishedEvent) -> SharedBytes) -> SharedBytes {
+    package func bytes(_ make: (PublishedEvent) -> SharedBytes) -> SharedBytes {
         if let bytes = made.withLock({ $0 }) { return bytes }
         let bytes = make(self)
         made.withLock { $0 = bytes }

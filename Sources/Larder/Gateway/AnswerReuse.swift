@@ -9,13 +9,13 @@ import Primitives
 /// A request may get it under three conditions. Like the request of this hit, it has no field that limits a cache,
 /// states a condition or asks for a part. It gives the same ttl. Its fields with the names in ``selectors`` have the
 /// same values.
-public struct AnswerReuse: Sendable {
+package struct AnswerReuse: Sendable {
     /// The state of the entry in the memory tier from which the answer was made.
-    public let entry: HotEntry.Mark
+    package let entry: HotEntry.Mark
     /// The state of the URL's responses among which the answer was selected.
-    public let responses: ChangeMark
+    package let responses: ChangeMark
     /// The request fields that select the answer among all held responses (RFC 9111 §4.1), in lower case.
-    public let selectors: [String]
+    package let selectors: [String]
 
     private var storedFields: HTTPFields
     private let freshness: Freshness
@@ -53,7 +53,7 @@ public struct AnswerReuse: Sendable {
     }
 
     /// Returns the same hit with only the fields that `filter` returns.
-    public func keeping(_ filter: (HTTPFields) -> HTTPFields) -> AnswerReuse {
+    package func keeping(_ filter: (HTTPFields) -> HTTPFields) -> AnswerReuse {
         var reuse = self
         reuse.storedFields = filter(storedFields)
         return reuse
@@ -61,7 +61,7 @@ public struct AnswerReuse: Sendable {
 
     /// Returns the fields of the answer at an instant, and the time until which they stay the same, because Age counts
     /// seconds. Returns `nil` when the answer must not be given any more without asking the gateway.
-    public func fields(at now: Timestamp) -> (fields: HTTPFields, until: Timestamp)? {
+    package func fields(at now: Timestamp) -> (fields: HTTPFields, until: Timestamp)? {
         guard now < freshUntil else { return nil }
         var fields = storedFields
         let age = freshness.currentAge(at: now).milliseconds

@@ -3,7 +3,7 @@ import Primitives
 /// Takes a body piece by piece, at its own pace. A client's connection appears to a ``BodyFlow`` as a consumer.
 ///
 /// The flow makes one call at a time.
-public protocol BodyConsumer: AnyObject, Sendable {
+package protocol BodyConsumer: AnyObject, Sendable {
     /// The number of bytes that the consumer takes before it is full; at least 1. A read for this consumer alone is
     /// never larger.
     var room: Int { get }
@@ -21,5 +21,5 @@ public protocol BodyConsumer: AnyObject, Sendable {
 
 extension BodyConsumer {
     /// No limit, for consumers without a room of their own.
-    public var room: Int { .max }
+    package var room: Int { .max }
 }

@@ -28,7 +28,7 @@ extension Gateway {
     ///
     /// - Parameter condition: sees the entry at the instant of its change. When it returns `false`, the entry stays
     ///   unchanged and `completion` gets `DiskCacheError.conditionFailed`. `nil`: no condition.
-    public func update(
+    package func update(
         _ key: String, ttl: Duration?, tags: [String]?, pinned: Bool?, condition: (@Sendable (Entry?) -> Bool)? = nil,
         completion: @escaping @Sendable (Result<Entry?, DiskCacheError>) -> Void
     ) {

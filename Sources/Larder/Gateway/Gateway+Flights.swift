@@ -6,7 +6,7 @@ import Primitives
 /// The flights that are under way.
 extension Gateway {
     /// The number of requests to origins that are under way.
-    public var flightCount: Int { shards.forEach { $0.flights.count }.reduce(0, +) }
+    package var flightCount: Int { shards.forEach { $0.flights.count }.reduce(0, +) }
 
     /// The requests to origins that are under way, the oldest first.
     var flights: [FetchFlight] { shards.forEach { $0.flights.all }.flatMap(\.self).sorted { $0.number < $1.number } }
@@ -17,7 +17,7 @@ extension Gateway {
     }
 
     /// Refuses new requests from now on, and ends all flights.
-    public func stop() {
+    package func stop() {
         let flights = shards.forEach { state in
             state.isStopping = true
             return state.flights.all

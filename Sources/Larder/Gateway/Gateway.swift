@@ -17,7 +17,7 @@ import Primitives
 /// - An answer is published in the table, for the calls that may use it, before it is delivered to any client.
 /// - The order of locks is: a shard's lock, then a body flow's, then a flight's, then a call's. No thread holds the
 ///   locks of two shards.
-public final class Gateway: Sendable {
+package final class Gateway: Sendable {
     /// The longest head that is kept, in bytes of its stored form.
     static let headLimit = 64 << 10
 
@@ -46,11 +46,11 @@ public final class Gateway: Sendable {
     }
 
     /// The position of a client that waits for its answer.
-    public struct Place: Sendable {
+    package struct Place: Sendable {
         let call: GatewayCall
 
         /// Notes that the client has left. Its leaving harms neither other clients nor an answer that can be kept.
-        public func leave() {
+        package func leave() {
             call.leave()
         }
     }
@@ -61,7 +61,7 @@ public final class Gateway: Sendable {
     ///   - interim: gets 102 and 103 responses as they arrive.
     ///   - completion: gets the answer, once, on a thread that it must not block.
     @discardableResult
-    public func fetch(
+    package func fetch(
         _ request: GatewayRequest, interim: @escaping @Sendable (Int, HTTPFields) -> Void = { _, _ in },
         completion: @escaping @Sendable (Result<GatewayAnswer, GatewayError>) -> Void
     ) -> Place {

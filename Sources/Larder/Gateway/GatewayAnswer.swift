@@ -4,18 +4,18 @@ import HTTPTypes
 import Primitives
 
 /// The answer to a ``GatewayRequest``.
-public struct GatewayAnswer: Sendable {
+package struct GatewayAnswer: Sendable {
     /// The status, 200 to 999.
-    public var status: Int
+    package var status: Int
     /// The fields, in order. The server adds the connection's fields and the length of the body.
-    public var fields: HTTPFields
+    package var fields: HTTPFields
     /// The body that follows the head.
-    public var body: Body
+    package var body: Body
     /// The reuse of this answer for other requests without asking the gateway; `nil` when each request must ask.
-    public var reuse: AnswerReuse?
+    package var reuse: AnswerReuse?
 
     /// The body of an answer.
-    public enum Body: Sendable {
+    package enum Body: Sendable {
         /// No body, because the status or the method has none. `length`: the length that the body would have; `nil`:
         /// unknown.
         case withheld(length: Int64?)
@@ -26,12 +26,12 @@ public struct GatewayAnswer: Sendable {
     }
 
     /// A piece of a body that is available.
-    public enum Piece: Sendable {
+    package enum Piece: Sendable {
         case bytes(SharedBytes)
         case stored(StoredBody, Range<Int64>)
 
         /// The length of the piece, in bytes.
-        public var length: Int64 {
+        package var length: Int64 {
             switch self {
             case .bytes(let bytes): Int64(bytes.count)
             case .stored(_, let range): Int64(range.count)
@@ -41,33 +41,33 @@ public struct GatewayAnswer: Sendable {
 }
 
 /// A body, or a part of a body, that is still arriving from the origin.
-public struct LiveBody: Sendable {
+package struct LiveBody: Sendable {
     let flow: BodyFlow
     let range: Range<Int64>?
     /// The length of the body or part, in bytes; `nil` when it is unknown.
-    public let length: Int64?
+    package let length: Int64?
 
     /// Begins to give the body to a client. Call it once.
-    public func feed(_ consumer: any BodyConsumer) {
+    package func feed(_ consumer: any BodyConsumer) {
         flow.feed(consumer, from: range?.lowerBound ?? 0, to: range?.upperBound)
     }
 
     /// Returns all of the body, in place of ``feed(_:)``, when the body has arrived by now and is short. Call it once.
     /// `nil`: call ``feed(_:)``.
-    public func takeWhole() -> SharedBytes? {
+    package func takeWhole() -> SharedBytes? {
         length.flatMap { flow.take(range ?? 0..<$0) }
     }
 
     /// Notes that the client does not read the body, in place of ``feed(_:)``.
-    public func dismiss() {
+    package func dismiss() {
         flow.dismiss()
     }
 }
 
 /// The error of a request that gets no answer.
-public struct GatewayError: Error, Sendable {
+package struct GatewayError: Error, Sendable {
     /// The causes of the error.
-    public enum Cause: Sendable {
+    package enum Cause: Sendable {
         /// The request has `only-if-cached`, and the cache holds no response that may be used (RFC 9111 §5.2.1.7).
         case notCached
         /// The origin could not be asked, or failed before the head of its answer arrived.
@@ -77,7 +77,7 @@ public struct GatewayError: Error, Sendable {
     }
 
     /// The cause of the error.
-    public var cause: Cause
+    package var cause: Cause
     /// The handling of the request, for Cache-Status.
-    public var status: CacheStatus
+    package var status: CacheStatus
 }

@@ -3,27 +3,27 @@ import HTTPTypes
 import Primitives
 
 /// A client's request to an origin through `/fetch`.
-public struct GatewayRequest: Sendable {
+package struct GatewayRequest: Sendable {
     /// The method, any token.
-    public var method: HTTPRequest.Method
+    package var method: HTTPRequest.Method
     /// The requested URL.
-    public var url: ExactURL
+    package var url: ExactURL
     /// The client's fields, without the fields that end at this hop and without Larder's own fields.
-    public var fields: HTTPFields
+    package var fields: HTTPFields
     /// The time for which an answer stays fresh by the caller's word, regardless of the origin; `nil`: as the origin
     /// states.
-    public var ttl: Duration?
+    package var ttl: Duration?
     /// Whether a hit slides the expiry, for a caller that gives a ttl. Default: no.
-    public var updatesExpiry = false
+    package var updatesExpiry = false
     /// Tags for the stored entry.
-    public var tags: Set<String> = []
+    package var tags: Set<String> = []
     /// The HTTP version of the client, for Via: `1.0` or `1.1`.
-    public var version = "1.1"
+    package var version = "1.1"
     /// The request's body, which is on its way; `nil` without a body.
-    public var upload: GatewayUpload?
+    package var upload: GatewayUpload?
 
     /// Creates a request with only a method, a URL and fields.
-    public init(method: HTTPRequest.Method, url: ExactURL, fields: HTTPFields) {
+    package init(method: HTTPRequest.Method, url: ExactURL, fields: HTTPFields) {
         self.method = method
         self.url = url
         self.fields = fields

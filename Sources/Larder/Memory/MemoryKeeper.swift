@@ -14,13 +14,13 @@ import Primitives
 /// disk.
 ///
 /// The keeper has its own thread, so that no request waits for the eviction.
-public final class MemoryKeeper: Sendable {
+package final class MemoryKeeper: Sendable {
     /// The result of a trim.
-    public struct Trimmed: Hashable, Sendable {
+    package struct Trimmed: Hashable, Sendable {
         /// The bytes that left the memory tiers.
-        public var freedBytes = 0
+        package var freedBytes = 0
         /// The bytes that the memory tiers hold now.
-        public var memoryBytes = 0
+        package var memoryBytes = 0
     }
 
     /// A cache and its share of the limit, in bytes.
@@ -73,12 +73,12 @@ public final class MemoryKeeper: Sendable {
     }
 
     /// The number of signs of short memory since the start.
-    public var signs: Int { state.withLock { $0.signs } }
+    package var signs: Int { state.withLock { $0.signs } }
 
     /// Shrinks the memory tiers to at most `target` bytes together, and returns free memory of the libraries to the
     /// system. Calls `completion` on the keeper's thread, or at once after ``stop()``. The limit stays, so entries that
     /// are requested come back into memory.
-    public func trim(toBytes target: Int = 0, completion: @escaping @Sendable (Trimmed) -> Void = { _ in }) {
+    package func trim(toBytes target: Int = 0, completion: @escaping @Sendable (Trimmed) -> Void = { _ in }) {
         guard order(.trim(toBytes: target, completion)) else { return completion(Trimmed(memoryBytes: heldBytes)) }
     }
 
@@ -91,7 +91,7 @@ public final class MemoryKeeper: Sendable {
     }
 
     /// The most bytes that all memory tiers may hold now: the limit, or less while memory is short.
-    public var currentLimit: Int { shares.reduce(0) { $0 + $1.cache.currentMemoryLimit } }
+    package var currentLimit: Int { shares.reduce(0) { $0 + $1.cache.currentMemoryLimit } }
 
     /// The bytes that all memory tiers hold.
     private var heldBytes: Int { shares.reduce(0) { $0 + $1.cache.memoryStatistics.bytes } }

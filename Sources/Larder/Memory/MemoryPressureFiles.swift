@@ -1,31 +1,31 @@
 import Foundation
 
 /// The kernel's files that show whether memory is short.
-public struct MemoryPressureFiles: Sendable {
+package struct MemoryPressureFiles: Sendable {
     /// Files in the format of `/proc/pressure/memory`: <https://docs.kernel.org/accounting/psi.html>.
-    public var stalls: [String] = []
+    package var stalls: [String] = []
     /// The file with the machine's total and available memory, in the format of `/proc/meminfo`; `nil`: unknown.
-    public var memory: String?
+    package var memory: String?
     /// The file with the machine's memory counters, in the format of `/proc/vmstat`; `nil`: unknown.
-    public var machineCounts: String?
+    package var machineCounts: String?
     /// Whether the process may be in a group with a limit that is not visible here, so that the machine's memory says
     /// little about the memory that the process can get.
-    public var mayHideLimit = false
+    package var mayHideLimit = false
     /// The directory of the control group of version 2; `nil`: none.
-    public var controlGroup: String?
+    package var controlGroup: String?
     /// The directory of the memory control group of version 1; `nil`: none.
-    public var oldControlGroup: String?
+    package var oldControlGroup: String?
     /// Whether to ask for notifications of changes. The kernel's files support them; plain files are read periodically.
-    public var notify = true
+    package var notify = true
     /// The interval for reading files without notifications. Default: 2 s.
-    public var readInterval: Duration = .seconds(2)
+    package var readInterval: Duration = .seconds(2)
 
     /// No files: the sensor is off.
-    public init() {}
+    package init() {}
 
     /// The files for this process: the machine's, and those of the process's control groups. Groups that are not
     /// visible are left out; the sensor reports missing files.
-    public static var ofThisProcess: MemoryPressureFiles {
+    package static var ofThisProcess: MemoryPressureFiles {
         var files = MemoryPressureFiles()
         files.stalls = ["/proc/pressure/memory"]
         let read = { (path: String) in (try? String(contentsOfFile: path, encoding: .utf8)) ?? "" }

@@ -3,9 +3,9 @@
 /// ``Sign/short`` takes a quarter of the bytes that the tier holds, but leaves a sixteenth of the full limit.
 /// ``Sign/exhausted`` takes all bytes above that sixteenth at once. After some time without a sign, the limit grows
 /// back in steps, so that the tier does not cause the next sign itself.
-public struct MemoryPressurePolicy: Sendable {
+package struct MemoryPressurePolicy: Sendable {
     /// The severity of a sign.
-    public enum Sign: Sendable, Comparable {
+    package enum Sign: Sendable, Comparable {
         /// Processes wait for memory, or the group is at its limit.
         case short
         /// The kernel had to kill a process because memory was exhausted.
@@ -13,23 +13,23 @@ public struct MemoryPressurePolicy: Sendable {
     }
 
     /// The speed at which the limit changes.
-    public struct Pace: Sendable {
+    package struct Pace: Sendable {
         /// The time after a change in which further ``Sign/short`` signs have no effect, because signs come in bursts.
         /// Default: 2 s.
-        public var shrinkInterval: Duration = .seconds(2)
+        package var shrinkInterval: Duration = .seconds(2)
         /// The time without a sign before the limit grows. Default: 30 s.
-        public var calmInterval: Duration = .seconds(30)
+        package var calmInterval: Duration = .seconds(30)
         /// The time between two steps of growth. Default: 5 s.
-        public var growInterval: Duration = .seconds(5)
+        package var growInterval: Duration = .seconds(5)
 
         /// The defaults.
-        public init() {}
+        package init() {}
     }
 
     /// The limit without pressure, in bytes.
-    public let fullLimit: Int
+    package let fullLimit: Int
     /// The limit now, in bytes.
-    public private(set) var limit: Int
+    package private(set) var limit: Int
 
     private let pace: Pace
     private var lastShrinking: ContinuousClock.Instant?
@@ -37,17 +37,17 @@ public struct MemoryPressurePolicy: Sendable {
     private var growth: ContinuousClock.Instant?
 
     /// A policy that has seen no sign yet.
-    public init(fullLimit: Int, pace: Pace = Pace()) {
+    package init(fullLimit: Int, pace: Pace = Pace()) {
         self.fullLimit = fullLimit
         self.pace = pace
         limit = fullLimit
     }
 
     /// The least limit, in bytes: a sixteenth of the full limit.
-    public var floor: Int { fullLimit / 16 }
+    package var floor: Int { fullLimit / 16 }
 
     /// Handles a sign of short memory; the tier holds `bytes` now. Returns the new limit; `nil`: no change.
-    public mutating func shrink(_ sign: Sign, holding bytes: Int, at now: ContinuousClock.Instant) -> Int? {
+    package mutating func shrink(_ sign: Sign, holding bytes: Int, at now: ContinuousClock.Instant) -> Int? {
         // Every sign delays growth, even a sign that does not change the limit.
         if limit < fullLimit { growth = now + pace.calmInterval }
         if sign == .short, let lastShrinking, now < lastShrinking + pace.shrinkInterval { return nil }
@@ -59,7 +59,7 @@ public struct MemoryPressurePolicy: Sendable {
     }
 
     /// Returns the new limit if the limit grows now; `nil`: no change.
-    public mutating func grow(at now: ContinuousClock.Instant) -> Int? {
+    package mutating func grow(at now: ContinuousClock.Instant) -> Int? {
         guard let growth, now >= growth else { return nil }
         limit = min(fullLimit, limit + max(1, fullLimit / 16))
         self.growth = limit < fullLimit ? now + pace.growInterval : nil
@@ -67,5 +67,5 @@ public struct MemoryPressurePolicy: Sendable {
     }
 
     /// The earliest time for the next call of ``grow(at:)``; `nil`: after the next sign.
-    public var nextGrowth: ContinuousClock.Instant? { growth }
+    package var nextGrowth: ContinuousClock.Instant? { growth }
 }

@@ -2,25 +2,25 @@ import Primitives
 import Synchronization
 
 /// A number that only grows. Many threads may count without a lock.
-public final class Counter: Sendable {
+package final class Counter: Sendable {
     private let atomic = Atomic<Int>(0)
 
     /// Creates a counter at 0.
-    public init() {}
+    package init() {}
 
     /// Adds `amount` to the counter; 1 by default.
-    public func increment(by amount: Int = 1) {
+    package func increment(by amount: Int = 1) {
         atomic.wrappingAdd(amount, ordering: .relaxed)
     }
 
     /// The count so far.
-    public var value: Int { atomic.load(ordering: .relaxed) }
+    package var value: Int { atomic.load(ordering: .relaxed) }
 }
 
 /// A Prometheus histogram of durations: a count for each upper bound, and the sum.
-public final class DurationHistogram: Sendable {
+package final class DurationHistogram: Sendable {
     /// The upper bounds in seconds, ascending. A last bucket without a bound is implied.
-    public static let bounds = [
+    package static let bounds = [
         0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60,
     ]
 
@@ -28,12 +28,12 @@ public final class DurationHistogram: Sendable {
     private let microseconds = Counter()
 
     /// Creates an empty histogram.
-    public init() {
+    package init() {
         buckets = (0...Self.bounds.count).map { _ in Counter() }
     }
 
     /// Counts a duration.
-    public func record(_ duration: Duration) {
+    package func record(_ duration: Duration) {
         let seconds = duration.inSeconds
         buckets[Self.bounds.firstIndex { seconds <= $0 } ?? Self.bounds.count].increment()
         microseconds.increment(by: Int(seconds * 1e6))
@@ -43,7 +43,7 @@ public final class DurationHistogram: Sendable {
     ///
     /// - Parameter instants: the number of further events that took too short a time to measure. They count in every
     ///   bucket and leave the sum unchanged.
-    public func snapshot(withInstants instants: Int = 0) -> (cumulative: [Int], sum: Double) {
+    package func snapshot(withInstants instants: Int = 0) -> (cumulative: [Int], sum: Double) {
         var total = instants
         let cumulative = buckets.map { bucket in
             total += bucket.value

@@ -8,23 +8,23 @@ import Primitives
 ///
 /// A namespace that is begun anew is a new object with a new ``id``. The old object still answers its pending requests,
 /// and then ends.
-public final class Namespace: Sendable {
+package final class Namespace: Sendable {
     /// The name: `[a-z0-9-]{1,63}`.
-    public let name: String
+    package let name: String
     /// The unique number of this object. A later namespace with the same name has another number.
-    public let id: Int
+    package let id: Int
     /// The cache of the entries.
-    public let cache: DiskCache
+    package let cache: DiskCache
     /// The downloads into the cache.
-    public let downloads: DownloadManager
+    package let downloads: DownloadManager
     /// The gateway, which stores responses in the cache.
-    public let gateway: Gateway
+    package let gateway: Gateway
     /// The settings that apply now.
-    public let options: NamespaceOptions
+    package let options: NamespaceOptions
     /// Publishes the events of the namespace.
     let events: NamespaceEvents
     /// The queue of requests that may read many entries.
-    public let listings = ListingLine()
+    package let listings = ListingLine()
 
     /// Opens the directory of the namespace, and creates a missing directory. Throws the errors of ``DiskCache``.
     init(
@@ -86,10 +86,10 @@ public final class Namespace: Sendable {
     }
 
     /// The chosen settings.
-    public var settings: NamespaceSettings { options.settings }
+    package var settings: NamespaceSettings { options.settings }
 
     /// The layout of the bodies on disk.
-    public var layout: Layout { cache.configuration.layout }
+    package var layout: Layout { cache.configuration.layout }
 
     /// The directory of the namespace.
     var place: NamespaceDirectory {

@@ -1,5 +1,5 @@
 /// The changes of a namespace that a caller may make. A higher authority includes all lower authorities.
-public enum NamespaceAuthority: Int, Comparable, Sendable {
+package enum NamespaceAuthority: Int, Comparable, Sendable {
     /// Begin the namespace anew with another version, which removes its entries.
     case purger
     /// Change settings that affect no other namespace: default ttl, layout, and the caching of bodies.
@@ -8,5 +8,5 @@ public enum NamespaceAuthority: Int, Comparable, Sendable {
     case `operator`
 
     /// Whether the first authority is lower than the second.
-    public static func < (one: Self, other: Self) -> Bool { one.rawValue < other.rawValue }
+    package static func < (one: Self, other: Self) -> Bool { one.rawValue < other.rawValue }
 }

@@ -1,7 +1,7 @@
 import DiskCache
 
 /// The reason why a namespace cannot be created, changed or removed.
-public enum NamespaceError: Error, Hashable, Sendable {
+package enum NamespaceError: Error, Hashable, Sendable {
     /// The name is not 1 to 63 of `a` to `z`, `0` to `9` and `-`.
     case invalidName(String)
     /// No namespace has this name.
@@ -33,7 +33,7 @@ public enum NamespaceError: Error, Hashable, Sendable {
     case registryRefused(RegistryRefusal)
 
     /// The reason why the registry file cannot be used. The cache directory has not been changed.
-    public enum RegistryRefusal: Hashable, Sendable {
+    package enum RegistryRefusal: Hashable, Sendable {
         /// A newer version of Larder has written the file.
         case newer(file: String)
         /// The file is missing, damaged or not readable. `others` lists its spare file and the directories with an
@@ -44,7 +44,7 @@ public enum NamespaceError: Error, Hashable, Sendable {
 
 extension NamespaceError: CustomStringConvertible {
     /// A sentence that names the remedy.
-    public var description: String {
+    package var description: String {
         switch self {
         case .invalidName(let name): DiskCacheError.invalidNamespace(name).description
         case .unknown(let name) where !CacheDirectory.isNamespace(name):
@@ -79,7 +79,7 @@ extension NamespaceError: CustomStringConvertible {
 
 extension NamespaceError.RegistryRefusal: CustomStringConvertible {
     /// A sentence that names the remedy.
-    public var description: String {
+    package var description: String {
         switch self {
         case .newer(let file):
             "\(file) was written by a newer Larder; start that version, or choose another --directory"

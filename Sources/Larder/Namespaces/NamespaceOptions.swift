@@ -3,7 +3,7 @@ import Primitives
 import Synchronization
 
 /// The settings of a namespace for its downloads, its gateway and its answers. They may change at any time.
-public final class NamespaceOptions: Sendable {
+package final class NamespaceOptions: Sendable {
     private struct State {
         var settings: NamespaceSettings
         /// The permitted origins, when they are narrower than the server's own policy; otherwise `nil`.
@@ -39,10 +39,10 @@ public final class NamespaceOptions: Sendable {
     }
 
     /// The ttl of an entry when neither the caller nor the origin states a ttl.
-    public var defaultTTL: Duration { state.withLock(\.settings.defaultTTL) ?? serverTTL }
+    package var defaultTTL: Duration { state.withLock(\.settings.defaultTTL) ?? serverTTL }
 
     /// The time for which caches in front of the server may reuse a body. Reading it takes no lock.
-    public var contentCaching: ContentCaching {
+    package var contentCaching: ContentCaching {
         isCachedUntilExpiry.load(ordering: .acquiring) ? .untilExpiry : .revalidate
     }
 

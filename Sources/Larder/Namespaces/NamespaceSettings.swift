@@ -1,51 +1,51 @@
 import DiskCache
 
 /// The settings of a namespace; `nil` stands for the server's default.
-public struct NamespaceSettings: Hashable, Sendable {
+package struct NamespaceSettings: Hashable, Sendable {
     /// The version of the caller's data model. A changed version begins the namespace anew, without entries.
-    public var version: String?
+    package var version: String?
     /// The ttl of an entry when neither the caller nor the origin states a ttl; `nil`: `--default-ttl`.
-    public var defaultTTL: Duration?
+    package var defaultTTL: Duration?
     /// The most bytes of entries on disk; `nil`: a tenth of `--disk-limit`. Always `nil` in the default namespace,
     /// which has the bytes that the others leave.
-    public var diskLimit: Int64?
+    package var diskLimit: Int64?
     /// The most bytes in the memory tier; `nil`: a tenth of `--memory-limit`. Always `nil` in the default namespace, as
     /// with ``diskLimit``.
-    public var memoryLimit: Int64?
+    package var memoryLimit: Int64?
     /// The layout of the bodies on disk; `nil`: `--layout`.
-    public var layout: Layout?
+    package var layout: Layout?
     /// The only origins that the namespace may contact, if the server permits them, too; `nil`: all that it permits.
-    public var origins: OriginRules?
+    package var origins: OriginRules?
 
     /// The time for which caches in front of the server may reuse a body; `nil`: ``ContentCaching/revalidate``.
-    public var contentCaching: ContentCaching?
+    package var contentCaching: ContentCaching?
 
     /// Creates settings with all defaults.
-    public init() {}
+    package init() {}
 
     /// The longest version, in bytes.
-    public static let versionLimit = 255
+    package static let versionLimit = 255
 }
 
 /// A change of a namespace's settings. `nil` keeps a setting, and `.some(nil)` resets it to the server's default.
-public struct NamespaceChange: Hashable, Sendable {
+package struct NamespaceChange: Hashable, Sendable {
     /// See ``NamespaceSettings/version``.
-    public var version: String??
+    package var version: String??
     /// See ``NamespaceSettings/defaultTTL``.
-    public var defaultTTL: Duration??
+    package var defaultTTL: Duration??
     /// See ``NamespaceSettings/diskLimit``.
-    public var diskLimit: Int64??
+    package var diskLimit: Int64??
     /// See ``NamespaceSettings/memoryLimit``.
-    public var memoryLimit: Int64??
+    package var memoryLimit: Int64??
     /// See ``NamespaceSettings/layout``.
-    public var layout: Layout??
+    package var layout: Layout??
     /// See ``NamespaceSettings/origins``.
-    public var origins: OriginRules??
+    package var origins: OriginRules??
     /// See ``NamespaceSettings/contentCaching``.
-    public var contentCaching: ContentCaching??
+    package var contentCaching: ContentCaching??
 
     /// Creates a change without an effect.
-    public init() {}
+    package init() {}
 
     /// Returns the authority that a caller needs for this change.
     ///

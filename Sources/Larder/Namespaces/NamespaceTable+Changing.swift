@@ -17,7 +17,7 @@ extension NamespaceTable {
     ///     namespace does not change and `completion` gets ``NamespaceError/conditionFailed``. `nil`: no condition.
     ///   - completion: called when the change is durable and the namespace has its whole quota, or after two seconds
     ///     when other namespaces still have to give up space.
-    public func put(
+    package func put(
         _ name: String, _ change: NamespaceChange, by authority: NamespaceAuthority,
         condition: (@Sendable (_ exists: Bool) -> Bool)? = nil,
         completion: @escaping @Sendable (Result<(Namespace, Outcome), NamespaceError>) -> Void
@@ -39,7 +39,7 @@ extension NamespaceTable {
     ///   - authority: the authority of the caller.
     ///   - condition: see ``put(_:_:by:condition:completion:)``; not called when no namespace has this name.
     ///   - completion: gets the number of removed entries.
-    public func remove(
+    package func remove(
         _ name: String, by authority: NamespaceAuthority, condition: (@Sendable (_ exists: Bool) -> Bool)? = nil,
         completion: @escaping @Sendable (Result<Int64, NamespaceError>) -> Void
     ) {

@@ -13,7 +13,7 @@ import Primitives
 import Synchronization
 
 /// The namespaces of the service: finds, creates, changes and removes them, and begins them anew.
-public final class NamespaceTable: Sendable {
+package final class NamespaceTable: Sendable {
     struct State {
         var registry: NamespaceRegistry
         var running: [String: Namespace]
@@ -34,7 +34,7 @@ public final class NamespaceTable: Sendable {
     }
 
     /// The effect of ``put(_:_:by:condition:completion:)``.
-    public enum Outcome: Hashable, Sendable {
+    package enum Outcome: Hashable, Sendable {
         case made
         case changed
         case unchanged
@@ -97,7 +97,7 @@ public final class NamespaceTable: Sendable {
     /// Directories that a killed process has left behind are not included. Without a registry, returns all directories.
     /// Throws ``DiskCacheError``, and ``NamespaceError/registryRefused(_:)`` in the same cases as the start of a
     /// server.
-    public static func places(in directory: CacheDirectory) throws -> [NamespaceDirectory] {
+    package static func places(in directory: CacheDirectory) throws -> [NamespaceDirectory] {
         let places = try directory.namespaceDirectories()
         let known = try NamespaceRegistryFile(in: directory).read(beside: places)?.places
         return places.filter { known?.contains($0) ?? true }
@@ -106,19 +106,19 @@ public final class NamespaceTable: Sendable {
     // MARK: - Looking
 
     /// The namespace for requests that name no namespace.
-    public var `default`: Namespace {
+    package var `default`: Namespace {
         // The registry always contains the default namespace.
         state.withLock { $0.running[LarderService.defaultNamespace]! }
     }
 
     /// The ``Namespace/id`` of ``default``.
-    public var defaultID: Int { currentDefault.load(ordering: .relaxed) }
+    package var defaultID: Int { currentDefault.load(ordering: .relaxed) }
 
     /// The namespace with a name; `nil` when it does not exist.
-    public func find(_ name: String) -> Namespace? { state.withLock { $0.running[name] } }
+    package func find(_ name: String) -> Namespace? { state.withLock { $0.running[name] } }
 
     /// The namespace with an ``Namespace/id``; `nil` when it does not exist or has ended.
-    public func find(id: Int) -> Namespace? {
+    package func find(id: Int) -> Namespace? {
         if id == defaultID {
             let space = `default`
             if space.id == id { return space }
@@ -127,10 +127,10 @@ public final class NamespaceTable: Sendable {
     }
 
     /// All namespaces, sorted by name.
-    public var all: [Namespace] { state.withLock { Array($0.running.values) }.sorted { $0.name < $1.name } }
+    package var all: [Namespace] { state.withLock { Array($0.running.values) }.sorted { $0.name < $1.name } }
 
     /// The number of hits that were answered at hand, in all current and former namespaces.
-    public var hitsAtHand: Int {
+    package var hitsAtHand: Int {
         state.withLock { state in
             state.endedHits + state.running.values.reduce(0) { $0 + $1.cache.hitsAtHand }
                 + state.retired.reduce(0) { $0 + $1.hitsAtHand() }

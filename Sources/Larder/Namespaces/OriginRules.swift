@@ -1,15 +1,15 @@
 import Origin
 
 /// The only origins that a namespace may contact, among the origins that the server permits.
-public struct OriginRules: Hashable, Sendable {
+package struct OriginRules: Hashable, Sendable {
     /// The highest permitted number of rules.
-    public static let limit = 100
+    package static let limit = 100
 
     let rules: [AddressRule]
 
     /// Parses rules in the syntax of `--allow-origin`, such as `*.example.com:443` and `10.0.0.0/8`. An empty list
     /// permits no origin. Throws ``Malformed`` for the first invalid rule.
-    public init(_ texts: [String]) throws(Malformed) {
+    package init(_ texts: [String]) throws(Malformed) {
         var rules: [AddressRule] = []
         for (index, text) in texts.enumerated() {
             do {
@@ -22,13 +22,13 @@ public struct OriginRules: Hashable, Sendable {
     }
 
     /// The rules in their canonical spelling.
-    public var texts: [String] { rules.map(\.description) }
+    package var texts: [String] { rules.map(\.description) }
 
     /// A text is not a valid rule.
-    public struct Malformed: Error, Hashable {
+    package struct Malformed: Error, Hashable {
         /// The index of the text.
-        public let index: Int
+        package let index: Int
         /// The error, in words for the author of the rule.
-        public let reason: String
+        package let reason: String
     }
 }

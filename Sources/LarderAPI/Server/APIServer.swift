@@ -5,7 +5,7 @@ import Primitives
 import Synchronization
 
 /// Serves the API of a service over HTTP.
-public final class APIServer: Sendable {
+package final class APIServer: Sendable {
     private let daemon: Daemon
     /// The daemon on the port for probes and metrics; `nil` if there is no such port.
     private let adminDaemon: Daemon?
@@ -21,7 +21,7 @@ public final class APIServer: Sendable {
     ///   - tls: the certificate and key for TLS; `nil`, the default, for plain HTTP. The port for probes and metrics
     ///     always uses plain HTTP, because the probes of containers do.
     ///   - threads: the number of threads that serve connections; `nil`, the default, for one per core.
-    public init(
+    package init(
         service: LarderService, tokens: TokenStore? = nil, tls: TLSCredentials? = nil, logger: Logger,
         threads: Int? = nil
     ) {
@@ -102,7 +102,7 @@ public final class APIServer: Sendable {
     }
 
     /// Begins to listen. Throws ``MicroHTTPD/DaemonError`` if an address cannot be used.
-    public func start() throws {
+    package func start() throws {
         try daemon.start()
         service.listens(on: daemon.port)
         if !daemon.checksHeads {
@@ -112,38 +112,38 @@ public final class APIServer: Sendable {
 
     /// Begins to listen on the port for probes and metrics; has no effect if none is configured. Throws as ``start()``
     /// does.
-    public func startAdmin() throws {
+    package func startAdmin() throws {
         guard let adminDaemon else { return }
         try adminDaemon.start()
         service.listens(on: adminDaemon.port)
     }
 
     /// Uses other credentials for new connections from now on; see ``MicroHTTPD/Daemon/use(_:)``.
-    public func use(_ credentials: TLSCredentials) {
+    package func use(_ credentials: TLSCredentials) {
         daemon.use(credentials)
     }
 
     /// The port in use. Valid after ``start()``.
-    public var port: UInt16 { daemon.port }
+    package var port: UInt16 { daemon.port }
 
     /// The port for probes and metrics in use, valid after ``startAdmin()``; `nil` if none is configured.
-    public var adminPort: UInt16? { adminDaemon?.port }
+    package var adminPort: UInt16? { adminDaemon?.port }
 
     /// The method and path pattern of every route, as in `GET /entries/:key`.
-    public var routes: [(method: String, pattern: String)] {
+    package var routes: [(method: String, pattern: String)] {
         allRoutes.map { ($0.method, $0.pattern) }
     }
 
     /// Begins to drain: from now on `/readyz` answers 503 and every answer closes its connection. Requests are still
     /// served, except for event streams, which end so that their clients reconnect to another server.
-    public func beginDraining() {
+    package func beginDraining() {
         draining.set()
         daemon.beginDraining()
         service.events.stop()
     }
 
     /// Stops listening, waits at most `deadline` for requests in flight, then stops.
-    public func stop(deadline: Duration) async {
+    package func stop(deadline: Duration) async {
         service.events.stop()
         await daemon.stop(deadline: deadline)
         // This daemon stops last, because until then its `/readyz` says that the server drains.

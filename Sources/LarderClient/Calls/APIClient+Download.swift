@@ -2,14 +2,14 @@ import HTTPTypes
 import Primitives
 
 /// The answer to `POST /download`.
-public enum DownloadAnswer: Sendable {
+package enum DownloadAnswer: Sendable {
     /// The entry is held: the outcome, the entry and the whole answer.
     case entry(Outcome, HeldEntry, JSON)
     /// The download runs or waits for its turn: its status.
     case started(JSON)
 
     /// The whole answer.
-    public var json: JSON {
+    package var json: JSON {
         switch self {
         case .entry(_, _, let json), .started(let json): json
         }
@@ -20,7 +20,8 @@ extension APIClient {
     /// Gets a URL through the cache. Throws ``ClientError``.
     ///
     /// - Parameter waits: whether to wait for the entry; `false` only starts the download.
-    public func download(_ url: String, _ options: DownloadOptions, waits: Bool = true) async throws -> DownloadAnswer {
+    package func download(_ url: String, _ options: DownloadOptions, waits: Bool = true) async throws -> DownloadAnswer
+    {
         let fields: HTTPFields = waits ? [:] : [Self.prefer: "respond-async"]
         let reply = try await send(.post(options.json(url: url), to: ["download"], fields: fields))
         let json = try reply.json()

@@ -4,16 +4,16 @@ import Primitives
 /// with.
 extension JSON {
     /// The value as a count; `nil` when the value is no whole number, does not fit into an `Int64`, or is negative.
-    public var countValue: Int64? { integerValue.flatMap { $0 < 0 ? nil : $0 } }
+    package var countValue: Int64? { integerValue.flatMap { $0 < 0 ? nil : $0 } }
 
     /// The value as a duration in seconds, limited as by `Duration.clamping(seconds:)`; `nil` when the value is no
     /// number.
-    public var durationValue: Duration? { doubleValue.map { .clamping(seconds: $0) } }
+    package var durationValue: Duration? { doubleValue.map { .clamping(seconds: $0) } }
 }
 
 extension Int64 {
     /// The sum of two counts; `Int64.max` when the sum does not fit.
-    public func addingClamped(_ other: Int64) -> Int64 {
+    package func addingClamped(_ other: Int64) -> Int64 {
         let (sum, overflow) = addingReportingOverflow(other)
         return overflow ? .max : sum
     }

@@ -1,29 +1,29 @@
 import Primitives
 
 /// The options of a request for a download, beside the URL.
-public struct DownloadOptions: Sendable {
+package struct DownloadOptions: Sendable {
     /// The time for which the entry stays fresh; `nil`: as the origin says, else the server's default.
-    public var ttl: Seconds?
+    package var ttl: Seconds?
     /// Whether a hit starts the entry's time anew. Default: `false`.
-    public var updateExpiry = false
+    package var updateExpiry = false
     /// Whether to ask the origin even if the entry is fresh. Default: `false`.
-    public var refresh = false
+    package var refresh = false
     /// The time after its expiry in which the entry may still be the answer while the server refreshes it; `nil`: not
     /// given.
-    public var staleWhileRevalidate: Seconds?
+    package var staleWhileRevalidate: Seconds?
     /// The time after its expiry in which the entry may still be the answer when the origin fails; `nil`: not given.
-    public var staleIfError: Seconds?
+    package var staleIfError: Seconds?
     /// Parameters of the URL, in the given order; a name may occur several times.
-    public var params: [(name: String, value: String)] = []
+    package var params: [(name: String, value: String)] = []
     /// Header fields for the request to the origin.
-    public var headers: [(name: String, value: String)] = []
+    package var headers: [(name: String, value: String)] = []
     /// The tags of the entry.
-    public var tags: [String] = []
+    package var tags: [String] = []
     /// Whether the entry is pinned: it is not evicted to make room. Default: `false`.
-    public var pinned = false
+    package var pinned = false
 
     /// No options: the defaults.
-    public init() {}
+    package init() {}
 
     /// The request for a URL; `ttl` overrides the option of the same name.
     func json(url: String, ttl: Seconds? = nil) -> JSON {

@@ -1,22 +1,22 @@
 import Primitives
 
 /// Selects entries: an entry must match every property that is set.
-public struct EntrySelection: Sendable {
+package struct EntrySelection: Sendable {
     /// The URL of the entry, in any spelling.
-    public var url: String?
+    package var url: String?
     /// The beginning of the entry's URL, or of its key if the caller chose the key.
-    public var prefix: String?
+    package var prefix: String?
     /// The host of the entry's URL.
-    public var host: String?
+    package var host: String?
     /// A tag of the entry.
-    public var tag: String?
+    package var tag: String?
     /// `fresh` or `stale`.
-    public var state: String?
+    package var state: String?
     /// `download`, `json`, `data` or `response`.
-    public var kind: String?
+    package var kind: String?
 
     /// Selects all entries.
-    public init() {}
+    package init() {}
 
     /// The query parameters of the selection.
     var query: APICall.Query {
@@ -24,7 +24,7 @@ public struct EntrySelection: Sendable {
     }
 
     /// Whether no property is set.
-    public var isEmpty: Bool { query.allSatisfy { $0.value == nil } }
+    package var isEmpty: Bool { query.allSatisfy { $0.value == nil } }
 }
 
 extension APIClient {
@@ -36,7 +36,7 @@ extension APIClient {
     /// - Parameters:
     ///   - sort: the order, as the API takes it; `nil`: by key.
     ///   - limit: the most entries in all; `nil`: no limit.
-    public func list(
+    package func list(
         _ selection: EntrySelection, sort: String? = nil, limit: Int? = nil, _ body: ([HeldEntry]) throws -> Void
     ) async throws {
         var left = limit ?? .max
@@ -54,7 +54,7 @@ extension APIClient {
 
     /// Removes the selected entries, or all entries of the namespace when `selection` is empty. With `onlyCounts`,
     /// removes no entry. Returns the number of matching entries. Throws ``ClientError``.
-    public func remove(_ selection: EntrySelection, onlyCounts: Bool = false) async throws -> Int64 {
+    package func remove(_ selection: EntrySelection, onlyCounts: Bool = false) async throws -> Int64 {
         let manner: APICall.Query = [
             ("all", selection.isEmpty ? "true" : nil), ("dryRun", onlyCounts ? "true" : nil),
         ]
@@ -62,7 +62,7 @@ extension APIClient {
     }
 
     /// Removes all entries under a key, and returns their number. Throws ``ClientError``, also when there is none.
-    public func remove(key: String) async throws -> Int64 {
+    package func remove(key: String) async throws -> Int64 {
         try removedCount(in: try await send(APICall(.delete, ["entries", key])))
     }
 

@@ -1,12 +1,12 @@
 /// An entry as a command line names it: by its key or by its URL.
-public enum EntryReference: Hashable, Sendable {
+package enum EntryReference: Hashable, Sendable {
     /// A key, in any of the API's forms.
     case key(String)
     /// A URL, in any spelling.
     case url(String)
 
     /// Reads a text with `://` as a URL, because no key contains a slash.
-    public init(_ text: String) {
+    package init(_ text: String) {
         self = text.utf8.contains("://".utf8) ? .url(text) : .key(text)
     }
 }
@@ -14,7 +14,7 @@ public enum EntryReference: Hashable, Sendable {
 extension APIClient {
     /// The key of an entry. Asks the server for the key of a URL, because the server decides on the canonical form.
     /// Throws ``ClientError``.
-    public func key(of reference: EntryReference) async throws -> String {
+    package func key(of reference: EntryReference) async throws -> String {
         switch reference {
         case .key(let key): return key
         case .url(let url): return try await explain(url).key

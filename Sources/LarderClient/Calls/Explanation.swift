@@ -1,26 +1,26 @@
 import Primitives
 
 /// The cache's view of a URL, as `GET /explain` reports it.
-public struct Explanation: Sendable {
+package struct Explanation: Sendable {
     /// The canonical URL.
-    public let url: String
+    package let url: String
     /// The key.
-    public let key: String
+    package let key: String
     /// The namespace of the lookup.
-    public let namespace: String
+    package let namespace: String
     /// The path of the body's file, or of the file that a body would get; `nil` when the body is, or may be, in the
     /// slab.
-    public let localPath: String?
+    package let localPath: String?
     /// Whether a request would be a hit.
-    public let isHit: Bool
+    package let isHit: Bool
     /// The reason for ``isHit``, for a person.
-    public let detail: String
+    package let detail: String
     /// The entry; `nil` when no entry is held.
-    public let entry: HeldEntry?
+    package let entry: HeldEntry?
     /// The responses that `/fetch` stored for the URL, one for each variant.
-    public let responses: [HeldEntry]
+    package let responses: [HeldEntry]
     /// The whole answer.
-    public let json: JSON
+    package let json: JSON
 
     init(_ json: JSON) throws {
         guard let url = json["url"]?.stringValue, let key = json["key"]?.stringValue,
@@ -41,7 +41,7 @@ public struct Explanation: Sendable {
 
 extension APIClient {
     /// Asks the server to explain a URL. Throws ``ClientError``.
-    public func explain(_ url: String) async throws -> Explanation {
+    package func explain(_ url: String) async throws -> Explanation {
         try Explanation(try await send(APICall(["explain"], query: [("url", url)])).json())
     }
 }

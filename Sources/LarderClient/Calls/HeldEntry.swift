@@ -1,32 +1,32 @@
 import Primitives
 
 /// An entry as the API shows it: the properties that the commands use, and the whole JSON.
-public struct HeldEntry: Hashable, Sendable {
+package struct HeldEntry: Hashable, Sendable {
     /// The key.
-    public let key: String
+    package let key: String
     /// `download`, `json`, `data` or `response`.
-    public let kind: String
+    package let kind: String
     /// The URL; `nil` for data under a key that the caller chose.
-    public let url: String?
+    package let url: String?
     /// Whether it is fresh.
-    public let isFresh: Bool
+    package let isFresh: Bool
     /// The body's media type; `nil` when unknown.
-    public let contentType: String?
+    package let contentType: String?
     /// The body's length in bytes.
-    public let contentLength: Int64
+    package let contentLength: Int64
     /// The time at which the entry stops being fresh, in RFC 3339.
-    public let expiryDate: String
+    package let expiryDate: String
     /// The body's file; `nil` when the body is in the slab.
-    public let localPath: String?
+    package let localPath: String?
     /// The tags.
-    public let tags: [String]
+    package let tags: [String]
     /// Whether the entry is pinned: it is not evicted to make room.
-    public let isPinned: Bool
+    package let isPinned: Bool
     /// The whole JSON of the entry.
-    public let json: JSON
+    package let json: JSON
 
     /// Reads an entry of an answer. Throws ``ClientError/unexpected(_:)`` when `json` is no entry.
-    public init(_ json: JSON?) throws {
+    package init(_ json: JSON?) throws {
         guard let json, let key = json["key"]?.stringValue, let kind = json["kind"]?.stringValue,
             let state = json["state"]?.stringValue, let length = json["contentLength"]?.countValue,
             let expiryDate = json["expiryDate"]?.stringValue

@@ -1,5 +1,5 @@
 /// The outcome of a request for a download, in the API's own words.
-public enum Outcome: String, Hashable, Sendable, CaseIterable {
+package enum Outcome: String, Hashable, Sendable, CaseIterable {
     /// The body was fetched from the origin.
     case downloaded
     /// The origin confirmed that the held entry is still valid.

@@ -1,18 +1,18 @@
 import Primitives
 
 /// A download that runs, or waits for its turn.
-public struct RunningDownload: Hashable, Sendable {
+package struct RunningDownload: Hashable, Sendable {
     /// The canonical URL.
-    public let url: String
+    package let url: String
     /// The bytes received so far.
-    public let receivedBytes: Int64
+    package let receivedBytes: Int64
     /// The size of the body in bytes; `nil` when the origin did not state it.
-    public let totalBytes: Int64?
+    package let totalBytes: Int64?
     /// The average speed since the start.
-    public let bytesPerSecond: Double
+    package let bytesPerSecond: Double
 
     /// Creates a download with these values.
-    public init(url: String, receivedBytes: Int64, totalBytes: Int64?, bytesPerSecond: Double) {
+    package init(url: String, receivedBytes: Int64, totalBytes: Int64?, bytesPerSecond: Double) {
         self.url = url
         self.receivedBytes = receivedBytes
         self.totalBytes = totalBytes
@@ -32,7 +32,7 @@ public struct RunningDownload: Hashable, Sendable {
 
 extension APIClient {
     /// The running downloads of the namespace, the latest start first, at most a thousand. Throws ``ClientError``.
-    public func runningDownloads() async throws -> [RunningDownload] {
+    package func runningDownloads() async throws -> [RunningDownload] {
         let json = try await send(APICall(["downloads"], query: [("limit", "1000")])).json()
         return (json["downloads"]?.arrayValue ?? []).compactMap { RunningDownload($0) }
     }

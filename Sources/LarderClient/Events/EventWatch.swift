@@ -3,13 +3,13 @@ import Origin
 import Primitives
 
 /// An event from `GET /events`.
-public struct ServerEvent: Sendable {
+package struct ServerEvent: Sendable {
     /// The type: `download.started`, `entry.stored`, `reset`, …
-    public let type: String
+    package let type: String
     /// The data: the download or the entries that the event is about.
-    public let data: JSON
+    package let data: JSON
     /// The whole event: `{"id": …, "event": …, "data": …}`.
-    public var json: JSON { ["id": .string(id), "event": .string(type), "data": data] }
+    package var json: JSON { ["id": .string(id), "event": .string(type), "data": data] }
 
     private let id: String
 
@@ -25,15 +25,15 @@ public struct ServerEvent: Sendable {
 }
 
 /// Follows `GET /events`. When the connection is lost, reconnects and continues after the last event.
-public struct EventWatch: Sendable {
+package struct EventWatch: Sendable {
     /// The types to receive, or their beginnings, such as `download`; empty: all types.
-    public var types: [String] = []
+    package var types: [String] = []
     /// The namespace to watch, or `*` for all namespaces that the token admits; `nil`: the client's own.
-    public var namespace: String?
+    package var namespace: String?
     /// The key of the events; `nil`: all.
-    public var key: String?
+    package var key: String?
     /// The tag of the events; `nil`: all.
-    public var tag: String?
+    package var tag: String?
     /// The wait before a reconnection, when the server has stated none.
     var delays: RetryPolicy = {
         var delays = RetryPolicy()
@@ -44,7 +44,7 @@ public struct EventWatch: Sendable {
     }()
 
     /// Watches all events in the client's own namespace.
-    public init() {}
+    package init() {}
 
     /// Follows the events until the task is cancelled. Throws ``ClientError`` when the first connection fails or the
     /// server refuses the call, and the errors of `onEvent`.
@@ -52,7 +52,7 @@ public struct EventWatch: Sendable {
     /// - Parameters:
     ///   - onEvent: called with each event.
     ///   - onPause: called when the connection is lost, with the error and the wait before the next attempt.
-    public func run(
+    package func run(
         on client: APIClient, onEvent: (ServerEvent) throws -> Void, onPause: (ClientError, Duration) -> Void
     ) async throws {
         var lastEventID = ""

@@ -2,12 +2,12 @@ import HTTPTypes
 import Primitives
 
 /// A call of the API. A value serves for a single call.
-public struct APICall: Sendable {
+package struct APICall: Sendable {
     /// Names and values, not encoded. Names with a `nil` value are left out.
-    public typealias Query = [(name: String, value: String?)]
+    package typealias Query = [(name: String, value: String?)]
 
     /// The content of a request.
-    public enum Body: Sendable {
+    package enum Body: Sendable {
         /// Bytes and their media type.
         case bytes([UInt8], type: String)
         /// The bytes of an open descriptor: `length` bytes, or, when `length` is `nil`, all bytes up to its end. The
@@ -22,20 +22,20 @@ public struct APICall: Sendable {
     }
 
     /// The method.
-    public let method: HTTPRequest.Method
+    package let method: HTTPRequest.Method
     /// The encoded path and query, which follow the server's address.
-    public let target: String
+    package let target: String
     /// Additional header fields; none by default.
-    public var fields: HTTPFields
+    package var fields: HTTPFields
     /// The content; `nil`, the default: none.
-    public var body: Body?
+    package var body: Body?
 
     /// Creates a call.
     ///
     /// - Parameters:
     ///   - path: the segments, not encoded: `["entries", key, "content"]`.
     ///   - query: the query parameters; none by default.
-    public init(
+    package init(
         _ method: HTTPRequest.Method, _ path: [String], query: Query = [],
         fields: HTTPFields = [:], body: Body? = nil
     ) {
@@ -51,12 +51,12 @@ public struct APICall: Sendable {
     }
 
     /// Creates a `GET` call.
-    public init(_ path: [String], query: Query = [], fields: HTTPFields = [:]) {
+    package init(_ path: [String], query: Query = [], fields: HTTPFields = [:]) {
         self.init(.get, path, query: query, fields: fields)
     }
 
     /// Creates a `POST` call with JSON.
-    public static func post(_ json: JSON, to path: [String], fields: HTTPFields = [:]) -> APICall {
+    package static func post(_ json: JSON, to path: [String], fields: HTTPFields = [:]) -> APICall {
         APICall(.post, path, fields: fields, body: .bytes(json.utf8, type: "application/json"))
     }
 }

@@ -5,33 +5,33 @@ import Primitives
 /// Calls the API of a Larder server. The client uses the engine with which Larder contacts origins: it keeps
 /// connections open, and streams bodies in both directions. It connects only to the server: it follows no redirects and
 /// uses no proxies.
-public final class APIClient: Sendable {
+package final class APIClient: Sendable {
     /// The server and the options of the connection to it.
-    public struct Configuration: Sendable {
+    package struct Configuration: Sendable {
         /// The server.
-        public var server: ServerAddress
+        package var server: ServerAddress
         /// The token for all calls; `nil`, the default: none.
-        public var token: BearerToken?
+        package var token: BearerToken?
         /// The namespace of the calls; `nil`, the default: the token's own, else `default`.
-        public var namespace: String?
+        package var namespace: String?
         /// A PEM file of certificate authorities to trust beside the system's own; `nil`, the default: none.
-        public var certificateAuthorityFile: String?
+        package var certificateAuthorityFile: String?
         /// The time without a byte from the server after which a call fails. Default: two hours, because a download may
         /// take an hour, and TCP itself detects a machine that is gone.
-        public var silenceLimit: Duration = .seconds(7200)
+        package var silenceLimit: Duration = .seconds(7200)
 
         /// The defaults, for a server.
-        public init(server: ServerAddress) {
+        package init(server: ServerAddress) {
             self.server = server
         }
     }
 
     /// The configuration of the client.
-    public let configuration: Configuration
+    package let configuration: Configuration
     private let engine: OriginClient
 
     /// Starts the client's thread, and sends no request yet.
-    public init(_ configuration: Configuration) {
+    package init(_ configuration: Configuration) {
         self.configuration = configuration
         var engine = OriginClient.Configuration()
         // The user of this client chose the server's address, so no address is refused.
@@ -48,7 +48,7 @@ public final class APIClient: Sendable {
 
     /// Makes a call and passes the response to `body` as soon as the head has arrived. Cancels the transfer when `body`
     /// returns. Throws ``ClientError``, and the errors of `body`.
-    public func withResponse<Value>(
+    package func withResponse<Value>(
         to call: APICall, _ body: (APIResponse) async throws -> Value
     ) async throws -> Value {
         let incoming = IncomingResponse()
@@ -62,7 +62,7 @@ public final class APIClient: Sendable {
     }
 
     /// Makes a call and returns the whole response. Throws ``ClientError``, also for a status other than success.
-    public func send(_ call: APICall) async throws -> APIReply {
+    package func send(_ call: APICall) async throws -> APIReply {
         try await withResponse(to: call) { response in
             try await response.checkStatus()
             return APIReply(status: response.status, fields: response.fields, body: try await response.collect())

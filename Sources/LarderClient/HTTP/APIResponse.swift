@@ -3,14 +3,14 @@ import Origin
 import Primitives
 
 /// A response whose head has arrived. A single task reads the body.
-public struct APIResponse: Sendable {
+package struct APIResponse: Sendable {
     /// The most bytes that ``collect()`` accepts.
     private static let collectLimit = 256 << 20
 
     /// The HTTP status.
-    public let status: Int
+    package let status: Int
     /// The header fields.
-    public let fields: HTTPFields
+    package let fields: HTTPFields
     private let incoming: IncomingResponse
     private let server: ServerAddress
 
@@ -28,7 +28,7 @@ public struct APIResponse: Sendable {
     }
 
     /// The next bytes of the body, never empty; `nil` at the end. Throws ``ClientError`` when the body is incomplete.
-    public func nextPiece() async throws -> [UInt8]? {
+    package func nextPiece() async throws -> [UInt8]? {
         switch await incoming.next() {
         case .piece(let bytes): return bytes
         case .end(.success): return nil
@@ -38,7 +38,7 @@ public struct APIResponse: Sendable {
     }
 
     /// The whole body, at most 256 MiB. Throws ``ClientError``.
-    public func collect() async throws -> [UInt8] {
+    package func collect() async throws -> [UInt8] {
         var body: [UInt8] = []
         while let piece = try await nextPiece() {
             body += piece
@@ -54,23 +54,23 @@ public struct APIResponse: Sendable {
     }
 
     /// Throws ``ClientError/refused(_:)`` for a status other than success.
-    public func checkStatus() async throws {
+    package func checkStatus() async throws {
         guard !(200..<300).contains(status) else { return }
         throw ClientError.refused(ServerProblem(status: status, fields: fields, body: try await collect()))
     }
 }
 
 /// A complete response.
-public struct APIReply: Sendable {
+package struct APIReply: Sendable {
     /// The HTTP status.
-    public let status: Int
+    package let status: Int
     /// The header fields.
-    public let fields: HTTPFields
+    package let fields: HTTPFields
     /// The body.
-    public let body: [UInt8]
+    package let body: [UInt8]
 
     /// The body as JSON. Throws ``ClientError`` when the body is not JSON.
-    public func json() throws -> JSON {
+    package func json() throws -> JSON {
         do {
             return try JSON(parsing: body)
         } catch {

@@ -1,7 +1,7 @@
 import Origin
 
 /// The reason for the failure of a call.
-public enum ClientError: Error, Sendable, CustomStringConvertible {
+package enum ClientError: Error, Sendable, CustomStringConvertible {
     /// The server refused the call or failed.
     case refused(ServerProblem)
     /// No answer came; the reason in words.
@@ -14,7 +14,7 @@ public enum ClientError: Error, Sendable, CustomStringConvertible {
     case cancelled
 
     /// A sentence for the user.
-    public var description: String {
+    package var description: String {
         switch self {
         case .refused(let problem): problem.detail
         case .unreachable(let words): words
@@ -25,7 +25,7 @@ public enum ClientError: Error, Sendable, CustomStringConvertible {
     }
 
     /// The server's problem; `nil` for errors without one.
-    public var problem: ServerProblem? {
+    package var problem: ServerProblem? {
         if case .refused(let problem) = self { problem } else { nil }
     }
 

@@ -2,11 +2,11 @@ import Primitives
 
 /// The address of a Larder server, as in `LARDER_SERVER`: scheme, host, port, and the path under which a proxy
 /// publishes the server, if any.
-public struct ServerAddress: Hashable, Sendable, CustomStringConvertible {
+package struct ServerAddress: Hashable, Sendable, CustomStringConvertible {
     /// The text is no valid address.
-    public struct Invalid: Error, Hashable, Sendable, CustomStringConvertible {
+    package struct Invalid: Error, Hashable, Sendable, CustomStringConvertible {
         /// The reason. It omits the text, which may contain a password.
-        public let description: String
+        package let description: String
 
         init(_ reason: String) {
             description = "invalid server address: \(reason)"
@@ -14,10 +14,10 @@ public struct ServerAddress: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// The address without a final slash: `http://127.0.0.1:8080`.
-    public let description: String
+    package let description: String
 
     /// Reads an absolute URL with the scheme `http` or `https`, without credentials and query. Throws ``Invalid``.
-    public init(_ text: String) throws(Invalid) {
+    package init(_ text: String) throws(Invalid) {
         let url: CanonicalURL
         do {
             url = try CanonicalURL(text)

@@ -2,22 +2,22 @@ import HTTPTypes
 import Primitives
 
 /// A server's report on a failed call (RFC 9457), or on a failed download of a batch.
-public struct ServerProblem: Error, Hashable, Sendable, CustomStringConvertible {
+package struct ServerProblem: Error, Hashable, Sendable, CustomStringConvertible {
     /// The HTTP status.
-    public let status: Int
+    package let status: Int
     /// The cause of the failure, and a way to solve it.
-    public let detail: String
+    package let detail: String
     /// The faulty field of the request, as a JSON Pointer; `nil`: none.
-    public let pointer: String?
+    package let pointer: String?
     /// The wait before the next attempt, at most a day; `nil` when the server states none.
-    public let retryAfter: Duration?
+    package let retryAfter: Duration?
     /// Whether the answer is not from Larder, but perhaps from a proxy.
-    public let isForeign: Bool
+    package let isForeign: Bool
     /// The JSON of the problem.
-    public let json: JSON
+    package let json: JSON
 
     /// ``detail``.
-    public var description: String { detail }
+    package var description: String { detail }
 
     /// Reads a problem within an answer; `nil` when `json` is no problem.
     init?(_ json: JSON, retryAfter: Duration? = nil) {

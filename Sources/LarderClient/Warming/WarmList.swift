@@ -7,32 +7,32 @@ import Primitives
 ///     # the catalogue
 ///     https://shop.example/catalogue.json 3600
 ///     https://shop.example/logo.png
-public struct WarmList: Sendable {
+package struct WarmList: Sendable {
     /// A line with a URL.
-    public struct Item: Hashable, Sendable {
+    package struct Item: Hashable, Sendable {
         /// The number of the line, from 1.
-        public let line: Int
+        package let line: Int
         /// The URL as the line states it.
-        public let url: String
+        package let url: String
         /// The time for which the entry stays fresh; `nil` when the line states none.
-        public let ttl: Seconds?
+        package let ttl: Seconds?
     }
 
     /// A line that cannot be read.
-    public struct Mistake: Hashable, Sendable {
+    package struct Mistake: Hashable, Sendable {
         /// The number of the line, from 1.
-        public let line: Int
+        package let line: Int
         /// The reason, for a person.
-        public let reason: String
+        package let reason: String
     }
 
     /// The lines with a URL, in their order.
-    public private(set) var items: [Item] = []
+    package private(set) var items: [Item] = []
     /// The lines that cannot be read, in their order.
-    public private(set) var mistakes: [Mistake] = []
+    package private(set) var mistakes: [Mistake] = []
 
     /// Reads a list in UTF-8. A line ends in LF or CRLF.
-    public init(_ bytes: some Collection<UInt8>) {
+    package init(_ bytes: some Collection<UInt8>) {
         let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
         for (index, line) in lines.enumerated() { add(Array(line), number: index + 1) }
     }

@@ -6,23 +6,23 @@ import Primitives
 ///
 /// Invariant: `next` is guarded by its lock. Every item is in the batch of one lane. The end of an item is reported
 /// once, or never when the run fails.
-public final class WarmRun: Sendable {
+package final class WarmRun: Sendable {
     /// An entry that is held after its download.
-    public struct Kept: Sendable {
+    package struct Kept: Sendable {
         /// The outcome of the request.
-        public let outcome: Outcome
+        package let outcome: Outcome
         /// The entry.
-        public let entry: HeldEntry
+        package let entry: HeldEntry
     }
 
     /// The end of a line of the list.
-    public struct End: Sendable {
+    package struct End: Sendable {
         /// The line.
-        public let item: WarmList.Item
+        package let item: WarmList.Item
         /// The entry, or the reason for the failure.
-        public let result: Result<Kept, ServerProblem>
+        package let result: Result<Kept, ServerProblem>
         /// The server's answer for the line, with the URL of the list in place of its number in the batch.
-        public let json: JSON
+        package let json: JSON
     }
 
     /// The number of concurrent batches: while the last downloads of one batch end, the downloads of the other go on.
@@ -51,7 +51,7 @@ public final class WarmRun: Sendable {
     /// - Parameters:
     ///   - options: the options of every request; a ttl in the list overrides the ttl of the options.
     ///   - onEnd: called with each line that ends. Later lines of the same batch wait until it returns.
-    public init(
+    package init(
         _ items: [WarmList.Item], options: DownloadOptions, client: APIClient,
         onEnd: @escaping @Sendable (End) async -> Void
     ) {
@@ -63,7 +63,7 @@ public final class WarmRun: Sendable {
 
     /// Runs to the end. When the task is cancelled, no more downloads begin. Throws ``ClientError`` when the server
     /// goes away or refuses a batch as a whole; lines that had ended before were reported.
-    public func run() async throws {
+    package func run() async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<Self.lanes {
                 group.addTask { [self] in

@@ -48,7 +48,7 @@ struct RequestOptions: ParsableArguments {
 
 extension Seconds: ExpressibleByArgument {
     /// `nil` when the text is no duration.
-    public init?(argument: String) { self.init(argument) }
+    package init?(argument: String) { self.init(argument) }
 }
 
 /// A header field: `Name: value`.

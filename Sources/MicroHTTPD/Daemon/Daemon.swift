@@ -23,7 +23,7 @@ import Synchronization
 /// ```
 ///
 /// Stop a started daemon with ``stop(deadline:)``: it keeps running if it is only released.
-public final class Daemon: Sendable {
+package final class Daemon: Sendable {
     private let configuration: Configuration
     private let handler: any RequestHandler
     private let lifecycle = Locked(Lifecycle.idle)
@@ -38,14 +38,14 @@ public final class Daemon: Sendable {
     }
 
     /// A daemon that does not listen yet.
-    public init(configuration: Configuration = Configuration(), handler: any RequestHandler) {
+    package init(configuration: Configuration = Configuration(), handler: any RequestHandler) {
         self.configuration = configuration
         self.handler = handler
         tls = configuration.tls.map { CurrentCredentials($0) }
     }
 
     /// Starts to listen and to serve. Throws ``DaemonError``. A daemon can be started once.
-    public func start() throws {
+    package func start() throws {
         let isIdle = lifecycle.withLock { state in
             if case .idle = state { return true }
             return false
@@ -65,36 +65,36 @@ public final class Daemon: Sendable {
     }
 
     /// The port that the daemon listens on; 0 before the start and after the stop.
-    public var port: UInt16 { running?.port ?? 0 }
+    package var port: UInt16 { running?.port ?? 0 }
 
     /// Whether the daemon checks the whole head of each request; valid before the start, too. `false` means that the
     /// loaded libmicrohttpd is not a version that this module was made for. Then a NUL, a folded line or a bare line
     /// feed in a head, which libmicrohttpd hides, is not reported as a ``Request/defect``, so other servers may read
     /// the same request differently. Warn the operator in this case.
-    public var checksHeads: Bool { configuration.isLayoutKnown }
+    package var checksHeads: Bool { configuration.isLayoutKnown }
 
     /// The number of connected clients.
-    public var connectionCount: Int { running?.core.registry.count ?? 0 }
+    package var connectionCount: Int { running?.core.registry.count ?? 0 }
 
     /// Bytes sent to clients since the start, as the kernel counts them: heads and bodies, including the overhead of
     /// TLS. Of an open connection the bytes that its client has acknowledged count. The number never falls while the
     /// daemon runs. It is 0 before and after, and where the kernel does not count (Linux does from 4.1 on). Reading it
     /// asks the kernel about each connection; answers do not pay for it.
-    public var sentBytes: Int64 { running?.core.registry.sentBytes ?? 0 }
+    package var sentBytes: Int64 { running?.core.registry.sentBytes ?? 0 }
 
     /// The number of requests of which at least the first line has arrived and whose answers are not complete. Reading
     /// it looks at every connection.
-    public var exchangesInFlight: Int { running?.core.registry.busyCount ?? 0 }
+    package var exchangesInFlight: Int { running?.core.registry.busyCount ?? 0 }
 
     /// Gives new connections these credentials from now on; open connections keep theirs. May be called before the
     /// start. Has no effect on a daemon that was configured without TLS.
-    public func use(_ credentials: TLSCredentials) {
+    package func use(_ credentials: TLSCredentials) {
         tls?.use(credentials)
     }
 
     /// Adds `Connection: close` to every answer from now on, so that clients go elsewhere for their next request. New
     /// connections are still accepted.
-    public func beginDraining() {
+    package func beginDraining() {
         running?.core.isDraining.store(true, ordering: .relaxed)
     }
 
@@ -107,7 +107,7 @@ public final class Daemon: Sendable {
     /// 3. It cuts off the remaining clients (each unanswered ``Exchange`` hangs up) and ends the threads.
     ///
     /// Stopping a daemon that does not run has no effect.
-    public func stop(deadline: Duration) async {
+    package func stop(deadline: Duration) async {
         let daemon: RunningDaemon? = lifecycle.withLock { state in
             guard case .running(let daemon) = state else { return nil }
             state = .stopping(daemon)

@@ -1,9 +1,9 @@
 import Foundation
 
 /// The reason why a daemon could not start.
-public struct DaemonError: Error, Hashable, Sendable, CustomStringConvertible {
+package struct DaemonError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The step of the start that failed.
-    public enum Step: Hashable, Sendable {
+    package enum Step: Hashable, Sendable {
         /// The host's name had no usable address. ``DaemonError/code`` is a `getaddrinfo` code.
         case resolve
         /// The socket could not be made, bound or listened on. ``DaemonError/code`` is an `errno`: `EADDRINUSE`,
@@ -15,14 +15,14 @@ public struct DaemonError: Error, Hashable, Sendable, CustomStringConvertible {
     }
 
     /// The step that failed.
-    public let step: Step
+    package let step: Step
     /// The system's own number for the error; see ``Step``.
-    public let code: Int32
+    package let code: Int32
     /// The system's (or libmicrohttpd's) own words for the error.
-    public let reason: String
+    package let reason: String
 
     /// The step, the reason and the code.
-    public var description: String { "\(step): \(reason) (\(code))" }
+    package var description: String { "\(step): \(reason) (\(code))" }
 }
 
 extension DaemonError {

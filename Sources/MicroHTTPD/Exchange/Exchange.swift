@@ -12,12 +12,12 @@ import Primitives
 /// thread that takes the phase out of `suspended` must resume the connection, after the lock is released.
 ///
 /// These invariants make `@unchecked Sendable` safe.
-public final class Exchange: @unchecked Sendable {
+package final class Exchange: @unchecked Sendable {
     /// The head of the request.
-    public let request: Request
+    package let request: Request
 
     /// The outcome of receiving the request's body.
-    public var body: ReceivedBody { receivedBody }
+    package var body: ReceivedBody { receivedBody }
 
     private enum Phase {
         /// The body is being read, or the handler runs on the connection's thread. That thread looks at the phase
@@ -66,7 +66,7 @@ public final class Exchange: @unchecked Sendable {
     ///
     /// If the client has gone, the call has no effect, except that a stream in the answer is closed. A second answer is
     /// a programmer error; a release build ignores it.
-    public func respond(_ response: Response) {
+    package func respond(_ response: Response) {
         let prepared = response.prepared(for: request, on: connection)
         enum Outcome {
             case stored
@@ -121,7 +121,7 @@ public final class Exchange: @unchecked Sendable {
     ///   responses, not over TLS, not after ``respond(_:)``, and not if the client is so far behind with reading that
     ///   the socket has no room.
     @discardableResult
-    public func sendInterim(_ status: Int, fields: HTTPFields = [:]) -> Bool {
+    package func sendInterim(_ status: Int, fields: HTTPFields = [:]) -> Bool {
         precondition((102...199).contains(status), "\(status) is not the status of an interim response")
         guard request.version != "HTTP/1.0", !connection.isSecure else { return false }
         let reason: StaticString = status == 102 ? "Processing" : status == 103 ? "Early Hints" : ""
@@ -141,7 +141,7 @@ public final class Exchange: @unchecked Sendable {
     /// `action` must not block. A client that has only closed its sending side counts as gone.
     ///
     /// The daemon watches the client only while the exchange waits, after the handler has returned.
-    public func onHangUp(_ action: @escaping @Sendable () -> Void) {
+    package func onHangUp(_ action: @escaping @Sendable () -> Void) {
         let isLate = state.withLock { state in
             switch state.phase {
             case .handling, .suspended:

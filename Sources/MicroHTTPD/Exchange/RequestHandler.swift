@@ -1,7 +1,7 @@
 import Primitives
 
 /// Decides how each request is answered.
-public protocol RequestHandler: Sendable {
+package protocol RequestHandler: Sendable {
     /// Called for every request when its request line is complete, before the rest of the head is parsed, on
     /// libmicrohttpd's thread. A handler can use the call to prefetch memory that an answer at hand will need
     /// (``Primitives/MemoryHint``).
@@ -26,14 +26,14 @@ public protocol RequestHandler: Sendable {
 
 extension RequestHandler {
     /// Returns 0, and prefetches no memory.
-    public func expect(_ target: UnsafeRawBufferPointer) -> Int { 0 }
+    package func expect(_ target: UnsafeRawBufferPointer) -> Int { 0 }
 
     /// Returns ``ReadyResponse/none``.
-    public func readyResponse(to head: borrowing RawHead) -> ReadyResponse { .none }
+    package func readyResponse(to head: borrowing RawHead) -> ReadyResponse { .none }
 }
 
 /// The answer that a ``RequestHandler`` has at hand.
-public enum ReadyResponse: Sendable {
+package enum ReadyResponse: Sendable {
     /// An answer with a body that can be sent more than once: neither a file nor a stream.
     case response(Response)
     /// No answer yet, but its bytes are on their way from the disk. They are probably there once the thread has served
@@ -45,7 +45,7 @@ public enum ReadyResponse: Sendable {
 }
 
 /// The decision of a ``RequestHandler`` about a request.
-public enum Reception: Sendable {
+package enum Reception: Sendable {
     /// Sends the answer at once and closes the connection after it, with the body unread. A client that sent
     /// `Expect: 100-continue` gets this answer instead of the go-ahead. Bytes that the client sends all the same are
     /// discarded for a while (30 s, at most 5 s of them in silence), so that it gets to read the answer. For a small
@@ -64,7 +64,7 @@ public enum Reception: Sendable {
 /// without an answer. A body whose `Content-Length` exceeds the policy's limit (for ``none`` the discard limit) is not
 /// read at all if the `Content-Length` also exceeds the discard limit, or if the client waits for the go-ahead. Then
 /// the exchange starts at once, with the body ``ReceivedBody/tooLarge``, and the connection closes after the answer.
-public enum BodyPolicy: Sendable {
+package enum BodyPolicy: Sendable {
     /// The body is discarded.
     case none
     /// The body is collected in memory, at most `limit` bytes: a larger body is ``ReceivedBody/tooLarge``.
@@ -75,7 +75,7 @@ public enum BodyPolicy: Sendable {
 
 /// Takes the body of a request piece by piece, on libmicrohttpd's thread. The sink reports whether it has room, and the
 /// daemon does not read from the client faster than the sink takes the body.
-public protocol BodySink: AnyObject, Sendable {
+package protocol BodySink: AnyObject, Sendable {
     /// Takes the next bytes, which are valid during the call only. The sink takes all of them, unless it returns
     /// ``Primitives/Backpressure/closed``. Then the rest of the body is discarded, up to
     /// ``Daemon/Configuration/discardLimit``, and the exchange starts at the end of the body. (Starting earlier would
@@ -100,13 +100,13 @@ public protocol BodySink: AnyObject, Sendable {
 
 extension BodySink {
     /// Calls `action` at once.
-    public func onRoom(_ action: @escaping @Sendable () -> Void) {
+    package func onRoom(_ action: @escaping @Sendable () -> Void) {
         action()
     }
 }
 
 /// The outcome of receiving the body of a request.
-public enum ReceivedBody: Sendable {
+package enum ReceivedBody: Sendable {
     /// The body was not wanted: ``BodyPolicy/none``.
     case none
     /// The whole body, empty if the request has none: ``BodyPolicy/memory(limit:)``.

@@ -3,15 +3,15 @@ import HTTPTypes
 
 /// The head of a request in libmicrohttpd's memory, neither copied nor decoded. ``RequestHandler/readyResponse(to:)``
 /// gets it, and it is valid during that call only.
-public struct RawHead: ~Copyable {
+package struct RawHead: ~Copyable {
     /// The request target, byte for byte as it was sent, in any form, including its query.
-    public let target: UnsafeRawBufferPointer
+    package let target: UnsafeRawBufferPointer
     /// The value that ``RequestHandler/expect(_:)`` returned for the target.
-    public let expectation: Int
+    package let expectation: Int
     /// The length of the head on the wire, in bytes, including its empty line.
-    public let length: Int
+    package let length: Int
     /// Whether the method is HEAD; otherwise it is GET.
-    public let isHead: Bool
+    package let isHead: Bool
     private let lines: UnsafeBufferPointer<RawFieldLine>
 
     init(
@@ -26,35 +26,35 @@ public struct RawHead: ~Copyable {
     }
 
     /// The number of field lines.
-    public var fieldCount: Int { lines.count }
+    package var fieldCount: Int { lines.count }
 
     /// The field line at `index`; its name is a token.
-    public subscript(field index: Int) -> RawField {
+    package subscript(field index: Int) -> RawField {
         RawField(name: lines[index].name, value: lines[index].value.trimmed)
     }
 }
 
 /// The name of a field, and its value without the white space around it, both in place.
-public struct RawField {
+package struct RawField {
     /// The name, as it was sent.
-    public let name: UnsafeRawBufferPointer
+    package let name: UnsafeRawBufferPointer
     /// The value.
-    public let value: UnsafeRawBufferPointer
+    package let value: UnsafeRawBufferPointer
 
     /// A field with its name and value in the given memory.
-    public init(name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer) {
+    package init(name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer) {
         self.name = name
         self.value = value
     }
 
     /// Whether the field has this name. `text` is written in lower case.
-    public func isNamed(_ text: StaticString) -> Bool { name.equalsIgnoringCase(text) }
+    package func isNamed(_ text: StaticString) -> Bool { name.equalsIgnoringCase(text) }
 
     /// Whether the field has this name, in any case of letters.
-    public func isNamed(_ bytes: [UInt8]) -> Bool { bytes.withUnsafeBytes(name.equalsIgnoringCase) }
+    package func isNamed(_ bytes: [UInt8]) -> Bool { bytes.withUnsafeBytes(name.equalsIgnoringCase) }
 
     /// Whether the field has this name, in any case of letters.
-    public func isNamed(_ name: HTTPField.Name) -> Bool {
+    package func isNamed(_ name: HTTPField.Name) -> Bool {
         var text = name.canonicalName
         // The length excludes most fields.
         return text.utf8.count == self.name.count
@@ -62,13 +62,13 @@ public struct RawField {
     }
 
     /// Whether the field's name begins with `text`, which is written in lower case.
-    public func hasPrefix(_ text: StaticString) -> Bool {
+    package func hasPrefix(_ text: StaticString) -> Bool {
         name.count >= text.utf8CodeUnitCount
             && UnsafeRawBufferPointer(rebasing: name[..<text.utf8CodeUnitCount]).equalsIgnoringCase(text)
     }
 
     /// Whether the field's value equals `text`, ignoring case. `text` is written in lower case.
-    public func says(_ text: StaticString) -> Bool { value.equalsIgnoringCase(text) }
+    package func says(_ text: StaticString) -> Bool { value.equalsIgnoringCase(text) }
 }
 
 /// A field line as libmicrohttpd shows it: both the name and the value may have trailing white space.

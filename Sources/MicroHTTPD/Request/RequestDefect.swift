@@ -1,7 +1,7 @@
 extension Request {
     /// The reason why a request must be refused, with ``Reception/refuse(_:)``: the bytes behind it on its connection
     /// may not be the next request, or other servers could understand the request differently.
-    public enum Defect: Hashable, Sendable {
+    package enum Defect: Hashable, Sendable {
         /// The head with its bookkeeping takes more than half of ``Daemon/Configuration/connectionMemory``, so there
         /// may be no room left for the head of an answer. A refusal is sent all the same (RFC 6585 §5).
         case headTooLarge
@@ -35,7 +35,7 @@ extension Request {
         var leavesNoRoom: Bool { self == .headTooLarge || self == .targetTooLong }
 
         /// The status code of the refusal.
-        public var status: Int {
+        package var status: Int {
             switch self {
             case .headTooLarge, .trailersTooLarge: 431
             case .targetTooLong: 414
@@ -45,7 +45,7 @@ extension Request {
         }
 
         /// The error and its remedy, in words for the author of the client.
-        public var reason: String {
+        package var reason: String {
             switch self {
             case .headTooLarge: "the head of the request is too large; send fewer or shorter fields"
             case .targetTooLong: "the request target is too long; send a shorter URL, or send it in a body"

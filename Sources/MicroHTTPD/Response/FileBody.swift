@@ -2,25 +2,25 @@ import Foundation
 
 /// A part of an open file. Several answers may send it at once. The file is closed when the last part of it is
 /// released.
-public final class FileBody: Sendable {
+package final class FileBody: Sendable {
     /// The start of the part in the file, in bytes.
-    public let offset: Int64
+    package let offset: Int64
     /// The length of the part, in bytes. If the file turns out to be shorter, the answer breaks off.
-    public let length: Int64
+    package let length: Int64
     private let descriptor: Int32
     /// Keeps the descriptor open.
     private let owner: any AnyObject & Sendable
 
     /// Takes over an open descriptor, which is closed when the last body that uses it is released. It is read by
     /// `pread` only, so its position does not matter.
-    public convenience init(descriptor: Int32, offset: Int64 = 0, length: Int64) {
+    package convenience init(descriptor: Int32, offset: Int64 = 0, length: Int64) {
         self.init(descriptor: descriptor, of: OpenFile(descriptor: descriptor), offset: offset, length: length)
     }
 
     /// Uses an open descriptor that belongs to `owner`, by `pread` only.
     ///
     /// - Parameter owner: keeps the descriptor open for as long as it lives.
-    public init(descriptor: Int32, of owner: any AnyObject & Sendable, offset: Int64 = 0, length: Int64) {
+    package init(descriptor: Int32, of owner: any AnyObject & Sendable, offset: Int64 = 0, length: Int64) {
         precondition(offset >= 0 && length >= 0, "a part of a file cannot start or end before it does")
         self.descriptor = descriptor
         self.owner = owner
@@ -29,7 +29,7 @@ public final class FileBody: Sendable {
     }
 
     /// A part of this part, of the same open file. `range` counts from this part's start and must lie within it.
-    public func slice(_ range: Range<Int64>) -> FileBody {
+    package func slice(_ range: Range<Int64>) -> FileBody {
         precondition(range.lowerBound >= 0 && range.upperBound <= length, "the range is outside of the file's part")
         return FileBody(
             descriptor: descriptor, of: owner, offset: offset + range.lowerBound, length: Int64(range.count))

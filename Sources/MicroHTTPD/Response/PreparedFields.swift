@@ -4,7 +4,7 @@ import HTTPTypes
 /// Fields in the form that libmicrohttpd gets: checked, and joined into one field; see `cmhd_add_fields`. A caller
 /// whose answers have most of their fields in common prepares the common fields once, which saves most of the cost of
 /// each answer's head.
-public struct PreparedFields: Sendable {
+package struct PreparedFields: Sendable {
     /// The first field's name and a zero; then its value, the lines of the further fields, and a zero. Empty without a
     /// field.
     private var bytes: [UInt8] = []
@@ -15,7 +15,7 @@ public struct PreparedFields: Sendable {
 
     /// Keeps the fields that may be sent (see ``Response/init(status:fields:body:)``), in their order, without `Date`
     /// and `Connection`.
-    public init(_ fields: HTTPFields = [:]) {
+    package init(_ fields: HTTPFields = [:]) {
         Response.forEachLine(of: fields) { name, value in
             if !UnsafeRawBufferPointer(name).equalsIgnoringCase("date") { append(name, value) }
         }
@@ -25,7 +25,7 @@ public struct PreparedFields: Sendable {
     /// out. The value may be empty (RFC 9110 §5.5).
     ///
     /// - Parameter name: a token, and not a field that libmicrohttpd sets itself.
-    public mutating func append(_ name: StaticString, _ value: String) {
+    package mutating func append(_ name: StaticString, _ value: String) {
         let name = UnsafeBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount)
         assert(UnsafeRawBufferPointer(name).isToken, "a field's name is a token")
         var value = value
@@ -36,7 +36,7 @@ public struct PreparedFields: Sendable {
     }
 
     /// Adds all fields of `others`.
-    public mutating func append(_ others: PreparedFields) {
+    package mutating func append(_ others: PreparedFields) {
         guard others.nameLength > 0 else { return }
         others.bytes.withUnsafeBufferPointer { bytes in
             let lines = bytes[others.nameLength..<(bytes.count - 1)]

@@ -4,7 +4,7 @@ import Primitives
 
 extension Response {
     /// The memory that sending a response reads.
-    public struct Memory: Sendable {
+    package struct Memory: Sendable {
         private let response, object, fields, body: MemoryHint
 
         fileprivate init(of response: Response) {
@@ -41,7 +41,7 @@ extension Response {
         }
 
         /// Begins to fetch the memory into the processor's cache.
-        public func prefetch() {
+        package func prefetch() {
             response.prefetch()
             object.prefetch()
             fields.prefetch()
@@ -51,5 +51,5 @@ extension Response {
 
     /// The memory that sending this response reads. It includes little of a body that can be sent only once. The first
     /// call may make the object that libmicrohttpd needs.
-    public var memory: Memory { Memory(of: self) }
+    package var memory: Memory { Memory(of: self) }
 }

@@ -9,9 +9,9 @@ import Synchronization
 /// libmicrohttpd writes `Date`, `Content-Length`, `Transfer-Encoding` and the reason phrase. No body is sent to `HEAD`,
 /// nor with 204 and 304. For `HEAD` and 304 the `Content-Length` is that of the given body, so give a 304 the body of
 /// the 200, or ``Body/withheld(length:)``.
-public final class Response: Sendable {
+package final class Response: Sendable {
     /// The body of an answer.
-    public enum Body: Sendable {
+    package enum Body: Sendable {
         /// No body; `Content-Length: 0`.
         case empty
         /// Bytes, which are not copied.
@@ -32,16 +32,16 @@ public final class Response: Sendable {
     }
 
     /// The status code, 200 to 999.
-    public let status: Int
+    package let status: Int
     /// The fields as they were given; of prepared fields, the fields that may be sent.
-    public var fields: HTTPFields {
+    package var fields: HTTPFields {
         switch head {
         case .fields(let fields): fields
         case .prepared(let prepared): prepared.fields
         }
     }
     /// The body.
-    public let body: Body
+    package let body: Body
 
     /// The fields of the head, as given or prepared.
     enum Head: Sendable {
@@ -60,12 +60,12 @@ public final class Response: Sendable {
     /// Invalid fields are left out: a name that is not a token, and a value with a control character other than tab.
     /// Fields that the caller may not set are left out, too: `Content-Length`, `Transfer-Encoding`, and all options of
     /// `Connection` but `close`. A status outside of 200...999 is a programmer error.
-    public convenience init(status: Int = 200, fields: HTTPFields = [:], body: Body = .empty) {
+    package convenience init(status: Int = 200, fields: HTTPFields = [:], body: Body = .empty) {
         self.init(status: status, head: .fields(fields), body: body)
     }
 
     /// An answer with this status (200 by default), prepared fields, and this body.
-    public convenience init(status: Int = 200, fields: PreparedFields, body: Body) {
+    package convenience init(status: Int = 200, fields: PreparedFields, body: Body) {
         self.init(status: status, head: .prepared(fields), body: body)
     }
 

@@ -23,7 +23,7 @@ import Primitives
 ///
 /// Invariants: `state` is locked; callbacks and resumptions happen after the lock is released. `waiting` is set exactly
 /// while the connection is suspended for want of bytes, and the thread that takes it resumes the connection.
-public final class ResponseStream: Sendable {
+package final class ResponseStream: Sendable {
     private enum Phase {
         case open
         case finished
@@ -53,7 +53,7 @@ public final class ResponseStream: Sendable {
     ///   ``Primitives/Backpressure/full``; at half of it there is room again. Before the stream is sent, and if
     ///   ``Daemon/Configuration/answerMemoryLimit`` leaves no room for more, the mark is at most 8 KiB. Default 256
     ///   KiB.
-    public init(highWaterMark: Int = 256 * 1024) {
+    package init(highWaterMark: Int = 256 * 1024) {
         self.highWaterMark = highWaterMark
         state = Locked(State(queue: BoundedQueue(highWaterMark: min(highWaterMark, AnswerMemory.small))))
     }
@@ -62,13 +62,13 @@ public final class ResponseStream: Sendable {
 
     /// Adds bytes, which are not copied. May be called before the response is sent.
     @discardableResult
-    public func write(_ bytes: SharedBytes) -> Backpressure {
+    package func write(_ bytes: SharedBytes) -> Backpressure {
         write(pieces: CollectionOfOne(bytes))
     }
 
     /// Adds several pieces at once without copying them. The connection is woken once for all of them.
     @discardableResult
-    public func write(pieces: some Collection<SharedBytes> & Sendable) -> Backpressure {
+    package func write(pieces: some Collection<SharedBytes> & Sendable) -> Backpressure {
         let (result, suspension): (Backpressure, Suspension?) = state.withLock { state in
             guard case .open = state.phase else { return (.closed, nil) }
             var result = Backpressure.room
@@ -81,19 +81,19 @@ public final class ResponseStream: Sendable {
 
     /// Adds a copy of the bytes.
     @discardableResult
-    public func write(_ bytes: UnsafeRawBufferPointer) -> Backpressure {
+    package func write(_ bytes: UnsafeRawBufferPointer) -> Backpressure {
         write(SharedBytes(copying: bytes))
     }
 
     /// Adds a copy of the bytes.
     @discardableResult
-    public func write(_ bytes: some Sequence<UInt8>) -> Backpressure {
+    package func write(_ bytes: some Sequence<UInt8>) -> Backpressure {
         write(SharedBytes(bytes))
     }
 
     /// Calls `action` once, as soon as there is room (at once if there is) or the stream is closed. The call may come
     /// on libmicrohttpd's thread, so `action` must not block. Only the last given action is called.
-    public func onRoom(_ action: @escaping @Sendable () -> Void) {
+    package func onRoom(_ action: @escaping @Sendable () -> Void) {
         let isReady = state.withLock { state in
             guard case .open = state.phase else { return true }
             return state.queue.hasRoom(orCall: action)
@@ -103,19 +103,19 @@ public final class ResponseStream: Sendable {
 
     /// Ends a complete body. If a declared length was not reached, the client sees an incomplete body. Bytes beyond a
     /// declared length are not sent.
-    public func finish() {
+    package func finish() {
         end(.finished)
     }
 
     /// Ends a body that cannot be completed. The bytes written before are sent, because a client may be able to go on
     /// from there. Then the connection breaks off, so that the client does not take the body for complete.
-    public func fail() {
+    package func fail() {
         end(.failed)
     }
 
     /// Drops the unsent bytes and cuts off the connection at once. May also follow ``finish()`` or ``fail()``; unlike
     /// them, it does not wait for a client that does not read.
-    public func abort() {
+    package func abort() {
         // Under the lock: until this stream is closed, the connection is busy with its answer. After that the
         // connection may serve another request.
         state.withLock { state in
@@ -128,7 +128,7 @@ public final class ResponseStream: Sendable {
     /// Calls `action` once, when the stream is over: all bytes were sent, or the client went away, or the request
     /// wanted no body; at once if that has happened already. The call may come on any thread, so `action` must not
     /// block.
-    public func onClose(_ action: @escaping @Sendable () -> Void) {
+    package func onClose(_ action: @escaping @Sendable () -> Void) {
         let isClosed = state.withLock { state in
             if case .closed = state.phase { return true }
             state.closeActions.append(action)
@@ -138,10 +138,10 @@ public final class ResponseStream: Sendable {
     }
 
     /// The number of bytes that can be written before the stream is full; at least 1.
-    public var room: Int { state.withLock { $0.queue.room } }
+    package var room: Int { state.withLock { $0.queue.room } }
 
     /// The number of written bytes that libmicrohttpd does not have yet.
-    public var bufferedCount: Int { state.withLock { $0.queue.count } }
+    package var bufferedCount: Int { state.withLock { $0.queue.count } }
 
     private func end(_ phase: Phase) {
         let suspension: Suspension? = state.withLock { state in

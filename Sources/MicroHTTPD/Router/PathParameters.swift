@@ -1,9 +1,9 @@
 /// The values of a route's parameters in a target, in the order of the pattern.
-public struct PathParameters: Sendable {
+package struct PathParameters: Sendable {
     /// The names, without their colons.
-    public let names: [Substring]
+    package let names: [Substring]
     /// The value of each parameter, as it was sent.
-    public let values: [Substring]
+    package let values: [Substring]
 
     init(names: [Substring], values: [Substring]) {
         precondition(names.count == values.count, "each parameter has a name")

@@ -12,19 +12,19 @@
 /// let match = router.match(method: "HEAD", target: "/entries/a?b")
 /// // .found("entry", …), with the parameter `key` = "a"
 /// ```
-public struct Router<Value: Sendable>: Sendable {
+package struct Router<Value: Sendable>: Sendable {
     /// A declared route.
-    public struct Route: Sendable {
+    package struct Route: Sendable {
         /// The method; ``Router/anyMethod`` for a route of all methods.
-        public let method: String
+        package let method: String
         /// The pattern as it was declared.
-        public let pattern: String
+        package let pattern: String
         /// The value that was declared for the route.
-        public let value: Value
+        package let value: Value
     }
 
     /// The result of a look-up.
-    public enum Match: Sendable {
+    package enum Match: Sendable {
         /// The route's value, its parameters, the part that `*` matched (`nil` without a `*`), and the pattern that
         /// matched. The texts are as in the target that was looked up: in a ``Request/target`` bytes that are not UTF-8
         /// are U+FFFD, and only ``Request/withTarget(_:)`` shows the original bytes.
@@ -39,16 +39,16 @@ public struct Router<Value: Sendable>: Sendable {
     private var tree = RouteTree()
 
     /// Every route, in the order of declaration.
-    public private(set) var routes: [Route] = []
+    package private(set) var routes: [Route] = []
 
     /// A router without routes.
-    public init() {}
+    package init() {}
 
     /// Declares a route. A method that the pattern has already, or a broken pattern, is a programmer error.
     ///
     /// - Parameter method: the method as it is sent, in that case of letters; or ``anyMethod``, for all methods without
     ///   a route of their own in this pattern.
-    public mutating func add(_ method: String, _ pattern: String, _ value: Value) {
+    package mutating func add(_ method: String, _ pattern: String, _ value: Value) {
         let pattern = RoutePattern(pattern)
         tree.add(method, pattern, number: routes.count)
         routes.append(Route(method: method, pattern: pattern.text, value: value))
@@ -56,7 +56,7 @@ public struct Router<Value: Sendable>: Sendable {
 
     /// Looks up a request's target. `HEAD` finds the route of `GET`, unless it has a route of its own. A pattern with a
     /// route for ``anyMethod`` is never ``Match/methodNotAllowed(allow:)``.
-    public func match(method: String, target: some StringProtocol) -> Match {
+    package func match(method: String, target: some StringProtocol) -> Match {
         switch tree.match(method: method, target: Substring(target)) {
         case .found(let number, let parameters, let rest):
             .found(routes[number].value, parameters: parameters, rest: rest, pattern: routes[number].pattern)
@@ -70,5 +70,5 @@ extension Router where Value == Never {
     /// Declares a route for every method, including unknown and lower-case methods: `router.add(Router.anyMethod, …)`.
     /// (A client may send this text as its method, too. It finds the same route.) `CONNECT` is included: refuse it,
     /// because a 2xx to it starts a tunnel and has no body (RFC 9110 §9.3.6).
-    public static var anyMethod: String { "*" }
+    package static var anyMethod: String { "*" }
 }

@@ -7,14 +7,14 @@ import Primitives
 /// A connection retains the credentials that it began with, because GnuTLS reads them without keeping them alive.
 ///
 /// `@unchecked Sendable` is safe because GnuTLS only reads complete credentials, from any number of threads.
-public final class TLSCredentials: @unchecked Sendable {
+package final class TLSCredentials: @unchecked Sendable {
     /// The time from which the certificate is valid. The daemon shows the certificate before then, too: clients refuse
     /// it, and the operator should be told.
-    public let notBefore: Timestamp
+    package let notBefore: Timestamp
     /// The time until which the certificate is valid; see ``notBefore``.
-    public let notAfter: Timestamp
+    package let notAfter: Timestamp
     /// The number that its authority gave the certificate, in lower-case hexadecimal.
-    public let serialNumber: String
+    package let serialNumber: String
     /// Whether a client must show a certificate, on each connection.
     let asksClients: Bool
     /// GnuTLS's object.
@@ -28,7 +28,7 @@ public final class TLSCredentials: @unchecked Sendable {
     ///   - key: the private key of the first certificate, without a passphrase.
     ///   - clientAuthorities: the authorities for clients. One of them must have signed, directly or not, the
     ///     certificate that a client has to show. `nil`, the default: no client certificate is required.
-    public init(
+    package init(
         certificate: [UInt8], key: [UInt8], clientAuthorities: [UInt8]? = nil
     ) throws(TLSCredentialsError) {
         guard let handle = cmhd_tls_new() else {
@@ -83,9 +83,9 @@ public final class TLSCredentials: @unchecked Sendable {
 }
 
 /// The reason why credentials cannot be used.
-public struct TLSCredentialsError: Error, Hashable, Sendable, CustomStringConvertible {
+package struct TLSCredentialsError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The part of the credentials that is broken.
-    public enum Part: Hashable, Sendable {
+    package enum Part: Hashable, Sendable {
         /// There is no certificate, or it cannot be read.
         case certificate
         /// There is no private key, or it cannot be read without a passphrase.
@@ -97,13 +97,13 @@ public struct TLSCredentialsError: Error, Hashable, Sendable, CustomStringConver
     }
 
     /// The part of the credentials that is broken.
-    public let part: Part
+    package let part: Part
     /// GnuTLS's own number for the error.
-    public let code: Int32
+    package let code: Int32
 
     /// GnuTLS's own words for the error.
-    public var reason: String { gnutls_strerror(code).map { String(cString: $0) } ?? "unknown" }
+    package var reason: String { gnutls_strerror(code).map { String(cString: $0) } ?? "unknown" }
 
     /// The part, the reason and the code.
-    public var description: String { "\(part): \(reason) (\(code))" }
+    package var description: String { "\(part): \(reason) (\(code))" }
 }

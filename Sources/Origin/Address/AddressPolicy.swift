@@ -13,24 +13,24 @@
 ///
 /// The metadata address of a cloud needs an allow rule for exactly this address; a range or a host name is not enough.
 /// A narrowed policy allows the same as before, but only where a rule of ``only`` matches.
-public struct AddressPolicy: Hashable, Sendable {
+package struct AddressPolicy: Hashable, Sendable {
     /// The ports of HTTP and HTTPS: 80 and 443.
-    public static let defaultPorts: Set<UInt16> = [80, 443]
+    package static let defaultPorts: Set<UInt16> = [80, 443]
 
     /// The rules that allow addresses which are not globally routable, or have another port.
-    public let allowed: [AddressRule]
+    package let allowed: [AddressRule]
     /// The rules that refuse, even where an allow rule matches. A rule with the target `*` refuses only where no allow
     /// rule matches.
-    public let denied: [AddressRule]
+    package let denied: [AddressRule]
     /// The ports that are allowed when no allow rule matches.
-    public let ports: Set<UInt16>
+    package let ports: Set<UInt16>
     /// The origins of a narrowed policy: at least one of these rules must match. `nil` when the policy was not
     /// narrowed.
-    public private(set) var only: [AddressRule]?
+    package private(set) var only: [AddressRule]?
 
     /// A policy that allows globally routable addresses on `ports`, and addresses that an allow rule matches, but no
     /// address that is denied; no rules by default.
-    public init(
+    package init(
         allowing allowed: [AddressRule] = [], denying denied: [AddressRule] = [],
         ports: Set<UInt16> = AddressPolicy.defaultPorts
     ) {
@@ -40,14 +40,14 @@ public struct AddressPolicy: Hashable, Sendable {
     }
 
     /// The same policy, restricted to the origins in `rules`.
-    public func narrowed(to rules: [AddressRule]) -> AddressPolicy {
+    package func narrowed(to rules: [AddressRule]) -> AddressPolicy {
         var policy = self
         policy.only = rules
         return policy
     }
 
     /// The purpose of a connection.
-    public enum Use: Hashable, Sendable {
+    package enum Use: Hashable, Sendable {
         /// A connection for a request; the port counts.
         case request
         /// An FTP data connection, on the port that the server named. For rules, the port of the control connection
@@ -60,7 +60,7 @@ public struct AddressPolicy: Hashable, Sendable {
     /// rule does.
     ///
     /// - Parameter host: the host as written in the request's URL; an IPv6 address may have brackets.
-    public func refusal(of address: IPAddress, port: UInt16, host: String, for use: Use = .request) -> String? {
+    package func refusal(of address: IPAddress, port: UInt16, host: String, for use: Use = .request) -> String? {
         let name = AddressRule.comparable(host)
         if use != .request, port < 1024 { return "port \(port) is not allowed for FTP data" }
         var ports = [port]

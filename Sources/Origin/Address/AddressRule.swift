@@ -5,9 +5,9 @@ import Primitives
 ///
 /// Examples are `10.1.2.3`, `10.0.0.0/8`, `::1`, `fc00::/7`, `files.internal`, `*.example.com` and `*`, each with an
 /// optional `:port`. An IPv6 address or range with a port has brackets: `[::1]:8080`, `[fc00::/7]:443`.
-public struct AddressRule: Hashable, Sendable, CustomStringConvertible {
+package struct AddressRule: Hashable, Sendable, CustomStringConvertible {
     /// The addresses or names that a rule matches.
-    public enum Target: Hashable, Sendable {
+    package enum Target: Hashable, Sendable {
         /// The addresses of a range, for every host name; a single address is a range of one.
         case range(AddressRange)
         /// All addresses of this host name of a URL: lower-case, without a dot at the end.
@@ -19,26 +19,26 @@ public struct AddressRule: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// The error for a text that is not a rule.
-    public struct Malformed: Error, Hashable, Sendable, CustomStringConvertible {
+    package struct Malformed: Error, Hashable, Sendable, CustomStringConvertible {
         /// The text.
-        public let rule: String
+        package let rule: String
         /// The reason.
-        public let reason: String
+        package let reason: String
 
         /// A sentence that names the rule and the expected forms.
-        public var description: String {
+        package var description: String {
             "\"\(rule)\" is not an origin rule: \(reason) (expected an address, a CIDR range or a host name, each "
                 + "with an optional :port, such as 10.0.0.0/8, [::1]:8080, files.internal, *.example.com)"
         }
     }
 
     /// The target of the rule.
-    public let target: Target
+    package let target: Target
     /// The only port that the rule matches; `nil` for all ports.
-    public let port: UInt16?
+    package let port: UInt16?
 
     /// The rule `*`: every address and name on every port.
-    public static let everything = AddressRule(target: .everything)
+    package static let everything = AddressRule(target: .everything)
 
     private init(target: Target) {
         self.target = target
@@ -46,7 +46,7 @@ public struct AddressRule: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// Parses a rule; white space around it is ignored. Throws ``Malformed``.
-    public init(_ text: String) throws(Malformed) {
+    package init(_ text: String) throws(Malformed) {
         let text = text.trimmed
         func malformed(_ reason: String) -> Malformed { Malformed(rule: text, reason: reason) }
         guard !text.isEmpty else { throw malformed("the rule is empty") }
@@ -169,7 +169,7 @@ public struct AddressRule: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// The rule as text, in the form that ``init(_:)`` parses.
-    public var description: String {
+    package var description: String {
         let name: String
         switch target {
         case .host(let host): name = host

@@ -1,7 +1,7 @@
 import Glibc
 
 /// An IPv4 or IPv6 address as a number.
-public enum IPAddress: Hashable, Sendable, CustomStringConvertible {
+package enum IPAddress: Hashable, Sendable, CustomStringConvertible {
     /// An IPv4 address.
     case v4(UInt32)
     /// An IPv6 address, without a zone.
@@ -9,7 +9,7 @@ public enum IPAddress: Hashable, Sendable, CustomStringConvertible {
 
     /// Parses an address in its usual form: four decimal numbers, or a form of RFC 4291 §2.2 without brackets or zone.
     /// `nil` for any other text, including the short and octal spellings of IPv4.
-    public init?(_ text: some StringProtocol) {
+    package init?(_ text: some StringProtocol) {
         let text = String(text)
         var v4 = in_addr()
         var v6 = in6_addr()
@@ -42,7 +42,7 @@ public enum IPAddress: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// The address in its usual form: `192.0.2.1`, `2001:db8::1`.
-    public var description: String {
+    package var description: String {
         var buffer = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
         switch self {
         case .v4(let number):
@@ -57,7 +57,7 @@ public enum IPAddress: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// Whether only this machine can reach the address: 127.0.0.0/8, ::1.
-    public var isLoopback: Bool {
+    package var isLoopback: Bool {
         switch self {
         case .v4(let number): number >> 24 == 127
         case .v6(let number): number == 1
@@ -85,15 +85,15 @@ public enum IPAddress: Hashable, Sendable, CustomStringConvertible {
 }
 
 /// A range of addresses with the same leading bits (RFC 4632 §3.1), such as `10.0.0.0/8`.
-public struct AddressRange: Hashable, Sendable, CustomStringConvertible {
+package struct AddressRange: Hashable, Sendable, CustomStringConvertible {
     /// The lowest address of the range.
-    public let address: IPAddress
+    package let address: IPAddress
     /// The number of leading bits that all addresses of the range share.
-    public let prefixLength: Int
+    package let prefixLength: Int
 
     /// The range of the addresses that share the first `prefixLength` bits with `address`. `nil` when the address has
     /// fewer bits, or has bits set after the prefix.
-    public init?(_ address: IPAddress, prefixLength: Int) {
+    package init?(_ address: IPAddress, prefixLength: Int) {
         guard (0...address.bitCount).contains(prefixLength) else { return nil }
         self.address = address
         self.prefixLength = prefixLength
@@ -102,12 +102,12 @@ public struct AddressRange: Hashable, Sendable, CustomStringConvertible {
 
     /// Whether the range contains the address. An IPv6 range contains no IPv4 address, and an IPv4 range no IPv6
     /// address.
-    public func contains(_ other: IPAddress) -> Bool {
+    package func contains(_ other: IPAddress) -> Bool {
         Self.cut(other, to: prefixLength) == address
     }
 
     /// The range as text: `10.0.0.0/8`.
-    public var description: String { "\(address)/\(prefixLength)" }
+    package var description: String { "\(address)/\(prefixLength)" }
 
     static func cut(_ address: IPAddress, to prefixLength: Int) -> IPAddress {
         // A prefix of no bits needs a shift by the whole width, and Swift's smart shift then gives 0.

@@ -3,15 +3,15 @@ import Primitives
 
 /// The ports on which this process listens. The client never connects to them, regardless of address rules, because a
 /// request from the server to itself would bypass the checks that the server makes on its clients.
-public final class OwnSockets: Sendable {
+package final class OwnSockets: Sendable {
     private let ports = Locked<Set<UInt16>>([])
 
     /// An empty set of sockets.
-    public init() {}
+    package init() {}
 
     /// Adds a port on which this process listens. The port counts for every address of this machine, even when another
     /// process uses it on a different address, because a mistake here would be worse than a needless refusal.
-    public func add(port: UInt16) {
+    package func add(port: UInt16) {
         _ = ports.withLock { $0.insert(port) }
     }
 

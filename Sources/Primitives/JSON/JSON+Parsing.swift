@@ -1,13 +1,13 @@
 extension JSON {
     /// The reason and the place of a syntax error in a JSON text.
-    public struct SyntaxError: Error, Hashable, Sendable, CustomStringConvertible {
+    package struct SyntaxError: Error, Hashable, Sendable, CustomStringConvertible {
         /// The reason, as words that fit behind "at byte 17: ".
-        public var reason: String
+        package var reason: String
         /// The offset in bytes at which the parser found the error.
-        public var offset: Int
+        package var offset: Int
 
         /// The place and the reason in one sentence.
-        public var description: String { "at byte \(offset): \(reason)" }
+        package var description: String { "at byte \(offset): \(reason)" }
     }
 
     /// Parses one JSON text (RFC 8259) strictly: the text must be UTF-8, have no further bytes behind the value, no two
@@ -19,7 +19,7 @@ extension JSON {
     ///   - valueLimit: the number of values that the text may have, which limits the memory of the tree; more values
     ///     are a syntax error.
     /// - Throws: ``SyntaxError``.
-    public init(
+    package init(
         parsing bytes: UnsafeRawBufferPointer, depthLimit: Int = 64, valueLimit: Int = .max
     ) throws(SyntaxError) {
         var parser = JSONParser(bytes: bytes, depthLimit: depthLimit, valuesLeft: valueLimit)
@@ -27,7 +27,7 @@ extension JSON {
     }
 
     /// Parses one JSON text; see ``init(parsing:depthLimit:valueLimit:)``.
-    public init(parsing bytes: [UInt8], depthLimit: Int = 64, valueLimit: Int = .max) throws(SyntaxError) {
+    package init(parsing bytes: [UInt8], depthLimit: Int = 64, valueLimit: Int = .max) throws(SyntaxError) {
         let result = bytes.withUnsafeBytes { buffer in
             Result { () throws(SyntaxError) in try JSON(parsing: buffer, depthLimit: depthLimit, valueLimit: valueLimit)
             }
@@ -36,7 +36,7 @@ extension JSON {
     }
 
     /// Parses one JSON text; see ``init(parsing:depthLimit:valueLimit:)``.
-    public init(parsing text: String, depthLimit: Int = 64) throws(SyntaxError) {
+    package init(parsing text: String, depthLimit: Int = 64) throws(SyntaxError) {
         try self.init(parsing: Array(text.utf8), depthLimit: depthLimit)
     }
 }

@@ -1,6 +1,6 @@
 extension JSON {
     /// The value as compact UTF-8 text.
-    public var utf8: [UInt8] {
+    package var utf8: [UInt8] {
         var output: [UInt8] = []
         output.reserveCapacity(1024)
         write(into: &output)
@@ -8,12 +8,12 @@ extension JSON {
     }
 
     /// The value as compact text.
-    public var text: String {
+    package var text: String {
         String(decoding: utf8, as: UTF8.self)
     }
 
     /// Appends the value as compact UTF-8 text.
-    public func write(into output: inout [UInt8]) {
+    package func write(into output: inout [UInt8]) {
         switch self {
         case .null: output.append(contentsOf: "null".utf8)
         case .bool(let value): output.append(contentsOf: (value ? "true" : "false").utf8)

@@ -3,7 +3,7 @@
 ///
 /// Foundation's decoders turn `1.0` into `1` and `12345678901234567890` into a rounded `Double`. Both would change a
 /// canonical URL that contains such a number.
-public enum JSON: Hashable, Sendable {
+package enum JSON: Hashable, Sendable {
     case null
     case bool(Bool)
     /// A number in the spelling of the text (`1.50`, `1e3`).
@@ -14,14 +14,14 @@ public enum JSON: Hashable, Sendable {
     case object([Member])
 
     /// A member of an object.
-    public struct Member: Hashable, Sendable {
+    package struct Member: Hashable, Sendable {
         /// The name, unescaped.
-        public var name: String
+        package var name: String
         /// The value.
-        public var value: JSON
+        package var value: JSON
 
         /// A member with this name and value.
-        public init(_ name: String, _ value: JSON) {
+        package init(_ name: String, _ value: JSON) {
             self.name = name
             self.value = value
         }
@@ -29,55 +29,55 @@ public enum JSON: Hashable, Sendable {
 
     /// The value of the first member of that name; `nil` when the object has no such member, or this value is not an
     /// object.
-    public subscript(name: String) -> JSON? {
+    package subscript(name: String) -> JSON? {
         guard case .object(let members) = self else { return nil }
         return members.first { $0.name == name }?.value
     }
 
     /// The text of a string; `nil` for any other value.
-    public var stringValue: String? {
+    package var stringValue: String? {
         if case .string(let text) = self { text } else { nil }
     }
 
     /// The value of a Boolean; `nil` for any other value.
-    public var boolValue: Bool? {
+    package var boolValue: Bool? {
         if case .bool(let value) = self { value } else { nil }
     }
 
     /// The number as floating point, infinite when a `Double` cannot hold it; `nil` for any other value.
-    public var doubleValue: Double? {
+    package var doubleValue: Double? {
         if case .number(let text) = self { Double(text) } else { nil }
     }
 
     /// The number, when it is written as an integer and fits; `nil` for any other value.
-    public var integerValue: Int64? {
+    package var integerValue: Int64? {
         if case .number(let text) = self { Int64(text) } else { nil }
     }
 
     /// The elements of an array; `nil` for any other value.
-    public var arrayValue: [JSON]? {
+    package var arrayValue: [JSON]? {
         if case .array(let elements) = self { elements } else { nil }
     }
 
     /// A duration as a number of seconds, exact to the millisecond and without needless digits: `20`, `0.5`.
-    public static func seconds(_ duration: Duration) -> JSON {
+    package static func seconds(_ duration: Duration) -> JSON {
         let milliseconds = duration.milliseconds
         if milliseconds % 1000 == 0 { return .number(String(milliseconds / 1000)) }
         return .number(String(Double(milliseconds) / 1000))
     }
 
     /// A number.
-    public static func number(_ value: some BinaryInteger) -> JSON {
+    package static func number(_ value: some BinaryInteger) -> JSON {
         .number(String(value))
     }
 
     /// A string, or `null` for `nil`.
-    public static func string(orNull text: String?) -> JSON {
+    package static func string(orNull text: String?) -> JSON {
         text.map(JSON.string) ?? .null
     }
 
     /// An instant in RFC 3339, or `null` for `nil`.
-    public static func date(_ instant: Timestamp?) -> JSON {
+    package static func date(_ instant: Timestamp?) -> JSON {
         instant.map { .string($0.rfc3339) } ?? .null
     }
 }
@@ -86,15 +86,15 @@ extension JSON: ExpressibleByStringLiteral, ExpressibleByBooleanLiteral, Express
     ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
 {
     /// A string.
-    public init(stringLiteral value: String) { self = .string(value) }
+    package init(stringLiteral value: String) { self = .string(value) }
     /// A Boolean.
-    public init(booleanLiteral value: Bool) { self = .bool(value) }
+    package init(booleanLiteral value: Bool) { self = .bool(value) }
     /// A number.
-    public init(integerLiteral value: Int) { self = .number(String(value)) }
+    package init(integerLiteral value: Int) { self = .number(String(value)) }
     /// An array.
-    public init(arrayLiteral elements: JSON...) { self = .array(elements) }
+    package init(arrayLiteral elements: JSON...) { self = .array(elements) }
     /// An object; its members keep the order of the literal.
-    public init(dictionaryLiteral elements: (String, JSON)...) {
+    package init(dictionaryLiteral elements: (String, JSON)...) {
         self = .object(elements.map { Member($0.0, $0.1) })
     }
 }

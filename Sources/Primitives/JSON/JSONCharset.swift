@@ -1,7 +1,7 @@
 /// The charset that a Content-Type declares for JSON, which is exchanged in UTF-8 (RFC 8259 §8.1).
 ///
 ///     JSONCharset(contentType: "application/json; charset=iso-8859-1").fault(isASCII: false)
-public enum JSONCharset: Hashable, Sendable {
+package enum JSONCharset: Hashable, Sendable {
     /// UTF-8, or no declared charset.
     case utf8
     /// A charset other than UTF-8 in which ASCII text has the same bytes as in UTF-8. The value is its name in lower
@@ -16,7 +16,7 @@ public enum JSONCharset: Hashable, Sendable {
     /// Reads the charset of a Content-Type. Of several charsets, the first that is not UTF-8 counts.
     ///
     /// - Parameter contentType: the value of the field; `nil` if the field is missing.
-    public init(contentType: String?) {
+    package init(contentType: String?) {
         let names = ContentDisposition.parameters(of: contentType ?? "")
             .filter { $0.name == "charset" }
             .map { String(decoding: $0.value, as: UTF8.self).lowercased() }
@@ -33,7 +33,7 @@ public enum JSONCharset: Hashable, Sendable {
     /// `nil` when the bytes of the text are UTF-8.
     ///
     /// - Parameter isASCII: whether no byte of the text is above 0x7F.
-    public func fault(isASCII: Bool) -> String? {
+    package func fault(isASCII: Bool) -> String? {
         switch self {
         case .utf8: nil
         case .extendsASCII where isASCII: nil

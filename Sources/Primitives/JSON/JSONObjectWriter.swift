@@ -1,34 +1,34 @@
 /// Writes a JSON object member by member, as compact text. Code that writes objects often uses it to avoid building a
 /// ``JSON`` value first. The caller must not add the same name twice.
-public struct JSONObjectWriter {
+package struct JSONObjectWriter {
     private var output: [UInt8] = []
 
     /// An object without members.
-    public init() {
+    package init() {
         output.reserveCapacity(1024)
         output.append(UInt8(ascii: "{"))
     }
 
     /// Adds a string.
-    public mutating func add(_ name: String, _ text: String) {
+    package mutating func add(_ name: String, _ text: String) {
         begin(name)
         JSON.write(text, into: &output)
     }
 
     /// Adds a number.
-    public mutating func add(_ name: String, _ number: some FixedWidthInteger) {
+    package mutating func add(_ name: String, _ number: some FixedWidthInteger) {
         begin(name)
         output.append(contentsOf: String(number).utf8)
     }
 
     /// Adds any value.
-    public mutating func add(_ name: String, _ value: JSON) {
+    package mutating func add(_ name: String, _ value: JSON) {
         begin(name)
         value.write(into: &output)
     }
 
     /// Adds an array. The writer writes each element before it requests the next, so only one element exists at a time.
-    public mutating func add(_ name: String, elements: some Sequence<JSON>) {
+    package mutating func add(_ name: String, elements: some Sequence<JSON>) {
         begin(name)
         output.append(UInt8(ascii: "["))
         var isFirst = true
@@ -42,20 +42,20 @@ public struct JSONObjectWriter {
 
     /// Adds an array of pairs; each pair is written as an array of two strings.
     @inlinable
-    public mutating func add(_ name: String, pairs: some Sequence<(String, String)>) {
+    package mutating func add(_ name: String, pairs: some Sequence<(String, String)>) {
         beginPairs(name)
         for (first, second) in pairs { addPair(first, second) }
         endPairs()
     }
 
     /// Closes the object and returns it as UTF-8 text, without a copy.
-    public consuming func finish() -> [UInt8] {
+    package consuming func finish() -> [UInt8] {
         output.append(UInt8(ascii: "}"))
         return output
     }
 
     /// The object with the members added so far.
-    public var text: String {
+    package var text: String {
         String(unsafeUninitializedCapacity: output.count + 1) { buffer in
             let end = buffer.initialize(fromContentsOf: output)
             buffer.initializeElement(at: end, to: UInt8(ascii: "}"))

@@ -4,9 +4,9 @@
 /// Feed it the pieces in order, then call ``finish()``. A byte order mark in front is skipped. The validator accepts
 /// the same texts as `JSON(parsing:)`, and also objects with two members of the same name and lone surrogates in
 /// escapes, because RFC 8259 allows them. Nesting deeper than ``depthLimit`` counts as invalid.
-public struct JSONValidator: Sendable {
+package struct JSONValidator: Sendable {
     /// How deep arrays and objects may nest.
-    public static let depthLimit = 512
+    package static let depthLimit = 512
 
     private enum State: UInt8 {
         case start, secondOfMark, thirdOfMark
@@ -23,7 +23,7 @@ public struct JSONValidator: Sendable {
     private var beginningCount = 0
     private var isUTF8 = true
     /// Whether the strings so far contain no byte above 0x7F. Outside of strings such a byte is never JSON.
-    public private(set) var isASCII = true
+    package private(set) var isASCII = true
     /// Whether each open container, outermost first, is an object.
     private var containers: [Bool] = []
     private var stringIsName = false
@@ -36,14 +36,14 @@ public struct JSONValidator: Sendable {
     private var hasMember = false
 
     /// A validator before the first byte.
-    public init() {}
+    package init() {}
 
     /// Whether the bytes so far can no longer become JSON. The validator ignores further pieces, so the caller may
     /// stop.
-    public var isFailed: Bool { state == .failed }
+    package var isFailed: Bool { state == .failed }
 
     /// Checks the next piece.
-    public mutating func feed(_ piece: UnsafeRawBufferPointer) {
+    package mutating func feed(_ piece: UnsafeRawBufferPointer) {
         for byte in piece.prefix(4 - beginningCount) {
             beginning |= UInt32(byte) << (8 * beginningCount)
             beginningCount += 1
@@ -56,7 +56,7 @@ public struct JSONValidator: Sendable {
 
     /// The reason why the text is not JSON, when its encoding is the reason, as words that fit behind "the body is not
     /// JSON: ". `nil` for valid JSON, and for text that is invalid for another reason.
-    public var encodingFault: String? {
+    package var encodingFault: String? {
         if finish() { return nil }
         let bytes = (0..<beginningCount).map { UInt8(truncatingIfNeeded: beginning >> (8 * $0)) }
         return JSONEncoding(bytes).fault ?? (isUTF8 ? nil : "a string is not UTF-8 (RFC 8259 §8.1)")
@@ -64,12 +64,12 @@ public struct JSONValidator: Sendable {
 
     /// Whether the text is `null` or an object without members. The value is meaningful only when ``finish()`` returns
     /// `true`.
-    public var isEmpty: Bool {
+    package var isEmpty: Bool {
         firstByte == UInt8(ascii: "n") || (firstByte == UInt8(ascii: "{") && !hasMember)
     }
 
     /// Whether the bytes so far are exactly one JSON text.
-    public func finish() -> Bool {
+    package func finish() -> Bool {
         guard containers.isEmpty else { return false }
         switch state {
         case .afterValue, .zero, .integer, .fraction, .exponentDigits: return true

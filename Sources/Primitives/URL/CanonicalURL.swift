@@ -11,35 +11,35 @@ import CCurl
 /// follow the URL's own query. See RFC 3986 §6.2.2 and §6.2.3.
 ///
 /// libcurl's own parser splits the URL, so the checked URL is the URL that is downloaded.
-public struct CanonicalURL: Hashable, Sendable {
+package struct CanonicalURL: Hashable, Sendable {
     /// The longest accepted URL in bytes, both in its original and in its canonical spelling.
-    public static let maximumLength = 8192
+    package static let maximumLength = 8192
 
     /// The schemes of canonical URLs. The policy of the origins decides which of them are *allowed*.
-    public static let schemes: Set<String> = ["http", "https", "ftp"]
+    package static let schemes: Set<String> = ["http", "https", "ftp"]
 
     /// The whole URL, ASCII.
-    public let string: String
+    package let string: String
     /// The URL for the request to the origin, ASCII. Unlike ``string``, this text keeps the original escapes of the
     /// query, which may be part of a signature, and the final dot of the host, which the origin may distinguish.
-    public let requestURL: String
+    package let requestURL: String
     /// `http`, `https` or `ftp`.
-    public let scheme: String
+    package let scheme: String
     /// The host in lower case: a name in punycode without a final dot, an IPv4 address in dotted form, or an IPv6
     /// address in brackets in the form of RFC 5952.
-    public let host: String
+    package let host: String
     /// The port; `nil` for the scheme's default.
-    public let port: UInt16?
+    package let port: UInt16?
     /// The path, percent-escaped, at least `/`.
-    public let path: String
+    package let path: String
     /// The text behind `?`; `nil` if there is none.
-    public let query: String?
+    package let query: String?
 
     /// Reads a URL, and appends parameters to its query: sorted by name, then by value (by their UTF-8 bytes), and
     /// form-encoded.
     ///
     /// - Throws: ``InvalidURL`` with the reason, in words for the caller.
-    public init(_ text: String, params: URLParameters = URLParameters()) throws(InvalidURL) {
+    package init(_ text: String, params: URLParameters = URLParameters()) throws(InvalidURL) {
         try Self.checkBytes(of: text)
         let parts = try CurlURL.parse(text)
         guard Self.schemes.contains(parts.scheme) else { throw .unsupportedScheme(parts.scheme) }
@@ -71,13 +71,13 @@ public struct CanonicalURL: Hashable, Sendable {
     }
 
     /// URLs are equal if their canonical texts are, independent of their original spelling.
-    public static func == (left: CanonicalURL, right: CanonicalURL) -> Bool { left.string == right.string }
+    package static func == (left: CanonicalURL, right: CanonicalURL) -> Bool { left.string == right.string }
 
     /// Hashes the canonical text.
-    public func hash(into hasher: inout Hasher) { hasher.combine(string) }
+    package func hash(into hasher: inout Hasher) { hasher.combine(string) }
 
     /// The host, and the port unless it is the default: `example.com`, `example.com:8080`, `[::1]:8080`.
-    public var authorityText: String { URLHost.authority(host, port) }
+    package var authorityText: String { URLHost.authority(host, port) }
 
     /// Throws for characters that no part of a URL may contain, and for a text that is empty or too long.
     static func checkCharacters(of text: String) throws(InvalidURL) {
@@ -124,7 +124,7 @@ public struct CanonicalURL: Hashable, Sendable {
 }
 
 /// The reason why Larder cannot download a URL.
-public enum InvalidURL: Error, Hashable, Sendable, CustomStringConvertible {
+package enum InvalidURL: Error, Hashable, Sendable, CustomStringConvertible {
     case relative
     case unsupportedScheme(String)
     case notHTTP(String)
@@ -139,7 +139,7 @@ public enum InvalidURL: Error, Hashable, Sendable, CustomStringConvertible {
     case malformed(String)
 
     /// A sentence for the caller.
-    public var description: String {
+    package var description: String {
         switch self {
         case .relative: "the URL must be absolute, such as https://example.com/path"
         case .unsupportedScheme(let scheme): "the scheme \"\(scheme)\" is not supported; use http, https or ftp"

@@ -5,25 +5,25 @@
 /// punycode, an IPv6 address in its single text). A default port and the fragment are dropped, an empty path becomes
 /// `/`, and non-ASCII characters, which no URL may contain, are escaped. A final dot of the host stays, because it is
 /// part of the `Host` field. Use ``CanonicalURL`` where all spellings of a URL must become the same text.
-public struct ExactURL: Hashable, Sendable {
+package struct ExactURL: Hashable, Sendable {
     /// The permitted schemes.
-    public static let schemes: Set<String> = ["http", "https"]
+    package static let schemes: Set<String> = ["http", "https"]
 
     /// The whole URL, ASCII.
-    public let string: String
+    package let string: String
     /// `http` or `https`.
-    public let scheme: String
+    package let scheme: String
     /// The host, and the port unless it is the default: `example.com`, `[::1]:8080`.
-    public let authority: String
+    package let authority: String
     /// Scheme and authority: `http://example.com`.
-    public let site: String
+    package let site: String
     /// Path and query in the form of a request line.
-    public let target: String
+    package let target: String
 
     /// Reads a URL. `http:/host` is read as `http://host`, because some clients and servers merge double slashes.
     ///
     /// - Throws: ``InvalidURL`` with the reason, in words for the caller.
-    public init(_ text: String) throws(InvalidURL) {
+    package init(_ text: String) throws(InvalidURL) {
         var text = Self.unfolded(text)
         try CanonicalURL.checkCharacters(of: text)
         let (beginning, target) = text.withUTF8(Self.split)
@@ -68,7 +68,7 @@ public struct ExactURL: Hashable, Sendable {
 extension String {
     /// Creates text from bytes, with each non-ASCII byte percent-encoded separately. The bytes need not be UTF-8, and
     /// different non-ASCII bytes stay different.
-    @inlinable public init(escapingNonASCII bytes: some Sequence<UInt8>) {
+    @inlinable package init(escapingNonASCII bytes: some Sequence<UInt8>) {
         let plain = bytes.withContiguousStorageIfAvailable { bytes in
             bytes.contains { $0 >= 0x80 } ? nil : String(decoding: bytes, as: UTF8.self)
         }

@@ -33,7 +33,7 @@ final class KnownSites: Sendable {
 
 extension ExactURL {
     /// The most sites that are remembered: 1,000.
-    public static let knownSiteLimit = 1000
+    package static let knownSiteLimit = 1000
     /// The longest beginning that is remembered, in bytes: 300, because a host name has at most 253.
-    public static let siteLengthLimit = 300
+    package static let siteLengthLimit = 300
 }

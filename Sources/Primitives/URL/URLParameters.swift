@@ -1,21 +1,21 @@
 /// Parameters that become part of a URL's query: names with one or more scalar values.
-public struct URLParameters: Hashable, Sendable {
+package struct URLParameters: Hashable, Sendable {
     /// The pairs of name and value, in the order of their addition.
-    public private(set) var pairs: [Pair] = []
+    package private(set) var pairs: [Pair] = []
 
     /// A name with a single value.
-    public struct Pair: Hashable, Sendable {
+    package struct Pair: Hashable, Sendable {
         /// The name, not encoded.
-        public var name: String
+        package var name: String
         /// The value in its original spelling, not encoded.
-        public var value: String
+        package var value: String
     }
 
     /// Creates an empty list.
-    public init() {}
+    package init() {}
 
     /// Adds a value. Names may be repeated.
-    public mutating func append(_ name: String, _ value: String) {
+    package mutating func append(_ name: String, _ value: String) {
         pairs.append(Pair(name: name, value: value))
     }
 
@@ -23,7 +23,7 @@ public struct URLParameters: Hashable, Sendable {
     /// `true` and `false`. An array repeats its name for each element; an empty array adds no parameter.
     ///
     /// - Throws: ``ParameterError`` for any other value: `null`, an object, an array in an array.
-    public init(_ json: JSON) throws(ParameterError) {
+    package init(_ json: JSON) throws(ParameterError) {
         guard case .object(let members) = json else {
             throw ParameterError(pointer: "", reason: "params must be a JSON object of scalars or arrays of scalars")
         }
@@ -53,7 +53,7 @@ public struct URLParameters: Hashable, Sendable {
 
     /// The parameters as in `a=1&b=x+y`: sorted by name, then by value, in UTF-8 bytes, and encoded as
     /// application/x-www-form-urlencoded (WHATWG URL §5.2).
-    public var formEncoded: String {
+    package var formEncoded: String {
         let sorted = pairs.sorted { left, right in
             left.name.utf8.elementsEqual(right.name.utf8)
                 ? left.value.utf8.lexicographicallyPrecedes(right.value.utf8)
@@ -83,16 +83,16 @@ public struct URLParameters: Hashable, Sendable {
 }
 
 /// A parameter that cannot become part of a URL.
-public struct ParameterError: Error, Hashable, Sendable {
+package struct ParameterError: Error, Hashable, Sendable {
     /// The place in the parameters, as a JSON Pointer (RFC 6901).
-    public var pointer: String
+    package var pointer: String
     /// A sentence for the caller.
-    public var reason: String
+    package var reason: String
 }
 
 extension JSON {
     /// Encodes the name of a member as a token of a JSON Pointer (RFC 6901 §3).
-    public static func pointerToken(_ name: String) -> String {
+    package static func pointerToken(_ name: String) -> String {
         // The code compares bytes, because a tilde with a following accent is another character.
         guard name.utf8.contains(where: { $0 == UInt8(ascii: "~") || $0 == UInt8(ascii: "/") }) else { return name }
         var token = ""

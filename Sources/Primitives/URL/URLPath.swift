@@ -1,5 +1,5 @@
 /// Normalises the text of paths and queries by RFC 3986 §6.2.2, and encodes text.
-public enum URLPath {
+package enum URLPath {
     /// Converts percent-escapes to upper case, decodes escapes of unreserved characters, and escapes non-ASCII
     /// characters. Throws ``InvalidURL/brokenEscape``.
     static func normalizeEscapes(_ text: String) throws(InvalidURL) -> String {
@@ -38,7 +38,7 @@ public enum URLPath {
     }
 
     /// Resolves `.` and `..` segments of an absolute path (RFC 3986 §5.2.4). A `..` at the root has no effect.
-    public static func removeDotSegments(_ path: String) -> String {
+    package static func removeDotSegments(_ path: String) -> String {
         guard path.utf8.first == UInt8(ascii: "/") else { return path.isEmpty ? "/" : removeDotSegments("/" + path) }
         var kept: [Substring] = []
         // The code splits bytes, because a slash with a following accent is another `Character`.
@@ -58,7 +58,7 @@ public enum URLPath {
 
     /// Encodes any text as a single path segment: all bytes except unreserved characters are escaped, including
     /// slashes.
-    public static func escapedSegment(_ text: String) -> String {
+    package static func escapedSegment(_ text: String) -> String {
         var output: [UInt8] = []
         output.reserveCapacity(text.utf8.count)
         for byte in text.utf8 {
@@ -72,7 +72,7 @@ public enum URLPath {
     }
 
     /// Whether a byte never needs an escape in a URL (RFC 3986 §2.3).
-    public static func isUnreserved(_ byte: UInt8) -> Bool {
+    package static func isUnreserved(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
             UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),

@@ -5,18 +5,18 @@
 /// Path and query are compared byte by byte. A host without a slash behind it, as in `http://exam`, is compared in the
 /// same way. Such a host must already have its canonical spelling, because a part of another spelling could mean
 /// several hosts.
-public struct URLPrefix: Hashable, Sendable {
+package struct URLPrefix: Hashable, Sendable {
     /// The prefix, ASCII.
-    public var string: String { strings[0] }
+    package var string: String { strings[0] }
     /// All texts with which a matching canonical URL may begin, ASCII. Usually this is a single text. A host that ends
     /// with a dot has two more texts, because `http://www.` may be the beginning of a longer name, or a whole name with
     /// the dot of the DNS root.
-    public let strings: [String]
+    package let strings: [String]
 
     /// Reads a prefix.
     ///
     /// - Throws: ``InvalidURLPrefix`` with the reason, in words for the caller.
-    public init(_ text: String) throws(InvalidURLPrefix) {
+    package init(_ text: String) throws(InvalidURLPrefix) {
         do throws(InvalidURL) {
             try CanonicalURL.checkCharacters(of: text)
         } catch {
@@ -98,7 +98,7 @@ extension CanonicalURL {
     /// IPv4 address in dotted form, an IPv6 address in brackets. The text of an IPv6 address may lack the brackets.
     ///
     /// - Throws: ``InvalidURLPrefix/port(_:)`` for a host with a port, else ``InvalidURLPrefix/url(_:)``.
-    public static func host(_ text: String) throws(InvalidURLPrefix) -> String {
+    package static func host(_ text: String) throws(InvalidURLPrefix) -> String {
         let isBareAddress =
             text.utf8.first != UInt8(ascii: "[") && text.utf8.count(where: { $0 == UInt8(ascii: ":") }) > 1
         let text = isBareAddress ? "[\(text)]" : text
@@ -126,7 +126,7 @@ extension URLPrefix {
     /// | `http:a.example`, `http:\\a.example\` | the texts of the prefix `http://a.example` or `http://a.example/` |
     /// | `a.example:8080`, `[::1]:8080` | the texts of the prefix of host and port with each scheme |
     /// | any other | the text itself |
-    public static func beginnings(withoutSlash text: String) -> [String] {
+    package static func beginnings(withoutSlash text: String) -> [String] {
         guard let colon = text.utf8.lastIndex(of: UInt8(ascii: ":")) else {
             let scheme = text.lowercased()
             return [CanonicalURL.schemes.contains(scheme) ? scheme : text]
@@ -160,7 +160,7 @@ extension URLPrefix {
 }
 
 /// The reason why a text is not a prefix of canonical URLs, or not a host.
-public enum InvalidURLPrefix: Error, Hashable, Sendable, CustomStringConvertible {
+package enum InvalidURLPrefix: Error, Hashable, Sendable, CustomStringConvertible {
     case noScheme
     case fragment
     case brokenEscape
@@ -173,7 +173,7 @@ public enum InvalidURLPrefix: Error, Hashable, Sendable, CustomStringConvertible
     case url(InvalidURL)
 
     /// A sentence for the caller.
-    public var description: String {
+    package var description: String {
         switch self {
         case .noScheme: "a prefix with a / must start with http://, https:// or ftp://"
         case .fragment: "entries have no URL fragments; leave out the # and the text after it"

@@ -3,7 +3,7 @@ import Foundation
 /// The function that libFuzzer calls with each input that it generates. The environment variable `LARDER_FUZZ` names
 /// the target. A broken property ends the process, and libFuzzer keeps the input.
 @_cdecl("LLVMFuzzerTestOneInput")
-public func fuzzOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> Int32 {
+package func fuzzOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> Int32 {
     let bytes = Array(UnsafeBufferPointer(start: start, count: count))
     do throws(Violation) {
         try chosen.check(bytes)

@@ -2,13 +2,13 @@ import Foundation
 
 /// A port at which a connection attempt never completes: the listener accepts no connection and its backlog is full, so
 /// the kernel drops every further attempt.
-public final class FullListener: Sendable {
+package final class FullListener: Sendable {
     /// The port.
-    public let port: UInt16
+    package let port: UInt16
     private let descriptors: [Int32]
 
     /// Listens and fills its own backlog. Throws ``SystemError`` when that is not possible.
-    public init() throws {
+    package init() throws {
         let (listening, port) = try Listener.listen(address: "127.0.0.1", backlog: 0)
         self.port = port
         var target = sockaddr_in(port: port, address: "127.0.0.1")

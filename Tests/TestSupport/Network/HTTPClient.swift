@@ -2,21 +2,21 @@ import HTTPTypes
 
 /// A small HTTP/1.1 client for tests of a server. Each request has its own connection, and no request runs on a task's
 /// thread.
-public struct HTTPClient: Sendable {
+package struct HTTPClient: Sendable {
     /// The port of the server on loopback.
-    public let port: UInt16
+    package let port: UInt16
     /// The longest wait for a byte.
-    public let limit: Duration
+    package let limit: Duration
 
     /// A client of the server on `port`.
-    public init(port: UInt16, limit: Duration = Gate.defaultLimit) {
+    package init(port: UInt16, limit: Duration = Gate.defaultLimit) {
         self.port = port
         self.limit = limit
     }
 
     /// Sends a request and reads the answer. Adds `Connection: close` unless `fields` has a `Connection`. Throws when
     /// there is no whole answer.
-    public func request(
+    package func request(
         _ method: String = "GET", _ target: String, fields: HTTPFields = [:], body: [UInt8] = []
     ) async throws -> HTTPReply {
         try await blocking { [self] in
@@ -29,7 +29,7 @@ public struct HTTPClient: Sendable {
     }
 
     /// Sends a request with a text as its body.
-    public func request(
+    package func request(
         _ method: String, _ target: String, fields: HTTPFields = [:], text: String
     ) async throws -> HTTPReply {
         try await request(method, target, fields: fields, body: Array(text.utf8))
@@ -37,7 +37,7 @@ public struct HTTPClient: Sendable {
 
     /// Opens a connection, runs `body` with it on a thread of its own, and closes it afterwards. Throws any error of
     /// `body`.
-    public func withConnection<Result: Sendable>(
+    package func withConnection<Result: Sendable>(
         _ body: @escaping @Sendable (RawConnection) throws -> Result
     ) async throws -> Result {
         try await blocking { [self] in

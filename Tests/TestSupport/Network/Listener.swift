@@ -5,7 +5,7 @@ import Primitives
 ///
 /// Invariant: ``stop()`` returns after the accepting thread has ended (or 5 seconds have passed) and every connection
 /// was interrupted. A connection is in the table from before its thread starts until the thread ends.
-public final class Listener: Sendable {
+package final class Listener: Sendable {
     private struct State {
         var isStopped = false
         var accepted = 0
@@ -13,9 +13,9 @@ public final class Listener: Sendable {
     }
 
     /// The port that the system has chosen.
-    public let port: UInt16
+    package let port: UInt16
     /// Opens when ``stop()`` is called. A thread that waits for another event can wait for this gate, too.
-    public let stopping = Gate("stop of the server")
+    package let stopping = Gate("stop of the server")
     private let descriptor: Int32
     private let state = Locked(State())
     private let accepting = Gate("end of the accepting thread")
@@ -28,7 +28,7 @@ public final class Listener: Sendable {
     ///     returns.
     ///
     /// Throws ``SystemError`` when it cannot listen.
-    public init(
+    package init(
         address: String = "127.0.0.1", backlog: Int32 = 1024,
         handler: @escaping @Sendable (SocketStream, Int) -> Void
     ) throws {
@@ -65,13 +65,13 @@ public final class Listener: Sendable {
     }
 
     /// The number of connections accepted in all.
-    public var acceptedCount: Int { state.withLock { $0.accepted } }
+    package var acceptedCount: Int { state.withLock { $0.accepted } }
 
     /// The number of connections that are open now.
-    public var openCount: Int { state.withLock { $0.connections.count } }
+    package var openCount: Int { state.withLock { $0.connections.count } }
 
     /// Stops listening and ends every connection.
-    public func stop() {
+    package func stop() {
         let connections = state.withLock { state -> [SocketStream]? in
             if state.isStopped { return nil }
             state.isStopped = true

@@ -11,7 +11,7 @@ extension RawConnection {
     ///   - arguments: further arguments of `openssl s_client`, such as `-tls1_2`.
     ///
     /// Throws ``SystemError`` when the command cannot be started.
-    public convenience init(
+    package convenience init(
         port: UInt16, authority: TestAuthority, certificate: TestAuthority.Certificate? = nil,
         arguments: [String] = [], limit: Duration = Gate.defaultLimit
     ) throws {
@@ -37,7 +37,7 @@ extension RawConnection {
 
     /// The serial number, in lower-case hexadecimal, of the certificate that a server presents to a new client; `nil`
     /// when it presents none. Throws ``SystemError`` when `openssl` cannot be started.
-    public static func certificateSerialNumber(port: UInt16) throws -> String? {
+    package static func certificateSerialNumber(port: UInt16) throws -> String? {
         let script = "openssl s_client -connect 127.0.0.1:$0 < /dev/null 2> /dev/null | openssl x509 -noout -serial"
         let output = try ChildProcess.run("/bin/sh", ["-c", script, "\(port)"])
         guard output.exit == .status(0), let equals = output.text.firstIndex(of: "=") else { return nil }

@@ -4,11 +4,11 @@ import Primitives
 
 /// A client's connection to a server under test, byte by byte: for requests that no proper client sends, and for
 /// keep-alive and pipelining. Every call blocks, so run it inside ``blocking(_:)``.
-public final class RawConnection: Sendable {
+package final class RawConnection: Sendable {
     /// The error for an answer that is not HTTP.
-    public struct Malformed: Error, CustomStringConvertible {
+    package struct Malformed: Error, CustomStringConvertible {
         /// The fault in the answer.
-        public let description: String
+        package let description: String
     }
 
     private let stream: SocketStream
@@ -16,7 +16,7 @@ public final class RawConnection: Sendable {
     private let kept: (any Sendable)?
 
     /// Connects to a port of this machine. Reads fail after `limit` without a byte.
-    public init(port: UInt16, limit: Duration = Gate.defaultLimit) throws {
+    package init(port: UInt16, limit: Duration = Gate.defaultLimit) throws {
         stream = try SocketStream(port: port, limit: limit)
         kept = nil
     }
@@ -28,14 +28,14 @@ public final class RawConnection: Sendable {
     }
 
     /// Sends the text unchanged, so it must contain each `\r\n`.
-    public func send(_ text: String) throws { try stream.send(text) }
+    package func send(_ text: String) throws { try stream.send(text) }
 
     /// Sends the bytes unchanged.
-    public func send(_ bytes: some Sequence<UInt8>) throws { try stream.send(bytes) }
+    package func send(_ bytes: some Sequence<UInt8>) throws { try stream.send(bytes) }
 
     /// Sends a request. Adds `Host` unless `fields` has it. Adds `Content-Length` when there is a body or the method is
     /// `POST`, `PUT` or `PATCH`, unless `fields` has it or a `Transfer-Encoding`.
-    public func sendRequest(
+    package func sendRequest(
         _ method: String = "GET", _ target: String, fields: HTTPFields = [:], body: [UInt8] = []
     ) throws {
         var head = "\(method) \(target) HTTP/1.1\r\n"
@@ -54,7 +54,7 @@ public final class RawConnection: Sendable {
     /// - Parameter method: the method of the answered request; an answer to `HEAD` has no body.
     ///
     /// Throws when the connection ends before the answer is complete, or when the answer is not HTTP.
-    public func readReply(to method: String = "GET") throws -> HTTPReply {
+    package func readReply(to method: String = "GET") throws -> HTTPReply {
         var interim: [HTTPReply] = []
         while true {
             var reply = try readHead()
@@ -70,7 +70,7 @@ public final class RawConnection: Sendable {
     }
 
     /// Reads the head of one answer, which may be an interim answer, and leaves the body unread.
-    public func readHead() throws -> HTTPReply {
+    package func readHead() throws -> HTTPReply {
         guard let statusLine = try stream.readLine() else {
             throw SocketStream.EndOfStream(description: "the server closed the connection without an answer")
         }
@@ -83,23 +83,23 @@ public final class RawConnection: Sendable {
     }
 
     /// Reads exactly `count` bytes.
-    public func read(_ count: Int) throws -> [UInt8] { try stream.read(count) }
+    package func read(_ count: Int) throws -> [UInt8] { try stream.read(count) }
 
     /// Reads the bytes that have arrived, and waits for the first byte; `nil` when the server has closed the
     /// connection.
-    public func readSome() throws -> [UInt8]? { try stream.readSome() }
+    package func readSome() throws -> [UInt8]? { try stream.readSome() }
 
     /// Reads until the server closes the connection.
-    public func readToEnd() throws -> [UInt8] { try stream.readToEnd() }
+    package func readToEnd() throws -> [UInt8] { try stream.readToEnd() }
 
     /// Closes the sending side; reading is still possible.
-    public func finishSending() { stream.finishSending() }
+    package func finishSending() { stream.finishSending() }
 
     /// Closes the connection.
-    public func close() { stream.close() }
+    package func close() { stream.close() }
 
     /// Closes the connection with a reset, as a crashing client does.
-    public func reset() { stream.reset() }
+    package func reset() { stream.reset() }
 
     private func readFields(into reply: HTTPReply) throws -> HTTPReply {
         var reply = reply

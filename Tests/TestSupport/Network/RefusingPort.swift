@@ -2,13 +2,13 @@ import Foundation
 
 /// A port of 127.0.0.1 that refuses connections. It is bound, so that no other process gets it, but no socket listens.
 /// (A stopped server has no claim on its port any more.)
-public final class RefusingPort: Sendable {
+package final class RefusingPort: Sendable {
     private let descriptor: Int32
     /// The port.
-    public let number: UInt16
+    package let number: UInt16
 
     /// Binds a free port. Throws ``SystemError``.
-    public init() throws {
+    package init() throws {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { throw SystemError("socket") }
         var own = sockaddr_in(port: 0, address: "127.0.0.1")
@@ -32,7 +32,7 @@ public final class RefusingPort: Sendable {
     }
 
     /// An absolute URL with this port; `path` starts with a slash.
-    public func url(_ path: String = "/", host: String = "127.0.0.1") -> String {
+    package func url(_ path: String = "/", host: String = "127.0.0.1") -> String {
         "http://\(host):\(number)\(path)"
     }
 }

@@ -5,17 +5,17 @@ import Primitives
 ///
 /// Resolvers send queries to port 53 only, which takes privileges. A process queries this server when its
 /// `/etc/resolv.conf` names it.
-public final class ScriptedDNS: Sendable {
+package final class ScriptedDNS: Sendable {
     /// A query.
-    public struct Question: Sendable {
+    package struct Question: Sendable {
         /// The name, lower-case, without a dot at the end.
-        public let name: String
+        package let name: String
         /// The number of earlier queries for the same name and type.
-        public let count: Int
+        package let count: Int
     }
 
     /// The address on which the server listens.
-    public let address: String
+    package let address: String
     private let descriptor: Int32
     private let counts = Locked<[String: Int]>([:])
     private let ended = Gate("end of the name server")
@@ -26,7 +26,7 @@ public final class ScriptedDNS: Sendable {
     ///   the name does not exist.
     ///
     /// Throws ``SystemError`` when it cannot listen.
-    public init(address: String, script: @escaping @Sendable (Question) -> [String]) throws {
+    package init(address: String, script: @escaping @Sendable (Question) -> [String]) throws {
         self.address = address
         descriptor = socket(AF_INET, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { throw SystemError("socket") }
@@ -49,7 +49,7 @@ public final class ScriptedDNS: Sendable {
     }
 
     /// Stops listening, and waits for the end of the thread.
-    public func stop() {
+    package func stop() {
         // A datagram of a single byte ends the thread.
         let sender = socket(AF_INET, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         var target = sockaddr_in(port: 53, address: address)

@@ -8,11 +8,11 @@ import Primitives
 /// thread.
 ///
 /// `@unchecked Sendable` is safe because of the invariant: `interrupt` is the only call for other threads.
-public final class SocketStream: @unchecked Sendable {
+package final class SocketStream: @unchecked Sendable {
     /// The error when the other side closes the connection before a read is complete.
-    public struct EndOfStream: Error, CustomStringConvertible {
+    package struct EndOfStream: Error, CustomStringConvertible {
         /// The description of the incomplete read.
-        public let description: String
+        package let description: String
     }
 
     private let descriptor: Int32
@@ -21,7 +21,7 @@ public final class SocketStream: @unchecked Sendable {
     private var position = 0
 
     /// Takes over a connected descriptor. Reads and writes fail after `limit` without progress.
-    public init(descriptor: Int32, limit: Duration = Gate.defaultLimit) {
+    package init(descriptor: Int32, limit: Duration = Gate.defaultLimit) {
         self.descriptor = descriptor
         var time = timeval(tv_sec: Int(limit.milliseconds / 1000), tv_usec: Int(limit.milliseconds % 1000) * 1000)
         let size = socklen_t(MemoryLayout<timeval>.size)
@@ -32,7 +32,7 @@ public final class SocketStream: @unchecked Sendable {
     }
 
     /// Connects to a port of this machine. Throws ``SystemError`` when no process listens there.
-    public convenience init(port: UInt16, address: String = "127.0.0.1", limit: Duration = Gate.defaultLimit) throws {
+    package convenience init(port: UInt16, address: String = "127.0.0.1", limit: Duration = Gate.defaultLimit) throws {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { throw SystemError("socket") }
         var target = sockaddr_in(port: port, address: address)
@@ -55,7 +55,7 @@ public final class SocketStream: @unchecked Sendable {
     // MARK: Writing
 
     /// Sends all bytes. Throws ``SystemError`` when the other side is gone or takes no byte within the time limit.
-    public func send(_ bytes: some Sequence<UInt8>) throws {
+    package func send(_ bytes: some Sequence<UInt8>) throws {
         let bytes = Array(bytes)
         var sent = 0
         while sent < bytes.count {
@@ -69,7 +69,7 @@ public final class SocketStream: @unchecked Sendable {
     }
 
     /// Sends a text as UTF-8; line ends are sent unchanged.
-    public func send(_ text: String) throws {
+    package func send(_ text: String) throws {
         try send(text.utf8)
     }
 
@@ -77,7 +77,7 @@ public final class SocketStream: @unchecked Sendable {
 
     /// Reads up to and including `\n`, and returns the line without it and without a `\r` before it; `nil` when the
     /// connection ended before the first byte. Throws ``EndOfStream`` within a line, ``SystemError`` on a time-out.
-    public func readLine() throws -> [UInt8]? {
+    package func readLine() throws -> [UInt8]? {
         var line: [UInt8] = []
         while true {
             if let end = buffer[position...].firstIndex(of: 0x0a) {
@@ -97,7 +97,7 @@ public final class SocketStream: @unchecked Sendable {
     }
 
     /// Reads exactly `count` bytes. Throws ``EndOfStream`` when fewer bytes arrive.
-    public func read(_ count: Int) throws -> [UInt8] {
+    package func read(_ count: Int) throws -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(count)
         while bytes.count < count {
@@ -110,7 +110,7 @@ public final class SocketStream: @unchecked Sendable {
     }
 
     /// Reads the available bytes, at most `limit`, and waits for the first byte; `nil` at the end of the stream.
-    public func readSome(_ limit: Int = .max) throws -> [UInt8]? {
+    package func readSome(_ limit: Int = .max) throws -> [UInt8]? {
         if position == buffer.count {
             guard try fill() else { return nil }
         }
@@ -120,7 +120,7 @@ public final class SocketStream: @unchecked Sendable {
     }
 
     /// Reads until the other side closes the connection.
-    public func readToEnd() throws -> [UInt8] {
+    package func readToEnd() throws -> [UInt8] {
         var bytes: [UInt8] = []
         while let some = try readSome() { bytes += some }
         return bytes
@@ -142,17 +142,17 @@ public final class SocketStream: @unchecked Sendable {
     // MARK: Ending
 
     /// Closes the sending side; reading is still possible.
-    public func finishSending() {
+    package func finishSending() {
         shutdown(descriptor, Int32(SHUT_WR))
     }
 
     /// Closes the connection; bytes that were sent still arrive.
-    public func close() {
+    package func close() {
         close(bySaying: true)
     }
 
     /// Closes the connection with a reset (RST), as a crashing peer does.
-    public func reset() {
+    package func reset() {
         var linger = Foundation.linger(l_onoff: 1, l_linger: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout<Foundation.linger>.size))
         close(bySaying: false)
@@ -170,7 +170,7 @@ public final class SocketStream: @unchecked Sendable {
     }
 
     /// Interrupts the connection, from any thread: a read or write sees the end of the stream or an error.
-    public func interrupt() {
+    package func interrupt() {
         isClosed.withLock { isClosed in
             if !isClosed { _ = shutdown(descriptor, Int32(SHUT_RDWR)) }
         }

@@ -2,31 +2,31 @@ import Foundation
 
 /// A small real FTP server on 127.0.0.1 (RFC 959, RFC 2428, RFC 3659). It serves files in passive mode only, and
 /// records the commands that it receives.
-public final class ScriptedFTPOrigin: Sendable {
+package final class ScriptedFTPOrigin: Sendable {
     /// The ways in which the server misbehaves.
-    public struct Behaviour: Sendable {
+    package struct Behaviour: Sendable {
         /// Whether `EPSV` works; `true` by default. Without it, clients use `PASV`.
-        public var offersExtendedPassive = true
+        package var offersExtendedPassive = true
         /// The address that `PASV` announces: 127.0.0.1 by default. A hostile server names another machine.
-        public var passiveAddress = "127.0.0.1"
+        package var passiveAddress = "127.0.0.1"
         /// The port that `EPSV` and `PASV` announce; `nil`, the default, for the port of the data.
-        public var passivePort: UInt16?
+        package var passivePort: UInt16?
         /// The number of bytes of a file after which the data connection is closed; `nil`, the default, for never.
-        public var cutAfter: Int?
+        package var cutAfter: Int?
         /// Whether `SIZE` returns the length of a file; `true` by default. Without it, the length is unknown.
-        public var tellsSize = true
+        package var tellsSize = true
         /// Whether `QUIT` is answered; `true` by default. Without the answer, the control connection stays open.
-        public var answersQuit = true
+        package var answersQuit = true
 
         /// A server that does not misbehave.
-        public init() {}
+        package init() {}
     }
 
     private let commandLog = Recorder<String>()
     private let listener: Listener
 
     /// Starts the server on a free port with the files, by absolute path. Throws ``SystemError`` when it cannot listen.
-    public init(files: [String: [UInt8]], behaviour: Behaviour = Behaviour()) throws {
+    package init(files: [String: [UInt8]], behaviour: Behaviour = Behaviour()) throws {
         let commandLog = commandLog
         listener = try Listener { stream, _ in
             let session = Session(control: stream, files: files, behaviour: behaviour)
@@ -39,19 +39,19 @@ public final class ScriptedFTPOrigin: Sendable {
     }
 
     /// The port of control connections.
-    public var port: UInt16 { listener.port }
+    package var port: UInt16 { listener.port }
 
     /// An absolute URL of a file; `path` starts with a slash.
-    public func url(_ path: String) -> String { "ftp://127.0.0.1:\(port)\(path)" }
+    package func url(_ path: String) -> String { "ftp://127.0.0.1:\(port)\(path)" }
 
     /// The received commands, in order.
-    public var commands: [String] { commandLog.elements }
+    package var commands: [String] { commandLog.elements }
 
     /// The number of control connections accepted in all.
-    public var connectionCount: Int { listener.acceptedCount }
+    package var connectionCount: Int { listener.acceptedCount }
 
     /// Stops listening and ends every connection.
-    public func stop() { listener.stop() }
+    package func stop() { listener.stop() }
 }
 
 /// A control connection, which is used on its own thread only.

@@ -3,9 +3,9 @@ import Primitives
 
 extension ScriptedOrigin {
     /// The server's end of a connection, which a script controls.
-    public final class Connection: Sendable {
+    package final class Connection: Sendable {
         /// The number of the connection, from 0.
-        public let number: Int
+        package let number: Int
         private let stream: SocketStream
         private let state = Locked((isClosed: false, method: ""))
 
@@ -15,17 +15,17 @@ extension ScriptedOrigin {
         }
 
         /// Whether the script has closed the connection.
-        public var isClosed: Bool { state.withLock { $0.isClosed } }
+        package var isClosed: Bool { state.withLock { $0.isClosed } }
 
         /// Sends the text unchanged, so it must contain each `\r\n`. Throws when the client is gone.
-        public func send(_ text: String) throws { try stream.send(text) }
+        package func send(_ text: String) throws { try stream.send(text) }
 
         /// Sends the bytes unchanged. Throws when the client is gone.
-        public func send(_ bytes: some Sequence<UInt8>) throws { try stream.send(bytes) }
+        package func send(_ bytes: some Sequence<UInt8>) throws { try stream.send(bytes) }
 
         /// Sends a whole answer, with `Content-Length` unless `fields` has one or the status allows none. The answer to
         /// `HEAD` counts the body but does not contain it. Throws when the client is gone.
-        public func respond(
+        package func respond(
             _ status: Int = 200, fields: HTTPFields = [:], body: some Sequence<UInt8>
         ) throws {
             let bytes = Array(body)
@@ -37,36 +37,36 @@ extension ScriptedOrigin {
         }
 
         /// Sends a whole answer with a text, empty by default, as its body.
-        public func respond(_ status: Int = 200, fields: HTTPFields = [:], body: String = "") throws {
+        package func respond(_ status: Int = 200, fields: HTTPFields = [:], body: String = "") throws {
             try respond(status, fields: fields, body: Array(body.utf8))
         }
 
         /// Sends only a head, with exactly these fields. The script sends the body, if any.
-        public func sendHead(_ status: Int = 200, fields: HTTPFields = [:]) throws {
+        package func sendHead(_ status: Int = 200, fields: HTTPFields = [:]) throws {
             try stream.send(head(status, fields))
         }
 
         /// Sends the head of an answer with a chunked body.
-        public func startChunks(_ status: Int = 200, fields: HTTPFields = [:]) throws {
+        package func startChunks(_ status: Int = 200, fields: HTTPFields = [:]) throws {
             var fields = fields
             fields[.transferEncoding] = "chunked"
             try stream.send(head(status, fields))
         }
 
         /// Sends one chunk, which must not be empty.
-        public func sendChunk(_ bytes: some Sequence<UInt8>) throws {
+        package func sendChunk(_ bytes: some Sequence<UInt8>) throws {
             let bytes = Array(bytes)
             try stream.send(Array("\(String(bytes.count, radix: 16))\r\n".utf8) + bytes + [0x0d, 0x0a])
         }
 
         /// Sends a text as one chunk.
-        public func sendChunk(_ text: String) throws { try sendChunk(text.utf8) }
+        package func sendChunk(_ text: String) throws { try sendChunk(text.utf8) }
 
         /// Sends the last chunk, without trailers.
-        public func endChunks() throws { try stream.send("0\r\n\r\n") }
+        package func endChunks() throws { try stream.send("0\r\n\r\n") }
 
         /// Sends the bytes in pieces. Each piece except the first waits until its gate is open.
-        public func send(_ pieces: [[UInt8]], gates: [Gate]) throws {
+        package func send(_ pieces: [[UInt8]], gates: [Gate]) throws {
             for (index, piece) in pieces.enumerated() {
                 if index > 0 { try gates[index - 1].waitBlocking() }
                 try stream.send(piece)
@@ -74,18 +74,18 @@ extension ScriptedOrigin {
         }
 
         /// Blocks until the client closes its end, and discards the bytes that the client sends meanwhile.
-        public func waitForHangUp() {
+        package func waitForHangUp() {
             while let some = try? stream.readSome(), !some.isEmpty {}
         }
 
         /// Closes the connection; bytes that were sent still arrive.
-        public func close() {
+        package func close() {
             state.withLock { $0.isClosed = true }
             stream.close()
         }
 
         /// Closes the connection with a reset (RST), as a crashing server does; bytes that were sent may be lost.
-        public func reset() {
+        package func reset() {
             state.withLock { $0.isClosed = true }
             stream.reset()
         }

@@ -12,31 +12,31 @@ import Primitives
 ///
 /// Connections are kept alive: when the script returns without closing the connection, the next request on it is
 /// read. A script that throws closes the connection.
-public final class ScriptedOrigin: Sendable {
+package final class ScriptedOrigin: Sendable {
     /// Answers one request; runs on the connection's thread and may block.
-    public typealias Script = @Sendable (Request, Connection) throws -> Void
+    package typealias Script = @Sendable (Request, Connection) throws -> Void
 
     /// A request that a client has sent.
-    public struct Request: Sendable {
+    package struct Request: Sendable {
         /// The method.
-        public let method: String
+        package let method: String
         /// The request target, as sent.
-        public let target: String
+        package let target: String
         /// The HTTP version as sent, for example `HTTP/1.1`.
-        public let version: String
+        package let version: String
         /// The valid field lines, in order.
-        public let fields: HTTPFields
+        package let fields: HTTPFields
         /// Every line of the head, as sent: the request line, then the field lines.
-        public let lines: [String]
+        package let lines: [String]
         /// The body, without chunk framing.
-        public let body: [UInt8]
+        package let body: [UInt8]
         /// The number of the request's connection, from 0.
-        public let connection: Int
+        package let connection: Int
         /// The number of earlier requests on any connection, since the last ``ScriptedOrigin/forgetRequests()``.
-        public let index: Int
+        package let index: Int
 
         /// The value of a field, with its lines joined by commas; `nil` when the request has no such field.
-        public subscript(name: String) -> String? {
+        package subscript(name: String) -> String? {
             HTTPField.Name(name).flatMap { fields[$0] }
         }
     }
@@ -53,7 +53,7 @@ public final class ScriptedOrigin: Sendable {
     ///   - script: answers each request.
     ///
     /// Throws ``SystemError`` when it cannot listen.
-    public init(
+    package init(
         address: String = "127.0.0.1", accepting: @escaping @Sendable (Connection) throws -> Void = { _ in },
         _ script: @escaping Script
     ) throws {
@@ -79,47 +79,47 @@ public final class ScriptedOrigin: Sendable {
     }
 
     /// The port of the server.
-    public var port: UInt16 { listener.port }
+    package var port: UInt16 { listener.port }
 
     /// An absolute URL of the server; `path` starts with a slash.
-    public func url(_ path: String = "/", host: String = "127.0.0.1") -> String {
+    package func url(_ path: String = "/", host: String = "127.0.0.1") -> String {
         "http://\(host):\(port)\(path)"
     }
 
     /// The requests received so far, in order of arrival.
-    public var requests: [Request] { log.elements }
+    package var requests: [Request] { log.elements }
 
     /// The number of requests received so far.
-    public var requestCount: Int { log.elements.count }
+    package var requestCount: Int { log.elements.count }
 
     /// The number of requests received with exactly this target.
-    public func requestCount(of target: String) -> Int {
+    package func requestCount(of target: String) -> Int {
         log.elements.count { $0.target == target }
     }
 
     /// The number of connections accepted in all.
-    public var connectionCount: Int { listener.acceptedCount }
+    package var connectionCount: Int { listener.acceptedCount }
 
     /// The number of connections that are open now.
-    public var openConnectionCount: Int { listener.openCount }
+    package var openConnectionCount: Int { listener.openCount }
 
     /// Waits until at least `count` requests have arrived. Throws ``Gate/TimedOut`` after `limit`.
-    public func waitForRequests(_ count: Int, limit: Duration = Gate.defaultLimit) async throws {
+    package func waitForRequests(_ count: Int, limit: Duration = Gate.defaultLimit) async throws {
         try await counter.wait(for: count, limit: limit)
     }
 
     /// Forgets the requests recorded so far. The count of ``waitForRequests(_:limit:)`` still includes them.
-    public func forgetRequests() {
+    package func forgetRequests() {
         log.removeAll()
     }
 
     /// Stops listening and ends every connection. Called by `deinit`, too.
-    public func stop() {
+    package func stop() {
         listener.stop()
     }
 
     /// Opens when the server stops. A script that waits for another event can wait for this gate, too.
-    public var stopping: Gate { listener.stopping }
+    package var stopping: Gate { listener.stopping }
 }
 
 extension ScriptedOrigin.Request {

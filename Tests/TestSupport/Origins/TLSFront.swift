@@ -4,17 +4,17 @@ import Primitives
 /// An HTTPS server, with HTTP/2 and HTTP/1.1, in front of an HTTP origin: Debian's nginx as a process of its own, in a
 /// temporary directory, with a certificate of a ``TestAuthority``. nginx ends with this object, and with the test
 /// process.
-public final class TLSFront: Sendable {
+package final class TLSFront: Sendable {
     /// The error when nginx does not start.
-    public struct Failure: Error, CustomStringConvertible {
+    package struct Failure: Error, CustomStringConvertible {
         /// The reason, with the output and the error log of nginx.
-        public let description: String
+        package let description: String
     }
 
     /// The port of HTTPS.
-    public let port: UInt16
+    package let port: UInt16
     /// The authority that signed the server's certificate.
-    public let authority: TestAuthority
+    package let authority: TestAuthority
     private let directory: TemporaryDirectory
     private let process: ChildProcess
     /// The writing end of the shell's pipe; `nil` once it is closed.
@@ -27,7 +27,7 @@ public final class TLSFront: Sendable {
     ///   - authority: the authority of the certificate; a new authority by default.
     ///
     /// Throws ``Failure`` when nginx does not start.
-    public init(originPort: UInt16, http2: Bool = true, authority: TestAuthority? = nil) async throws {
+    package init(originPort: UInt16, http2: Bool = true, authority: TestAuthority? = nil) async throws {
         self.authority = try authority ?? TestAuthority()
         directory = try TemporaryDirectory("larder-nginx")
         // nginx takes a listening socket from its environment, as it does for an upgrade without interruption. So the
@@ -74,12 +74,12 @@ public final class TLSFront: Sendable {
     }
 
     /// An absolute URL of the server; `path` starts with a slash.
-    public func url(_ path: String = "/", host: String = "localhost") -> String {
+    package func url(_ path: String = "/", host: String = "localhost") -> String {
         "https://\(host):\(port)\(path)"
     }
 
     /// Ends nginx and waits for its end.
-    public func stop() {
+    package func stop() {
         let lifeline = self.lifeline.withLock { lifeline in
             defer { lifeline = nil }
             return lifeline

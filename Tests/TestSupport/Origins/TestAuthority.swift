@@ -1,16 +1,16 @@
 /// A certificate authority that lives as long as a test, and a certificate that it signed for a server at `localhost`
 /// and `127.0.0.1`. Made with the `openssl` command.
-public final class TestAuthority: Sendable {
+package final class TestAuthority: Sendable {
     /// A certificate and its key, as files in PEM.
-    public struct Certificate: Sendable {
+    package struct Certificate: Sendable {
         /// The certificate.
-        public let certificateFile: String
+        package let certificateFile: String
         /// Its private key.
-        public let keyFile: String
+        package let keyFile: String
     }
 
     /// The purpose of a certificate.
-    public enum Use: String, Sendable {
+    package enum Use: String, Sendable {
         /// A server, under `localhost` and `127.0.0.1`.
         case server = "serverAuth"
         /// A client.
@@ -21,7 +21,7 @@ public final class TestAuthority: Sendable {
     private static let key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
 
     /// Makes the keys and certificates. Throws when `openssl` is missing or fails.
-    public init() throws {
+    package init() throws {
         directory = try TemporaryDirectory("larder-ca")
         let key = Self.key + ["-days", "2"]
         try openssl(
@@ -38,21 +38,21 @@ public final class TestAuthority: Sendable {
     }
 
     /// The authority's own certificate in PEM, which a client has to trust.
-    public var certificateFile: String { directory.path("ca.pem") }
+    package var certificateFile: String { directory.path("ca.pem") }
     /// The server's certificate, PEM.
-    public var serverCertificateFile: String { directory.path("server.pem") }
+    package var serverCertificateFile: String { directory.path("server.pem") }
     /// The server's private key, PEM.
-    public var serverKeyFile: String { directory.path("server.key") }
+    package var serverKeyFile: String { directory.path("server.key") }
 
     /// The server's certificate and its private key.
-    public var server: Certificate { Certificate(certificateFile: serverCertificateFile, keyFile: serverKeyFile) }
+    package var server: Certificate { Certificate(certificateFile: serverCertificateFile, keyFile: serverKeyFile) }
 
     /// Signs another certificate, with a key and a serial number of its own. Throws when `openssl` fails.
     ///
     /// - Parameters:
     ///   - name: the common name, and the name of the files.
     ///   - hasExpired: whether the certificate expired yesterday; `false` by default.
-    public func issue(_ name: String, for use: Use, hasExpired: Bool = false) throws -> Certificate {
+    package func issue(_ name: String, for use: Use, hasExpired: Bool = false) throws -> Certificate {
         let certificate = Certificate(
             certificateFile: directory.path("\(name).pem"), keyFile: directory.path("\(name).key"))
         let request = directory.path("\(name).csr")
@@ -71,7 +71,7 @@ public final class TestAuthority: Sendable {
 
     /// Makes a copy of a key that needs a passphrase to be read, and returns the path of the copy. Throws when
     /// `openssl` fails.
-    public func protect(_ keyFile: String) throws -> String {
+    package func protect(_ keyFile: String) throws -> String {
         let copy = keyFile + ".protected"
         try openssl(["pkcs8", "-topk8", "-in", keyFile, "-passout", "pass:secret", "-out", copy])
         return copy
@@ -83,8 +83,8 @@ public final class TestAuthority: Sendable {
     }
 
     /// The error when `openssl` fails.
-    public struct Failure: Error, CustomStringConvertible {
+    package struct Failure: Error, CustomStringConvertible {
         /// The output of `openssl`.
-        public let description: String
+        package let description: String
     }
 }

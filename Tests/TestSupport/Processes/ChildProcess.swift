@@ -2,9 +2,9 @@ import Foundation
 import Primitives
 
 /// A process that a test starts, watches and ends by its process id.
-public final class ChildProcess: Sendable {
+package final class ChildProcess: Sendable {
     /// How a process ended.
-    public enum Exit: Equatable, Sendable {
+    package enum Exit: Equatable, Sendable {
         /// The process exited with this status.
         case status(Int32)
         /// This signal killed the process.
@@ -12,17 +12,17 @@ public final class ChildProcess: Sendable {
     }
 
     /// The result of a finished command.
-    public struct Output: Sendable {
+    package struct Output: Sendable {
         /// How the command ended.
-        public let exit: Exit
+        package let exit: Exit
         /// The whole output, standard output and standard error together.
-        public let text: String
+        package let text: String
     }
 
     /// The process id.
-    public let pid: pid_t
+    package let pid: pid_t
     /// The file that receives standard output and standard error.
-    public let logPath: String
+    package let logPath: String
     private let directory: TemporaryDirectory
     private let exit = Locked<Exit?>(nil)
 
@@ -34,7 +34,7 @@ public final class ChildProcess: Sendable {
     ///     descriptors with higher numbers, up to 1,023, are closed in the child.
     ///
     /// Throws ``SystemError`` when the process cannot be started.
-    public init(
+    package init(
         _ executable: String, _ arguments: [String] = [], environment: [String: String?] = [:],
         inheriting descriptors: [Int32: Int32] = [:]
     ) throws {
@@ -88,29 +88,29 @@ public final class ChildProcess: Sendable {
     }
 
     /// Runs a command to its end on the calling thread. Throws ``SystemError`` when it cannot be started.
-    public static func run(_ executable: String, _ arguments: [String]) throws -> Output {
+    package static func run(_ executable: String, _ arguments: [String]) throws -> Output {
         let process = try ChildProcess(executable, arguments)
         let exit = process.waitBlocking()
         return Output(exit: exit, text: process.output)
     }
 
     /// The output so far, standard output and standard error together.
-    public var output: String {
+    package var output: String {
         String(decoding: (try? Data(contentsOf: URL(fileURLWithPath: logPath))) ?? Data(), as: UTF8.self)
     }
 
     /// How the process ended; `nil` while it runs.
-    public var hasExited: Exit? { reap(WNOHANG) }
+    package var hasExited: Exit? { reap(WNOHANG) }
 
     /// Sends a signal, unless the process has ended and was reaped.
-    public func kill(_ signal: Int32) {
+    package func kill(_ signal: Int32) {
         exit.withLock { exit in
             if exit == nil { _ = Foundation.kill(pid, signal) }
         }
     }
 
     /// Blocks until the process ends.
-    public func waitBlocking() -> Exit {
+    package func waitBlocking() -> Exit {
         while true {
             if let exit = reap(WNOHANG) { return exit }
             // Leaves the process to be reaped under the lock, so that `kill` never meets a process id that has passed
@@ -121,7 +121,7 @@ public final class ChildProcess: Sendable {
     }
 
     /// Waits until the process ends, without blocking a task's thread. Throws ``Gate/TimedOut`` after `limit`.
-    public func wait(limit: Duration = .seconds(30)) async throws -> Exit {
+    package func wait(limit: Duration = .seconds(30)) async throws -> Exit {
         try await poll("process \(pid) ending", limit: limit) { hasExited != nil }
         return hasExited!
     }

@@ -2,7 +2,7 @@ import Foundation
 
 /// Records every path that any process opens, reads, makes, changes, moves or removes in some directories, with
 /// inotify(7). Directories below them are not watched.
-public final class FileSystemWatch: Sendable {
+package final class FileSystemWatch: Sendable {
     private let descriptor: Int32
     private let names: [Int32: String]
 
@@ -11,7 +11,7 @@ public final class FileSystemWatch: Sendable {
     /// - Parameter directories: the paths of the directories.
     ///
     /// Throws ``SystemError`` when a directory cannot be watched.
-    public init(_ directories: [String]) throws {
+    package init(_ directories: [String]) throws {
         descriptor = inotify_init1(Int32(IN_NONBLOCK | IN_CLOEXEC))
         guard descriptor >= 0 else { throw SystemError("inotify_init1") }
         let mask =
@@ -35,7 +35,7 @@ public final class FileSystemWatch: Sendable {
     }
 
     /// The paths with events since the last call, each path once, sorted.
-    public func takePaths() -> [String] {
+    package func takePaths() -> [String] {
         var paths: Set<String> = []
         var buffer = [UInt8](repeating: 0, count: 64 << 10)
         while true {

@@ -3,16 +3,16 @@ import Primitives
 
 /// A terminal for a process under test. It keeps all output of the process, and a test can wait for the end of the
 /// output.
-public final class PseudoTerminal: Sendable {
+package final class PseudoTerminal: Sendable {
     /// The descriptor for the process, for example as its standard output.
-    public let descriptor: Int32
+    package let descriptor: Int32
     private let own: Int32
     private let bytes = Locked<[UInt8]>([])
     private let isOver = Gate("end of what the terminal shows")
     private let isReleased = Locked(false)
 
     /// A terminal of the given size, in characters. Throws ``SystemError``.
-    public init(columns: Int, rows: Int = 24) throws {
+    package init(columns: Int, rows: Int = 24) throws {
         var (own, descriptor): (Int32, Int32) = (-1, -1)
         var size = winsize(ws_row: UInt16(rows), ws_col: UInt16(columns), ws_xpixel: 0, ws_ypixel: 0)
         guard openpty(&own, &descriptor, nil, nil, &size) == 0 else { throw SystemError("openpty") }
@@ -28,7 +28,7 @@ public final class PseudoTerminal: Sendable {
     }
 
     /// Leaves the terminal to the process, which must have started: from now on its end is the end of the output.
-    public func release() {
+    package func release() {
         let wasReleased = isReleased.withLock { isReleased in
             defer { isReleased = true }
             return isReleased
@@ -37,10 +37,10 @@ public final class PseudoTerminal: Sendable {
     }
 
     /// The output so far.
-    public var output: String { bytes.withLock { String(decoding: $0, as: UTF8.self) } }
+    package var output: String { bytes.withLock { String(decoding: $0, as: UTF8.self) } }
 
     /// Waits until no process has the terminal any more, and returns the whole output. Throws ``Gate/TimedOut``.
-    public func outputToEnd() async throws -> String {
+    package func outputToEnd() async throws -> String {
         try await isOver.wait()
         return output
     }

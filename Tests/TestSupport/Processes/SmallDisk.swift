@@ -1,14 +1,14 @@
 import Foundation
 
 /// A file system of a few megabytes in memory, unmounted when this object is released.
-public final class SmallDisk: Sendable {
+package final class SmallDisk: Sendable {
     /// The mount point.
-    public let mount: TemporaryDirectory
+    package let mount: TemporaryDirectory
 
     /// Mounts the file system; `nil` when this machine does not allow that.
     ///
     /// - Parameter size: the size as mount(8) takes it, for example `64m`.
-    public init?(size: String) throws {
+    package init?(size: String) throws {
         mount = try TemporaryDirectory("larder-full")
         guard Self.run("mount", "-t", "tmpfs", "-o", "size=\(size)", "tmpfs", mount.path) else { return nil }
     }
@@ -19,7 +19,7 @@ public final class SmallDisk: Sendable {
     }
 
     /// Takes all free space except `rest` bytes, as another program would, with the file `filler`.
-    public func fill(leaving rest: Int = 0) throws {
+    package func fill(leaving rest: Int = 0) throws {
         // A program that another test starts meanwhile must not keep the file open and its space taken.
         let file = open(mount.path("filler"), O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
         guard file >= 0 else { throw SystemError("open") }
@@ -30,12 +30,12 @@ public final class SmallDisk: Sendable {
     }
 
     /// Resizes the file system; returns whether that succeeded.
-    public func resize(to size: String) -> Bool {
+    package func resize(to size: String) -> Bool {
         Self.run("mount", "-o", "remount,size=\(size)", mount.path)
     }
 
     /// Makes the file system read-only or writable; returns whether that succeeded.
-    public func setReadOnly(_ isReadOnly: Bool) -> Bool {
+    package func setReadOnly(_ isReadOnly: Bool) -> Bool {
         Self.run("mount", "-o", "remount,\(isReadOnly ? "ro" : "rw")", mount.path)
     }
 

@@ -1,10 +1,10 @@
 /// The content of a terminal after some output. It knows only the control sequences that draw progress. A character
 /// that does not fit goes into the next line, as on a real terminal.
-public struct TerminalScreen {
+package struct TerminalScreen {
     /// The error for an unknown control sequence.
-    public struct Unknown: Error, CustomStringConvertible {
+    package struct Unknown: Error, CustomStringConvertible {
         /// The sequence.
-        public let description: String
+        package let description: String
     }
 
     private let columns: Int
@@ -13,12 +13,12 @@ public struct TerminalScreen {
     private var column = 0
 
     /// An empty screen, `columns` characters wide and as high as needed.
-    public init(columns: Int) {
+    package init(columns: Int) {
         self.columns = columns
     }
 
     /// The lines of the screen, without the spaces at their ends, and without the empty lines below the last.
-    public var lines: [String] {
+    package var lines: [String] {
         var texts = rows.map { row in
             var row = row
             while row.last == " " { row.removeLast() }
@@ -29,7 +29,7 @@ public struct TerminalScreen {
     }
 
     /// Shows a text. Throws ``Unknown``.
-    public mutating func write(_ text: String) throws {
+    package mutating func write(_ text: String) throws {
         var rest = Array(text.unicodeScalars)[...]
         while let scalar = rest.popFirst() {
             switch scalar {

@@ -3,7 +3,7 @@ import Primitives
 
 /// Runs `body`, which may block, on a thread of its own, and waits for it without blocking a task's thread (there are
 /// only as many of these threads as cores). Throws any error of `body`.
-public func blocking<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
+package func blocking<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
     try await withCheckedThrowingContinuation { continuation in
         startThread {
             do {
@@ -16,14 +16,14 @@ public func blocking<Result: Sendable>(_ body: @escaping @Sendable () throws -> 
 }
 
 /// Starts a detached thread with a small stack, so that a test can have a thousand of them.
-public func startThread(_ body: @escaping @Sendable () -> Void) {
+package func startThread(_ body: @escaping @Sendable () -> Void) {
     let thread = Thread(block: body)
     thread.stackSize = 512 * 1024
     thread.start()
 }
 
 /// Runs `body` for each number below `count`, all at once, and returns the results in order. Throws the first error.
-public func concurrently<Result: Sendable>(
+package func concurrently<Result: Sendable>(
     _ count: Int, _ body: @escaping @Sendable (Int) async throws -> Result
 ) async throws -> [Result] {
     try await withThrowingTaskGroup(of: (Int, Result).self) { group in
@@ -36,7 +36,7 @@ public func concurrently<Result: Sendable>(
 
 /// Checks `condition` every few milliseconds until it holds. Use it only for a condition that no gate reports, such as
 /// the state of another process. Throws ``Gate/TimedOut`` after `limit`.
-public func poll(
+package func poll(
     _ what: String, limit: Duration = Gate.defaultLimit, every pause: Duration = .milliseconds(10),
     until condition: () throws -> Bool
 ) async throws {
@@ -49,7 +49,7 @@ public func poll(
 }
 
 /// ``poll(_:limit:every:until:)`` for a thread that may block, such as one of ``blocking(_:)``.
-public func pollBlocking(
+package func pollBlocking(
     _ what: String, limit: Duration = Gate.defaultLimit, until condition: () throws -> Bool
 ) throws {
     let deadline = ContinuousClock.now + limit

@@ -1,7 +1,7 @@
 import Primitives
 
 /// A number that threads increase and a test waits for.
-public final class Counter: Sendable {
+package final class Counter: Sendable {
     private struct State {
         var value = 0
         var gates: [(target: Int, gate: Gate)] = []
@@ -11,16 +11,16 @@ public final class Counter: Sendable {
     private let state = Locked(State())
 
     /// A counter at 0. The error of a wait that timed out calls the counter `name`.
-    public init(_ name: String = "counter") {
+    package init(_ name: String = "counter") {
         self.name = name
     }
 
     /// The number now.
-    public var value: Int { state.withLock { $0.value } }
+    package var value: Int { state.withLock { $0.value } }
 
     /// Adds `amount` and returns the new number.
     @discardableResult
-    public func add(_ amount: Int = 1) -> Int {
+    package func add(_ amount: Int = 1) -> Int {
         let (value, reached) = state.withLock { state in
             state.value += amount
             let value = state.value
@@ -33,12 +33,12 @@ public final class Counter: Sendable {
     }
 
     /// Waits until the number is at least `target`. Throws ``Gate/TimedOut`` after `limit`.
-    public func wait(for target: Int, limit: Duration = Gate.defaultLimit) async throws {
+    package func wait(for target: Int, limit: Duration = Gate.defaultLimit) async throws {
         try await gate(for: target).wait(limit: limit)
     }
 
     /// Blocks the calling thread until the number is at least `target`. Throws ``Gate/TimedOut`` after `limit`.
-    public func waitBlocking(for target: Int, limit: Duration = Gate.defaultLimit) throws {
+    package func waitBlocking(for target: Int, limit: Duration = Gate.defaultLimit) throws {
         try gate(for: target).waitBlocking(limit: limit)
     }
 

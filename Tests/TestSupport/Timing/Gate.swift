@@ -4,15 +4,15 @@ import Primitives
 /// A gate that is closed until it is opened, and then stays open. A test holds an action back with it.
 ///
 /// Both tasks and threads can wait. Every wait has a time limit, so a hanging test fails.
-public final class Gate: Sendable {
+package final class Gate: Sendable {
     /// The error when the gate was not opened within the limit.
-    public struct TimedOut: Error, CustomStringConvertible {
+    package struct TimedOut: Error, CustomStringConvertible {
         /// The missing event and the limit.
-        public let description: String
+        package let description: String
     }
 
     /// The default limit of a wait, which is long enough for a busy machine.
-    public static let defaultLimit: Duration = .seconds(60)
+    package static let defaultLimit: Duration = .seconds(60)
 
     private struct State {
         var isOpen = false
@@ -24,15 +24,15 @@ public final class Gate: Sendable {
     private let state = Locked(State())
 
     /// A closed gate. The error of a wait that timed out calls the gate `name`.
-    public init(_ name: String = "gate") {
+    package init(_ name: String = "gate") {
         self.name = name
     }
 
     /// Whether the gate is open.
-    public var isOpen: Bool { state.withLock { $0.isOpen } }
+    package var isOpen: Bool { state.withLock { $0.isOpen } }
 
     /// Opens the gate: all waiters go on, and later waits return at once.
-    public func open() {
+    package func open() {
         let waiters = state.withLock { state in
             state.isOpen = true
             defer { state.waiters = [:] }
@@ -45,7 +45,7 @@ public final class Gate: Sendable {
     /// there are only as many threads for tasks as cores.
     ///
     /// Throws ``TimedOut`` after `limit`.
-    public func waitBlocking(or other: Gate? = nil, limit: Duration = Gate.defaultLimit) throws {
+    package func waitBlocking(or other: Gate? = nil, limit: Duration = Gate.defaultLimit) throws {
         let semaphore = DispatchSemaphore(value: 0)
         let mine = addWaiter { semaphore.signal() }
         let others = other.map { gate in (gate, gate.addWaiter { semaphore.signal() }) }
@@ -59,7 +59,7 @@ public final class Gate: Sendable {
     }
 
     /// Waits until the gate is open, without blocking a thread. Throws ``TimedOut`` after `limit`.
-    public func wait(limit: Duration = Gate.defaultLimit) async throws {
+    package func wait(limit: Duration = Gate.defaultLimit) async throws {
         let opened = await withCheckedContinuation { (continuation: CheckedContinuation<Bool, Never>) in
             let isAnswered = Locked(false)
             let answer: @Sendable (Bool) -> Void = { opened in
