@@ -87,17 +87,11 @@ extension DiskCache {
         verifier.verify(key, completion: completion)
     }
 
-    /// ``load(_:expectingURL:mayWait:)``, followed by ``verify(_:completion:)`` when that is needed.
+    /// ``find(_:expectingURL:then:)``, and waits.
     package func stored(_ key: String, expectingURL url: String? = nil) async throws(DiskCacheError) -> StoredEntry? {
-        switch try load(key, expectingURL: url) {
-        case .hit(let stored): return stored
-        case .absent: return nil
-        case .needsVerification, .onDisk:
-            let stored = try await withCheckedContinuation { continuation in
-                verify(key) { continuation.resume(returning: $0) }
-            }.get()
-            return stored.flatMap { $0.entry.isOf(url) ? $0 : nil }
-        }
+        try await withCheckedContinuation { continuation in
+            find(key, expectingURL: url) { continuation.resume(returning: $0) }
+        }.get()
     }
 
     /// The metadata of the entry of a key, fresh or stale; `nil` when there is none. The body is not checked. Waits for
@@ -109,28 +103,7 @@ extension DiskCache {
         return entry
     }
 
-    /// ``entry(for:expectingURL:)`` for a thread that may not wait. `completion` is called at once when the needed
-    /// pages are in memory, and otherwise on a thread that may wait.
-    package func findEntry(
-        _ key: String, completion: @escaping @Sendable (Result<Entry?, DiskCacheError>) -> Void
-    ) {
-        let find = { @Sendable [self] (mayWait: Bool) in
-            Result { () throws(DiskCacheError) in try lookUp(key, mayWait: mayWait) }
-        }
-        switch find(false) {
-        case .success(.found(let entry)): completion(.success(entry))
-        case .success(.onDisk):
-            onDiskThread {
-                completion(
-                    find(true).map { lookup in
-                        if case .found(let entry) = lookup { entry } else { nil }
-                    })
-            }
-        case .failure(let error): completion(.failure(error))
-        }
-    }
-
-    private func lookUp(_ key: String, mayWait: Bool) throws(DiskCacheError) -> Lookup<Entry?> {
+    func lookUp(_ key: String, mayWait: Bool) throws(DiskCacheError) -> Lookup<Entry?> {
         try parts.access.settled { () throws(DiskCacheError) in
             switch try parts.reader.row(forKey: key, mayWait: mayWait) {
             case .found(let row): .found(row.map { current($0.entry) })
@@ -273,7 +246,7 @@ extension DiskCache {
 
 extension Entry {
     /// Whether this is an entry of that canonical URL. `nil`: always `true`.
-    fileprivate func isOf(_ url: String?) -> Bool {
+    func isOf(_ url: String?) -> Bool {
         url == nil || url == self.url
     }
 }

@@ -6,9 +6,6 @@ import Primitives
 /// The caching service: the namespaces of a cache directory, the clients of the origins, and the service's metrics and
 /// events.
 package final class LarderService: Sendable {
-    /// The name of the namespace for requests that name no namespace.
-    package static let defaultNamespace = "default"
-
     /// The configuration of the service.
     package let configuration: Configuration
     /// The namespaces, each with its cache and its downloads.

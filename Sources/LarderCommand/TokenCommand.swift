@@ -52,7 +52,7 @@ struct TokenCommand: ParsableCommand {
                 throw ValidationError("--name must be 1 to 63 characters of a-z, 0-9 and -")
             }
             guard !scopes.isEmpty else { throw ValidationError("the scope is missing; give for example --scope read") }
-            for namespace in namespaces where namespace != "*" && !CacheDirectory.isNamespace(namespace) {
+            for namespace in namespaces where namespace != "*" && !NamespaceName.isValid(namespace) {
                 throw ValidationError(
                     "\"\(namespace)\" is not a namespace; expected 1 to 63 characters of a-z, 0-9 and -, or *")
             }
@@ -63,7 +63,7 @@ struct TokenCommand: ParsableCommand {
 
         func run() throws {
             let secret = TokenSecret(name: name)
-            let namespaces = namespaces.isEmpty ? [LarderService.defaultNamespace] : namespaces
+            let namespaces = namespaces.isEmpty ? [NamespaceName.default] : namespaces
             try TokenFile.add(
                 AccessToken(
                     name: name, digest: secret.digest, scopes: Set(scopes),

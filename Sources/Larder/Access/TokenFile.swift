@@ -190,7 +190,7 @@ extension AccessToken {
         }
         let namespaces =
             list == "*" ? nil : Set(list.split(separator: ",", omittingEmptySubsequences: false).map(String.init))
-        guard namespaces?.allSatisfy(CacheDirectory.isNamespace) ?? true else {
+        guard namespaces?.allSatisfy(NamespaceName.isValid) ?? true else {
             throw Reason("a namespace must be 1 to 63 characters of a-z, 0-9 and -")
         }
         var rate: Double?

@@ -4,6 +4,9 @@
 /// quarter of all descriptors, and downloads at most an eighth, so that origins that hang do not stop the serving of
 /// hits. Namespaces and all other uses get an eighth. Clients get the rest, at least half.
 struct TransferLimits: Equatable {
+    /// The highest permitted number of namespaces. A low limit of file descriptors permits fewer.
+    static let namespaceLimit = 100
+
     /// Concurrent requests through the gateway; at most 4,096.
     let gateway: Int
     /// Concurrent requests through the gateway to a host: half of ``gateway``, and not less, because requests that
@@ -22,7 +25,7 @@ struct TransferLimits: Equatable {
         gateway = max(1, min(4096, descriptors / 8))
         downloads = max(1, min(maxDownloads, descriptors / 16))
         downloadsPerHost = max(1, min(maxDownloadsPerHost, downloads / 2))
-        namespaces = max(1, min(NamespaceRegistry.limit, descriptors / 8 / 16))
+        namespaces = max(1, min(Self.namespaceLimit, descriptors / 8 / 16))
         clients = max(1, min(16_384, descriptors - descriptors / 8 - 2 * gateway - 2 * downloads))
     }
 }

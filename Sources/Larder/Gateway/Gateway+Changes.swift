@@ -21,29 +21,6 @@ extension Gateway {
         reservation.publishUnchanged(held.entry, refresh) { _ in }
     }
 
-    /// Sets the expiry of a stored response, its tags, and whether it is pinned, on a caller's request. A `nil` leaves
-    /// the value unchanged.
-    ///
-    /// The ttl counts for every caller from now on, until the origin states a lifetime again.
-    ///
-    /// - Parameter condition: sees the entry at the instant of its change. When it returns `false`, the entry stays
-    ///   unchanged and `completion` gets `DiskCacheError.conditionFailed`. `nil`: no condition.
-    package func update(
-        _ key: String, ttl: Duration?, tags: [String]?, pinned: Bool?, condition: (@Sendable (Entry?) -> Bool)? = nil,
-        completion: @escaping @Sendable (Result<Entry?, DiskCacheError>) -> Void
-    ) {
-        let isTTLSet = ttl != nil
-        tools.cache.update(
-            key, ttl: ttl, tags: tags, pinned: pinned,
-            fields: { entry in
-                guard isTTLSet, var head = entry.fields.flatMap({ StoredResponse(text: $0) }) else {
-                    return entry.fields
-                }
-                head.isExpirySet = true
-                return head.text
-            }, condition: condition, completion: completion)
-    }
-
     /// Removes the responses that a change at the origin has made wrong (RFC 9111 §4.4, RFC 9875 §3). Calls
     /// `completion` once the removal is durable.
     ///

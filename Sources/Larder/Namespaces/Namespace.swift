@@ -14,7 +14,9 @@ package final class Namespace: Sendable {
     /// The unique number of this object. A later namespace with the same name has another number.
     package let id: Int
     /// The cache of the entries.
-    package let cache: DiskCache
+    let cache: DiskCache
+    /// The entries, for the routes.
+    package let entries: EntryService
     /// The downloads into the cache.
     package let downloads: DownloadManager
     /// The gateway, which stores responses in the cache.
@@ -45,7 +47,7 @@ package final class Namespace: Sendable {
         configuration.memoryLimit = Int(memoryLimit)
         configuration.defaultTTL = server.defaultTTL
         configuration.isAnsweredByRecord = { $0.kind != .response && $0.contentFields.isEmpty }
-        if name != LarderService.defaultNamespace { configuration.footprint = .small }
+        if name != NamespaceName.default { configuration.footprint = .small }
         let events = NamespaceEvents(hub: tools.events, namespace: name, clock: tools.clock)
         self.events = events
         let logger = tools.logger.of(namespace: name)
@@ -55,6 +57,7 @@ package final class Namespace: Sendable {
         ) { logger.log($0) }
         options = NamespaceOptions(
             record.settings, serverTTL: server.defaultTTL, serverPolicy: tools.origin.configuration.addressPolicy)
+        entries = EntryService(cache, clock: tools.clock, metrics: tools.metrics)
         downloads = DownloadManager(
             tools: Flight.Tools(
                 cache: cache, origin: tools.origin, clock: tools.clock, metrics: tools.metrics, options: options,
@@ -107,7 +110,7 @@ extension Logger {
     /// A logger with the namespace in its metadata. The default namespace is not named.
     fileprivate func of(namespace: String) -> Logger {
         var logger = self
-        if namespace != LarderService.defaultNamespace { logger[metadataKey: "namespace"] = .string(namespace) }
+        if namespace != NamespaceName.default { logger[metadataKey: "namespace"] = .string(namespace) }
         return logger
     }
 

@@ -47,7 +47,7 @@ extension NamespaceError: CustomStringConvertible {
     package var description: String {
         switch self {
         case .invalidName(let name): DiskCacheError.invalidNamespace(name).description
-        case .unknown(let name) where !CacheDirectory.isNamespace(name):
+        case .unknown(let name) where !NamespaceName.isValid(name):
             DiskCacheError.invalidNamespace(name).description
         case .unknown(let name): "namespace \"\(name)\" does not exist; PUT /namespaces/\(name) creates it"
         case .tooMany(let limit): "the limit of \(limit) namespaces is reached; remove one first"

@@ -29,7 +29,7 @@ struct NamespaceQuotas: Equatable {
         diskLimit: Int64, memoryLimit: Int64
     ) throws(NamespaceError) {
         // The default namespace has the rest.
-        if name == LarderService.defaultNamespace { return }
+        if name == NamespaceName.default { return }
         try check(diskLimit, settings.mapValues(\.diskLimit), old[name].map(\.diskLimit), "--disk-limit", name)
         try check(memoryLimit, settings.mapValues(\.memoryLimit), old[name].map(\.memoryLimit), "--memory-limit", name)
     }
@@ -46,18 +46,18 @@ struct NamespaceQuotas: Equatable {
         let available = limit - limit / defaultPart
         let sum = sum(limit, wanted)
         var shares: [String: Int64] = [:]
-        for (name, bytes) in wanted where name != LarderService.defaultNamespace {
+        for (name, bytes) in wanted where name != NamespaceName.default {
             let own = own(bytes, limit)
             shares[name] = sum <= available ? own : Int64(Double(own) / Double(sum) * Double(available))
         }
-        shares[LarderService.defaultNamespace] = limit - shares.values.reduce(0, +)
+        shares[NamespaceName.default] = limit - shares.values.reduce(0, +)
         return shares
     }
 
     private static func sum(_ limit: Int64, _ wanted: [String: Int64?]) -> Int64 {
         wanted.reduce(0) { sum, item in
             let (total, overflow) = sum.addingReportingOverflow(
-                item.key == LarderService.defaultNamespace ? 0 : own(item.value, limit))
+                item.key == NamespaceName.default ? 0 : own(item.value, limit))
             return overflow ? .max : total
         }
     }

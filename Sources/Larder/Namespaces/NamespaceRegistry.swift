@@ -12,15 +12,13 @@ struct NamespaceRegistry: Equatable {
     }
 
     /// The namespaces by name, including the default namespace.
-    private(set) var records = [LarderService.defaultNamespace: Record()]
+    private(set) var records = [NamespaceName.default: Record()]
     /// The last number given to a directory. No number is used twice, because the old directory may still exist.
     private(set) var lastGeneration = 0
     /// The directories that the registry has numbered and that no namespace uses yet or any more. Only these
     /// directories may be removed. Larder did not create a directory that is neither here nor in ``places``.
     private(set) var unused: Set<NamespaceDirectory> = []
 
-    /// The highest permitted number of namespaces. A low limit of file descriptors permits fewer.
-    static let limit = 100
     /// The name of the file.
     static let fileName = "namespaces.json"
 
@@ -50,13 +48,13 @@ struct NamespaceRegistry: Equatable {
     /// - Returns: whether the namespace is begun anew, without entries.
     mutating func put(
         _ name: String, _ change: NamespaceChange, layout: Layout = Configuration().layout,
-        limit: Int = NamespaceRegistry.limit
+        limit: Int = TransferLimits.namespaceLimit
     ) throws(NamespaceError) -> Bool {
-        guard CacheDirectory.isNamespace(name) else { throw .invalidName(name) }
+        guard NamespaceName.isValid(name) else { throw .invalidName(name) }
         let old = records[name]
         guard old != nil || records.count < limit else { throw .tooMany(limit: limit) }
         let settings = change.applied(to: old?.settings ?? NamespaceSettings())
-        if name == LarderService.defaultNamespace, settings.diskLimit != nil || settings.memoryLimit != nil {
+        if name == NamespaceName.default, settings.diskLimit != nil || settings.memoryLimit != nil {
             throw .isDefault
         }
         let isAnew = old?.settings.version != settings.version || old == nil
@@ -73,7 +71,7 @@ struct NamespaceRegistry: Equatable {
 
     /// Removes a namespace.
     mutating func remove(_ name: String) throws(NamespaceError) {
-        guard name != LarderService.defaultNamespace else { throw .isDefault }
+        guard name != NamespaceName.default else { throw .isDefault }
         guard let place = place(of: name) else { throw .unknown(name) }
         records[name] = nil
         unused.insert(place)
@@ -115,15 +113,15 @@ struct NamespaceRegistry: Equatable {
         records = [:]
         var generations: Set<Int> = []
         for (index, item) in items.enumerated() {
-            guard let name = item["name"]?.stringValue, CacheDirectory.isNamespace(name), records[name] == nil,
+            guard let name = item["name"]?.stringValue, NamespaceName.isValid(name), records[name] == nil,
                 let generation = item["generation"]?.intValue, (0...last).contains(generation),
-                generation > 0 || name == LarderService.defaultNamespace, generations.insert(generation).inserted,
+                generation > 0 || name == NamespaceName.default, generations.insert(generation).inserted,
                 let settings = try? NamespaceSettings(item)
             else { throw Unreadable(reason: "\"namespaces\" has an invalid element at \(index)") }
             records[name] = Record(generation: generation, settings: settings)
         }
-        guard records[LarderService.defaultNamespace] != nil else {
-            throw Unreadable(reason: "the namespace \"\(LarderService.defaultNamespace)\" is missing")
+        guard records[NamespaceName.default] != nil else {
+            throw Unreadable(reason: "the namespace \"\(NamespaceName.default)\" is missing")
         }
         unused = try Self.unused(in: json, lastGeneration: last, besides: places)
     }
@@ -137,7 +135,7 @@ struct NamespaceRegistry: Equatable {
         guard let items = member.arrayValue else { throw Unreadable(reason: "\"unused\" is not a list") }
         return try items.enumerated().reduce(into: []) { unused, item in
             guard let place = item.element.stringValue.flatMap(NamespaceDirectory.init(name:)),
-                place.generation > 0 || place.namespace == LarderService.defaultNamespace,
+                place.generation > 0 || place.namespace == NamespaceName.default,
                 place.generation <= lastGeneration, !places.contains(place)
             else { throw Unreadable(reason: "\"unused\" has an invalid element at \(item.offset)") }
             unused.insert(place)

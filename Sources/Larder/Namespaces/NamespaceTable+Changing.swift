@@ -86,7 +86,7 @@ extension NamespaceTable {
         // Answers kept at hand state the old caching. Trimming removes them together with their entries. An answer that
         // is being made from such an entry is not kept any more.
         if hasOtherAnswers { namespace.cache.trimMemory(toBytes: 0) }
-        if name == LarderService.defaultNamespace { currentDefault.store(namespace.id, ordering: .relaxed) }
+        if name == NamespaceName.default { currentDefault.store(namespace.id, ordering: .relaxed) }
         return (namespace, old == nil ? .made : isAnew ? .begunAnew(entries: entries) : .changed)
     }
 

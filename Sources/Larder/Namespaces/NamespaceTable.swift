@@ -80,7 +80,7 @@ package final class NamespaceTable: Sendable {
             let grants = DiskGrants(
                 Dictionary(uniqueKeysWithValues: running.values.map { ($0.id, quotas.disk[$0.name] ?? 0) }))
             state = Locked(State(registry: registry, running: running, grants: grants))
-            currentDefault.store(running[LarderService.defaultNamespace]!.id, ordering: .relaxed)
+            currentDefault.store(running[NamespaceName.default]!.id, ordering: .relaxed)
             shareMemory()
             removeLeftovers(registry.unused)
             reportUnknown(places.filter { !registry.places.contains($0) && !registry.unused.contains($0) })
@@ -108,7 +108,7 @@ package final class NamespaceTable: Sendable {
     /// The namespace for requests that name no namespace.
     package var `default`: Namespace {
         // The registry always contains the default namespace.
-        state.withLock { $0.running[LarderService.defaultNamespace]! }
+        state.withLock { $0.running[NamespaceName.default]! }
     }
 
     /// The ``Namespace/id`` of ``default``.

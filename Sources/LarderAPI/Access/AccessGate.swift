@@ -22,7 +22,7 @@ final class AccessGate: Sendable {
             guard let bearer, !bearer.token.scopes.contains(scope) else { return }
             throw Problem(
                 status: 403, detail: "the token lacks the scope \(scope); use a token that has it",
-                fields: [.wwwAuthenticate: AccessGate.challenge("insufficient_scope", "scope=\"\(scope)\"")])
+                fields: [.wwwAuthenticate: Problem.challenge("insufficient_scope", "scope=\"\(scope)\"")])
         }
 
         /// Throws 403 if the visitor may not make this download. A download that pins or unpins needs the scope
@@ -35,7 +35,7 @@ final class AccessGate: Sendable {
         var authority: NamespaceAuthority {
             guard let token = bearer?.token else { return .operator }
             guard token.scopes.contains(.admin) else { return .purger }
-            return token.isFor(namespace: LarderService.defaultNamespace) ? .operator : .owner
+            return token.isFor(namespace: NamespaceName.default) ? .operator : .owner
         }
 
         /// Throws 403 if the visitor may not use a namespace, whether it exists or not.
@@ -147,7 +147,7 @@ final class AccessGate: Sendable {
     /// (``ContentFence``).
     ///
     /// - Parameter isFenced: whether the answer may carry content of another origin.
-    func vary(in space: Route.Space, isFenced: Bool) -> String? {
+    func vary(in space: NamespaceSource, isFenced: Bool) -> String? {
         var names: [String] = []
         switch space {
         case .named: names = tokens == nil ? ["Larder-Namespace"] : ["Larder-Namespace", "Authorization"]
@@ -199,18 +199,12 @@ final class AccessGate: Sendable {
 
     /// Asks for a token, in both forms in which a client can send it (RFC 9110 §11.6.1).
     private static func unauthorized(_ detail: String, _ error: String?, _ request: Request) -> Problem {
-        var fields: HTTPFields = [.wwwAuthenticate: challenge(error)]
+        var fields: HTTPFields = [.wwwAuthenticate: Problem.challenge(error)]
         // A browser would show its own log-in dialog for a request by a page's script, although the page asks the user
         // itself.
         if request.field("Sec-Fetch-Dest") != "empty" {
             fields.append(HTTPField(name: .wwwAuthenticate, value: "Basic realm=\"larder\", charset=\"UTF-8\""))
         }
         return Problem(status: 401, detail: detail, fields: fields)
-    }
-
-    /// Returns the value of `WWW-Authenticate` for the Bearer scheme (RFC 6750 §3).
-    static func challenge(_ error: String?, _ more: String? = nil) -> String {
-        (["Bearer realm=\"Larder\"", error.map { "error=\"\($0)\"" }, more] as [String?])
-            .compactMap { $0 }.joined(separator: ", ")
     }
 }

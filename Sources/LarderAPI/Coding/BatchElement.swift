@@ -3,6 +3,9 @@ import Primitives
 /// One request of a batch in its original form. It is decoded when its turn comes, so that a batch takes no more memory
 /// than its text.
 enum BatchElement: Sendable {
+    /// The most elements of a batch.
+    static let limit = 10_000
+
     /// An element of a JSON array, which had to be parsed as a whole.
     case value(JSON)
     /// A line of a text with one JSON value per line.

@@ -90,10 +90,10 @@ enum BodyDecoding {
     }
 
     private static func check(_ count: Int) throws(Problem) {
-        guard count <= BatchRun.elementLimit else {
+        guard count <= BatchElement.limit else {
             throw Problem(
                 status: 413,
-                detail: "the batch has \(count) downloads, and the limit is \(BatchRun.elementLimit); split the batch")
+                detail: "the batch has \(count) downloads, and the limit is \(BatchElement.limit); split the batch")
         }
     }
 

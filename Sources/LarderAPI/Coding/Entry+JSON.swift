@@ -1,4 +1,3 @@
-import DiskCache
 import Foundation
 import Larder
 import Primitives

@@ -1,4 +1,3 @@
-import DiskCache
 import HTTPCaching
 import Larder
 import Primitives
@@ -52,7 +51,7 @@ extension Problem {
     }
 
     /// Maps a failure of the cache to the caller's error answer.
-    init(_ error: DiskCacheError) {
+    init(_ error: CacheError) {
         switch error {
         case .entryTooLarge(let limit): self = .tooLarge(limit: Int(limit))
         case .noSpace: self = .noSpace
@@ -85,7 +84,7 @@ extension Problem {
         case .notAllowed:
             self.init(
                 status: 403, detail: error.description,
-                fields: [.wwwAuthenticate: AccessGate.challenge("insufficient_scope", "scope=\"\(Scope.admin)\"")])
+                fields: [.wwwAuthenticate: Problem.challenge("insufficient_scope", "scope=\"\(Scope.admin)\"")])
         case .busy: self.init(status: 503, detail: error.description)
         case .conditionFailed: self = .preconditionFailed
         case .stopping: self = .stopping

@@ -85,3 +85,11 @@ struct Problem: Error, Sendable {
             status: 413, detail: "the body is longer than \(limit) bytes", extensions: [.init("limit", .number(limit))])
     }
 }
+
+extension Problem {
+    /// Returns the value of `WWW-Authenticate` for the Bearer scheme (RFC 6750 §3).
+    static func challenge(_ error: String?, _ more: String? = nil) -> String {
+        (["Bearer realm=\"Larder\"", error.map { "error=\"\($0)\"" }, more] as [String?])
+            .compactMap { $0 }.joined(separator: ", ")
+    }
+}

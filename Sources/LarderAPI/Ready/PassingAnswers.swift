@@ -1,4 +1,3 @@
-import DiskCache
 import HTTPCaching
 import HTTPTypes
 import Larder
@@ -8,15 +7,13 @@ import Primitives
 /// Answers plain GETs and HEADs of `/entries/:key/content` from the slab alone, for bodies that a full memory tier
 /// would not keep. Each answer serves only one request.
 struct PassingAnswers: Sendable {
-    private let hits: Counter
     private let meter: RequestMetrics.Meter?
     /// `Accept-Ranges`, the fields of ``ContentFence``, and `Vary`, which all answers have.
     private let common: PreparedFields
     /// The fields of ``common`` behind the `Cache-Control` of ``Larder/ContentCaching/revalidate``.
     private let revalidated: PreparedFields
 
-    init(hits: Counter, metrics: RequestMetrics, gate: AccessGate) {
-        self.hits = hits
+    init(metrics: RequestMetrics, gate: AccessGate) {
         meter = metrics.meter(operation: "getContent", status: 200)
         let names = [gate.vary(in: .named, isFenced: true), gate.allowsPages ? "Origin" : nil].compactMap(\.self)
         let fields =
@@ -32,10 +29,9 @@ struct PassingAnswers: Sendable {
     /// - Parameter namespace: the namespace in which the request works.
     func answer(_ target: UnsafeRawBufferPointer, in namespace: Namespace, at now: Timestamp) -> ReadyResponse {
         guard let key = Self.key(in: target) else { return .none }
-        switch namespace.cache.passing(String(decoding: key, as: UTF8.self), at: now) {
+        switch namespace.entries.passing(String(decoding: key, as: UTF8.self), at: now) {
         case .body(let body):
             meter?.count()
-            hits.increment()
             let caching = namespace.options.contentCaching
             let control = caching == .revalidate ? nil : caching.cacheControl(until: body.expiryDate, at: now)
             let fields = ContentResponse.preparedFields(

@@ -1,4 +1,4 @@
-import DiskCache
+import Larder
 import MicroHTTPD
 import Primitives
 

@@ -1,4 +1,3 @@
-import DiskCache
 import HTTPTypes
 import Larder
 import MicroHTTPD
@@ -95,9 +94,9 @@ final class ReadyAnswers: Sendable {
         guard name != nil || pass.token != nil else { return namespaces.defaultID }
         let text =
             name.map { String(decoding: $0, as: UTF8.self) } ?? pass.token?.ownNamespace
-            ?? LarderService.defaultNamespace
+            ?? NamespaceName.default
         guard pass.token?.isFor(namespace: text) ?? true else { return nil }
-        return text == LarderService.defaultNamespace ? namespaces.defaultID : namespaces.find(text)?.id
+        return text == NamespaceName.default ? namespaces.defaultID : namespaces.find(text)?.id
     }
 
     private enum Found {
@@ -145,7 +144,7 @@ final class ReadyAnswers: Sendable {
         // The closure must also remove an answer that replaces this one meanwhile. Therefore it holds no part of this
         // answer.
         let entryID = ObjectIdentifier(entry.entry)
-        let isKept = namespace.cache.keepAtHand(entry, for: requests.hashValue, bytes: answer.cost) { [weak table] in
+        let isKept = namespace.entries.keepAtHand(entry, for: requests.hashValue, bytes: answer.cost) { [weak table] in
             table?.remove(requests, madeOf: entryID)
         }
         if !isKept { table.remove(requests, madeOf: entryID) }

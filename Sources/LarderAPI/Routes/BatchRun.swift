@@ -9,8 +9,6 @@ import Primitives
 /// batch never takes more memory than its own text and ``window`` lines. No request starts on the connection's thread,
 /// which serves other connections.
 final class BatchRun: Sendable {
-    /// The most requests of a batch.
-    static let elementLimit = 10_000
     /// The most requests of a batch that run at once.
     static let window = 512
 

@@ -1,4 +1,3 @@
-import DiskCache
 import HTTPCaching
 import HTTPTypes
 import Larder
@@ -24,34 +23,22 @@ struct ContentRoutes: Sendable {
     private func getContent(_ head: Endpoint.Head, _ call: Call) throws(Problem) {
         let query = try head.query(["stale"])
         let allowsStale = try query.bool("stale") ?? false
-        let (key, cache, options) = (head.parameter("key"), head.cache, head.namespace.options)
-        let find: @Sendable (_ mayWait: Bool) -> Void = { mayWait in
-            load(key, in: head.namespace, url: nil, allowsStale: allowsStale, call, mayWait: mayWait) {
+        let (key, options) = (head.parameter("key"), head.namespace.options)
+        let read: @Sendable () -> Void = {
+            find(key, in: head.namespace, allowsStale: allowsStale, call) {
                 (stored, now) throws(Problem) in
                 try ContentResponse(
                     stored.entry, allowsStale: allowsStale, caching: options.contentCaching, at: now
                 ).response(stored.body, to: head.request)
             }
         }
-        guard head.request.query == nil, RequestField.isPlain(head.request) else { return find(false) }
+        guard head.request.query == nil, RequestField.isPlain(head.request) else { return read() }
         // If the cache knows the body's place, a single read suffices, even from the disk. Else the index must be read,
         // too.
-        switch cache.passing(key, at: service.clock.now()) {
-        case .body(let body): respond(body, options.contentCaching, call)
-        case .none: find(false)
-        case .onDisk:
-            cache.onDiskThread {
-                guard case .body(let body) = cache.passing(key, at: service.clock.now(), mayWait: true) else {
-                    return find(true)
-                }
-                respond(body, options.contentCaching, call)
-            }
+        head.entries.findPassing(key) { body in
+            guard let body else { return read() }
+            call.respond(PassingAnswers.response(body, options.contentCaching, at: service.clock.now()))
         }
-    }
-
-    private func respond(_ body: PassingBody, _ caching: ContentCaching, _ call: Call) {
-        service.metrics.hits.increment()
-        call.respond(PassingAnswers.response(body, caching, at: service.clock.now()))
     }
 
     private func getJSON(_ head: Endpoint.Head, _ call: Call) throws(Problem) {
@@ -60,12 +47,12 @@ struct ContentRoutes: Sendable {
         guard let (url, _) = try query.canonicalURL() else { throw .invalid("url is missing", pointer: "/url") }
         let key = CacheKey.url(canonical: url.string).text
         let options = head.namespace.options
-        load(key, in: head.namespace, url: url.string, allowsStale: allowsStale, call) {
+        find(key, in: head.namespace, url: url.string, allowsStale: allowsStale, call) {
             (stored, now) throws(Problem) in
             let content = try ContentResponse(
                 stored.entry, allowsStale: allowsStale, caching: options.contentCaching, at: now)
             let beginning: SharedBytes
-            do throws(DiskCacheError) {
+            do throws(CacheError) {
                 beginning = try stored.body.read(0..<min(stored.body.length, 4))
             } catch {
                 throw Problem(error)
@@ -92,53 +79,35 @@ struct ContentRoutes: Sendable {
         )
     }
 
-    /// Finds a body and answers with it: at once if the body is in memory, else after it is read or verified.
+    /// Finds a body and answers with it.
     ///
     /// - Parameter answer: makes the answer for a given time.
-    private func load(
-        _ key: String, in namespace: Namespace, url: String?, allowsStale: Bool, _ call: Call, mayWait: Bool = false,
+    private func find(
+        _ key: String, in namespace: Namespace, url: String? = nil, allowsStale: Bool, _ call: Call,
         answer: @escaping @Sendable (StoredEntry, Timestamp) throws(Problem) -> Response
     ) {
-        let cache = namespace.cache
-        let respond: @Sendable (StoredEntry?) -> Void = { [self] stored in
-            guard let stored, url == nil || stored.entry.url == url else {
-                service.metrics.misses.increment()
-                call.respond(Problem.noEntry)
-                return
+        namespace.entries.find(key, expectingURL: url) { [self] found in
+            let stored: StoredEntry
+            switch found {
+            case .success(let entry?): stored = entry
+            case .success(nil):
+                namespace.entries.countMiss()
+                return call.respond(Problem.noEntry)
+            case .failure(let error): return call.respond(Problem(error))
             }
             let result = Result { () throws(Problem) in try answer(stored, service.clock.now()) }
             switch result {
             case .success(let response):
-                service.metrics.hits.increment()
-                cache.recordHit(stored.entry)
+                namespace.entries.countHit(stored.entry)
                 if let hot = stored.hot, response.status == 200 {
                     keep(response, of: stored, hot, namespace, allowsStale: allowsStale, call, answer: answer)
                 }
-            case .failure(let problem) where problem.status == 404: service.metrics.misses.increment()
+            case .failure(let problem) where problem.status == 404: namespace.entries.countMiss()
             // An entry exists, but the request does not accept it (406, 412, 416). This counts neither as a hit nor as
             // a miss.
             case .failure: break
             }
             call.respond(result)
-        }
-        do {
-            switch try cache.load(key, expectingURL: url, mayWait: mayWait) {
-            case .hit(let stored): respond(stored)
-            case .absent: respond(nil)
-            case .onDisk:
-                cache.onDiskThread {
-                    load(key, in: namespace, url: url, allowsStale: allowsStale, call, mayWait: true, answer: answer)
-                }
-            case .needsVerification:
-                cache.verify(key) { result in
-                    switch result {
-                    case .success(let stored): respond(stored)
-                    case .failure(let error): call.respond(Problem(error))
-                    }
-                }
-            }
-        } catch {
-            call.respond(Problem(error))
         }
     }
 
@@ -174,12 +143,8 @@ struct ContentRoutes: Sendable {
         metadata.contentType = contentType
         metadata.tags = try query.tags()?.sorted() ?? []
         metadata.pinned = try query.bool("pinned") ?? false
-        let upload = Upload(
-            cache: head.cache,
-            reservation: head.cache.reserve(
-                key, kind: .data, tags: metadata.tags ?? [], pinned: metadata.pinned),
-            metadata: metadata, condition: WriteCondition(head.request, at: service.clock.now()))
-        return try upload.plan(head, service: service)
+        let condition = WriteCondition(head.request, at: service.clock.now())
+        return try Upload(to: head.entries.put(key, kind: .data, metadata, condition: condition)).plan(head, service)
     }
 
     private func putJSON(_ head: Endpoint.Head) throws(Problem) -> Endpoint.Plan {
@@ -196,11 +161,9 @@ struct ContentRoutes: Sendable {
         var metadata = EntryMetadata(ttl: try query.ttl() ?? head.namespace.options.defaultTTL)
         metadata.contentType = "application/json"
         metadata.params = params?.text
-        let upload = Upload(
-            cache: head.cache,
-            reservation: head.cache.reserve(.url(canonical: url.string), kind: .json, url: url.string),
-            metadata: metadata, url: url.string, charset: charset,
+        let entry = head.entries.put(
+            .url(canonical: url.string), kind: .json, url: url.string, metadata,
             condition: WriteCondition(head.request, at: service.clock.now()))
-        return try upload.plan(head, service: service)
+        return try Upload(to: entry, charset: charset).plan(head, service)
     }
 }

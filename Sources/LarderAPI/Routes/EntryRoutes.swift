@@ -1,4 +1,3 @@
-import DiskCache
 import Larder
 import MicroHTTPD
 import Primitives
@@ -28,8 +27,8 @@ struct EntryRoutes: Sendable {
         let sort = try Self.sort(query["sort"])
         let (limit, cursor) = (try query.limit(), query["cursor"])
         try call.respondInTurn { () throws(Problem) in
-            do throws(DiskCacheError) {
-                let page = try head.cache.list(filter, sort: sort, limit: limit, cursor: cursor)
+            do throws(CacheError) {
+                let page = try head.entries.list(filter, sort: sort, limit: limit, cursor: cursor)
                 let now = clock.now()
                 var object = JSONObjectWriter()
                 let entries = page.entries.lazy.map { entry in
@@ -47,7 +46,7 @@ struct EntryRoutes: Sendable {
 
     private func get(_ head: Endpoint.Head, _ call: Call) throws(Problem) {
         _ = try head.query()
-        head.cache.findEntry(head.parameter("key")) { result in
+        head.entries.findEntry(head.parameter("key")) { result in
             switch result {
             case .success(let entry?): call.respond(.json(entry.json(at: clock.now())))
             case .success(nil): call.respond(Problem.noEntry)
@@ -59,7 +58,11 @@ struct EntryRoutes: Sendable {
     /// Checks the conditions of a change or a removal of an entry before the body is read.
     private func checkKey(_ head: Endpoint.Head) throws(Problem) {
         _ = try head.query()
-        try WriteCondition(head.request, at: clock.now())?.check(head.parameter("key"), in: head.cache)
+        do throws(CacheError) {
+            try head.entries.check(condition(head), on: head.parameter("key"))
+        } catch {
+            throw Problem(error)
+        }
     }
 
     private func checkUpdate(_ head: Endpoint.Head) throws(Problem) {
@@ -68,10 +71,8 @@ struct EntryRoutes: Sendable {
         try checkKey(head)
     }
 
-    /// Returns the conditions of a request for the transaction of its change; `nil` if it has none.
-    private func condition(_ head: Endpoint.Head) -> (@Sendable (Entry?) -> Bool)? {
-        guard let condition = WriteCondition(head.request, at: clock.now()) else { return nil }
-        return { condition.holds(for: $0) }
+    private func condition(_ head: Endpoint.Head) -> WriteCondition? {
+        WriteCondition(head.request, at: clock.now())
     }
 
     private func update(_ head: Endpoint.Head, _ body: [UInt8], _ call: Call) throws(Problem) {
@@ -81,49 +82,25 @@ struct EntryRoutes: Sendable {
         let tags = try fields.tags("tags").map { $0.sorted() }
         let pinned = try fields.bool("pinned")
         let key = head.parameter("key")
-        let namespace = head.namespace
-        let condition = condition(head)
-        namespace.cache.findEntry(key) { result in
-            let held: Entry
+        let patch = EntryService.Patch(ttl: ttl, tags: tags, pinned: pinned)
+        head.entries.patch(key, patch, condition: condition(head)) { result in
             switch result {
-            case .success(let entry?): held = entry
-            case .success(nil): return call.respond(Problem.noEntry)
-            case .failure(let error): return call.respond(Problem(error))
-            }
-            let removes = ttl == .zero && (held.kind == .json || held.kind == .data)
-            namespace.gateway.update(key, ttl: ttl, tags: tags, pinned: pinned, condition: condition) { result in
-                switch result {
-                case .success(let entry?):
-                    call.changed(key)
-                    call.respond(.json(entry.json(at: clock.now())))
-                case .success(nil) where removes: call.respondRemoved(1, key)
-                case .success(nil): call.respond(Problem.noEntry)
-                case .failure(let error): call.respond(Problem(error))
-                }
+            case .success(.changed(let entry)):
+                call.changed(key)
+                call.respond(.json(entry.json(at: clock.now())))
+            case .success(.removed): call.respondRemoved(1, key)
+            case .success(.absent): call.respond(Problem.noEntry)
+            case .failure(let error): call.respond(Problem(error))
             }
         }
     }
 
     private func remove(_ head: Endpoint.Head, _ call: Call) throws(Problem) {
         let key = head.parameter("key")
-        let condition = condition(head)
-        if CacheKey(key)?.form == .url {
-            // Removes the entry that was downloaded or stored under the URL, and all responses to the URL.
-            let condition = condition.map { RemovalCondition(key: key, holds: $0) }
-            head.cache.remove(matching: EntryFilter(md5: key), condition: condition) { result in
-                switch result {
-                case .success(0): call.respond(Problem.noEntry)
-                case .success(let count): call.respondRemoved(count, key)
-                case .failure(let error): call.respond(Problem(error))
-                }
-            }
-            return
-        }
-        // Without an entry the answer is 404, independent of the conditions.
-        head.cache.remove(key, condition: { $0 == nil || condition?($0) ?? true }) { result in
+        head.entries.remove(key, condition: condition(head)) { result in
             switch result {
-            case .success(true): call.respondRemoved(1, key)
-            case .success(false): call.respond(Problem.noEntry)
+            case .success(0): call.respond(Problem.noEntry)
+            case .success(let count): call.respondRemoved(count, key)
             case .failure(let error): call.respond(Problem(error))
             }
         }
@@ -132,7 +109,7 @@ struct EntryRoutes: Sendable {
     /// Checks the conditions of a removal by a filter. The collection has neither an ETag nor a date.
     private func checkSelection(_ head: Endpoint.Head) throws(Problem) {
         _ = try Self.selection(head)
-        try WriteCondition(head.request, at: clock.now())?.check(untagged: true)
+        try condition(head)?.check(untagged: true)
     }
 
     /// Returns the filter of a removal, and whether the entries are only counted.
@@ -153,15 +130,15 @@ struct EntryRoutes: Sendable {
         let (filter, isDryRun) = try Self.selection(head)
         if isDryRun {
             return try call.respondInTurn { () throws(Problem) in
-                do throws(DiskCacheError) {
-                    return .removed(try head.cache.count(matching: filter))
+                do throws(CacheError) {
+                    return .removed(try head.entries.count(matching: filter))
                 } catch {
                     throw Problem(error)
                 }
             }
         }
         let what = filter.auditWords
-        head.cache.remove(matching: filter) { result in
+        head.entries.remove(matching: filter) { result in
             switch result {
             case .success(let count): call.respondRemoved(count, what)
             case .failure(let error): call.respond(Problem(error))

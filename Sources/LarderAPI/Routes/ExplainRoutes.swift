@@ -1,4 +1,3 @@
-import DiskCache
 import Larder
 import Primitives
 
@@ -21,11 +20,11 @@ struct ExplainRoutes: Sendable {
         let sent = params == nil ? query["url"] : url.string
         let exact = sent.flatMap { try? ExactURL($0) }
         try call.respondInTurn { () throws(Problem) in
-            do throws(DiskCacheError) {
+            do throws(CacheError) {
                 let forecast = try namespace.downloads.forecast(of: url)
                 // A filter by URL would also find the responses that were stored for another spelling of the URL.
-                let responses = try exact.map { (exact) throws(DiskCacheError) in
-                    try namespace.cache.responses(to: ResponseURL(exact.string), limit: Self.responseLimit)
+                let responses = try exact.map { (exact) throws(CacheError) in
+                    try namespace.entries.responses(to: exact, limit: Self.responseLimit)
                 }
                 return .json(json(forecast, of: url, responses: responses ?? [], in: namespace))
             } catch {

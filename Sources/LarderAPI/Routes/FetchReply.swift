@@ -1,4 +1,3 @@
-import DiskCache
 import HTTPTypes
 import Larder
 import MicroHTTPD

@@ -1,4 +1,3 @@
-import DiskCache
 import Larder
 import MicroHTTPD
 import Primitives
@@ -87,7 +86,7 @@ struct NamespaceRoutes: Sendable {
     private static func name(_ head: Endpoint.Head) throws(Problem) -> String {
         let name = head.parameter("name")
         try head.visitor.check(namespace: name)
-        guard CacheDirectory.isNamespace(name) else { throw Problem(NamespaceError.invalidName(name)) }
+        guard NamespaceName.isValid(name) else { throw Problem(NamespaceError.invalidName(name)) }
         return name
     }
 }
@@ -95,19 +94,19 @@ struct NamespaceRoutes: Sendable {
 extension Namespace {
     /// The namespace in the form of the API: its settings, or the defaults in place of missing settings.
     fileprivate var json: JSON {
-        let (settings, totals) = (settings, cache.totals)
+        let (settings, totals) = (settings, entries.totals)
         return [
             "name": .string(name),
             "version": .string(orNull: settings.version),
             "defaultTTL": .seconds(options.defaultTTL),
-            "diskLimit": .number(cache.diskLimit),
-            "memoryLimit": .number(cache.memoryLimit),
+            "diskLimit": .number(entries.diskLimit),
+            "memoryLimit": .number(entries.memoryLimit),
             "layout": .string(layout.rawValue),
             "origins": settings.origins.map { .array($0.texts.map { .string($0) }) } ?? .null,
             "contentCaching": .string(options.contentCaching.rawValue),
             "entries": .number(totals.entries),
             "diskBytes": .number(totals.diskBytes),
-            "memoryBytes": .number(cache.memoryStatistics.bytes),
+            "memoryBytes": .number(entries.memoryStatistics.bytes),
         ]
     }
 }

@@ -1,4 +1,3 @@
-import DiskCache
 import Larder
 import MicroHTTPD
 import Primitives

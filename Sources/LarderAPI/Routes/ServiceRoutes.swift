@@ -1,4 +1,3 @@
-import DiskCache
 import Larder
 import MicroHTTPD
 import Primitives
@@ -43,7 +42,7 @@ struct ServiceRoutes: Sendable {
     private var hitCount: Int { service.metrics.hits.value + service.namespaces.hitsAtHand }
 
     private var memory: MemoryStatistics {
-        service.namespaces.all.reduce(into: MemoryStatistics()) { $0.add($1.cache.memoryStatistics) }
+        service.namespaces.all.reduce(into: MemoryStatistics()) { $0.add($1.entries.memoryStatistics) }
     }
 
     private func trimMemory(_ head: Endpoint.Head, _ call: Call) throws(Problem) {
@@ -197,16 +196,17 @@ struct ServiceRoutes: Sendable {
         let all = service.namespaces.all
         text.begin("larder_namespace_entries", "gauge", "Entries in the cache, by namespace.")
         for namespace in all {
-            text.sample("larder_namespace_entries", [("namespace", namespace.name)], namespace.cache.totals.entries)
+            text.sample("larder_namespace_entries", [("namespace", namespace.name)], namespace.entries.totals.entries)
         }
         text.begin("larder_namespace_disk_bytes", "gauge", "Disk space of entries, in bytes, by namespace.")
         for namespace in all {
             text.sample(
-                "larder_namespace_disk_bytes", [("namespace", namespace.name)], namespace.cache.totals.diskBytes)
+                "larder_namespace_disk_bytes", [("namespace", namespace.name)], namespace.entries.totals.diskBytes)
         }
         text.begin("larder_namespace_disk_limit_bytes", "gauge", "Disk limit, in bytes, by namespace.")
         for namespace in all {
-            text.sample("larder_namespace_disk_limit_bytes", [("namespace", namespace.name)], namespace.cache.diskLimit)
+            text.sample(
+                "larder_namespace_disk_limit_bytes", [("namespace", namespace.name)], namespace.entries.diskLimit)
         }
     }
 }

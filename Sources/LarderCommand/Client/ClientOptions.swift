@@ -24,7 +24,7 @@ struct ClientOptions: ParsableArguments {
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "Namespace to use. [default: the token's namespace, else \(LarderService.defaultNamespace)]",
+            "Namespace to use. [default: the token's namespace, else \(NamespaceName.default)]",
             valueName: "name"))
     var namespace: String?
     @Option(
@@ -70,7 +70,7 @@ struct ClientOptions: ParsableArguments {
             }
         }
         if let namespace, !(anyNamespace && namespace == "*") {
-            guard CacheDirectory.isNamespace(namespace) else {
+            guard NamespaceName.isValid(namespace) else {
                 throw CommandFailure(
                     .usage, "\"\(namespace)\" is not a namespace; expected 1 to 63 characters of a-z, 0-9 and -")
             }

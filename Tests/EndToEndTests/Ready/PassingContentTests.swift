@@ -100,7 +100,7 @@ struct PassingContentTests {
         try await withEntries { (server, _) async throws in
             let cache = server.space.cache
             let answers = PassingAnswers(
-                hits: server.service.metrics.hits, metrics: RequestMetrics(operations: ["getContent"]),
+                metrics: RequestMetrics(operations: ["getContent"]),
                 gate: AccessGate(tokens: nil, web: WebGuard(hosts: nil, origins: [])))
             let hits = server.service.metrics.hits.value
             var soonCount = 0

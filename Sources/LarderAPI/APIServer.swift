@@ -79,7 +79,7 @@ package final class APIServer: Sendable {
             configuration: configuration,
             handler: APIHandler(
                 routes: allRoutes, metrics: metrics, ready: ready,
-                passing: PassingAnswers(hits: service.metrics.hits, metrics: metrics, gate: gate), gate: gate,
+                passing: PassingAnswers(metrics: metrics, gate: gate), gate: gate,
                 namespaces: service.namespaces, logger: logger))
         connectionMetrics.watch(daemon)
         adminDaemon = service.configuration.adminPort.map { port in

@@ -1,4 +1,3 @@
-import DiskCache
 import HTTPCaching
 import HTTPTypes
 import Larder
@@ -40,7 +39,7 @@ struct ContentResponse {
         let bounds = Int64(skipped)..<body.length
         let length = Int64(bounds.count)
         let method: HTTPRequest.Method = request.isHead ? .head : .get
-        let current = entry.representation(now: now)
+        let current = SelectedRepresentation(of: entry, now: now)
         let requestFields = request.fields(named: Self.conditionNames)
         let conditions = ConditionalRequest(requestFields, method: method, now: now)
         switch conditions.evaluate(current) {
@@ -152,26 +151,5 @@ extension ContentCaching {
         guard self == .untilExpiry, expiry > now else { return nil }
         let left = (expiry - now).milliseconds
         return min(expiry, now + .milliseconds(left % 1000 + 1))
-    }
-}
-
-extension Entry {
-    /// Returns the validators of the body as this server sends it. The strong tag is made from the digest, not from the
-    /// origin's tag, because the body may have been decoded.
-    func representation(now: Timestamp) -> SelectedRepresentation {
-        SelectedRepresentation(digestPrefix: digest.prefix(16), lastModified: lastModified, now: now)
-    }
-}
-
-extension SelectedRepresentation {
-    /// Creates the validators of a body from its digest and the origin's `Last-Modified`.
-    init(digestPrefix: some Sequence<UInt8>, lastModified: String?, now: Timestamp) {
-        self.init(
-            etag: Self.etag(digestPrefix), lastModified: lastModified.flatMap { Timestamp(httpDate: $0, now: now) })
-    }
-
-    /// Returns the tag of a body with that digest.
-    fileprivate static func etag(_ digestPrefix: some Sequence<UInt8>) -> EntityTag {
-        EntityTag(strong: digestPrefix.hex)
     }
 }

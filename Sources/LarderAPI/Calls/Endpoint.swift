@@ -1,4 +1,3 @@
-import DiskCache
 import HTTPTypes
 import Larder
 import MicroHTTPD
@@ -21,8 +20,8 @@ struct Endpoint: Sendable {
         let namespace: Namespace
         let visitor: AccessGate.Visitor
 
-        /// The cache of the namespace.
-        var cache: DiskCache { namespace.cache }
+        /// The entries of the namespace.
+        var entries: EntryService { namespace.entries }
 
         /// Returns the value of the path parameter `:name`; empty if there is none.
         func parameter(_ name: String) -> String { parameters.first { $0.name == name }?.value ?? "" }

@@ -1,41 +1,41 @@
 import Synchronization
 
-/// A limit that all namespaces share for places or bytes that take memory.
+/// A limit that several owners share, for places or for bytes of memory.
 ///
 /// Each owner may take as much as is left by all: a single owner gets half of the limit, the next owner a quarter, and
 /// so on. In addition, each owner may always take up to `floor`. So no owner can keep the others from working, and
 /// the total is bounded by the limit and the floor of each owner.
-final class SharedAllowance: Sendable {
+package final class SharedAllowance: Sendable {
     /// The limit for all owners together. A single owner gets at most half.
     private let limit: Int
     /// The amount that each owner may always take, regardless of the other owners.
     private let floor: Int
     private let taken = Atomic<Int>(0)
 
-    init(limit: Int, floor: Int = 0) {
+    package init(limit: Int, floor: Int = 0) {
         self.limit = limit
         self.floor = floor
     }
 
     /// The share of an owner. The last reference to it returns the whole share. The caller of ``take(_:)`` must hold
     /// the lock of the owner.
-    final class Part: Sendable {
+    package final class Part: Sendable {
         private let allowance: SharedAllowance
         private let own = Atomic<Int>(0)
 
-        init(of allowance: SharedAllowance) {
+        package init(of allowance: SharedAllowance) {
             self.allowance = allowance
         }
 
         /// Takes `count`. Returns `false` and takes no part of `count` when the other owners have not left enough.
-        func take(_ count: Int) -> Bool {
+        package func take(_ count: Int) -> Bool {
             guard allowance.take(count, by: own.load(ordering: .relaxed)) else { return false }
             own.add(count, ordering: .relaxed)
             return true
         }
 
         /// Returns `count` of the share.
-        func giveBack(_ count: Int) {
+        package func giveBack(_ count: Int) {
             own.subtract(count, ordering: .relaxed)
             allowance.giveBack(count)
         }

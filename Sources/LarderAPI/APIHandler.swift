@@ -75,7 +75,7 @@ final class APIHandler: RequestHandler {
             let parameters = try Self.decode(rawParameters)
             let context = context(
                 of: asked, visitor, namespace,
-                named: route.space == .inPath ? parameters.first { $0.name == "name" }?.value : nil,
+                named: route.source == .inPath ? parameters.first { $0.name == "name" }?.value : nil,
                 route, observer: observed(route.endpoint.operation))
             let head = Endpoint.Head(
                 request: request, parameters: parameters, namespace: namespace, visitor: visitor)
@@ -158,7 +158,7 @@ final class APIHandler: RequestHandler {
         let request = asked.request
         let operation = route?.endpoint.operation ?? "none"
         let isRead = request.method == "GET" || request.isHead
-        let vary = isRead ? route.flatMap { gate.vary(in: $0.space, isFenced: $0.isFenced) } : nil
+        let vary = isRead ? route.flatMap { gate.vary(in: $0.source, isFenced: $0.isFenced) } : nil
         return RequestContext(
             request: request, pathPrefix: asked.pathPrefix, operation: operation, visitor: visitor,
             namespace: namespace, metrics: metrics, vary: vary, isFenced: route?.isFenced ?? false,
@@ -210,7 +210,7 @@ final class APIHandler: RequestHandler {
         if asked.hasPrefix, asked.name == nil {
             throw .invalid("the namespace in the path has a broken percent-escape or is not UTF-8")
         }
-        switch route.space {
+        switch route.source {
         case .inPath:
             try checkNamed(by: asked, route, visitor)
             return namespaces.default
@@ -222,13 +222,13 @@ final class APIHandler: RequestHandler {
         case .server:
             try checkNamed(by: asked, route, visitor)
             // Only tokens for the default namespace may use calls that concern all namespaces.
-            if route.scope != nil { try visitor.check(namespace: LarderService.defaultNamespace) }
+            if route.scope != nil { try visitor.check(namespace: NamespaceName.default) }
             return namespaces.default
         case .named, .prefixed, .inQuery: break
         }
         let name =
             try named(by: request, asked, route) ?? visitor.bearer?.token.ownNamespace
-            ?? LarderService.defaultNamespace
+            ?? NamespaceName.default
         return try find(name, visitor)
     }
 
@@ -254,7 +254,7 @@ final class APIHandler: RequestHandler {
         let names = request.values(Self.namespaceField)
         guard let name = names.first else { return asked.name }
         let pointer = "/\(Self.namespaceField)"
-        if route.space == .prefixed {
+        if route.source == .prefixed {
             throw .invalid(
                 "/fetch takes the namespace from the path and not from \(Self.namespaceField); write "
                     + "/@\(asked.name ?? (name.isEmpty ? "NAME" : name))/fetch/…",

@@ -1,0 +1,135 @@
+import DiskCache
+import HTTPCaching
+import Primitives
+
+extension EntryService {
+    // MARK: - Put
+
+    /// Begins to store a body that a caller sends.
+    ///
+    /// - Parameters:
+    ///   - key: the key of the entry.
+    ///   - kind: ``Entry/Kind/json`` or ``Entry/Kind/data``.
+    ///   - url: the canonical URL from which the key was made; `nil` for a caller's own key.
+    ///   - metadata: the metadata. With a ttl of zero or less no body is stored, and the held entry is removed.
+    ///   - condition: the caller's conditions on the held entry; `nil` without conditions.
+    package func put(
+        _ key: CacheKey, kind: Entry.Kind, url: String? = nil, _ metadata: EntryMetadata, condition: WriteCondition?
+    ) -> EntryUpload {
+        EntryUpload(
+            to: self, key: key, url: url, metadata: metadata, condition: condition,
+            reservation: cache.reserve(
+                key, kind: kind, url: url, tags: metadata.tags ?? [], pinned: metadata.pinned))
+    }
+
+    /// Checks the conditions of a change before its body is read. The change checks them again when it is made.
+    ///
+    /// The look-up may read a page of the index from the disk on the caller's thread. Only changes with conditions take
+    /// that time, and a body that is read in vain would take more.
+    ///
+    /// - Parameter url: see ``find(_:expectingURL:then:)``.
+    /// - Throws: ``DiskCacheError/conditionFailed``, and the errors of the index.
+    package func check(
+        _ condition: WriteCondition?, on key: String, expectingURL url: String? = nil
+    ) throws(CacheError) {
+        guard let condition else { return }
+        let entry = try cache.entry(for: key, expectingURL: url)
+        // Without an entry, a change of an existing entry is answered with 404, which takes precedence (RFC 9110
+        // §13.2.1).
+        guard entry != nil || condition.creates else { return }
+        if !condition.holds(for: entry) { throw .conditionFailed }
+    }
+
+    // MARK: - Patch
+
+    /// The changes of a patch. `nil` leaves the value unchanged.
+    package struct Patch: Sendable {
+        /// The time from now for which the entry stays fresh. Zero removes an entry that a caller stored, and makes any
+        /// other entry stale.
+        package var ttl: Duration?
+        /// The tags, in place of the present tags.
+        package var tags: [String]?
+        /// Whether eviction spares the entry.
+        package var pinned: Bool?
+
+        package init(ttl: Duration?, tags: [String]?, pinned: Bool?) {
+            (self.ttl, self.tags, self.pinned) = (ttl, tags, pinned)
+        }
+    }
+
+    /// The outcome of ``patch(_:_:condition:then:)``.
+    package enum PatchOutcome: Sendable {
+        case changed(Entry)
+        /// The ttl was zero, and the entry was stored by a caller.
+        case removed
+        case absent
+    }
+
+    /// Changes the metadata of an entry.
+    ///
+    /// The ttl of a response counts for every caller from now on, until the origin states a lifetime again.
+    ///
+    /// - Parameter then: gets the outcome once it is durable, ``DiskCacheError/conditionFailed``, or the error of the
+    ///   index.
+    package func patch(
+        _ key: String, _ patch: Patch, condition: WriteCondition?,
+        then: @escaping @Sendable (Result<PatchOutcome, CacheError>) -> Void
+    ) {
+        cache.findEntry(key) { [cache] result in
+            let held: Entry
+            switch result {
+            case .success(let entry?): held = entry
+            case .success(nil): return then(.success(.absent))
+            case .failure(let error): return then(.failure(error))
+            }
+            let removes = patch.ttl == .zero && (held.kind == .json || held.kind == .data)
+            cache.update(
+                key, ttl: patch.ttl, tags: patch.tags, pinned: patch.pinned,
+                fields: { patch.ttl == nil ? $0.fields : $0.fieldsWithSetExpiry }, condition: condition?.check
+            ) { result in
+                then(
+                    result.map { entry -> PatchOutcome in
+                        if let entry { return .changed(entry) }
+                        return removes ? .removed : .absent
+                    })
+            }
+        }
+    }
+
+    // MARK: - Purge
+
+    /// Removes the entry of a key. A key that is the MD5 of a URL also removes all responses to that URL.
+    ///
+    /// - Parameter then: gets the number of removed entries once the removal is durable,
+    ///   ``DiskCacheError/conditionFailed``, or the error of the index.
+    package func remove(
+        _ key: String, condition: WriteCondition?, then: @escaping @Sendable (Result<Int, CacheError>) -> Void
+    ) {
+        guard CacheKey(key)?.form != .url else {
+            let condition = condition.map { RemovalCondition(key: key, holds: $0.check) }
+            return cache.remove(matching: EntryFilter(md5: key), condition: condition, completion: then)
+        }
+        // Without an entry the answer is 404, independent of the conditions.
+        cache.remove(key, condition: { $0 == nil || condition?.holds(for: $0) ?? true }) { result in
+            then(result.map { $0 ? 1 : 0 })
+        }
+    }
+
+    /// Removes every entry that matches and was published before now.
+    ///
+    /// - Parameter then: gets the number of removed entries once all removals are durable, or the error of the index.
+    package func remove(
+        matching filter: EntryFilter, then: @escaping @Sendable (Result<Int, CacheError>) -> Void
+    ) {
+        cache.remove(matching: filter, completion: then)
+    }
+}
+
+extension Entry {
+    /// ``Entry/fields`` with the note that a caller has set the expiry of a response.
+    fileprivate var fieldsWithSetExpiry: String? {
+        guard var head = fields.flatMap({ StoredResponse(text: $0) }) else { return fields }
+        head.isExpirySet = true
+        return head.text
+    }
+}

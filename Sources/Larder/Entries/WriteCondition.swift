@@ -1,0 +1,77 @@
+import DiskCache
+import HTTPCaching
+import HTTPTypes
+import Primitives
+
+/// The conditions of a PUT, PATCH or DELETE: If-Match, If-None-Match and If-Unmodified-Since, in the order of RFC 9110
+/// §13.2.2. (If-Modified-Since applies only to GET and HEAD, §13.1.3.)
+///
+/// Conditions are evaluated twice: when the head of the request is complete, so that no body is sent in vain, and in
+/// the transaction of the change, so that only one of several racing requests with `If-None-Match: *` succeeds.
+package struct WriteCondition: Sendable {
+    /// The request fields that state conditions.
+    package static let fieldNames: [HTTPField.Name] = [.ifMatch, .ifNoneMatch, .ifUnmodifiedSince]
+
+    private let conditions: ConditionalRequest
+    private let now: Timestamp
+    /// Whether the request can succeed without an existing entry. Then its conditions apply without an entry, too.
+    let creates: Bool
+
+    /// Reads the conditions of a request from its fields; `nil` when it has none.
+    package init?(_ fields: HTTPFields, method: HTTPRequest.Method, at now: Timestamp) {
+        guard !fields.isEmpty else { return nil }
+        conditions = ConditionalRequest(fields, method: method, now: now)
+        creates = method == .put
+        self.now = now
+    }
+
+    /// Whether the conditions hold for an entry, fresh or stale. They apply to the strong ETag of its body, and to the
+    /// origin's date or, without that, to the time of storing.
+    ///
+    /// - Parameter entry: the present entry; `nil` when there is none.
+    package func holds(for entry: Entry?) -> Bool {
+        guard let entry else { return conditions.evaluate(nil) == .proceed }
+        var current = SelectedRepresentation(of: entry, now: now)
+        current.lastModified = current.lastModified ?? entry.createdDate
+        return conditions.evaluate(current) == .proceed
+    }
+
+    /// ``holds(for:)`` in the form that the cache takes.
+    var check: @Sendable (Entry?) -> Bool {
+        { holds(for: $0) }
+    }
+
+    /// Whether a change of a resource without an ETag and a date, such as a namespace, may go on. Only the tag `*`
+    /// matches the resource, and If-Unmodified-Since is ignored (§13.1.4).
+    ///
+    /// - Parameter exists: whether the resource exists. If not, only a request that creates it is judged, because any
+    ///   other request is answered with 404 (§13.2.1).
+    package func allows(untagged exists: Bool) -> Bool {
+        guard exists || creates else { return true }
+        return holds(forUntagged: exists)
+    }
+
+    /// ``allows(untagged:)`` for the instant of the change.
+    package func holds(forUntagged exists: Bool) -> Bool {
+        conditions.evaluate(exists ? SelectedRepresentation(etag: nil, lastModified: nil) : nil) == .proceed
+    }
+}
+
+extension SelectedRepresentation {
+    /// The validators of a body as this server sends it. The strong tag is made from the digest, not from the origin's
+    /// tag, because the body may have been decoded.
+    package init(of entry: Entry, now: Timestamp) {
+        self.init(digestPrefix: entry.digest.prefix(16), lastModified: entry.lastModified, now: now)
+    }
+
+    /// The validators of a body with that digest and the origin's `Last-Modified`.
+    package init(digestPrefix: some Sequence<UInt8>, lastModified: String?, now: Timestamp) {
+        self.init(
+            etag: Self.etag(digestPrefix), lastModified: lastModified.flatMap { Timestamp(httpDate: $0, now: now) })
+    }
+
+    /// The tag of a body with that digest.
+    package static func etag(_ digestPrefix: some Sequence<UInt8>) -> EntityTag {
+        EntityTag(strong: digestPrefix.hex)
+    }
+}
