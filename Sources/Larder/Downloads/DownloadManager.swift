@@ -125,16 +125,8 @@ package final class DownloadManager: Sendable {
     /// Looks the entry up on a thread that may wait for the disk, and verifies its body if necessary. Passes `then` an
     /// entry whose body is whole, or `nil`.
     private func find(_ request: DownloadRequest, _ key: CacheKey, _ then: @escaping @Sendable (Entry?) -> Void) {
-        tools.cache.onDiskThread { [tools] in
-            switch try? tools.cache.load(key.text, expectingURL: request.url.string) {
-            case .hit(let stored): then(stored.entry)
-            case .absent: then(nil)
-            case .needsVerification, .onDisk, nil:
-                tools.cache.verify(key.text) { result in
-                    let entry = (try? result.get())?.entry
-                    then(entry?.url == request.url.string ? entry : nil)
-                }
-            }
+        tools.cache.find(key.text, expectingURL: request.url.string) { found in
+            then((try? found.get())?.entry)
         }
     }
 
@@ -266,21 +258,15 @@ package final class DownloadManager: Sendable {
     }
 
     /// Lets a flight depart, unless the cache has a new and fresh entry by now.
-    ///
-    /// - Parameter mayWait: whether this thread may wait for the disk. If not, and the disk is needed, the flight
-    ///   departs on another thread.
-    private func depart(_ flight: Flight, held: Entry?, mayWait: Bool = false) {
-        let found = try? tools.cache.load(
-            flight.key.text, expectingURL: flight.request.url.string, mayWait: mayWait)
-        if case .onDisk? = found {
-            return tools.cache.onDiskThread { [self] in depart(flight, held: held, mayWait: true) }
-        }
-        guard case .hit(let stored)? = found else { return flight.depart(held: nil) }
-        let isNew = stored.entry.version != held?.version
-        if isNew, !flight.request.refresh, stored.entry.isFresh(at: tools.clock.now()) {
-            flight.end(.success(DownloadResult(outcome: .cached, entry: stored.entry)))
-        } else {
-            flight.depart(held: stored.entry)
+    private func depart(_ flight: Flight, held: Entry?) {
+        tools.cache.find(flight.key.text, expectingURL: flight.request.url.string) { [self] found in
+            guard case .success(let stored?) = found else { return flight.depart(held: nil) }
+            let isNew = stored.entry.version != held?.version
+            if isNew, !flight.request.refresh, stored.entry.isFresh(at: tools.clock.now()) {
+                flight.end(.success(DownloadResult(outcome: .cached, entry: stored.entry)))
+            } else {
+                flight.depart(held: stored.entry)
+            }
         }
     }
 }

@@ -16,43 +16,40 @@ extension Gateway {
 
     /// Answers with a stored response. Asks the origin when the body is gone, and decides about the call anew when the
     /// response was replaced.
-    func serve(_ held: HeldResponse, to call: GatewayCall, as occasion: Occasion, mayWait: Bool = false) {
-        if !held.parts.isEmpty { return serveParts(held, to: call, as: occasion, mayWait: mayWait) }
-        do {
-            switch try tools.cache.load(held.entry.key, expectingURL: held.head.url, mayWait: mayWait) {
-            case .onDisk:
-                tools.cache.onDiskThread { self.serve(held, to: call, as: occasion, mayWait: true) }
-            case .hit(let stored):
-                answer(call, held, stored, occasion)
-            case .absent:
-                fetchInstead(call, .miss)
-            case .needsVerification:
-                tools.cache.verify(held.entry.key) { [self] result in
-                    guard let stored = (try? result.get()) ?? nil else {
-                        return fetchInstead(call, .miss)
-                    }
-                    answer(call, held, stored, occasion)
-                }
+    func serve(_ held: HeldResponse, to call: GatewayCall, as occasion: Occasion) {
+        if !held.parts.isEmpty { return serve(partsOf: held, to: call, as: occasion) }
+        tools.cache.find(held.entry.key, expectingURL: held.head.url) { [self] found in
+            switch found {
+            case .success(let stored?): answer(call, held, stored, occasion)
+            case .failure(.closed): call.fail(.origin(.stopping))
+            case .success(nil), .failure: fetchInstead(call, .miss)
             }
-        } catch {
-            call.fail(.origin(DownloadError(error)))
         }
     }
 
     /// Answers with pieces of several bodies (RFC 9111 §3.4). Asks the origin anew when a part is missing or has
     /// changed.
-    private func serveParts(_ held: HeldResponse, to call: GatewayCall, as occasion: Occasion, mayWait: Bool) {
-        var bodies: [(range: Range<Int64>, body: StoredBody)] = []
-        for part in held.parts {
-            switch try? tools.cache.load(part.entry.key, expectingURL: held.head.url, mayWait: mayWait) {
-            case .onDisk:
-                return tools.cache.onDiskThread { self.serve(held, to: call, as: occasion, mayWait: true) }
-            case .hit(let stored)
-            where stored.entry.version == part.entry.version && stored.body.length == Int64(part.range.count):
-                bodies.append((part.range, stored.body))
-            default: break
+    private func serve(
+        partsOf held: HeldResponse, to call: GatewayCall, as occasion: Occasion,
+        behind found: [(range: Range<Int64>, body: StoredBody)] = [], from first: Int = 0
+    ) {
+        guard first < held.parts.count else { return answer(call, held, found, occasion) }
+        let part = held.parts[first]
+        tools.cache.find(part.entry.key, expectingURL: held.head.url) { [self] result in
+            var found = found
+            if case .success(let stored?) = result, stored.entry.version == part.entry.version,
+                stored.body.length == Int64(part.range.count)
+            {
+                found.append((part.range, stored.body))
             }
+            serve(partsOf: held, to: call, as: occasion, behind: found, from: first + 1)
         }
+    }
+
+    private func answer(
+        _ call: GatewayCall, _ held: HeldResponse, _ bodies: [(range: Range<Int64>, body: StoredBody)],
+        _ occasion: Occasion
+    ) {
         let body = PartedBody(bodies, length: held.head.completeLength)
         let served = held.head.completeLength.flatMap { length in
             self.served(
@@ -61,9 +58,7 @@ extension Gateway {
                     status: held.head.status, fields: held.head.fields, length: length,
                     available: held.head.part == nil ? nil : ByteCoverage(bodies.map(\.range))))
         }
-        guard let served, let sent = served.body(of: body) else {
-            return fetchInstead(call, .partial)
-        }
+        guard let served, let sent = served.body(of: body) else { return fetchInstead(call, .partial) }
         for part in held.parts { tools.cache.recordHit(part.entry) }
         answer(call, held, held.entry, served, sent, occasion)
     }

@@ -73,17 +73,16 @@ package final class Gateway: Sendable {
     // MARK: - The decision
 
     /// Decides how to answer a call.
-    ///
-    /// - Parameter mayWait: whether this thread may wait for the disk. If not, and the disk is needed, the decision
-    ///   continues on another thread.
-    func dispatch(_ call: GatewayCall, mayWait: Bool = false) {
+    func dispatch(_ call: GatewayCall) {
         guard call.request.isCacheable else {
             call.reason = .method
             return send(call, held: nil)
         }
-        guard let (held, anyOther, changes) = lookUp(call, mayWait: mayWait) else {
-            return tools.cache.onDiskThread { self.dispatch(call, mayWait: true) }
-        }
+        lookUp(call) { [self] found in decide(call, found) }
+    }
+
+    private func decide(_ call: GatewayCall, _ found: Found) {
+        let (held, anyOther, changes) = (found.selected, found.anyOther, found.changes)
         let found = held ?? anyOther
         let decision = ReusePolicy.decide(
             call.cacheRequest, found?.head, expiry: found?.entry.expiryDate, coverage: found?.coverage,
@@ -125,20 +124,26 @@ package final class Gateway: Sendable {
         dispatch(call)
     }
 
-    /// Looks for the stored response that a request selects (RFC 9111 §4.1).
-    ///
-    /// Returns that response; any other response to the URL when none is selected; and a mark that tells later whether
-    /// the result is still current. Returns `nil` when the responses must be read from the disk and the caller may not
-    /// wait for it.
-    func lookUp(
-        _ call: GatewayCall, mayWait: Bool
-    ) -> (selected: HeldResponse?, anyOther: HeldResponse?, changes: ChangeMark)? {
+    /// The result of a look-up of stored responses.
+    private struct Found {
+        /// The response that the request selects (RFC 9111 §4.1).
+        var selected: HeldResponse?
+        /// Any other response to the URL when none is selected. It tells by which fields the answers vary.
+        var anyOther: HeldResponse?
+        /// Tells whether the result is still current.
+        let changes: ChangeMark
+    }
+
+    /// Looks for the stored responses to a call's URL. An error of the index counts as no response, so that the origin
+    /// is asked.
+    private func lookUp(_ call: GatewayCall, then: @escaping @Sendable (Found) -> Void) {
         let changes = tools.cache.mark(ofResponsesTo: call.url)
-        let found = Result { () throws(DiskCacheError) in
-            try tools.cache.responses(to: call.url, mayWait: mayWait)
+        tools.cache.findResponses(to: call.url) { [self] entries in
+            then(select(from: (try? entries.get()) ?? [], for: call, changes))
         }
-        if case .success(nil) = found { return nil }
-        let entries = (try? found.get()) ?? []
+    }
+
+    private func select(from entries: [Entry], for call: GatewayCall, _ changes: ChangeMark) -> Found {
         let all = entries.compactMap { entry in
             group.heads.head(of: entry).map { HeldResponse(entry: entry, head: $0) }
         }
@@ -147,13 +152,13 @@ package final class Gateway: Sendable {
             var selected = complete[index]
             selected.changes = changes
             selected.selectors = Set(complete.flatMap(\.head.selection.names)).sorted()
-            return (selected, nil, changes)
+            return Found(selected: selected, changes: changes)
         }
         let parts = all.filter { $0.head.part != nil && $0.head.isOpen(to: call.cacheRequest) }
         guard let index = ReusePolicy.select(call.cacheRequest, from: parts.map(\.head)) else {
-            return (nil, all.first, changes)
+            return Found(anyOther: all.first, changes: changes)
         }
-        return (HeldResponse(parts[index], with: parts), nil, changes)
+        return Found(selected: HeldResponse(parts[index], with: parts), changes: changes)
     }
 
     // MARK: - Asking the origin
@@ -231,15 +236,15 @@ package final class Gateway: Sendable {
     }
 
     /// Lets a flight depart, unless the cache has the answer by now.
-    ///
-    /// - Parameter mayWait: as in ``dispatch(_:mayWait:)``.
-    private func depart(_ flight: FetchFlight, held: HeldResponse?, looksAgain: Bool, mayWait: Bool = false) {
-        if looksAgain {
-            guard let found = lookUp(flight.leader, mayWait: mayWait) else {
-                return tools.cache.onDiskThread { self.depart(flight, held: held, looksAgain: true, mayWait: true) }
-            }
+    private func depart(_ flight: FetchFlight, held: HeldResponse?, looksAgain: Bool) {
+        guard looksAgain else { return depart(flight) }
+        lookUp(flight.leader) { [self] found in
             if let selected = found.selected, selected.entry.version != held?.entry.version { return flight.land() }
+            depart(flight)
         }
+    }
+
+    private func depart(_ flight: FetchFlight) {
         group.enter(flight)
         flight.depart()
         makeWay(for: flight)
