@@ -62,4 +62,40 @@ struct EndedDownloadsTests {
         #expect(ended.latest(2, now: now).map(\.key) == ["a", "c"])
         #expect(ended.latest(0, now: now).isEmpty)
     }
+
+    @Test("Expired ended downloads free their room for other namespaces")
+    func forgotten() {
+        let room = SharedAllowance(limit: 100_000)
+        let start = Timestamp(seconds: 1000)
+        var one = EndedDownloads(within: room)
+        for number in 0..<1000 { one.insert(status("\(number)", endedAt: start), now: start) }
+        let other = SharedAllowance.Part(of: room)
+        #expect(!other.take(40_000))
+        one.forget(now: start + .seconds(600))
+        #expect(other.take(40_000))
+    }
+
+    @Test("Ended downloads of a namespace stay within its limit, and leave room for another namespace")
+    func ended() {
+        let room = SharedAllowance(limit: 100_000)
+        let now = Timestamp(seconds: 1000)
+        var (one, other) = (EndedDownloads(within: room), EndedDownloads(within: room))
+        for number in 0..<1000 { one.insert(status("\(number)", endedAt: now), now: now) }
+        #expect((80...95).contains(one.count))
+        #expect(one.status(of: "999", now: now) != nil)
+        for number in 0..<1000 { other.insert(status("\(number)", endedAt: now), now: now) }
+        #expect((40...48).contains(other.count))
+        #expect(one.count > 80)
+    }
+
+    @Test("A download longer than all room is not remembered, and clears the earlier downloads")
+    func tooLong() {
+        var ended = EndedDownloads(within: SharedAllowance(limit: 2000))
+        let now = Timestamp(seconds: 1000)
+        ended.insert(status("a", endedAt: now), now: now)
+        ended.insert(status("b", endedAt: now, urlLength: 2000), now: now)
+        #expect(ended.count == 0)
+        ended.insert(status("c", endedAt: now), now: now)
+        #expect(ended.latest(10, now: now).map(\.key) == ["c"])
+    }
 }

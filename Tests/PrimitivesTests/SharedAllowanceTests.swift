@@ -1,0 +1,44 @@
+import Primitives
+import Testing
+
+@Suite("The allowance that several owners share")
+struct SharedAllowanceTests {
+    @Test("An owner alone may take half, and every later owner finds some left")
+    func halves() {
+        let allowance = SharedAllowance(limit: 1000)
+        let parts = (0..<5).map { _ in SharedAllowance.Part(of: allowance) }
+        let taken = parts.map { part in
+            var count = 0
+            while part.take(1) { count += 1 }
+            return count
+        }
+        #expect(taken == [500, 250, 125, 62, 31])
+    }
+
+    @Test("Each owner can take the floor, however much the other owners have taken")
+    func floor() {
+        let allowance = SharedAllowance(limit: 100, floor: 10)
+        let parts = (0..<20).map { _ in SharedAllowance.Part(of: allowance) }
+        for part in parts { while part.take(1) {} }
+        let last = SharedAllowance.Part(of: allowance)
+        for _ in 0..<10 { #expect(last.take(1)) }
+        #expect(!last.take(1))
+    }
+
+    @Test("Returned room, and the room of an owner that has ended, can be taken again")
+    func givenBack() {
+        let allowance = SharedAllowance(limit: 100)
+        let first = SharedAllowance.Part(of: allowance)
+        #expect(first.take(50))
+        #expect(!first.take(1))
+        first.giveBack(20)
+        #expect(first.take(20))
+        do {
+            let second = SharedAllowance.Part(of: allowance)
+            #expect(second.take(25))
+            #expect(!second.take(1))
+        }
+        let third = SharedAllowance.Part(of: allowance)
+        #expect(third.take(25))
+    }
+}
