@@ -6,39 +6,25 @@ import Primitives
 /// The caching service: the namespaces of a cache directory, the clients of the origins, and the service's metrics and
 /// events.
 package final class LarderService: Sendable {
-    /// The configuration of the service.
     package let configuration: Configuration
-    /// The namespaces, each with its cache and its downloads.
     package let namespaces: NamespaceTable
-    /// The keeper of the memory tiers, which shrinks them when memory is short.
     package let memory: MemoryKeeper
-    /// The counters of the service.
     package let metrics = ServiceMetrics()
-    /// Publishes the events of the service.
     package let events: EventHub
-    /// The source of the current time.
     package let clock: any WallClock
     /// The most connections of clients at once: the file descriptors that requests to origins and files leave over.
     package let clientLimit: Int
-    /// The time at which the service was opened.
     package let startDate: Timestamp
-
-    /// The start of ``uptime``, on a clock that cannot be set.
     private let start = ContinuousClock.now
     private let directory: CacheDirectory
     private let ownSockets = OwnSockets()
     private let origin: OriginClient
-    /// The client of the gateway. It is separate, so that requests through the gateway and downloads never wait for
-    /// each other.
+    /// Separate, so that requests through the gateway and downloads never wait for each other.
     private let gatewayOrigin: OriginClient
 
-    /// Opens the cache directory, which takes its lock, and starts the clients of the origins.
-    ///
-    /// - Parameters:
-    ///   - memoryPressure: the files that show whether memory is short; no files by default.
-    ///   - eventLimits: the limits of the event streams. The configuration overrides the numbers of listeners.
-    /// - Throws: ``DiskCacheError`` when the directory cannot be used, ``NamespaceError`` when the registry of the
-    ///   namespaces cannot be read or written.
+    /// Opens the cache directory, which takes its lock, and starts the clients of the origins. The configuration
+    /// overrides the numbers of listeners in the limits of the event streams. Throws ``DiskCacheError`` when the
+    /// directory cannot be used, ``NamespaceError`` when the registry of the namespaces cannot be read or written.
     package init(
         configuration: Configuration, clock: any WallClock = SystemClock(), logger: Logger,
         memoryPressure: MemoryPressureFiles = MemoryPressureFiles(), eventLimits: EventHub.Limits = EventHub.Limits()
@@ -93,10 +79,9 @@ package final class LarderService: Sendable {
         }
     }
 
-    /// The time since the service was opened. Setting the wall clock does not change it.
+    /// Setting the wall clock does not change it.
     package var uptime: Duration { ContinuousClock.now - start }
-
-    /// The numbers of running and of queued transfers of downloads. Requests through the gateway do not count.
+    /// Transfers of downloads. Requests through the gateway do not count.
     package var transferCounts: (running: Int, queued: Int) { origin.transferCounts }
 
     /// Records that the process listens on a port, so that no request to an origin goes there.
@@ -106,17 +91,13 @@ package final class LarderService: Sendable {
 
     /// Whether all directories are still the opened directories. Asks the file system.
     package var isInPlace: Bool { namespaces.all.allSatisfy(\.cache.isInPlace) }
-
-    /// The totals of all namespaces, as of the last commits.
+    /// As of the last commits.
     package var totals: CacheTotals { namespaces.all.reduce(CacheTotals.none) { $0 + $1.cache.totals } }
-
-    /// The bytes of the file system that must stay free, and the bytes that are free; `nil` when the file system does
-    /// not report them.
+    /// The bytes that the file system must keep free, and the bytes that are free; `nil` when it does not report them.
     package var diskSpace: (reserve: Int64, free: Int64)? { namespaces.default.cache.diskSpace }
 
-    /// Runs the periodic upkeep until the task is cancelled: removes expired entries, keeps head-room, scrubs a slice
-    /// of the bodies, forgets ended downloads, and returns the memory to the system that a crowd of slow clients has
-    /// left behind.
+    /// Runs the periodic upkeep until the task is cancelled, and returns the memory to the system that a crowd of slow
+    /// clients has left behind.
     package func maintain(every interval: Duration = .seconds(60)) async {
         while !Task.isCancelled {
             for namespace in namespaces.all {
@@ -130,7 +111,7 @@ package final class LarderService: Sendable {
         }
     }
 
-    /// Cancels downloads, flushes and closes the caches, and releases the directory's lock. Blocks.
+    /// Blocks.
     package func close() {
         events.stop()
         namespaces.stop()

@@ -15,9 +15,7 @@ final class APIHandler: RequestHandler {
     private let logger: Logger
     private let logsRequests: Bool
 
-    /// - Parameters:
-    ///   - ready: the answers at hand; `nil` for a server with too few requests to need them.
-    ///   - passing: makes answers from bodies in the slab; `nil` for a server without entries.
+    /// `ready` is `nil` for a server with few requests; `passing` is `nil` for a server without entries.
     init(
         routes: [Route], metrics: RequestMetrics, ready: ReadyAnswers?, passing: PassingAnswers?, gate: AccessGate,
         namespaces: NamespaceTable, logger: Logger
@@ -96,8 +94,8 @@ final class APIHandler: RequestHandler {
         }
     }
 
-    /// Whether the path exists with other methods only, and none of them needs a token. Then every visitor may learn
-    /// that the path exists.
+    /// Whether the path exists with other methods only, and none needs a token. Then every visitor may learn that it
+    /// exists.
     private func isOpen(_ match: Router<Route>.Match, to request: Request) -> Bool {
         guard case .methodNotAllowed(let allow) = match else { return false }
         return allow.allSatisfy { method in
@@ -121,7 +119,6 @@ final class APIHandler: RequestHandler {
         return Problem(status: 405, detail: detail, fields: [.allow: allow.joined(separator: ", ")])
     }
 
-    /// Returns an explanation for a path without a route, and the likely correction.
     private func hint(for asked: PrefixedRequest) -> String {
         let (path, prefix) = (asked.request.path, asked.pathPrefix)
         if path == "/fetch/" { return "the URL is missing, as in \(prefix)/fetch/https://example.com/" }
@@ -136,9 +133,9 @@ final class APIHandler: RequestHandler {
         return true
     }
 
-    /// Answers a request that has failed before its body was read. A body above 64 KiB, a body of unknown length, and a
-    /// body for which the client expects the go-ahead are not read: the answer precedes the body, and the connection is
-    /// closed. Any other body is discarded, and the connection is kept.
+    /// Answers a request that has failed before its body was read. A body above 64 KiB or of unknown length, and a body
+    /// for which the client expects the go-ahead, is not read: the answer precedes it, and the connection is closed.
+    /// Any other body is discarded, and the connection is kept.
     private func answer(_ problem: Problem, to request: Request, _ context: RequestContext) -> Reception {
         let hasLargeBody = (request.declaredLength ?? 0) > 64 << 10 || request.field("Expect") != nil
         guard hasLargeBody || request.field("Transfer-Encoding") != nil else {
@@ -148,9 +145,7 @@ final class APIHandler: RequestHandler {
         return .refuse(context.readable(.problem(problem)))
     }
 
-    /// - Parameters:
-    ///   - name: the namespace that the request concerns, if it differs from the namespace in which the request works.
-    ///   - route: the route of the request; `nil` if there is none.
+    /// `name` is the namespace that the request concerns, if it differs from the namespace in which the request works.
     private func context(
         of asked: PrefixedRequest, _ visitor: AccessGate.Visitor, _ namespace: Namespace, named name: String? = nil,
         _ route: Route?, observer: @escaping @Sendable (Int, String?) -> Void
@@ -199,10 +194,9 @@ final class APIHandler: RequestHandler {
     /// field disagree, or the route does not take the field, and 404 if the namespace does not exist.
     ///
     /// Calls that concern the whole server, or a namespace that their path or query names, get the default namespace.
-    /// If the query names the namespace, a prefix is refused with 400, and `Larder-Namespace` is ignored. For the other
-    /// calls of this kind, a namespace in the prefix must exist, and the visitor must be allowed to use it;
-    /// `Larder-Namespace` is ignored, because many clients send it with every call. Calls that need no token are
-    /// exempt, so that their answers reveal no namespace.
+    /// If the query names the namespace, a prefix is refused with 400. For the other calls of this kind, a namespace in
+    /// the prefix must exist, and the visitor must be allowed to use it. `Larder-Namespace` is ignored, because many
+    /// clients send it with every call. Calls that need no token are exempt, so that their answers reveal no namespace.
     private func namespace(
         of asked: PrefixedRequest, _ route: Route, _ visitor: AccessGate.Visitor
     ) throws(Problem) -> Namespace {
@@ -232,8 +226,8 @@ final class APIHandler: RequestHandler {
         return try find(name, visitor)
     }
 
-    /// Checks the namespace in the prefix of a call that does not work in it. Throws 403 if the visitor may not use the
-    /// namespace, and 404 if it does not exist. Has no effect for a route that needs no token.
+    /// Throws if the visitor may not use the namespace in the prefix of a call that does not work in it, or if it does
+    /// not exist. Has no effect for a route that needs no token.
     private func checkNamed(
         by asked: PrefixedRequest, _ route: Route, _ visitor: AccessGate.Visitor
     ) throws(Problem) {
@@ -247,7 +241,6 @@ final class APIHandler: RequestHandler {
         return namespace
     }
 
-    /// Returns the namespace that the prefix or `Larder-Namespace` names; `nil` if neither is there.
     private func named(
         by request: Request, _ asked: PrefixedRequest, _ route: Route
     ) throws(Problem) -> String? {

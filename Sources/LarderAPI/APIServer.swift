@@ -7,20 +7,15 @@ import Synchronization
 /// Serves the API of a service over HTTP.
 package final class APIServer: Sendable {
     private let daemon: Daemon
-    /// The daemon on the port for probes and metrics; `nil` if there is no such port.
+    /// For probes and metrics.
     private let adminDaemon: Daemon?
     private let draining: DrainFlag
     private let allRoutes: [Route]
     private let logger: Logger
     private let service: LarderService
 
-    /// Creates a server that does not listen yet.
-    ///
-    /// - Parameters:
-    ///   - tokens: the accepted tokens; `nil`, the default, if requests need no token.
-    ///   - tls: the certificate and key for TLS; `nil`, the default, for plain HTTP. The port for probes and metrics
-    ///     always uses plain HTTP, because the probes of containers do.
-    ///   - threads: the number of threads that serve connections; `nil`, the default, for one per core.
+    /// Does not listen yet. Without `tokens`, requests need no token. The port for probes and metrics always uses plain
+    /// HTTP, because the probes of containers do. `threads` serve connections; `nil`: one per core.
     package init(
         service: LarderService, tokens: TokenStore? = nil, tls: TLSCredentials? = nil, logger: Logger,
         threads: Int? = nil
@@ -55,8 +50,7 @@ package final class APIServer: Sendable {
         configuration.host = service.configuration.host
         configuration.port = service.configuration.port
         configuration.tls = tls
-        // The daemon adds a reserve of an eighth for refused connections. Limit and reserve together make the client
-        // limit.
+        // The daemon adds a reserve of an eighth for refused connections. Both together make the client limit.
         let connectionLimit = max(1, service.clientLimit - service.clientLimit / 9)
         configuration.connectionLimit = connectionLimit
         configuration.fullAnswer = .problem(
@@ -101,7 +95,7 @@ package final class APIServer: Sendable {
         if let adminDaemon { connectionMetrics.watch(adminDaemon) }
     }
 
-    /// Begins to listen. Throws ``MicroHTTPD/DaemonError`` if an address cannot be used.
+    /// Throws ``MicroHTTPD/DaemonError`` if an address cannot be used.
     package func start() throws {
         try daemon.start()
         service.listens(on: daemon.port)
@@ -110,26 +104,24 @@ package final class APIServer: Sendable {
         }
     }
 
-    /// Begins to listen on the port for probes and metrics; has no effect if none is configured. Throws as ``start()``
-    /// does.
+    /// Has no effect if no admin port is configured. Throws as ``start()`` does.
     package func startAdmin() throws {
         guard let adminDaemon else { return }
         try adminDaemon.start()
         service.listens(on: adminDaemon.port)
     }
 
-    /// Uses other credentials for new connections from now on; see ``MicroHTTPD/Daemon/use(_:)``.
+    /// See ``MicroHTTPD/Daemon/use(_:)``.
     package func use(_ credentials: TLSCredentials) {
         daemon.use(credentials)
     }
 
-    /// The port in use. Valid after ``start()``.
+    /// Valid after ``start()``.
     package var port: UInt16 { daemon.port }
-
-    /// The port for probes and metrics in use, valid after ``startAdmin()``; `nil` if none is configured.
+    /// Valid after ``startAdmin()``; `nil` if none is configured.
     package var adminPort: UInt16? { adminDaemon?.port }
 
-    /// The method and path pattern of every route, as in `GET /entries/:key`.
+    /// As in `GET /entries/:key`.
     package var routes: [(method: String, pattern: String)] {
         allRoutes.map { ($0.method, $0.pattern) }
     }
@@ -142,7 +134,6 @@ package final class APIServer: Sendable {
         service.events.stop()
     }
 
-    /// Stops listening, waits at most `deadline` for requests in flight, then stops.
     package func stop(deadline: Duration) async {
         service.events.stop()
         await daemon.stop(deadline: deadline)
@@ -151,7 +142,6 @@ package final class APIServer: Sendable {
     }
 }
 
-/// Whether the server drains.
 private final class DrainFlag: Sendable {
     private let flag = Atomic<Bool>(false)
 
@@ -161,8 +151,8 @@ private final class DrainFlag: Sendable {
 }
 
 extension WebGuard {
-    /// Derives the guard from the configuration. Any host name is accepted if the server listens beyond loopback and no
-    /// allowed hosts are configured, because its names are unknown then.
+    /// Any host name is accepted if the server listens beyond loopback and no allowed hosts are configured, because its
+    /// names are unknown then.
     fileprivate init(of configuration: Configuration) {
         let names = configuration.allowedHosts + [configuration.host.lowercased()]
         self.init(

@@ -13,8 +13,7 @@ struct TokenBucket {
         level = max(1, 2 * rate)
     }
 
-    /// Takes a request from the bucket. Returns `nil` on success, otherwise the time until a request is available, at
-    /// most a year.
+    /// Takes a request and returns `nil`; otherwise returns the time until a request is available, at most a year.
     mutating func take(at now: ContinuousClock.Instant) -> Duration? {
         fill(until: now)
         guard level >= 1 else { return .seconds(min((1 - level) / rate, 365 * 86_400)) }

@@ -1,12 +1,11 @@
 import Foundation
 import HTTPTypes
 
-/// Finds tokens in the credentials that clients send (RFC 9110 §11.4): `Bearer TOKEN`, and `Basic` with a token as
-/// password, or as user name with any password. `Basic` serves programs that accept only a URL with a user name and a
-/// password.
+/// Finds tokens in credentials (RFC 9110 §11.4): `Bearer TOKEN`, and `Basic` with a token as password, or as user name
+/// with any password. `Basic` serves programs that accept only a URL with a user name and a password.
 package enum TokenCredentials {
-    /// Returns the token in a field value with the scheme `Bearer` or `Basic`; `nil` without a token. After `Bearer`
-    /// the token may be any text; in `Basic` it is well-formed.
+    /// Returns the token in a field value; `nil` without a token. After `Bearer` the token may be any text; in `Basic`
+    /// it is well-formed.
     package static func token(in value: String) -> [UInt8]? {
         let parts = value.split(separator: " ", maxSplits: 1, omittingEmptySubsequences: true)
         guard parts.count == 2 else { return nil }
@@ -18,8 +17,8 @@ package enum TokenCredentials {
         }
     }
 
-    /// Returns the token in a field value when it is well-formed, otherwise `nil`. A field with such a token is meant
-    /// for Larder and not for an origin, regardless of its name.
+    /// Returns only a well-formed token. A field with such a token is meant for Larder and not for an origin,
+    /// regardless of its name.
     package static func wellFormedToken(in value: String) -> [UInt8]? {
         token(in: value).flatMap { TokenSecret.isWellFormed($0) ? $0 : nil }
     }
@@ -30,8 +29,7 @@ package enum TokenCredentials {
         TokenSearch.finds(in: text)
     }
 
-    /// Whether the name or the value of a field contains a token. The case of the name does not matter, because names
-    /// are compared without case.
+    /// Searches value and name, and the name also in lower case, because names are compared without case.
     package static func areIn(_ field: HTTPField) -> Bool {
         areIn(field.value) || areIn(field.name.rawName) || areIn(field.name.canonicalName)
     }

@@ -6,21 +6,17 @@ import Primitives
 ///
 /// Empty lines and lines that begin with `#` are ignored. `namespaces` is a list or `*`; `rate` is optional.
 package struct TokenFile: Sendable {
-    /// The reason why a file of tokens cannot be used. The text names the file and the line.
     package struct Invalid: Error, Sendable, CustomStringConvertible {
-        /// A sentence for the operator.
         package let description: String
     }
 
-    /// The largest size of a file, in bytes.
+    /// In bytes.
     static let sizeLimit = 1 << 20
 
-    /// The tokens in the order of the file.
     package let tokens: [AccessToken]
     private let text: String
 
-    /// Reads a file. Throws ``Invalid`` when the file cannot be used, and when users other than its owner and group may
-    /// write to it.
+    /// Throws ``Invalid`` when the file cannot be used, and when users other than its owner and group may write to it.
     package init(at path: String) throws(Invalid) {
         func invalid(_ reason: String) -> Invalid { Invalid(description: "\(path): \(reason)") }
         var status = stat()
@@ -48,7 +44,6 @@ package struct TokenFile: Sendable {
         }
     }
 
-    /// Parses the text of a file. Throws ``Invalid`` with the line number.
     init(text: String) throws(Invalid) {
         var tokens: [AccessToken] = []
         var names: Set<String> = []
@@ -69,7 +64,7 @@ package struct TokenFile: Sendable {
         self.tokens = tokens
     }
 
-    /// Adds a token to a file by replacing the whole file. Creates a missing file, readable by its owner only. Throws
+    /// Adds a token by replacing the whole file. Creates a missing file, readable by its owner only. Throws
     /// ``Invalid``, also when the file has a token with this name.
     package static func add(_ token: AccessToken, at path: String) throws(Invalid) {
         let path = target(of: path)
@@ -80,7 +75,7 @@ package struct TokenFile: Sendable {
         }
     }
 
-    /// Removes a token from a file. Throws ``Invalid``, also when the file has no token with this name.
+    /// Throws ``Invalid``, also when the file has no token with this name.
     package static func remove(_ name: String, at path: String) throws(Invalid) {
         let path = target(of: path)
         try withLock(of: path) { () throws(Invalid) in
@@ -110,7 +105,6 @@ package struct TokenFile: Sendable {
 
         """
 
-    /// Runs `body` while no other process changes the file.
     private static func withLock(of path: String, _ body: () throws(Invalid) -> Void) throws(Invalid) {
         // The lock is on the directory, because the file itself is replaced.
         let directory = URL(fileURLWithPath: path).deletingLastPathComponent().path
@@ -155,7 +149,6 @@ extension TokenFile.Invalid {
     }
 }
 
-/// The error in a line.
 private struct Reason: Error {
     let words: String
     init(_ words: String) { self.words = words }
@@ -203,7 +196,6 @@ extension AccessToken {
         self.init(name: name, digest: digest, scopes: Set(scopes), namespaces: namespaces, rate: rate)
     }
 
-    /// The token as a line of the file.
     var line: String {
         var words = [
             "name=\(name)", "sha256=\(digest.hex)", "scopes=\(scopes.map(\.rawValue).sorted().joined(separator: ","))",

@@ -2,24 +2,20 @@
 /// the log.
 ///
 /// The search finds a plain token, a token behind percent-escapes (RFC 3986 §2.1) or in Base64 (RFC 4648 §4 and §5,
-/// with or without padding, beginning at any character), and a token behind several of these layers. The time is at
-/// most a constant multiple of the length of the text, because the search reads each layer once and the number of
-/// layers is limited. Answers from memory are never searched. A server without tokens searches as well, because its
-/// clients may send tokens of another server.
+/// with or without padding, beginning at any character), and a token behind several of these layers. The time is linear
+/// in the length of the text, because the search reads each layer once and the number of layers is limited. Answers
+/// from memory are never searched. A server without tokens searches as well, because its clients may send tokens of
+/// another server.
 enum TokenSearch {
-    /// The number of percent-escape layers that the search removes. A text with more layers hides its content on
-    /// purpose.
+    /// A text with more layers of percent-escapes hides its content on purpose.
     private static let escapeLayers = 4
-    /// The number of Base64 layers that the search removes.
     private static let base64Layers = 2
-    /// The length of the shortest token in bytes: the prefix, a name of one byte, `_`, and 256 bits in Base64.
+    /// In bytes: the prefix, a name of one byte, `_`, and 256 bits in Base64.
     private static let shortestLength = TokenSecret.prefix.utf8.count + 2 + secretLength
     private static let secretLength = 43
-    /// The length of the shortest token in characters of Base64.
+    /// In characters of Base64.
     private static let shortestRun = (shortestLength * 4 + 2) / 3
 
-    /// Whether a text contains a token, valid or not.
-    ///
     /// A text that is shorter than a token costs a comparison. A longer text is read in place; only long runs of Base64
     /// and percent-escapes are decoded into memory of their own.
     static func finds(in text: some StringProtocol) -> Bool {
@@ -43,7 +39,6 @@ enum TokenSearch {
         return decoded.count < bytes.count && finds(in: decoded, escapes: escapes - 1, base64: base64)
     }
 
-    /// Whether the bytes contain a plain token.
     private static func hasToken(_ bytes: UnsafeRawBufferPointer) -> Bool {
         let first = TokenSecret.prefix.utf8.first
         var rest = bytes[...]
@@ -103,7 +98,7 @@ enum TokenSearch {
         return bytes
     }
 
-    /// Replaces each complete percent-escape by its byte.
+    /// Leaves incomplete percent-escapes as they are.
     private static func decodingEscapes(_ text: UnsafeRawBufferPointer) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(text.count)

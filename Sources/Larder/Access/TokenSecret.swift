@@ -4,22 +4,18 @@ import Foundation
 /// A token as its bearer sends it: `larder_NAME_SECRET`. The name selects the digest to compare with. The prefix lets
 /// scanners for leaked secrets recognise a token.
 package struct TokenSecret: Sendable {
-    /// The prefix of every token.
     package static let prefix = "larder_"
-    /// The longest token in bytes: prefix, name, and 256 bits in base64url fit. Longer texts are rejected.
+    /// In bytes; prefix, name, and 256 bits in base64url fit. Longer texts are rejected.
     static let lengthLimit = 128
 
-    /// The whole token.
     package let text: String
 
-    /// Creates a token with 256 random bits.
     package init(name: String) {
         var generator = SystemRandomNumberGenerator()
         let bits = (0..<4).flatMap { _ in withUnsafeBytes(of: generator.next()) { Array($0) } }
         text = Self.prefix + name + "_" + Self.base64URL(bits)
     }
 
-    /// The SHA-256 of the whole token.
     package var digest: [UInt8] {
         var text = text
         return text.withUTF8 { Self.digest(of: UnsafeRawBufferPointer($0)) }
@@ -29,7 +25,7 @@ package struct TokenSecret: Sendable {
         Array(SHA256.hash(data: token))
     }
 
-    /// Returns the name in a token; `nil` when the bytes are too long or lack the prefix.
+    /// Returns `nil` when the bytes are too long or lack the prefix.
     static func name(in token: UnsafeRawBufferPointer) -> String? {
         guard token.count <= lengthLimit, token.starts(with: prefix.utf8) else { return nil }
         let name = token.dropFirst(prefix.utf8.count).prefix { $0 != UInt8(ascii: "_") }
@@ -45,7 +41,7 @@ package struct TokenSecret: Sendable {
             && parts[1].count >= 43 && parts[1].allSatisfy(\.isBase64URL)
     }
 
-    /// Encodes in base64url without padding (RFC 4648 §5).
+    /// RFC 4648 §5, without padding.
     private static func base64URL(_ bytes: [UInt8]) -> String {
         Data(bytes).base64EncodedString().replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
     }

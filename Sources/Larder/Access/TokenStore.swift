@@ -1,17 +1,13 @@
 import Primitives
 
-/// The valid tokens and their bearers.
-///
-/// The time of a check reveals nothing about the tokens. The digests are compared completely, even when no token has
-/// the given name.
+/// The valid tokens and their bearers. The time of a check reveals nothing about them: the digests are compared
+/// completely, even when no token has the given name.
 package final class TokenStore: Sendable {
     private let path: String
     private let clock: @Sendable () -> ContinuousClock.Instant
     private let bearers: Locked<[String: Bearer]>
 
-    /// Reads the tokens of a file. Throws ``TokenFile/Invalid``.
-    ///
-    /// - Parameter clock: the clock for the rates.
+    /// Throws ``TokenFile/Invalid``. The clock is for the rates.
     package init(
         file path: String, clock: @escaping @Sendable () -> ContinuousClock.Instant = { ContinuousClock.now }
     ) throws(TokenFile.Invalid) {
@@ -20,10 +16,8 @@ package final class TokenStore: Sendable {
         bearers = Locked(Self.bearers(of: try TokenFile(at: path), keeping: [:], clock))
     }
 
-    /// Reads the file again and replaces the tokens. On an error, which it throws, the old tokens stay valid. The rate
-    /// limit of an unchanged token keeps its state.
-    ///
-    /// - Returns: the number of tokens.
+    /// Reads the file again, replaces the tokens and returns their number. On an error, which it throws, the old tokens
+    /// stay valid. The rate limit of an unchanged token keeps its state.
     @discardableResult
     package func reload() throws(TokenFile.Invalid) -> Int {
         let file = try TokenFile(at: path)
@@ -33,7 +27,7 @@ package final class TokenStore: Sendable {
         }
     }
 
-    /// Returns the bearer of a token as sent by a client; `nil` when the token is not valid.
+    /// Returns `nil` when the token is not valid.
     package func bearer(of token: UnsafeRawBufferPointer) -> Bearer? {
         guard let name = TokenSecret.name(in: token) else { return nil }
         let digest = TokenSecret.digest(of: token)

@@ -1,13 +1,10 @@
 /// A number of bytes in an operator's notation: `1048576`, `512KiB`, `10GiB`, `5MB`.
 package struct ByteSize: CustomStringConvertible {
-    /// The number of bytes.
     package var bytes: Int
 
-    /// Creates a size of `bytes` bytes.
     package init(bytes: Int) { self.bytes = bytes }
 
-    /// `nil` when the text is no whole number, optionally with a unit, or when the number does not fit into
-    /// an `Int`.
+    /// `nil` when the text is no whole number, optionally with a unit, or when the number does not fit into an `Int`.
     package init?(_ text: String) {
         let digits = text.prefix { $0.isASCII && $0.isNumber }
         let unit = text.dropFirst(digits.count)

@@ -4,15 +4,10 @@ extension Configuration {
     /// The environment variable that names the YAML file, as `--config` does.
     package static let fileVariable = "LARDER_CONFIG"
 
-    /// Resolves a configuration. A flag overrides the environment, which overrides the file, which overrides the
-    /// default.
-    ///
-    /// - Parameters:
-    ///   - flags: the values of each option, by ``Setting/name``; an option without values counts as absent.
-    ///   - environment: the process's environment. Unknown variables are ignored, even if they begin with `LARDER_`,
-    ///     because other software sets such names; see ``unknownVariables(in:)``.
-    ///   - file: the path of the YAML file; `nil`: no file.
-    /// - Throws: ``ConfigurationError``.
+    /// Resolves a configuration: a flag overrides the environment, which overrides the file, which overrides the
+    /// default. `flags` has the values by ``Setting/name``; an option without values counts as absent. Unknown
+    /// variables are ignored, even if they begin with `LARDER_`, because other software sets such names; see
+    /// ``unknownVariables(in:)``.
     package init(
         flags: [String: [String]], environment: [String: String], file: String?
     ) throws(ConfigurationError) {
@@ -56,17 +51,15 @@ extension Configuration {
         directory = URL(fileURLWithPath: directory).standardizedFileURL.path
     }
 
-    /// Whether a variable comes from Kubernetes, which sets `LARDER_PORT=tcp://10.96.0.7:8080` in every pod beside a
-    /// Service named "larder", and `LARDER_ADMIN_PORT` beside a Service named "larder-admin". Neither states where this
-    /// server listens.
+    /// Kubernetes sets `LARDER_PORT=tcp://10.96.0.7:8080` in every pod beside a Service named "larder", and
+    /// `LARDER_ADMIN_PORT` beside a Service named "larder-admin". Neither states where this server listens.
     private static func isServiceLink(_ text: String, _ setting: Setting) -> Bool {
         [Setting.port.name, Setting.adminPort.name].contains(setting.name)
             && ["tcp://", "udp://", "sctp://"].contains { text.hasPrefix($0) }
     }
 
-    /// The unknown variables that begin with `LARDER_`, sorted: misspelt options, or names of other software. A server
-    /// warns about them. Kubernetes' links to a Service named "larder" or "larder-admin" are left out, because no
-    /// operator wrote them.
+    /// Misspelt options, or names of other software, sorted. A server warns about them. Kubernetes' links to the
+    /// Services "larder" and "larder-admin" are left out, because no operator wrote them.
     package static func unknownVariables(in environment: [String: String]) -> [String] {
         let known = Set(Setting.all.map(\.variable)).union(
             [fileVariable, "LARDER_SERVER", "LARDER_TOKEN", "LARDER_CA_FILE"])

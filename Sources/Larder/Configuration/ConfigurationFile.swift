@@ -3,10 +3,8 @@ import Yams
 
 /// Reads an operator's YAML file: a mapping of option names to values.
 enum ConfigurationFile {
-    /// The values of each option, by ``Setting/name``. An empty file has no values.
-    ///
-    /// - Throws: ``ConfigurationError``, one line with the file and the place in it, when the file cannot be read, is
-    ///   not YAML, has an option twice, has an unknown option, or has a value of the wrong shape.
+    /// Returns the values by ``Setting/name``; none for an empty file. An error is one line, with the file and the
+    /// place in it.
     static func values(at path: String) throws(ConfigurationError) -> [String: [String]] {
         guard let node = try node(at: path), node.null == nil else { return [:] }
         guard let mapping = node.mapping else {
@@ -57,7 +55,7 @@ enum ConfigurationFile {
         }
     }
 
-    /// A message in a single line for an error of Yams. Yams' own message shows the lines around the place.
+    /// An error of Yams in a single line. Yams' own message shows the lines around the place.
     private static func words(_ error: any Error) -> String {
         switch error {
         case YamlError.duplicatedKeysInMapping(let names, _):

@@ -7,6 +7,5 @@ package enum NamespaceAuthority: Int, Comparable, Sendable {
     /// Create and remove the namespace, and set its limits and its permitted origins.
     case `operator`
 
-    /// Whether the first authority is lower than the second.
     package static func < (one: Self, other: Self) -> Bool { one.rawValue < other.rawValue }
 }

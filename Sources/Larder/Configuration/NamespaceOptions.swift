@@ -6,7 +6,7 @@ import Synchronization
 package final class NamespaceOptions: Sendable {
     private struct State {
         var settings: NamespaceSettings
-        /// The permitted origins, when they are narrower than the server's own policy; otherwise `nil`.
+        /// `nil` unless the permitted origins are narrower than the server's own policy.
         var policy: AddressPolicy?
     }
 
@@ -16,7 +16,6 @@ package final class NamespaceOptions: Sendable {
     /// An atomic copy beside `state`, because every answer with a body reads it, unless the answer is ready in memory.
     private let isCachedUntilExpiry: Atomic<Bool>
 
-    /// Creates options; by default with the server's defaults for every setting.
     init(
         _ settings: NamespaceSettings = NamespaceSettings(), serverTTL: Duration = Configuration().defaultTTL,
         serverPolicy: AddressPolicy = AddressPolicy()
@@ -28,7 +27,6 @@ package final class NamespaceOptions: Sendable {
             State(settings: settings, policy: settings.origins.map { serverPolicy.narrowed(to: $0.rules) }))
     }
 
-    /// The chosen settings.
     var settings: NamespaceSettings {
         get { state.withLock(\.settings) }
         set {
@@ -38,14 +36,13 @@ package final class NamespaceOptions: Sendable {
         }
     }
 
-    /// The ttl of an entry when neither the caller nor the origin states a ttl.
     package var defaultTTL: Duration { state.withLock(\.settings.defaultTTL) ?? serverTTL }
 
-    /// The time for which caches in front of the server may reuse a body. Reading it takes no lock.
+    /// Reading it takes no lock.
     package var contentCaching: ContentCaching {
         isCachedUntilExpiry.load(ordering: .acquiring) ? .untilExpiry : .revalidate
     }
 
-    /// The permitted origins; `nil` means all origins that the server permits.
+    /// `nil`: all origins that the server permits.
     var addressPolicy: AddressPolicy? { state.withLock(\.policy) }
 }

@@ -2,7 +2,6 @@ import Origin
 
 /// The only origins that a namespace may contact, among the origins that the server permits.
 package struct OriginRules: Hashable, Sendable {
-    /// The highest permitted number of rules.
     package static let limit = 100
 
     let rules: [AddressRule]
@@ -24,11 +23,8 @@ package struct OriginRules: Hashable, Sendable {
     /// The rules in their canonical spelling.
     package var texts: [String] { rules.map(\.description) }
 
-    /// A text is not a valid rule.
     package struct Malformed: Error, Hashable {
-        /// The index of the text.
         package let index: Int
-        /// The error, in words for the author of the rule.
         package let reason: String
     }
 }

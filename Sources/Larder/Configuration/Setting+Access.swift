@@ -1,8 +1,6 @@
 import Origin
 
-/// Options for access to the server.
 extension Setting {
-    /// See ``Configuration/tokensFile``.
     package static let tokensFile = Setting(
         "tokens-file", "FILE", default: "none",
         "File of accepted tokens, which \"larder token create\" writes; every request then needs a token. Reloaded "
@@ -12,7 +10,6 @@ extension Setting {
         configuration.tokensFile = text
     }
 
-    /// See ``Configuration/isOpen``.
     package static let open = Setting(
         "open", "BOOL", default: "false",
         "Without tokens, give every client that reaches the server full access. On loopback this is the default."
@@ -21,7 +18,6 @@ extension Setting {
         configuration.isOpen = isOpen
     }
 
-    /// See ``Configuration/allowedHosts``.
     package static let allowHost = Setting(
         "allow-host", "NAME", default: "none",
         "Host name that requests without tokens may use, for example behind a proxy, in addition to localhost. "
@@ -35,7 +31,6 @@ extension Setting {
         configuration.allowedHosts = texts.map { $0.lowercased() }
     }
 
-    /// See ``Configuration/corsOrigins``.
     package static let corsOrigin = Setting(
         "cors-origin", "ORIGIN", default: "none",
         "Web origin whose pages may use the API, such as https://app.example; * for all. Repeatable.", isList: true
@@ -46,7 +41,6 @@ extension Setting {
         configuration.corsOrigins = texts
     }
 
-    /// See ``Configuration/adminPort``.
     package static let adminPort = Setting(
         "admin-port", "PORT", default: "none",
         "Port for only /livez, /readyz and /metrics, without token and TLS; 0 takes any free port."
@@ -55,7 +49,6 @@ extension Setting {
         configuration.adminPort = port
     }
 
-    /// See ``Configuration/maxConnectionsPerClient``.
     package static let maxConnectionsPerClient = Setting(
         "max-connections-per-client", "COUNT", default: "auto",
         "Limit of connections for one client address; further connections get 503, and over TLS are closed. 0 is no "
@@ -64,7 +57,6 @@ extension Setting {
         configuration.maxConnectionsPerClient = try countOrAuto(text, from: 0)
     }
 
-    /// See ``Configuration/maxListeners``.
     package static let maxListeners = Setting(
         "max-listeners", "COUNT", default: "auto",
         "Limit of clients that listen to /events; further ones get 503. auto is half of the limit of connections for "
@@ -73,7 +65,6 @@ extension Setting {
         configuration.maxListeners = try countOrAuto(text, from: 1)
     }
 
-    /// See ``Configuration/maxListenersPerClient``.
     package static let maxListenersPerClient = Setting(
         "max-listeners-per-client", "COUNT", default: "auto",
         "Limit of event listeners for one client address; further ones get 503. 0 is no limit; auto is no limit on "
@@ -102,32 +93,28 @@ extension Setting {
 }
 
 extension Configuration {
-    /// Whether only this machine can reach the server.
     package var isOnLoopback: Bool {
         host == "localhost" || IPAddress(host)?.isLoopback == true
     }
 
-    /// The most connections of a client address at once, where all clients together may have `limit`; 0: any number.
-    /// By default one address cannot take all connections. On loopback there is no limit, because all clients have the
-    /// same address.
+    /// 0: any number. By default one address cannot take all connections. On loopback there is no limit, because all
+    /// clients have the same address.
     package func connectionsPerClient(of limit: Int) -> Int {
         maxConnectionsPerClient ?? (isOnLoopback ? 0 : max(16, limit / 4))
     }
 
-    /// The most listeners to events at once, where clients may have `limit` connections and each listener takes one.
-    /// Default: half of `limit`.
+    /// Each listener takes one of the `limit` connections.
     func listeners(of limit: Int) -> Int {
         min(limit, maxListeners ?? max(1, limit / 2))
     }
 
-    /// The most listeners of a client address, where there may be `limit` listeners; 0: any number. The default
-    /// follows the rule of ``connectionsPerClient(of:)``.
+    /// 0: any number. The default follows the rule of ``connectionsPerClient(of:)``.
     func listenersPerClient(of limit: Int) -> Int {
         maxListenersPerClient ?? (isOnLoopback ? 0 : max(16, limit / 4))
     }
 
-    /// Throws an error when the configuration exposes a server without tokens to other machines, and neither ``isOpen``
-    /// nor ``tokensFile`` is set; also when the two contradict each other, or when both ports are the same.
+    /// Throws when other machines could reach a server that has neither tokens nor ``isOpen``, and when options
+    /// contradict each other.
     package func checkExposure() throws(ConfigurationError) {
         if let adminPort, adminPort != 0, adminPort == port {
             throw ConfigurationError(

@@ -2,7 +2,7 @@ import DiskCache
 import Logging
 
 extension Setting {
-    /// Every option of `larder serve`, in the order of the help.
+    /// In the order of the help.
     package static let all: [Setting] = [
         host, port, tlsCertificate, tlsKey, tlsClientCA, tokensFile, open, allowHost, corsOrigin,
         maxConnectionsPerClient, maxListeners, maxListenersPerClient, adminPort, directory, layout, defaultTTL,
@@ -10,7 +10,6 @@ extension Setting {
         allowOrigin, denyOrigin, originPorts, originCA, schemes, drainDelay, drainTimeout, logLevel, logFormat,
     ]
 
-    /// See ``Configuration/host``.
     package static let host = Setting(
         "host", "ADDRESS", default: "127.0.0.1", "Address to listen on."
     ) { (text, configuration) throws(SettingValueError) in
@@ -18,7 +17,6 @@ extension Setting {
         configuration.host = text
     }
 
-    /// See ``Configuration/port``.
     package static let port = Setting(
         "port", "PORT", default: "8080", "TCP port to listen on; 0 takes any free port."
     ) { (text, configuration) throws(SettingValueError) in
@@ -26,7 +24,6 @@ extension Setting {
         configuration.port = port
     }
 
-    /// See ``Configuration/directory``.
     package static let directory = Setting(
         "directory", "PATH", default: "$XDG_CACHE_HOME/larder, else ~/.cache/larder", "Cache directory."
     ) { (text, configuration) throws(SettingValueError) in
@@ -34,7 +31,6 @@ extension Setting {
         configuration.directory = text
     }
 
-    /// See ``Configuration/layout``.
     package static let layout = Setting(
         "layout", "LAYOUT", default: "\(Configuration.defaultLayout)",
         "Storage of bodies: hashed (files named by MD5; small bodies in one file, the slab) or readable (a directory "
@@ -44,7 +40,6 @@ extension Setting {
         configuration.layout = layout
     }
 
-    /// See ``Configuration/defaultTTL``.
     package static let defaultTTL = Setting(
         "default-ttl", "DURATION", default: "604800",
         "Time that an entry stays fresh when neither the caller nor the origin sets one."
@@ -52,21 +47,18 @@ extension Setting {
         configuration.defaultTTL = try seconds(text)
     }
 
-    /// See ``Configuration/memoryLimit``.
     package static let memoryLimit = Setting(
         "memory-limit", "BYTES", default: "256MiB", "Size limit of the memory tier; 0 disables it."
     ) { (text, configuration) throws(SettingValueError) in
         configuration.memoryLimit = try bytes(text)
     }
 
-    /// See ``Configuration/diskLimit``.
     package static let diskLimit = Setting(
         "disk-limit", "BYTES", default: "10GiB", "Limit of disk space for entries."
     ) { (text, configuration) throws(SettingValueError) in
         configuration.diskLimit = try bytes(text, atLeast: 1 << 20)
     }
 
-    /// See ``Configuration/diskReserve``.
     package static let diskReserve = Setting(
         "disk-reserve", "SHARE", default: "5%",
         "Part of the file system that stays free, as a share or in bytes. Entries are evicted when less is free; 0 "
@@ -75,14 +67,12 @@ extension Setting {
         configuration.diskReserve = try reserve(text)
     }
 
-    /// See ``Configuration/entryLimit``.
     package static let entryLimit = Setting(
         "entry-limit", "BYTES", default: "1GiB", "Size limit of one body."
     ) { (text, configuration) throws(SettingValueError) in
         configuration.entryLimit = try bytes(text, atLeast: 1)
     }
 
-    /// See ``Configuration/inlineLimit``.
     package static let inlineLimit = Setting(
         "inline-limit", "BYTES", default: "16KiB",
         "Bodies up to this size share one file, the slab (hashed layout); 0 stores each body in its own file."
@@ -90,7 +80,6 @@ extension Setting {
         configuration.inlineLimit = try bytes(text, atMost: 1 << 20)
     }
 
-    /// See ``Configuration/durability``.
     package static let durability = Setting(
         "durability", "LEVEL", default: "process",
         "Failure that acknowledged writes and removals survive: a kill -9 (process) or a power cut (power)."
@@ -99,21 +88,18 @@ extension Setting {
         configuration.durability = durability
     }
 
-    /// See ``Configuration/maxDownloads``.
     package static let maxDownloads = Setting(
         "max-downloads", "COUNT", default: "512", "Limit of simultaneous downloads; further ones wait."
     ) { (text, configuration) throws(SettingValueError) in
         configuration.maxDownloads = try count(text)
     }
 
-    /// See ``Configuration/maxDownloadsPerHost``.
     package static let maxDownloadsPerHost = Setting(
         "max-downloads-per-host", "COUNT", default: "128", "Limit of simultaneous downloads from one host and port."
     ) { (text, configuration) throws(SettingValueError) in
         configuration.maxDownloadsPerHost = try count(text)
     }
 
-    /// See ``Configuration/drainDelay``.
     package static let drainDelay = Setting(
         "drain-delay", "DURATION", default: "0",
         "Time that new requests are still served after SIGTERM, while /readyz already answers 503."
@@ -121,14 +107,12 @@ extension Setting {
         configuration.drainDelay = try seconds(text)
     }
 
-    /// See ``Configuration/drainTimeout``.
     package static let drainTimeout = Setting(
         "drain-timeout", "DURATION", default: "30", "Time that requests in flight have to finish after SIGTERM."
     ) { (text, configuration) throws(SettingValueError) in
         configuration.drainTimeout = try seconds(text)
     }
 
-    /// See ``Configuration/logLevel``.
     package static let logLevel = Setting(
         "log-level", "LEVEL", default: "info",
         "Lowest level to log: trace, debug, info, notice, warning, error or critical."
@@ -139,7 +123,6 @@ extension Setting {
         configuration.logLevel = level
     }
 
-    /// See ``Configuration/logFormat``.
     package static let logFormat = Setting(
         "log-format", "FORMAT", default: "text on a terminal, else json", "Format of log lines: text or json."
     ) { (text, configuration) throws(SettingValueError) in

@@ -2,9 +2,7 @@ import Foundation
 import Origin
 import Primitives
 
-/// Options for the origins that may be contacted.
 extension Setting {
-    /// See ``Configuration/allowedOrigins``.
     package static let allowOrigin = Setting(
         "allow-origin", "RULE", default: "none",
         "Address, CIDR range or host (*.example.com for its subdomains; with :PORT, or for any port) to allow as "
@@ -18,7 +16,6 @@ extension Setting {
         }
     }
 
-    /// See ``Configuration/deniedOrigins``.
     package static let denyOrigin = Setting(
         "deny-origin", "RULE", default: "none",
         "Address, CIDR range or host (with :PORT, or for any port) to refuse as origin, even if --allow-origin "
@@ -28,7 +25,6 @@ extension Setting {
         configuration.deniedOrigins = try rules(texts)
     }
 
-    /// See ``Configuration/originPorts``.
     package static let originPorts = Setting(
         "origin-ports", "LIST", default: "80,443",
         "Allowed ports of origins; ftp adds 21. --allow-origin can add others for one origin.",
@@ -42,7 +38,6 @@ extension Setting {
         configuration.originPorts = ports
     }
 
-    /// See ``Configuration/originAuthority``.
     package static let originCA = Setting(
         "origin-ca", "FILE", default: "none",
         "Certificate authorities (PEM) to trust for https origins, in addition to the system's."
@@ -53,7 +48,6 @@ extension Setting {
         configuration.originAuthority = text
     }
 
-    /// See ``Configuration/schemes``.
     package static let schemes = Setting(
         "schemes", "LIST", default: "http,https", "URL schemes to allow for downloads, of http, https and ftp.",
         isList: true

@@ -1,6 +1,4 @@
-/// Options for TLS with callers.
 extension Setting {
-    /// See ``Configuration/tlsCertificate``.
     package static let tlsCertificate = Setting(
         "tls-certificate", "FILE", default: "none",
         "Certificate (PEM) to serve TLS with, followed by its intermediate certificates. Needs --tls-key. Reloaded "
@@ -9,7 +7,6 @@ extension Setting {
         configuration.tlsCertificate = try path(text)
     }
 
-    /// See ``Configuration/tlsKey``.
     package static let tlsKey = Setting(
         "tls-key", "FILE", default: "none",
         "Private key (PEM, without a passphrase) of --tls-certificate. Reloaded on SIGHUP."
@@ -17,7 +14,6 @@ extension Setting {
         configuration.tlsKey = try path(text)
     }
 
-    /// See ``Configuration/tlsClientAuthority``.
     package static let tlsClientCA = Setting(
         "tls-client-ca", "FILE", default: "none",
         "Certificate authorities (PEM) for client certificates; every client then needs a certificate signed by one "
@@ -33,7 +29,6 @@ extension Setting {
 }
 
 extension Configuration {
-    /// Throws an error when the files for TLS are only partly set.
     package func checkTLS() throws(ConfigurationError) {
         if tlsCertificate != nil, tlsKey == nil {
             throw ConfigurationError(

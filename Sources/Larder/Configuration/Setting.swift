@@ -2,27 +2,21 @@ import Foundation
 
 /// An option: its flag, environment variable, key in the YAML file, parser and help text.
 package struct Setting: Sendable {
-    /// The name, as in the YAML file: `memory-limit`.
+    /// As in the YAML file: `memory-limit`.
     package let name: String
-    /// The placeholder of the value in the help: `BYTES`.
+    /// The value in the help: `BYTES`.
     package let placeholder: String
-    /// The default in an operator's notation.
     package let defaultText: String
-    /// A sentence for the help and the documentation.
     package let help: String
     /// Whether the flag may be repeated. The variable separates the values by commas, and the file has a list.
     package let isList: Bool
-    /// Parses the values and stores the result in a configuration. Throws the expected form of a value.
     let apply: @Sendable ([String], inout Configuration) throws(SettingValueError) -> Void
 
-    /// The flag: `--memory-limit`.
     package var flag: String { "--" + name }
-    /// The environment variable: `LARDER_MEMORY_LIMIT`.
     package var variable: String {
         "LARDER_" + name.uppercased().replacing("-", with: "_")
     }
 
-    /// Creates an option with a single value.
     init(
         _ name: String, _ placeholder: String, default defaultText: String, _ help: String,
         apply: @escaping @Sendable (String, inout Configuration) throws(SettingValueError) -> Void
@@ -34,7 +28,7 @@ package struct Setting: Sendable {
         }
     }
 
-    /// Creates an option with any number of values, none of them empty.
+    /// No value may be empty.
     init(
         _ name: String, _ placeholder: String, default defaultText: String, _ help: String, isList: Bool,
         applyAll: @escaping @Sendable ([String], inout Configuration) throws(SettingValueError) -> Void
@@ -51,7 +45,6 @@ package struct Setting: Sendable {
         }
     }
 
-    /// The elements of a list on one line, separated by commas and optional spaces.
     static func elements(_ text: String) -> [String] {
         text.split(separator: ",", omittingEmptySubsequences: false).map { $0.trimmingCharacters(in: .whitespaces) }
     }
@@ -63,8 +56,7 @@ struct SettingValueError: Error {
     init(_ expected: String) { self.expected = expected }
 }
 
-/// The reason why the configuration is unusable. The message names the option and its source.
+/// The message names the option and its source.
 package struct ConfigurationError: Error, Sendable, CustomStringConvertible {
-    /// A sentence for the operator.
     package let description: String
 }

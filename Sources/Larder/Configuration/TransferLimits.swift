@@ -4,19 +4,15 @@
 /// quarter of all descriptors, and downloads at most an eighth, so that origins that hang do not stop the serving of
 /// hits. Namespaces and all other uses get an eighth. Clients get the rest, at least half.
 struct TransferLimits: Equatable {
-    /// The highest permitted number of namespaces. A low limit of file descriptors permits fewer.
+    /// A low limit of file descriptors permits fewer.
     static let namespaceLimit = 100
 
-    /// Concurrent requests through the gateway; at most 4,096.
     let gateway: Int
-    /// Concurrent requests through the gateway to a host: half of ``gateway``, and not less, because requests that
-    /// cannot share a response must not queue.
+    /// Half of ``gateway`` for one host, and not less, because requests that cannot share a response must not queue.
     var gatewayPerHost: Int { max(1, gateway / 2) }
-    /// Concurrent downloads; at most the configured number.
     let downloads: Int
-    /// Concurrent downloads from a single host: at most the configured number, and at most half of ``downloads``.
     let downloadsPerHost: Int
-    /// Namespaces; at most a hundred, because each takes about sixteen descriptors.
+    /// At most a hundred, because each takes about sixteen descriptors.
     let namespaces: Int
     /// Connections of clients; at most 16,384, because each takes memory.
     let clients: Int

@@ -1,4 +1,3 @@
-/// The version of this software.
 package enum Version {
     /// The version in `larder --version`, `/stats` and openapi.yaml.
     package static let current = "0.1.0"

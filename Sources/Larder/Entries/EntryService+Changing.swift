@@ -3,16 +3,8 @@ import HTTPCaching
 import Primitives
 
 extension EntryService {
-    // MARK: - Put
-
-    /// Begins to store a body that a caller sends.
-    ///
-    /// - Parameters:
-    ///   - key: the key of the entry.
-    ///   - kind: ``Entry/Kind/json`` or ``Entry/Kind/data``.
-    ///   - url: the canonical URL from which the key was made; `nil` for a caller's own key.
-    ///   - metadata: the metadata. With a ttl of zero or less no body is stored, and the held entry is removed.
-    ///   - condition: the caller's conditions on the held entry; `nil` without conditions.
+    /// Begins to store a body that a caller sends. `url` is the canonical URL from which the key was made; `nil` for a
+    /// caller's own key. With a ttl of zero or less no body is stored, and the held entry is removed.
     package func put(
         _ key: CacheKey, kind: Entry.Kind, url: String? = nil, _ metadata: EntryMetadata, condition: WriteCondition?
     ) -> EntryUpload {
@@ -22,13 +14,9 @@ extension EntryService {
                 key, kind: kind, url: url, tags: metadata.tags ?? [], pinned: metadata.pinned))
     }
 
-    /// Checks the conditions of a change before its body is read. The change checks them again when it is made.
-    ///
-    /// The look-up may read a page of the index from the disk on the caller's thread. Only changes with conditions take
-    /// that time, and a body that is read in vain would take more.
-    ///
-    /// - Parameter url: see ``find(_:expectingURL:then:)``.
-    /// - Throws: ``DiskCacheError/conditionFailed``, and the errors of the index.
+    /// Checks the conditions of a change before its body is read. The change checks them again when it is made. The
+    /// look-up may read a page of the index from the disk on the caller's thread. Only changes with conditions take
+    /// that time, and a body that is read in vain would take more. For the URL see ``find(_:expectingURL:then:)``.
     package func check(
         _ condition: WriteCondition?, on key: String, expectingURL url: String? = nil
     ) throws(CacheError) {
@@ -40,14 +28,11 @@ extension EntryService {
         if !condition.holds(for: entry) { throw .conditionFailed }
     }
 
-    // MARK: - Patch
-
-    /// The changes of a patch. `nil` leaves the value unchanged.
+    /// `nil` leaves a value unchanged.
     package struct Patch: Sendable {
         /// The time from now for which the entry stays fresh. Zero removes an entry that a caller stored, and makes any
         /// other entry stale.
         package var ttl: Duration?
-        /// The tags, in place of the present tags.
         package var tags: [String]?
         /// Whether eviction spares the entry.
         package var pinned: Bool?
@@ -57,7 +42,6 @@ extension EntryService {
         }
     }
 
-    /// The outcome of ``patch(_:_:condition:then:)``.
     package enum PatchOutcome: Sendable {
         case changed(Entry)
         /// The ttl was zero, and the entry was stored by a caller.
@@ -65,12 +49,7 @@ extension EntryService {
         case absent
     }
 
-    /// Changes the metadata of an entry.
-    ///
     /// The ttl of a response counts for every caller from now on, until the origin states a lifetime again.
-    ///
-    /// - Parameter then: gets the outcome once it is durable, ``DiskCacheError/conditionFailed``, or the error of the
-    ///   index.
     package func patch(
         _ key: String, _ patch: Patch, condition: WriteCondition?,
         then: @escaping @Sendable (Result<PatchOutcome, CacheError>) -> Void
@@ -96,12 +75,7 @@ extension EntryService {
         }
     }
 
-    // MARK: - Purge
-
     /// Removes the entry of a key. A key that is the MD5 of a URL also removes all responses to that URL.
-    ///
-    /// - Parameter then: gets the number of removed entries once the removal is durable,
-    ///   ``DiskCacheError/conditionFailed``, or the error of the index.
     package func remove(
         _ key: String, condition: WriteCondition?, then: @escaping @Sendable (Result<Int, CacheError>) -> Void
     ) {
@@ -116,8 +90,6 @@ extension EntryService {
     }
 
     /// Removes every entry that matches and was published before now.
-    ///
-    /// - Parameter then: gets the number of removed entries once all removals are durable, or the error of the index.
     package func remove(
         matching filter: EntryFilter, then: @escaping @Sendable (Result<Int, CacheError>) -> Void
     ) {

@@ -12,7 +12,8 @@ import Primitives
 /// }
 /// ```
 ///
-/// Methods with a `then` call it once, at once or on another thread. It must not block.
+/// Methods with a `then` call it once, at once or on another thread. It must not block. Changes call it when they are
+/// durable, or with ``DiskCacheError/conditionFailed``, or with an error of the index.
 package struct EntryService: Sendable {
     let cache: DiskCache
     let clock: any WallClock
@@ -24,14 +25,10 @@ package struct EntryService: Sendable {
         self.metrics = metrics
     }
 
-    // MARK: - Reading
-
-    /// Finds an entry with its body, fresh or stale. Counts neither a hit nor a miss.
+    /// Finds an entry with its body, fresh or stale; `nil` when there is none. Counts neither a hit nor a miss.
     ///
-    /// - Parameters:
-    ///   - url: the canonical URL from which the key was made. An entry of another URL with the same MD5 counts as
-    ///     absent. `nil`, the default: any entry with the key.
-    ///   - then: gets the entry; `nil` when there is none.
+    /// - Parameter url: the canonical URL from which the key was made. An entry of another URL with the same MD5 counts
+    ///   as absent. `nil`, the default: any entry with the key.
     package func find(
         _ key: String, expectingURL url: String? = nil,
         then: @escaping @Sendable (Result<StoredEntry?, CacheError>) -> Void
@@ -39,7 +36,6 @@ package struct EntryService: Sendable {
         cache.find(key, expectingURL: url, then: then)
     }
 
-    /// Finds the metadata of an entry, fresh or stale.
     package func findEntry(_ key: String, then: @escaping @Sendable (Result<Entry?, CacheError>) -> Void) {
         cache.findEntry(key, then: then)
     }
@@ -59,7 +55,6 @@ package struct EntryService: Sendable {
         return result
     }
 
-    /// Counts a read that was answered with the body of an entry.
     package func countHit(_ entry: Entry) {
         metrics.hits.increment()
         cache.recordHit(entry)
@@ -70,24 +65,21 @@ package struct EntryService: Sendable {
         metrics.misses.increment()
     }
 
-    /// Keeps an answer that was made of an entry until the entry changes; see
-    /// ``DiskCache/keepAtHand(_:for:bytes:onEnd:)``.
+    /// See ``DiskCache/keepAtHand(_:for:bytes:onEnd:)``.
     package func keepAtHand(
         _ mark: HotEntry.Mark, for requests: Int, bytes: Int, onEnd: @escaping @Sendable () -> Void
     ) -> Bool {
         cache.keepAtHand(mark, for: requests, bytes: bytes, onEnd: onEnd)
     }
 
-    // MARK: - Listing
-
-    /// Returns a page of the entries that match; see ``DiskCache/list(_:sort:limit:cursor:)``. Waits for the disk.
+    /// See ``DiskCache/list(_:sort:limit:cursor:)``. Waits for the disk.
     package func list(
         _ filter: EntryFilter, sort: EntrySort, limit: Int, cursor: String?
     ) throws(CacheError) -> EntryPage {
         try cache.list(filter, sort: sort, limit: limit, cursor: cursor)
     }
 
-    /// Returns the number of entries that match. Waits for the disk.
+    /// Waits for the disk.
     package func count(matching filter: EntryFilter) throws(CacheError) -> Int {
         try cache.count(matching: filter)
     }
@@ -97,17 +89,10 @@ package struct EntryService: Sendable {
         try cache.responses(to: ResponseURL(url.string), limit: limit)
     }
 
-    // MARK: - Statistics
-
-    /// The size of the memory tier, and its hits and misses.
     package var memoryStatistics: MemoryStatistics { cache.memoryStatistics }
-
-    /// The totals as of the last commit.
+    /// As of the last commit.
     package var totals: CacheTotals { cache.totals }
-
     /// The most bytes that the entries may take on disk now.
     package var diskLimit: Int64 { cache.diskLimit }
-
-    /// The most bytes that the memory tier may take.
     package var memoryLimit: Int { cache.memoryLimit }
 }

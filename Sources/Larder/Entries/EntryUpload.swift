@@ -11,7 +11,6 @@ package final class EntryUpload: Sendable {
     private let metadata: EntryMetadata
     private let url: String?
     private let condition: WriteCondition?
-    /// The key of the entry.
     package let key: String
 
     init(
@@ -35,13 +34,12 @@ package final class EntryUpload: Sendable {
         if !removes { try reservation.expect(length: length) }
     }
 
-    /// Checks the caller's conditions before the body is read; see ``EntryService/check(_:on:expectingURL:)``.
+    /// See ``EntryService/check(_:on:expectingURL:)``.
     package func checkCondition() throws(CacheError) {
         try service.check(condition, on: key, expectingURL: url)
     }
 
-    /// Takes the next bytes. Throws ``DiskCacheError/entryTooLarge(limit:)``, ``DiskCacheError/noSpace`` and the errors
-    /// of the file system.
+    /// Throws ``DiskCacheError/entryTooLarge(limit:)``, ``DiskCacheError/noSpace`` and the errors of the file system.
     package func receive(_ bytes: UnsafeRawBufferPointer) throws(CacheError) {
         try reservation.receive(bytes)
     }
@@ -51,25 +49,20 @@ package final class EntryUpload: Sendable {
         reservation.abandon()
     }
 
-    /// Stores the received body.
-    ///
-    /// - Parameters:
-    ///   - length: the length that the caller announced, in bytes; `nil` when it announced none.
-    ///   - then: gets the new entry once it is durable, or the error, which may be
-    ///     ``DiskCacheError/conditionFailed``.
+    /// Stores the received body. `length` is the length that the caller announced, in bytes; `nil` when it announced
+    /// none.
     package func publish(length: Int64?, then: @escaping @Sendable (Result<Entry, CacheError>) -> Void) {
         reservation.publish(metadata, expectedLength: length, condition: isAllowed) { result in
             then(result.map(\.entry))
         }
     }
 
-    /// Removes the held entry in place of storing a body. `then` gets whether there was an entry, or the error.
+    /// `then` gets whether there was an entry.
     package func removeHeld(then: @escaping @Sendable (Result<Bool, CacheError>) -> Void) {
         reservation.abandon()
         service.cache.remove(key, condition: isAllowed, completion: then)
     }
 
-    /// The conditions in the form that the transaction takes; `nil` without conditions.
     private var isAllowed: (@Sendable (Entry?) -> Bool)? {
         guard let condition else { return nil }
         // An entry of another URL with the same MD5 counts as absent.

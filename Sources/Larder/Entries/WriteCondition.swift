@@ -9,7 +9,6 @@ import Primitives
 /// Conditions are evaluated twice: when the head of the request is complete, so that no body is sent in vain, and in
 /// the transaction of the change, so that only one of several racing requests with `If-None-Match: *` succeeds.
 package struct WriteCondition: Sendable {
-    /// The request fields that state conditions.
     package static let fieldNames: [HTTPField.Name] = [.ifMatch, .ifNoneMatch, .ifUnmodifiedSince]
 
     private let conditions: ConditionalRequest
@@ -17,7 +16,7 @@ package struct WriteCondition: Sendable {
     /// Whether the request can succeed without an existing entry. Then its conditions apply without an entry, too.
     let creates: Bool
 
-    /// Reads the conditions of a request from its fields; `nil` when it has none.
+    /// `nil` when the request has no conditions.
     package init?(_ fields: HTTPFields, method: HTTPRequest.Method, at now: Timestamp) {
         guard !fields.isEmpty else { return nil }
         conditions = ConditionalRequest(fields, method: method, now: now)
@@ -25,10 +24,8 @@ package struct WriteCondition: Sendable {
         self.now = now
     }
 
-    /// Whether the conditions hold for an entry, fresh or stale. They apply to the strong ETag of its body, and to the
-    /// origin's date or, without that, to the time of storing.
-    ///
-    /// - Parameter entry: the present entry; `nil` when there is none.
+    /// Whether the conditions hold for an entry, fresh or stale; `nil` when there is none. They apply to the strong
+    /// ETag of its body, and to the origin's date or, without that, to the time of storing.
     package func holds(for entry: Entry?) -> Bool {
         guard let entry else { return conditions.evaluate(nil) == .proceed }
         var current = SelectedRepresentation(of: entry, now: now)
@@ -36,16 +33,13 @@ package struct WriteCondition: Sendable {
         return conditions.evaluate(current) == .proceed
     }
 
-    /// ``holds(for:)`` in the form that the cache takes.
     var check: @Sendable (Entry?) -> Bool {
         { holds(for: $0) }
     }
 
     /// Whether a change of a resource without an ETag and a date, such as a namespace, may go on. Only the tag `*`
-    /// matches the resource, and If-Unmodified-Since is ignored (§13.1.4).
-    ///
-    /// - Parameter exists: whether the resource exists. If not, only a request that creates it is judged, because any
-    ///   other request is answered with 404 (§13.2.1).
+    /// matches the resource, and If-Unmodified-Since is ignored (§13.1.4). If the resource does not exist, only a
+    /// request that creates it is judged, because any other request is answered with 404 (§13.2.1).
     package func allows(untagged exists: Bool) -> Bool {
         guard exists || creates else { return true }
         return holds(forUntagged: exists)
@@ -64,13 +58,11 @@ extension SelectedRepresentation {
         self.init(digestPrefix: entry.digest.prefix(16), lastModified: entry.lastModified, now: now)
     }
 
-    /// The validators of a body with that digest and the origin's `Last-Modified`.
     package init(digestPrefix: some Sequence<UInt8>, lastModified: String?, now: Timestamp) {
         self.init(
             etag: Self.etag(digestPrefix), lastModified: lastModified.flatMap { Timestamp(httpDate: $0, now: now) })
     }
 
-    /// The tag of a body with that digest.
     package static func etag(_ digestPrefix: some Sequence<UInt8>) -> EntityTag {
         EntityTag(strong: digestPrefix.hex)
     }

@@ -1,44 +1,33 @@
 import DiskCache
 import Primitives
 
-/// An event for the listeners of `GET /events`.
-///
-/// Events come from changes of entries and from downloads, including requests for a download that the cache answers.
-/// Reading an entry publishes no event.
+/// An event for the listeners of `GET /events`, from a change of entries or from a download, also from a request for a
+/// download that the cache answers. Reading an entry publishes no event.
 package struct Event: Sendable {
-    /// The kind of an event, as `GET /events` names it.
+    /// The raw values are the names in `GET /events`.
     package enum Kind: String, Hashable, Sendable, CaseIterable {
-        /// A download began.
         case downloadStarted = "download.started"
-        /// A download received more bytes.
         case downloadProgress = "download.progress"
-        /// A download succeeded, or a request for a download was answered from the cache.
+        /// Includes a request for a download that was answered from the cache.
         case downloadSucceeded = "download.succeeded"
-        /// A download failed or was cancelled.
+        /// Includes a cancelled download.
         case downloadFailed = "download.failed"
-        /// A body was stored.
         case entryStored = "entry.stored"
         /// An expired entry was removed.
         case entryExpired = "entry.expired"
         /// An entry was removed on request.
         case entryRemoved = "entry.removed"
-        /// An entry was evicted to make room.
         case entryEvicted = "entry.evicted"
         /// The listener has missed events, and should read the state that it needs anew.
         case reset
     }
 
-    /// The subject of an event.
     package enum Subject: Sendable {
-        /// A download.
         case download(DownloadReport)
-        /// One entry or several.
         case entries(EntryChange.Subject)
-        /// The listener itself, for a ``Kind/reset``.
         case listener(ResetReason)
     }
 
-    /// The reason for a ``Kind/reset``.
     package enum ResetReason: String, Sendable {
         /// The server has restarted since the listener's last event.
         case restart
@@ -46,13 +35,10 @@ package struct Event: Sendable {
         case gap
     }
 
-    /// The kind.
     package let kind: Kind
-    /// The time at which the event was recorded.
     package let time: Timestamp
-    /// The name of the namespace that the event happened in; `nil` for a ``Kind/reset``.
+    /// `nil` for a ``Kind/reset``.
     package let namespace: String?
-    /// The download, the entries or the reset that the event is about.
     package let subject: Subject
 
     init(_ kind: Kind, at time: Timestamp, in namespace: String, _ subject: Subject) {
@@ -62,7 +48,6 @@ package struct Event: Sendable {
         self.subject = subject
     }
 
-    /// A ``Kind/reset``.
     init(reset reason: ResetReason, at time: Timestamp) {
         kind = .reset
         self.time = time
@@ -71,16 +56,13 @@ package struct Event: Sendable {
     }
 }
 
-/// A download as an event reports it.
 package struct DownloadReport: Sendable {
-    /// The state and the progress of the download.
     package let status: DownloadStatus
     /// The tags that the entry has or will have, sorted.
     package let tags: [String]
     /// The entry that the download stored or found, as of that time; `nil` unless the download succeeded.
     package let entry: Entry?
-    /// Whether the body was in the cache already: the origin was not contacted, or confirmed that the body is still
-    /// valid.
+    /// The origin was not contacted, or confirmed that the body in the cache is still valid.
     package let isFromCache: Bool
 
     init(_ status: DownloadStatus, tags: [String], entry: Entry? = nil, isFromCache: Bool = false) {
@@ -92,7 +74,6 @@ package struct DownloadReport: Sendable {
 }
 
 extension Event.Kind {
-    /// The kind of event for a change of entries.
     init(_ verb: EntryChange.Verb) {
         self =
             switch verb {

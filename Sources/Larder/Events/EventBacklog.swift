@@ -6,14 +6,12 @@ struct EventBacklog {
     private var bytes = 0
     private var hasLost = false
 
-    /// The most events that ``take()`` returns at once.
     static let pieceLimit = 1024
 
     init(byteLimit: Int) {
         self.byteLimit = byteLimit
     }
 
-    /// Whether the backlog holds no event.
     var isEmpty: Bool { events.isEmpty }
 
     /// Adds events, in order. If events were dropped before, adds a ``Event/Kind/reset`` in their place first.
@@ -32,8 +30,8 @@ struct EventBacklog {
         }
     }
 
-    /// Takes the first events: at most ``pieceLimit``, and at most a quarter of the backlog's byte limit, so that
-    /// listeners still find all of them in a window with the same byte limit. A larger event is taken alone.
+    /// Takes the first events: at most ``pieceLimit``, and at most a quarter of the byte limit, so that listeners still
+    /// find all of them in a window with the same limit. A larger event is taken alone.
     mutating func take() -> [Event] {
         var (count, taken) = (0, 0)
         for event in events.prefix(Self.pieceLimit) {
@@ -55,7 +53,6 @@ struct EventBacklog {
         return hasLost
     }
 
-    /// Forgets all events and the loss.
     mutating func removeAll() {
         (events, bytes, hasLost) = ([], 0, false)
     }

@@ -1,17 +1,12 @@
 import Primitives
 
-/// Selects the events for a listener: an event must match every condition that is set.
+/// Selects the events for a listener: an event must match every condition; `nil`: no condition.
 package struct EventFilter: Hashable, Sendable {
-    /// The names of the namespaces that the event may have happened in; `nil`: all.
     package var namespaces: Set<String>?
-    /// The kinds of the event; `nil`: all.
     package var kinds: Set<Event.Kind>?
-    /// The exact key of the entry; `nil`: any.
     package var key: String?
-    /// A tag that the entry has; `nil`: any tag, or none.
     package var tag: String?
 
-    /// A filter with the given conditions; without any, all events match.
     package init(
         namespaces: Set<String>? = nil, kinds: Set<Event.Kind>? = nil, key: String? = nil, tag: String? = nil
     ) {
@@ -21,8 +16,8 @@ package struct EventFilter: Hashable, Sendable {
         self.tag = tag
     }
 
-    /// Whether the event is for the listener. A ``Event/Kind/reset`` always is. An event about entries that are not
-    /// named singly matches every key and tag, because their keys and tags are unknown.
+    /// An event about entries that are not named singly matches every key and tag, because their keys and tags are
+    /// unknown. A ``Event/Kind/reset`` is for every listener.
     func matches(_ event: Event) -> Bool {
         guard let namespace = event.namespace else { return true }
         if let namespaces, !namespaces.contains(namespace) { return false }

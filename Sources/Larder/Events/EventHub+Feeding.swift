@@ -8,7 +8,6 @@ extension EventHub {
     /// The time that a client has to read the rest of a stream after the hub has stopped.
     private static let grace = DispatchTimeInterval.seconds(1)
 
-    /// Adds a listener and delivers the events after its last id.
     func begin(_ newcomer: Listener, after lastID: String?) {
         guard !isStopped else {
             leave(newcomer.address)
@@ -71,13 +70,10 @@ extension EventHub {
         end(number)
     }
 
-    /// Removes a listener that is gone.
     private func end(_ number: UInt64) {
         guard let listener = listeners.removeValue(forKey: number) else { return }
         leave(listener.address)
     }
-
-    // MARK: - Time
 
     private func beatLater() {
         let pause = DispatchTimeInterval.milliseconds(Int(limits.heartbeat.milliseconds))
@@ -101,7 +97,6 @@ extension EventHub {
         beatLater()
     }
 
-    /// Delivers the remaining events and ends all streams, because the server is stopping.
     func endAll() {
         while !tellPiece() {}
         isStopped = true

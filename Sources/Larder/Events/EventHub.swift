@@ -18,59 +18,46 @@ import Synchronization
 /// `@unchecked Sendable` is safe because `intake` has a lock, the flags are atomic, and all other mutable state is
 /// accessed only on `queue`.
 package final class EventHub: @unchecked Sendable {
-    /// The limits of listening.
     package struct Limits: Sendable {
-        /// The most listeners at once. Default: 1,024.
         package var listeners = 1024
-        /// The most listeners of one client address; 0, the default: any number.
+        /// 0: any number.
         package var listenersPerClient = 0
-        /// The most events that the window keeps. Default: 65,536.
         package var windowCount = 65_536
-        /// The most bytes of the events in the window, approximately. Default: 8 MiB.
         package var windowBytes = 8 << 20
-        /// The time for which events are kept after the last listener has left. Default: 5 minutes.
+        /// The time for which events are kept after the last listener has left.
         package var patience: Duration = .seconds(300)
-        /// The interval of the heartbeats to each listener. Default: 15 s.
         package var heartbeat: Duration = .seconds(15)
 
-        /// The defaults.
         package init() {}
     }
 
-    /// The reason why a client may not listen.
     package enum Refusal: Error, Hashable, Sendable {
-        /// The number of listeners is at its limit.
         case full
         /// The number of listeners of this client address is at its limit.
         case crowded
-        /// The server is stopping.
         case stopping
     }
 
     /// The state that any thread may access.
     private struct Intake {
-        /// The events that are not in the window yet.
         var backlog: EventBacklog
         /// Whether a round is scheduled.
         var isAwaited = false
-        /// The earliest time of the next round.
         var nextRound = DispatchTime.now()
-        /// The number of listeners per client address, including listeners that are about to begin.
+        /// By client address, with listeners that are about to begin.
         var listeners: [String: Int] = [:]
         var listenerCount = 0
         var isStopped = false
     }
 
-    /// A connected client.
     struct Listener {
         let address: String
         let filter: EventFilter
         let sink: any EventSink
-        /// Whether the client may still listen; asked with each heartbeat.
+        /// Asked with each heartbeat.
         let mayStay: @Sendable () -> Bool
-        /// The place in the window.
+        /// In the window.
         var place: UInt64 = 0
-        /// Whether the sink has no room for now.
         var isFull = false
     }
 
@@ -78,9 +65,9 @@ package final class EventHub: @unchecked Sendable {
     /// delivered in a few pieces, which costs much less with a thousand listeners.
     private static let pace = DispatchTimeInterval.milliseconds(50)
 
-    /// The number of events sent, counted once for each listener.
+    /// Events, counted once for each listener.
     package let sent = Counter()
-    /// The number of listeners that were cut off because they were too far behind.
+    /// Listeners that were cut off because they were too far behind.
     package let dropped = Counter()
 
     let limits: Limits
@@ -97,16 +84,12 @@ package final class EventHub: @unchecked Sendable {
     var lastNumber: UInt64 = 0
     var isBeating = false
     var isStopped = false
-    /// The time at which the last listener left; `nil` while a client listens, and before the first listener.
+    /// `nil` while a client listens, and before the first listener.
     var emptySince: ContinuousClock.Instant?
     /// Whether the timer of ``planRest()`` runs.
     private var isRestPlanned = false
 
-    /// Creates a hub without listeners.
-    ///
-    /// - Parameters:
-    ///   - clock: gives the time of events that the hub makes itself.
-    ///   - now: measures the time without listeners.
+    /// The clock gives the time of events that the hub makes itself; `now` measures the time without listeners.
     init(
         _ limits: Limits = Limits(), clock: any WallClock = SystemClock(),
         now: @escaping @Sendable () -> ContinuousClock.Instant = { ContinuousClock.now }
@@ -119,19 +102,12 @@ package final class EventHub: @unchecked Sendable {
             seal: EventIDSeal(), countLimit: limits.windowCount, byteLimit: limits.windowBytes)
     }
 
-    /// The number of listeners.
     package var listenerCount: Int { intake.withLock(\.listenerCount) }
-
-    /// Whether events are recorded, for current listeners or for listeners that may come back. Callers check this
-    /// before they make an event.
+    /// Whether events are recorded. Callers check this before they make an event.
     var isWanted: Bool { wanted.load(ordering: .relaxed) }
-
     /// Whether a client listens at this moment.
     var isHeard: Bool { heard.load(ordering: .relaxed) }
 
-    // MARK: - From anywhere
-
-    /// Records events, in order, and schedules a round.
     func publish(_ events: [Event]) {
         guard isWanted, !events.isEmpty else { return }
         let start = intake.withLock { intake -> DispatchTime? in
@@ -143,15 +119,9 @@ package final class EventHub: @unchecked Sendable {
         if let start { queue.asyncAfter(deadline: start) { [self] in round() } }
     }
 
-    /// Starts to deliver events to a sink, from now on or from an earlier event on. Throws ``Refusal``, and then does
-    /// not use the sink.
-    ///
-    /// - Parameters:
-    ///   - address: the client's address.
-    ///   - filter: selects the events.
-    ///   - lastID: the last id that the client saw, as it says; `nil`: no earlier events. When a later event has left
-    ///     the window, the listener gets a ``Event/Kind/reset``.
-    ///   - mayStay: asked with each heartbeat; the stream ends when it returns `false`.
+    /// Delivers events to a sink from now on, or after the last id that the client saw, as it says. When a later event
+    /// has left the window, the listener gets a ``Event/Kind/reset``. `mayStay` is asked with each heartbeat; the
+    /// stream ends when it returns `false`. Throws ``Refusal``, and then does not use the sink.
     package func listen(
         _ sink: any EventSink, from address: String, to filter: EventFilter, after lastID: String? = nil,
         while mayStay: @escaping @Sendable () -> Bool = { true }
@@ -174,8 +144,7 @@ package final class EventHub: @unchecked Sendable {
         }
     }
 
-    /// Ends all streams and refuses new ones. After one second, aborts the streams that a client has not read to their
-    /// end.
+    /// Ends all streams and refuses new ones.
     package func stop() {
         let isFirst = intake.withLock { intake in
             defer { intake.isStopped = true }
@@ -186,16 +155,13 @@ package final class EventHub: @unchecked Sendable {
         if isFirst { queue.async { [self] in endAll() } }
     }
 
-    // MARK: - On the queue
-
     /// Moves events from the backlog to the window and delivers them. When the backlog holds more, continues in another
     /// block on the queue, so that listeners that have room again get their turn in between.
     func round() {
         if !tellPiece() { queue.async { [self] in round() } }
     }
 
-    /// Moves one piece of the backlog to the window, and delivers it to all listeners with room. Returns whether the
-    /// backlog is empty now.
+    /// Moves one piece of the backlog to the window, and delivers it. Returns whether the backlog is empty now.
     func tellPiece() -> Bool {
         let (events, isLast, hasLost) = intake.withLock { intake -> ([Event], Bool, Bool) in
             let events = intake.backlog.take()
@@ -225,8 +191,7 @@ package final class EventHub: @unchecked Sendable {
         }
     }
 
-    /// Starts the timer that ends the recording even if no event happens. One timer runs, however often the last
-    /// listener leaves.
+    /// Ends the recording even if no event happens. One timer runs, however often the last listener leaves.
     private func planRest() {
         guard !isRestPlanned else { return }
         isRestPlanned = true

@@ -2,12 +2,11 @@ import Crypto
 import Foundation
 import Primitives
 
-/// Identifies an event, and with it the position behind the event. A listener that sends the ``text`` back gets the
-/// events that came after.
+/// An event, and the position behind it: a listener that sends the ``text`` back gets the events that came after.
 ///
 /// Events of all namespaces share a sequence of numbers, and a listener of one namespace must not be able to count the
-/// events of other namespaces. So the text is the number, encrypted and authenticated with a key of this process: each
-/// text is different, also for the same event, and only ``EventIDSeal`` can read or make it.
+/// events of other namespaces. So only ``EventIDSeal`` can make or read a text, and each text is different, also for
+/// the same event.
 package struct EventID: Hashable, Sendable {
     /// Counts up from 1; 0 is the position before the first event.
     package let number: UInt64
@@ -18,15 +17,12 @@ package struct EventID: Hashable, Sendable {
         self.seal = seal
     }
 
-    /// A text for this id, different on each call.
     package var text: String { seal.text(of: number) }
 
-    /// Whether both ids name the same event of one process.
     package static func == (left: EventID, right: EventID) -> Bool {
         left.number == right.number && left.seal === right.seal
     }
 
-    /// Hashes the number.
     package func hash(into hasher: inout Hasher) { hasher.combine(number) }
 }
 
@@ -35,13 +31,11 @@ package struct EventID: Hashable, Sendable {
 package final class EventIDSeal: Sendable {
     private let key = SymmetricKey(size: .bits128)
 
-    /// Creates a seal with a new random key.
     package init() {}
 
-    /// The id for a number.
     package func id(of number: UInt64) -> EventID { EventID(number, self) }
 
-    /// The number in a text; `nil` when the text was not made by this seal.
+    /// `nil` when the text was not made by this seal.
     package func number(of text: String) -> UInt64? {
         let base64 = text.replacing("-", with: "+").replacing("_", with: "/")
         guard let sealed = Data(base64Encoded: base64), let box = try? AES.GCM.SealedBox(combined: sealed),

@@ -2,7 +2,7 @@ import Primitives
 
 /// Receives the events for a listener and forwards them at the listener's pace. The hub never makes two calls at once.
 package protocol EventSink: AnyObject, Sendable {
-    /// Accepts the next events, at least one, and returns whether more may follow; see ``Primitives/Backpressure``.
+    /// Accepts the next events, at least one.
     func write(_ events: [PublishedEvent]) -> Backpressure
     /// Sends a heartbeat with the id of the last event that was delivered or skipped. A listener that reconnects sends
     /// this id.

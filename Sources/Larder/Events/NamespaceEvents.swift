@@ -4,8 +4,8 @@ import Synchronization
 
 /// Publishes the events of one namespace to the hub.
 final class NamespaceEvents: EntryObserver, Sendable {
-    /// The most `download.succeeded` events per second for answers from the cache; a burst may have twice as many. The
-    /// limit exists because such answers may be as frequent as hits. The metrics count all of them.
+    /// The most `download.succeeded` events per second for answers from the cache, which may be as frequent as hits; a
+    /// burst may have twice as many. The metrics count all of them.
     private static let cachedRate = 100.0
 
     private let hub: EventHub
@@ -20,8 +20,6 @@ final class NamespaceEvents: EntryObserver, Sendable {
         self.clock = clock
     }
 
-    // MARK: Entries
-
     var isInterested: Bool { hub.isWanted && !hasEnded.load(ordering: .relaxed) }
 
     func entriesChanged(_ changes: [EntryChange]) {
@@ -30,10 +28,8 @@ final class NamespaceEvents: EntryObserver, Sendable {
         hub.publish(changes.map { Event(Event.Kind($0.verb), at: now, in: namespace, .entries($0.subject)) })
     }
 
-    /// Publishes one event for all entries of a namespace that was removed. Later changes of its entries are not
-    /// published.
-    ///
-    /// - Parameter count: the number of entries that the namespace had.
+    /// Publishes one event for all entries of a removed namespace, which had `count`. Later changes of its entries are
+    /// not published.
     func end(with count: Int64) {
         hasEnded.store(true, ordering: .relaxed)
         guard hub.isWanted, count > 0 else { return }
@@ -41,21 +37,14 @@ final class NamespaceEvents: EntryObserver, Sendable {
         hub.publish([Event(.entryRemoved, at: clock.now(), in: namespace, .entries(entries))])
     }
 
-    // MARK: Downloads
-
-    /// Whether events of downloads are recorded, for current listeners or for listeners that may come back.
     var areDownloadsWanted: Bool { hub.isWanted }
-
-    /// Whether a client listens at this moment.
     var isHeard: Bool { hub.isHeard }
 
-    /// Publishes an event of a download. Downloads of a removed namespace publish too, because every download that
-    /// began must also report its end.
+    /// Downloads of a removed namespace publish too, because every download that began must also report its end.
     func publish(_ kind: Event.Kind, _ report: DownloadReport) {
         hub.publish([Event(kind, at: clock.now(), in: namespace, .download(report))])
     }
 
-    /// Whether the rate limit admits another event for an answer from the cache.
     func takesCachedAnswer() -> Bool {
         let now = ContinuousClock.now
         return cachedAnswers.withLock { $0.take(at: now) == nil }

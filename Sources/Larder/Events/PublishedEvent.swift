@@ -2,9 +2,7 @@ import Primitives
 
 /// An event in the window, with the id by which a listener names its position.
 package final class PublishedEvent: Sendable {
-    /// The id.
     package let id: EventID
-    /// The event.
     package let event: Event
     private let made = Locked<SharedBytes?>(nil)
 
@@ -13,7 +11,7 @@ package final class PublishedEvent: Sendable {
         self.id = id
     }
 
-    /// The event in the form that listeners read. The first call makes the bytes with `make`; all listeners share them.
+    /// The event in the form that listeners read. The first call makes the bytes; all listeners share them.
     package func bytes(_ make: (PublishedEvent) -> SharedBytes) -> SharedBytes {
         if let bytes = made.withLock({ $0 }) { return bytes }
         let bytes = make(self)

@@ -1,11 +1,10 @@
-/// The latest events, in order, for listeners that come back or are behind. The window is bounded in the number of
-/// events and in approximate bytes. A plain value.
+/// The latest events, in order, for listeners that come back or are behind. A plain value.
 ///
 /// A place in the window is the number of the last event that a listener was sent; 0 is the place before the first
 /// event. The window keeps only the latest progress event of each download, and only until the download ends, because a
 /// newer event replaces it.
 struct ReplayWindow {
-    /// A download: its key is unique only within its namespace.
+    /// A key is unique only within its namespace.
     private struct Download: Hashable {
         let namespace: String?
         let key: String
@@ -20,33 +19,25 @@ struct ReplayWindow {
     /// The number of the event at `head`.
     private var first: UInt64 = 1
     private var bytes = 0
-    /// The numbers of the progress events in the window, by download.
+    /// The numbers of the progress events in the window.
     private var progress: [Download: UInt64] = [:]
 
-    /// - Parameters:
-    ///   - seal: makes the ids; a new seal for each start of the server.
-    ///   - countLimit: the most slots, including those of replaced progress events.
-    ///   - byteLimit: the most bytes of all events; the last event stays in any case.
+    /// A new seal for each start of the server makes the ids. `countLimit` counts the slots of replaced progress
+    /// events, too; `byteLimit` is approximate, and the last event stays in any case.
     init(seal: EventIDSeal, countLimit: Int, byteLimit: Int) {
         self.seal = seal
         self.countLimit = max(1, countLimit)
         self.byteLimit = byteLimit
     }
 
-    /// The number of slots, including those of replaced progress events.
     private var count: Int { slots.count - head }
-
     /// The place behind the last event.
     var end: UInt64 { first + UInt64(count) - 1 }
-
-    /// The id of ``end``: of the last event, or of the place where the next events begin.
+    /// The id of the last event, or of the place where the next events begin.
     var endID: EventID { id(at: end) }
-
-    /// The id for a place.
     func id(at place: UInt64) -> EventID { seal.id(of: place) }
 
-    /// Appends an event. Replaces the progress event of the same download, and removes the oldest events that exceed
-    /// the limits.
+    /// Replaces the progress event of the same download, and removes the oldest events that exceed the limits.
     mutating func append(_ event: Event) {
         let id = id(at: end + 1)
         if case .download(let report) = event.subject {
@@ -59,10 +50,8 @@ struct ReplayWindow {
         while count > countLimit || (bytes > byteLimit && count > 1) { removeFirst() }
     }
 
-    /// The events after a place, and the place behind them: no events and the same place at the end of the window.
-    ///
-    /// - Parameter limit: the most slots to look at; the window may hold more.
-    /// - Returns: `nil` when an event after the place has left the window, or the place does not exist.
+    /// The events after a place, in at most `limit` slots, and the place behind them: no events and the same place at
+    /// the end of the window. `nil` when an event after the place has left the window, or the place does not exist.
     func events(after place: UInt64, limit: Int) -> (events: [PublishedEvent], place: UInt64)? {
         guard place <= end, place + 1 >= first else { return nil }
         let found = slots[(head + Int(place + 1 - first))...].prefix(limit)
@@ -76,7 +65,6 @@ struct ReplayWindow {
         return .success(number)
     }
 
-    /// The reason why a listener cannot continue at its place.
     struct Missed: Error {
         let reason: Event.ResetReason
     }

@@ -10,20 +10,14 @@ struct ControlGroup: Equatable, Sendable {
         case two
     }
 
-    /// The directory of the group's files.
     var directory: String
 
     init(directory: String) {
         self.directory = directory
     }
 
-    /// The group of a process; `nil` when the process has no group of that version, or the group's files are not
-    /// visible here.
-    ///
-    /// - Parameters:
-    ///   - version: the hierarchy.
-    ///   - membership: the text of `/proc/self/cgroup`.
-    ///   - mounts: the text of `/proc/self/mountinfo`.
+    /// The group of a process, from the texts of `/proc/self/cgroup` and `/proc/self/mountinfo`; `nil` when the process
+    /// has no group of that version, or the group's files are not visible here.
     init?(_ version: Version = .two, membership: String, mounts: String) {
         guard let path = Self.path(version, in: membership) else { return nil }
         for line in mounts.split(separator: "\n") {
@@ -41,8 +35,8 @@ struct ControlGroup: Equatable, Sendable {
         return nil
     }
 
-    /// The path of a process's group in the hierarchy of that version; `nil` when the process has none. `/` is the
-    /// topmost group that is visible to the process.
+    /// The path of a process's group; `nil` when the process has none. `/` is the topmost group that is visible to the
+    /// process.
     static func path(_ version: Version, in membership: String) -> String? {
         for line in membership.split(separator: "\n") {
             // 4:memory:/PATH or 0::/PATH
@@ -56,7 +50,6 @@ struct ControlGroup: Equatable, Sendable {
         return nil
     }
 
-    /// - Parameter fields: the fields of a line of mounts behind the dash.
     private static func isMount(_ version: Version, of fields: ArraySlice<Substring>) -> Bool {
         switch version {
         case .one:
@@ -66,7 +59,6 @@ struct ControlGroup: Equatable, Sendable {
         }
     }
 
-    /// Returns `path` without the prefix `root`; `nil` when `path` is not below `root`.
     private static func path(_ path: String, below root: String) -> String? {
         guard !path.split(separator: "/").contains("..") else { return nil }
         if path == root || path == "/" && root == "/" { return "" }
@@ -90,7 +82,7 @@ struct ControlGroup: Equatable, Sendable {
     }
 }
 
-/// The counts of a group that reached its limits, from the file `memory.events`.
+/// From the file `memory.events`.
 struct ControlGroupEvents: Equatable, Sendable {
     /// The number of times that the group exceeded `memory.high` or reached `memory.max`.
     var limits = 0
@@ -104,14 +96,12 @@ struct ControlGroupEvents: Equatable, Sendable {
     }
 }
 
-/// Parses the text formats of the kernel.
 enum KernelText {
     /// A whole number on its own line; `nil` for any other text, such as `max`.
     static func number(_ text: String?) -> Int? {
         text.flatMap { Int($0.trimmingCharacters(in: .whitespacesAndNewlines)) }
     }
 
-    /// The numbers of a text with a line `name number` for each.
     static func numbers(_ text: String) -> [String: Int] {
         var numbers: [String: Int] = [:]
         for line in text.split(separator: "\n") {
@@ -121,15 +111,14 @@ enum KernelText {
         return numbers
     }
 
-    /// The number of pages that were swapped out and read back a short time later. Such reads prove that memory was too
-    /// short for these pages; rereads of file pages are no proof. `counts` comes from `memory.stat` or `/proc/vmstat`;
-    /// 0 where the kernel does not count.
+    /// The number of pages that were swapped out and read back a short time later, from `memory.stat` or
+    /// `/proc/vmstat`; 0 where the kernel does not count. Such reads prove that memory was too short for these pages;
+    /// rereads of file pages are no proof.
     static func swapReads(_ counts: [String: Int]) -> Int {
         counts["total_workingset_refault_anon"] ?? counts["workingset_refault_anon"] ?? 0
     }
 
-    /// The share of the last ten seconds, in percent, in which at least one process waited for memory, from a file in
-    /// the format of `/proc/pressure/memory`.
+    /// The share of the last ten seconds, in percent, in which at least one process waited for memory.
     static func someAverage(_ text: String) -> Double? {
         for line in text.split(separator: "\n") where line.hasPrefix("some ") {
             let field = line.split(separator: " ").first { $0.hasPrefix("avg10=") }

@@ -1,22 +1,17 @@
 import Foundation
 
-/// The memory use of a control group: the limit, all memory, and the part that is file pages, which the kernel can drop
-/// and read again.
-///
-/// A group that reads and writes files fills its limit with their pages, and the kernel counts each time that it drops
-/// some of them. This is normal and no pressure.
+/// The memory use of a control group, in bytes. A group that reads and writes files fills its limit with their pages.
+/// The kernel can drop and read them again, and counts each time that it drops some. This is normal and no pressure.
 struct ControlGroupUse: Equatable, Sendable {
-    /// The lowest limit that the group's files state, in bytes; `nil`: no limit.
+    /// The lowest limit that the group's files state; `nil`: no limit.
     var limit: Int?
-    /// All bytes that count against the limit.
     var current: Int
-    /// The bytes of ``current`` that are pages of files.
+    /// The part of ``current`` that is pages of files.
     var files: Int
-    /// See ``KernelText/swapReads(_:)``.
     var swapReads: Int
 
-    /// Reads the files in a group's directory; `nil` when they are missing, as in the root group of version 2 and in a
-    /// group without the memory controller.
+    /// `nil` when the files are missing, as in the root group of version 2 and in a group without the memory
+    /// controller.
     init?(of directory: String) {
         let file = { (name: String) in try? String(contentsOfFile: directory + "/" + name, encoding: .utf8) }
         guard let statistics = file("memory.stat") else { return nil }

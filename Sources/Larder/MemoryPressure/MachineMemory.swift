@@ -1,9 +1,7 @@
-/// The memory of the machine, and the part of it that is available, from `/proc/meminfo`:
-/// <https://docs.kernel.org/filesystems/proc.html#meminfo>.
+/// From `/proc/meminfo`, in KiB: <https://docs.kernel.org/filesystems/proc.html#meminfo>.
 struct MachineMemory: Equatable, Sendable {
-    /// All memory, in KiB.
     var total: Int
-    /// The memory available without swapping, in KiB. It includes most pages of files.
+    /// Without swapping. It includes most pages of files.
     var available: Int
 
     init?(_ text: String) {

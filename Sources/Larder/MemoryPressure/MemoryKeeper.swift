@@ -10,20 +10,14 @@ import Logging
 import Primitives
 
 /// Shrinks the memory tiers when the machine or the control group runs short of memory, or on request, and lets them
-/// grow again later. Divides the memory limit among the caches. No data is lost, because the entries in memory are on
-/// disk.
-///
-/// The keeper has its own thread, so that no request waits for the eviction.
+/// grow again later. No data is lost, because the entries in memory are on disk. The keeper has its own thread, so that
+/// no request waits for the eviction.
 package final class MemoryKeeper: Sendable {
-    /// The result of a trim.
     package struct Trimmed: Hashable, Sendable {
-        /// The bytes that left the memory tiers.
         package var freedBytes = 0
-        /// The bytes that the memory tiers hold now.
         package var memoryBytes = 0
     }
 
-    /// A cache and its share of the limit, in bytes.
     struct Share: Sendable {
         var cache: DiskCache
         var bytes: Int
@@ -49,11 +43,7 @@ package final class MemoryKeeper: Sendable {
     private let wake: WakeSignal
     private let ended = DispatchSemaphore(value: 0)
 
-    /// Starts the thread.
-    ///
-    /// - Parameters:
-    ///   - limit: the most bytes that all memory tiers may hold together.
-    ///   - files: the files that show whether memory is short.
+    /// Starts the thread. All memory tiers together may hold `limit` bytes.
     init(
         limit: Int, watching files: MemoryPressureFiles, pace: MemoryPressurePolicy.Pace = .init(), logger: Logger
     ) {
@@ -72,7 +62,6 @@ package final class MemoryKeeper: Sendable {
         thread.start()
     }
 
-    /// The number of signs of short memory since the start.
     package var signs: Int { state.withLock { $0.signs } }
 
     /// Shrinks the memory tiers to at most `target` bytes together, and returns free memory of the libraries to the
@@ -82,9 +71,8 @@ package final class MemoryKeeper: Sendable {
         guard order(.trim(toBytes: target, completion)) else { return completion(Trimmed(memoryBytes: heldBytes)) }
     }
 
-    /// Sets the caches and the share of the limit of each. The shares are in force when this returns.
-    ///
-    /// - Parameter others: caches that get a memory limit of 0, and that the keeper forgets.
+    /// Sets the caches and the share of the limit of each, and forgets the others, with a limit of 0. The shares are in
+    /// force when this returns.
     func share(_ shares: [Share], emptying others: [DiskCache] = []) {
         let done = DispatchSemaphore(value: 0)
         if order(.share(shares, emptying: others, { done.signal() })) { done.wait() }
@@ -92,13 +80,10 @@ package final class MemoryKeeper: Sendable {
 
     /// The most bytes that all memory tiers may hold now: the limit, or less while memory is short.
     package var currentLimit: Int { shares.reduce(0) { $0 + $1.cache.currentMemoryLimit } }
-
-    /// The bytes that all memory tiers hold.
     private var heldBytes: Int { shares.reduce(0) { $0 + $1.cache.memoryStatistics.bytes } }
-
     private var shares: [Share] { state.withLock(\.shares) }
 
-    /// Passes a request to the thread; `false` when the thread has ended.
+    /// Returns `false` when the thread has ended.
     private func order(_ request: Request) -> Bool {
         let isStopped = state.withLock { state in
             if !state.isStopped { state.requests.append(request) }
@@ -115,8 +100,6 @@ package final class MemoryKeeper: Sendable {
         ended.wait()
         ended.signal()
     }
-
-    // MARK: - The thread
 
     private func run() {
         var sensor = MemoryPressureSensor(files)
@@ -160,14 +143,13 @@ package final class MemoryKeeper: Sendable {
         }
     }
 
-    /// The timeout of `poll`, in milliseconds; -1: none.
+    /// In milliseconds; -1: none.
     private func timeout(_ mustRead: Bool, _ growth: ContinuousClock.Instant?) -> Int32 {
         let wait = [mustRead ? files.readInterval : nil, growth.map { $0 - .now }].compactMap(\.self).min()
         guard let wait else { return -1 }
         return Int32(clamping: max(0, Int64(wait.inSeconds * 1000) + 1))
     }
 
-    /// Sets the current limit of each cache to its part of `limit`.
     private func setLimit(_ limit: Int) {
         for share in shares { share.cache.setCurrentMemoryLimit(part(of: limit, for: share)) }
     }

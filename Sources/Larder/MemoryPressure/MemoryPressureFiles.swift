@@ -1,30 +1,27 @@
 import Foundation
 
-/// The kernel's files that show whether memory is short.
+/// The kernel's files that show whether memory is short; `nil`: unknown or none.
 package struct MemoryPressureFiles: Sendable {
-    /// Files in the format of `/proc/pressure/memory`: <https://docs.kernel.org/accounting/psi.html>.
+    /// In the format of `/proc/pressure/memory`: <https://docs.kernel.org/accounting/psi.html>.
     package var stalls: [String] = []
-    /// The file with the machine's total and available memory, in the format of `/proc/meminfo`; `nil`: unknown.
+    /// In the format of `/proc/meminfo`.
     package var memory: String?
-    /// The file with the machine's memory counters, in the format of `/proc/vmstat`; `nil`: unknown.
+    /// In the format of `/proc/vmstat`.
     package var machineCounts: String?
     /// Whether the process may be in a group with a limit that is not visible here, so that the machine's memory says
     /// little about the memory that the process can get.
     package var mayHideLimit = false
-    /// The directory of the control group of version 2; `nil`: none.
+    /// The directory of the control group of version 2.
     package var controlGroup: String?
-    /// The directory of the memory control group of version 1; `nil`: none.
+    /// The directory of the memory control group of version 1.
     package var oldControlGroup: String?
     /// Whether to ask for notifications of changes. The kernel's files support them; plain files are read periodically.
     package var notify = true
-    /// The interval for reading files without notifications. Default: 2 s.
     package var readInterval: Duration = .seconds(2)
 
-    /// No files: the sensor is off.
     package init() {}
 
-    /// The files for this process: the machine's, and those of the process's control groups. Groups that are not
-    /// visible are left out; the sensor reports missing files.
+    /// Groups that are not visible are left out; the sensor reports missing files.
     package static var ofThisProcess: MemoryPressureFiles {
         var files = MemoryPressureFiles()
         files.stalls = ["/proc/pressure/memory"]

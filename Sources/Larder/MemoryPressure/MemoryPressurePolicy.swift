@@ -1,52 +1,40 @@
 /// Decides how many bytes the memory tier may hold while memory is short. The policy has no clock and does no I/O.
-///
-/// ``Sign/short`` takes a quarter of the bytes that the tier holds, but leaves a sixteenth of the full limit.
-/// ``Sign/exhausted`` takes all bytes above that sixteenth at once. After some time without a sign, the limit grows
-/// back in steps, so that the tier does not cause the next sign itself.
+/// After some time without a sign, the limit grows back in steps, so that the tier does not cause the next sign itself.
 package struct MemoryPressurePolicy: Sendable {
-    /// The severity of a sign.
     package enum Sign: Sendable, Comparable {
-        /// Processes wait for memory, or the group is at its limit.
+        /// Processes wait for memory, or the group is at its limit: takes a quarter of the bytes that the tier holds,
+        /// but leaves a sixteenth of the full limit.
         case short
-        /// The kernel had to kill a process because memory was exhausted.
+        /// The kernel had to kill a process because memory was exhausted: takes all bytes above that sixteenth at once.
         case exhausted
     }
 
-    /// The speed at which the limit changes.
     package struct Pace: Sendable {
         /// The time after a change in which further ``Sign/short`` signs have no effect, because signs come in bursts.
-        /// Default: 2 s.
         package var shrinkInterval: Duration = .seconds(2)
-        /// The time without a sign before the limit grows. Default: 30 s.
+        /// The time without a sign before the limit grows.
         package var calmInterval: Duration = .seconds(30)
-        /// The time between two steps of growth. Default: 5 s.
         package var growInterval: Duration = .seconds(5)
 
-        /// The defaults.
         package init() {}
     }
 
-    /// The limit without pressure, in bytes.
     package let fullLimit: Int
-    /// The limit now, in bytes.
     package private(set) var limit: Int
 
     private let pace: Pace
     private var lastShrinking: ContinuousClock.Instant?
-    /// The time of the next growth, while the limit is below the full limit.
     private var growth: ContinuousClock.Instant?
 
-    /// A policy that has seen no sign yet.
     package init(fullLimit: Int, pace: Pace = Pace()) {
         self.fullLimit = fullLimit
         self.pace = pace
         limit = fullLimit
     }
 
-    /// The least limit, in bytes: a sixteenth of the full limit.
     package var floor: Int { fullLimit / 16 }
 
-    /// Handles a sign of short memory; the tier holds `bytes` now. Returns the new limit; `nil`: no change.
+    /// The tier holds `bytes` now. Returns the new limit; `nil`: no change.
     package mutating func shrink(_ sign: Sign, holding bytes: Int, at now: ContinuousClock.Instant) -> Int? {
         // Every sign delays growth, even a sign that does not change the limit.
         if limit < fullLimit { growth = now + pace.calmInterval }
@@ -58,7 +46,7 @@ package struct MemoryPressurePolicy: Sendable {
         return limit
     }
 
-    /// Returns the new limit if the limit grows now; `nil`: no change.
+    /// `nil`: no change.
     package mutating func grow(at now: ContinuousClock.Instant) -> Int? {
         guard let growth, now >= growth else { return nil }
         limit = min(fullLimit, limit + max(1, fullLimit / 16))

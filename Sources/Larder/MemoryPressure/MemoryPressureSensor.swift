@@ -1,14 +1,12 @@
 import Foundation
 
-/// Reads the signs of short memory, and asks the kernel for notifications where possible. Only the keeper's thread uses
-/// the sensor.
+/// Reads the signs of short memory, with notifications of the kernel where possible. Only the keeper's thread uses it.
 struct MemoryPressureSensor: ~Copyable {
     /// The trigger: at least one process waited for memory for 15 % of two seconds. A process without privileges may
     /// only ask for whole multiples of two seconds.
     private static let trigger = "some 300000 2000000"
     /// The same threshold in percent, for averages that are read.
     private static let share = 15.0
-
     /// A number of pages that is negligible: 1 MiB.
     private static let fewPages = 256
 
@@ -23,7 +21,6 @@ struct MemoryPressureSensor: ~Copyable {
 
         var content: Content
         var descriptor: Int32
-        /// Whether the kernel sends notifications of changes.
         var notifies: Bool
     }
 
@@ -57,14 +54,11 @@ struct MemoryPressureSensor: ~Copyable {
     /// Whether a file must be read periodically, because it has no notifications.
     var mustRead: Bool { sources.contains { !$0.notifies } }
 
-    /// The descriptors for `poll`.
     var polled: [pollfd] {
         sources.filter(\.notifies).map { pollfd(fd: $0.descriptor, events: Int16(POLLPRI), revents: 0) }
     }
 
-    /// Returns the worst sign since the last call; `nil`: no sign.
-    ///
-    /// - Parameter polled: ``polled``, with the events that `poll` returned.
+    /// Returns the worst sign since the last call. The parameter is ``polled``, with the events that `poll` returned.
     mutating func sign(_ polled: [pollfd] = []) -> MemoryPressurePolicy.Sign? {
         var worst: MemoryPressurePolicy.Sign?
         for source in sources {
@@ -87,7 +81,6 @@ struct MemoryPressureSensor: ~Copyable {
         return worst
     }
 
-    /// - Parameter found: the events that `poll` returned for the source.
     private func isStalled(_ source: Source, _ found: Int16) -> Bool {
         if source.notifies { return found & Int16(POLLPRI) != 0 }
         return (Self.read(source.descriptor).flatMap(KernelText.someAverage) ?? 0) >= Self.share
@@ -142,7 +135,6 @@ struct MemoryPressureSensor: ~Copyable {
         return (machine == nil || files.mayHideLimit) && !uses.contains { $0.limit != nil }
     }
 
-    /// The memory use of all groups that the process is in, as far as they are visible.
     private var groupUses: [ControlGroupUse] {
         [files.controlGroup, files.oldControlGroup].compactMap { $0 }.flatMap(Self.withAncestors)
             .compactMap(ControlGroupUse.init(of:))
@@ -156,8 +148,7 @@ struct MemoryPressureSensor: ~Copyable {
         return swapReads - before > Self.fewPages
     }
 
-    /// A group's directory and all its parent directories. Directories above the topmost group do no harm, because they
-    /// have no files of groups.
+    /// Directories above the topmost group do no harm, because they have no files of groups.
     private static func withAncestors(_ directory: String) -> [String] {
         var (all, place) = ([directory], directory)
         while place.count > 1 {
@@ -167,7 +158,7 @@ struct MemoryPressureSensor: ~Copyable {
         return all
     }
 
-    /// The text of a short file from its beginning; `nil` when reading fails.
+    /// `nil` when reading fails.
     private static func read(_ descriptor: Int32) -> String? {
         var bytes = [UInt8](repeating: 0, count: 4096)
         let count = pread(descriptor, &bytes, bytes.count, 0)

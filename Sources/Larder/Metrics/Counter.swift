@@ -5,15 +5,12 @@ import Synchronization
 package final class Counter: Sendable {
     private let atomic = Atomic<Int>(0)
 
-    /// Creates a counter at 0.
     package init() {}
 
-    /// Adds `amount` to the counter; 1 by default.
     package func increment(by amount: Int = 1) {
         atomic.wrappingAdd(amount, ordering: .relaxed)
     }
 
-    /// The count so far.
     package var value: Int { atomic.load(ordering: .relaxed) }
 }
 
@@ -27,22 +24,18 @@ package final class DurationHistogram: Sendable {
     private let buckets: [Counter]
     private let microseconds = Counter()
 
-    /// Creates an empty histogram.
     package init() {
         buckets = (0...Self.bounds.count).map { _ in Counter() }
     }
 
-    /// Counts a duration.
     package func record(_ duration: Duration) {
         let seconds = duration.inSeconds
         buckets[Self.bounds.firstIndex { seconds <= $0 } ?? Self.bounds.count].increment()
         microseconds.increment(by: Int(seconds * 1e6))
     }
 
-    /// Returns the cumulative counts, for each bound and finally for all durations, and the sum in seconds.
-    ///
-    /// - Parameter instants: the number of further events that took too short a time to measure. They count in every
-    ///   bucket and leave the sum unchanged.
+    /// Returns the cumulative counts, for each bound and finally for all durations, and the sum in seconds. `instants`
+    /// further events took too short a time to measure: they count in every bucket and leave the sum unchanged.
     package func snapshot(withInstants instants: Int = 0) -> (cumulative: [Int], sum: Double) {
         var total = instants
         let cumulative = buckets.map { bucket in

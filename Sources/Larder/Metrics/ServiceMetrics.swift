@@ -5,7 +5,6 @@ package final class ServiceMetrics: Sendable {
     /// Requests that were answered from the cache: downloads, contents, JSON and the gateway. The caches count the hits
     /// that are answered at hand, and this counter does not.
     package let hits = Counter()
-    /// Requests that the cache could not answer.
     package let misses = Counter()
     /// Requests that joined a running download or gateway fetch.
     package let joins = Counter()
@@ -15,18 +14,14 @@ package final class ServiceMetrics: Sendable {
     package let downloaded = Counter()
     /// Downloads and gateway fetches that ended with the origin's "not modified".
     package let revalidated = Counter()
-    /// Downloads and gateway fetches that failed.
+    /// Downloads and gateway fetches.
     package let failed = Counter()
-    /// Downloads that were cancelled.
+    /// Downloads.
     package let cancelled = Counter()
-    /// Bytes received from origins, after decoding.
+    /// Bytes from origins, after decoding.
     package let receivedBytes = Counter()
-    /// The durations of downloads.
     package let downloadDurations = DurationHistogram()
-
-    /// The removed entries of all namespaces.
     package let removals = RemovalCounters()
 
-    /// Creates metrics at zero.
     package init() {}
 }

@@ -1,8 +1,7 @@
-/// The disk space granted to each namespace while quotas change. Space that another namespace or a retired namespace
-/// still uses is not granted again before it is freed. A grant never falls below the smaller of its old value and the
-/// new quota. A plain value.
+/// The disk space granted to each namespace while quotas change. Space still in use is not granted again before it is
+/// freed. A grant never falls below the smaller of its old value and the new quota. A plain value.
 struct DiskGrants: Equatable {
-    /// The granted bytes by ``Namespace/id``. A missing namespace has no grant yet.
+    /// By ``Namespace/id``. A missing namespace has no grant yet.
     private(set) var granted: [Int: Int64]
 
     /// Begins with complete grants, before any namespace uses space of another namespace.
@@ -10,13 +9,8 @@ struct DiskGrants: Equatable {
         self.granted = granted
     }
 
-    /// Grants as much of the quotas as the free space permits.
-    ///
-    /// - Parameters:
-    ///   - quotas: the intended bytes of each namespace, by its id. Their sum is the whole disk limit.
-    ///   - taken: the bytes that each namespace uses, by its id.
-    ///   - retired: the bytes that retired namespaces use.
-    /// - Returns: whether every namespace has its whole quota.
+    /// Grants as much of the quotas, which make up the whole disk limit, as the space in use permits. Returns whether
+    /// every namespace has its whole quota.
     mutating func update(quotas: [Int: Int64], taken: [Int: Int64], retired: Int64) -> Bool {
         var next: [Int: Int64] = [:]
         for (id, quota) in quotas { next[id] = min(granted[id] ?? 0, quota) }

@@ -4,7 +4,7 @@ import Synchronization
 /// A namespace's queue for requests that may read many of its entries. They run one after another on a thread that
 /// serves no connections, and the length of the queue is limited.
 package final class ListingLine: Sendable {
-    /// The most requests in the queue, including the running request.
+    /// Includes the running request.
     package static let limit = 64
 
     private let queue = DispatchQueue(label: "larder.listings")

@@ -9,26 +9,17 @@ import Primitives
 /// A namespace that is begun anew is a new object with a new ``id``. The old object still answers its pending requests,
 /// and then ends.
 package final class Namespace: Sendable {
-    /// The name: `[a-z0-9-]{1,63}`.
     package let name: String
     /// The unique number of this object. A later namespace with the same name has another number.
     package let id: Int
-    /// The cache of the entries.
     let cache: DiskCache
-    /// The entries, for the routes.
     package let entries: EntryService
-    /// The downloads into the cache.
     package let downloads: DownloadManager
-    /// The gateway, which stores responses in the cache.
     package let gateway: Gateway
-    /// The settings that apply now.
     package let options: NamespaceOptions
-    /// Publishes the events of the namespace.
     let events: NamespaceEvents
-    /// The queue of requests that may read many entries.
     package let listings = ListingLine()
 
-    /// Opens the directory of the namespace, and creates a missing directory. Throws the errors of ``DiskCache``.
     init(
         _ name: String, _ record: NamespaceRegistry.Record, diskLimit: Int64, memoryLimit: Int64, tools: Tools
     ) throws(DiskCacheError) {
@@ -70,17 +61,14 @@ package final class Namespace: Sendable {
             group: tools.gateways)
     }
 
-    /// The objects that all namespaces share.
     struct Tools: Sendable {
         let directory: CacheDirectory
         let configuration: Configuration
         let clock: any WallClock
         let metrics: ServiceMetrics
         let origin: OriginClient
-        /// The client of the gateways. It is separate, so that requests through the gateway and downloads never wait
-        /// for each other.
+        /// Separate, so that requests through the gateway and downloads never wait for each other.
         let gatewayOrigin: OriginClient
-        /// The highest permitted number of namespaces.
         let namespaceLimit: Int
         let events: EventHub
         let downloadAllowances = DownloadManager.Allowances()
@@ -88,18 +76,13 @@ package final class Namespace: Sendable {
         let logger: Logger
     }
 
-    /// The chosen settings.
     package var settings: NamespaceSettings { options.settings }
-
-    /// The layout of the bodies on disk.
     package var layout: Layout { cache.configuration.layout }
 
-    /// The directory of the namespace.
     var place: NamespaceDirectory {
         NamespaceDirectory(namespace: name, generation: cache.configuration.generation)
     }
 
-    /// Refuses new requests, and ends the running requests.
     func stop() {
         downloads.stop()
         gateway.stop()
@@ -107,7 +90,7 @@ package final class Namespace: Sendable {
 }
 
 extension Logger {
-    /// A logger with the namespace in its metadata. The default namespace is not named.
+    /// The default namespace is not named.
     fileprivate func of(namespace: String) -> Logger {
         var logger = self
         if namespace != NamespaceName.default { logger[metadataKey: "namespace"] = .string(namespace) }

@@ -1,40 +1,26 @@
 import DiskCache
 
-/// The reason why a namespace cannot be created, changed or removed.
 package enum NamespaceError: Error, Hashable, Sendable {
-    /// The name is not 1 to 63 of `a` to `z`, `0` to `9` and `-`.
     case invalidName(String)
-    /// No namespace has this name.
     case unknown(String)
-    /// The highest number of namespaces is reached.
     case tooMany(limit: Int)
-    /// The default namespace cannot be removed and has no limits of its own: it gets the space that the others leave.
     case isDefault
-    /// All namespaces together would exceed nine tenths of a limit of the server. `left` is the number of bytes that
-    /// this namespace may get.
+    /// This namespace may get `left` bytes.
     case overLimit(of: String, left: Int64)
-    /// The pinned entries of a namespace exceed its new limit.
     case pinned(namespace: String)
-    /// The layout of existing entries cannot change. A new version begins the namespace anew.
     case layoutNeedsVersion
-    /// The caller lacks this authority.
     case notAllowed(NamespaceAuthority)
     /// Too many retired namespaces with this name are still in use.
     case busy
-    /// The condition of the change does not hold.
     case conditionFailed
-    /// The server is stopping.
     case stopping
-    /// The directory of the namespace cannot be used.
     case cache(DiskCacheError)
-    /// The registry file cannot be written.
     case registry(reason: String)
     /// The registry file cannot be used, so the server does not start.
     case registryRefused(RegistryRefusal)
 
-    /// The reason why the registry file cannot be used. The cache directory has not been changed.
+    /// The cache directory has not been changed.
     package enum RegistryRefusal: Hashable, Sendable {
-        /// A newer version of Larder has written the file.
         case newer(file: String)
         /// The file is missing, damaged or not readable. `others` lists its spare file and the directories with an
         /// index, because some of these directories may hold purged entries.
@@ -43,7 +29,6 @@ package enum NamespaceError: Error, Hashable, Sendable {
 }
 
 extension NamespaceError: CustomStringConvertible {
-    /// A sentence that names the remedy.
     package var description: String {
         switch self {
         case .invalidName(let name): DiskCacheError.invalidNamespace(name).description
@@ -78,7 +63,6 @@ extension NamespaceError: CustomStringConvertible {
 }
 
 extension NamespaceError.RegistryRefusal: CustomStringConvertible {
-    /// A sentence that names the remedy.
     package var description: String {
         switch self {
         case .newer(let file):

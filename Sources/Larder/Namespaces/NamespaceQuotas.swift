@@ -1,11 +1,8 @@
-/// The division of the server's limits among the namespaces. Each namespace has its configured share, and the default
-/// namespace has the rest.
+/// The division of the server's limits among the namespaces, in bytes by name. Each namespace has its configured share,
+/// and the default namespace has the rest.
 struct NamespaceQuotas: Equatable {
-    /// The disk space in bytes, by name of the namespace.
     private(set) var disk: [String: Int64]
-    /// The memory in bytes, by name of the namespace.
     private(set) var memory: [String: Int64]
-
     /// The divisor of the part that always belongs to the default namespace: a tenth of each limit.
     static let defaultPart: Int64 = 10
 
@@ -19,16 +16,10 @@ struct NamespaceQuotas: Equatable {
     /// Throws ``NamespaceError/overLimit(of:left:)`` when a namespace asks for more than before and more than is left.
     /// A change that asks for no more is never refused, even when the limits of the server or of another namespace have
     /// changed.
-    ///
-    /// - Parameters:
-    ///   - settings: the new settings.
-    ///   - old: the current settings.
-    ///   - name: the namespace that changes.
     static func check(
         _ settings: [String: NamespaceSettings], was old: [String: NamespaceSettings], for name: String,
         diskLimit: Int64, memoryLimit: Int64
     ) throws(NamespaceError) {
-        // The default namespace has the rest.
         if name == NamespaceName.default { return }
         try check(diskLimit, settings.mapValues(\.diskLimit), old[name].map(\.diskLimit), "--disk-limit", name)
         try check(memoryLimit, settings.mapValues(\.memoryLimit), old[name].map(\.memoryLimit), "--memory-limit", name)

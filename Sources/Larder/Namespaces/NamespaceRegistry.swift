@@ -4,14 +4,13 @@ import Primitives
 
 /// The list of namespaces, as stored in `namespaces.json` in the cache directory. A plain value.
 struct NamespaceRegistry: Equatable {
-    /// A namespace in the registry.
     struct Record: Equatable {
         /// The number of the namespace's directory.
         var generation = 0
         var settings = NamespaceSettings()
     }
 
-    /// The namespaces by name, including the default namespace.
+    /// By name, with the default namespace.
     private(set) var records = [NamespaceName.default: Record()]
     /// The last number given to a directory. No number is used twice, because the old directory may still exist.
     private(set) var lastGeneration = 0
@@ -19,33 +18,20 @@ struct NamespaceRegistry: Equatable {
     /// directories may be removed. Larder did not create a directory that is neither here nor in ``places``.
     private(set) var unused: Set<NamespaceDirectory> = []
 
-    /// The name of the file.
     static let fileName = "namespaces.json"
 
-    /// Creates a registry with only the default namespace.
     init(lastGeneration: Int = 0) {
         self.lastGeneration = lastGeneration
     }
 
-    /// The directories in use.
     var places: Set<NamespaceDirectory> { Set(records.keys.compactMap(place)) }
 
-    /// The directory of a namespace; `nil` when no namespace has this name.
     func place(of name: String) -> NamespaceDirectory? {
         records[name].map { NamespaceDirectory(namespace: name, generation: $0.generation) }
     }
-
-    /// The settings of each namespace, by name.
     var settings: [String: NamespaceSettings] { records.mapValues(\.settings) }
 
-    // MARK: - Changes
-
-    /// Creates a namespace, or changes its settings.
-    ///
-    /// - Parameters:
-    ///   - layout: the default layout of the server.
-    ///   - limit: the highest permitted number of namespaces.
-    /// - Returns: whether the namespace is begun anew, without entries.
+    /// Returns whether the namespace is begun anew, without entries. `layout` is the server's default.
     mutating func put(
         _ name: String, _ change: NamespaceChange, layout: Layout = Configuration().layout,
         limit: Int = TransferLimits.namespaceLimit
@@ -69,7 +55,6 @@ struct NamespaceRegistry: Equatable {
         return isAnew
     }
 
-    /// Removes a namespace.
     mutating func remove(_ name: String) throws(NamespaceError) {
         guard name != NamespaceName.default else { throw .isDefault }
         guard let place = place(of: name) else { throw .unknown(name) }
@@ -84,17 +69,11 @@ struct NamespaceRegistry: Equatable {
         unused.insert(place)
     }
 
-    /// Forgets unused directories that no longer exist.
-    ///
-    /// - Parameter isGone: returns whether a directory no longer exists.
     mutating func forgetUnused(where isGone: (NamespaceDirectory) -> Bool) {
         unused = unused.filter { !isGone($0) }
     }
 
-    // MARK: - As text
-
-    /// Reads the text of the file. Throws ``Unreadable`` when it differs from the format of ``text``, ``Newer`` when a
-    /// newer version of Larder has written it.
+    /// Throws ``Unreadable``, or ``Newer`` when a newer version of Larder has written the text.
     init(text: [UInt8]) throws {
         guard !text.isEmpty else { throw Unreadable(reason: "the file is empty") }
         guard let json = try? JSON(parsing: text, valueLimit: 100_000) else {
@@ -126,8 +105,7 @@ struct NamespaceRegistry: Equatable {
         unused = try Self.unused(in: json, lastGeneration: last, besides: places)
     }
 
-    /// Reads the unused directories of a file. A file without them is from a version of Larder that did not record
-    /// unused directories, so the result is empty.
+    /// Returns no directory for a file from a version of Larder that did not record unused directories.
     private static func unused(
         in json: JSON, lastGeneration: Int, besides places: Set<NamespaceDirectory>
     ) throws -> Set<NamespaceDirectory> {
@@ -144,13 +122,11 @@ struct NamespaceRegistry: Equatable {
 
     private static let format = 1
 
-    /// The file is not in the format of Larder.
     struct Unreadable: Error {
-        /// The error: a clause that begins with its subject.
+        /// A clause that begins with its subject.
         let reason: String
     }
 
-    /// A newer version of Larder has written the file.
     struct Newer: Error {}
 
     /// Raises the last number to that of an existing directory, even when the file states a lower number.
@@ -158,7 +134,6 @@ struct NamespaceRegistry: Equatable {
         lastGeneration = max(lastGeneration, last)
     }
 
-    /// The content of the file: JSON in a readable form.
     var text: [UInt8] {
         let items = records.sorted { $0.key < $1.key }.map { name, record in
             JSON.object(
@@ -177,7 +152,7 @@ struct NamespaceRegistry: Equatable {
 }
 
 extension NamespaceSettings {
-    /// The members of the JSON object that ``init(_:)`` reads. Settings that were not chosen are omitted.
+    /// Settings that were not chosen are omitted.
     var members: [JSON.Member] {
         var members: [JSON.Member] = []
         if let version { members.append(.init("version", .string(version))) }
@@ -215,7 +190,7 @@ extension NamespaceSettings {
 }
 
 extension JSON {
-    /// The value as a whole number that is not negative; otherwise `nil`.
+    /// The value as a whole number that is not negative.
     fileprivate var intValue: Int? {
         if case .number(let text) = self, let value = Int(text), value >= 0 { value } else { nil }
     }

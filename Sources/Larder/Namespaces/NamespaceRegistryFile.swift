@@ -14,19 +14,17 @@ struct NamespaceRegistryFile: Sendable {
     private var nextPath: String { path + ".new" }
     private var firstPath: String { path + ".first" }
 
-    /// The file in a cache directory.
     init(in directory: CacheDirectory) {
         self.directory = directory.path
         path = directory.path + "/" + NamespaceRegistry.fileName
     }
 
-    /// Reads the registry. Creates the file when it is missing and there is no sign that it ever existed.
+    /// Reads the registry. Creates the file when it is missing and there is no sign that it ever existed. `places` are
+    /// the existing directories of namespaces.
     ///
-    /// - Parameter places: the directories of namespaces that exist.
-    /// - Throws: ``NamespaceError/registryRefused(_:)`` when the file is unreadable, or from a newer version of Larder,
-    ///   or missing beside its spare or beside directories that only the registry can have named. Without the registry
-    ///   it is unknown which entries were purged and which origins and limits the namespaces have, so the server serves
-    ///   no entry and changes no file.
+    /// Throws ``NamespaceError/registryRefused(_:)`` when the file is unreadable, lost, or from a newer version of
+    /// Larder. Without the registry it is unknown which entries were purged and which origins and limits the namespaces
+    /// have, so the server serves no entry and changes no file.
     func load(beside places: [NamespaceDirectory]) throws(NamespaceError) -> NamespaceRegistry {
         let last = places.map(\.generation).max() ?? 0
         if var registry = try read(beside: places) {
@@ -40,8 +38,7 @@ struct NamespaceRegistryFile: Sendable {
         return registry
     }
 
-    /// Reads the registry. Returns `nil` when the file is missing and there is no sign that it ever existed. Throws the
-    /// same errors as ``load(beside:)``.
+    /// `nil` when the file is missing and there is no sign that it ever existed. Throws as ``load(beside:)`` does.
     func read(beside places: [NamespaceDirectory]) throws(NamespaceError) -> NamespaceRegistry? {
         do {
             if let text = try contents() { return try NamespaceRegistry(text: text) }
@@ -62,7 +59,7 @@ struct NamespaceRegistryFile: Sendable {
         return lstat(nextPath, &status) == 0
     }
 
-    /// The bytes of the file; `nil` when the file is missing.
+    /// `nil` when the file is missing.
     private func contents() throws -> [UInt8]? {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         if descriptor < 0, errno == ENOENT { return nil }
@@ -79,8 +76,8 @@ struct NamespaceRegistryFile: Sendable {
         }
     }
 
-    /// Writes the registry. It is on the disk when this method returns. Throws ``NamespaceError/registry(reason:)``,
-    /// and ``NamespaceError/cache(_:)`` with ``DiskCacheError/noSpace`` when the disk is full.
+    /// The registry is on the disk when this method returns. Throws ``NamespaceError/registry(reason:)``, and
+    /// ``NamespaceError/cache(_:)`` with ``DiskCacheError/noSpace`` when the disk is full.
     func save(_ registry: NamespaceRegistry) throws(NamespaceError) {
         try save(registry, through: nextPath)
     }

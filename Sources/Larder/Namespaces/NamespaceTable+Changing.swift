@@ -3,7 +3,7 @@ import Dispatch
 import Primitives
 import Synchronization
 
-/// Creates, changes and removes namespaces, and begins them anew. All changes run on `queue`.
+/// All changes run on `queue`.
 extension NamespaceTable {
     /// The most retired namespaces with the same name that are still in use, because each holds open files.
     private static let retiredLimit = 4
@@ -12,9 +12,8 @@ extension NamespaceTable {
     /// empty. Running downloads and stores still answer their waiters, but their results are not kept.
     ///
     /// - Parameters:
-    ///   - authority: the authority of the caller.
     ///   - condition: receives whether the namespace exists, at the instant of the change. When it returns `false`, the
-    ///     namespace does not change and `completion` gets ``NamespaceError/conditionFailed``. `nil`: no condition.
+    ///     namespace does not change and `completion` gets ``NamespaceError/conditionFailed``.
     ///   - completion: called when the change is durable and the namespace has its whole quota, or after two seconds
     ///     when other namespaces still have to give up space.
     package func put(
@@ -33,12 +32,8 @@ extension NamespaceTable {
         }
     }
 
-    /// Removes a namespace with all its entries. The default namespace cannot be removed.
-    ///
-    /// - Parameters:
-    ///   - authority: the authority of the caller.
-    ///   - condition: see ``put(_:_:by:condition:completion:)``; not called when no namespace has this name.
-    ///   - completion: gets the number of removed entries.
+    /// Removes a namespace; `completion` gets the number of its entries. The condition is as with
+    /// ``put(_:_:by:condition:completion:)``, but not called when no namespace has this name.
     package func remove(
         _ name: String, by authority: NamespaceAuthority, condition: (@Sendable (_ exists: Bool) -> Bool)? = nil,
         completion: @escaping @Sendable (Result<Int64, NamespaceError>) -> Void
@@ -104,8 +99,7 @@ extension NamespaceTable {
         return entries
     }
 
-    /// Returns the registry, and the running namespace with this name. Throws ``NamespaceError/stopping`` after the
-    /// stop.
+    /// Throws ``NamespaceError/stopping`` after the stop.
     private func unlessStopped(_ name: String) throws(NamespaceError) -> (NamespaceRegistry, Namespace?) {
         let (registry, namespace, isStopped) = state.withLock { ($0.registry, $0.running[name], $0.isStopped) }
         if isStopped { throw .stopping }
@@ -118,9 +112,7 @@ extension NamespaceTable {
     }
 
     /// Throws when a namespace would get less space than its pinned entries use, because pinned entries are never
-    /// evicted.
-    ///
-    /// - Parameter anew: the namespace that is begun anew. It is not checked, because none of its entries stay.
+    /// evicted. The namespace that is begun anew is not checked, because none of its entries stay.
     private func checkPinned(_ quotas: NamespaceQuotas, beginningAnew anew: String?) throws(NamespaceError) {
         for (name, namespace) in state.withLock({ $0.running }) where name != anew {
             guard let quota = quotas.disk[name], quota < namespace.cache.diskLimit else { continue }
@@ -142,7 +134,6 @@ extension NamespaceTable {
         }
     }
 
-    /// Records in the file that a directory is about to be created; see ``NamespaceRegistry/announce(_:)``.
     private func announce(_ place: NamespaceDirectory) throws(NamespaceError) {
         var registry = state.withLock(\.registry)
         registry.announce(place)

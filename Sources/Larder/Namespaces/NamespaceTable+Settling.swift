@@ -5,7 +5,7 @@ import Synchronization
 /// Settles a change: each namespace gets its quota as soon as the space is free, and retired namespaces are removed.
 extension NamespaceTable {
     private static let patience = DispatchTimeInterval.seconds(2)
-    /// The first and the longest pause between two rounds, in milliseconds.
+    /// Pauses between two rounds, in milliseconds.
     private static let (firstPause, lastPause) = (10, 1000)
 
     /// Calls `completion` when a namespace has its whole quota, or after two seconds. Runs on `queue`.
@@ -19,7 +19,7 @@ extension NamespaceTable {
         settle()
     }
 
-    /// Begins to settle a change. Runs on `queue`.
+    /// Runs on `queue`.
     func settle() {
         shareMemory()
         settle(round: rounds.add(1, ordering: .relaxed).newValue, pause: Self.firstPause)
@@ -45,9 +45,7 @@ extension NamespaceTable {
         }
     }
 
-    /// Grants as much disk space as is free.
-    ///
-    /// - Returns: the namespaces with less than their quota, by ``Namespace/id``.
+    /// Grants as much disk space as is free. Returns the namespaces with less than their quota, by ``Namespace/id``.
     private func shareDisk() -> Set<Int> {
         let (registry, running, retired, old) = state.withLock { ($0.registry, $0.running, $0.retired, $0.grants) }
         let quotas = Self.quotas(of: registry, tools).disk
@@ -75,8 +73,6 @@ extension NamespaceTable {
             emptying: retired.compactMap(\.cache))
     }
 
-    // MARK: - Directories
-
     private func remove(_ namespace: RetiredNamespace) {
         namespace.isBeingRemoved = true
         removals.async { [self] in
@@ -101,7 +97,6 @@ extension NamespaceTable {
         }
     }
 
-    /// Removes directories that a killed process has left behind, in the background.
     func removeLeftovers(_ places: Set<NamespaceDirectory>) {
         removals.async { [self] in
             for place in places where tools.directory.remove(place, while: { !state.withLock(\.isStopped) }) {
@@ -117,8 +112,7 @@ extension NamespaceTable {
         state.withLock { state in state.registry.forgetUnused { $0 == place } }
     }
 
-    /// Warns about directories that look like namespaces but are not in the registry. They stay, because Larder does
-    /// not know their content.
+    /// The directories stay, because Larder does not know their content.
     func reportUnknown(_ places: [NamespaceDirectory]) {
         for place in places {
             tools.logger.warning(

@@ -25,15 +25,12 @@ package final class NamespaceTable: Sendable {
         var isStopped = false
     }
 
-    /// A caller that waits until a namespace has its whole quota.
     struct Waiting: Sendable {
         let id: Int
-        /// The latest time of the completion.
         let deadline: DispatchTime
         let completion: @Sendable () -> Void
     }
 
-    /// The effect of ``put(_:_:by:condition:completion:)``.
     package enum Outcome: Hashable, Sendable {
         case made
         case changed
@@ -46,7 +43,7 @@ package final class NamespaceTable: Sendable {
     let memory: MemoryKeeper
     let state: Locked<State>
     let queue = DispatchQueue(label: "larder.namespaces")
-    /// The queue for slow work: removing directories.
+    /// The queue for slow work.
     let removals = DispatchQueue(label: "larder.removals", qos: .utility)
     /// The number of calls of ``settle()``. Only the rounds of the last call go on.
     let rounds = Atomic<Int>(0)
@@ -56,8 +53,7 @@ package final class NamespaceTable: Sendable {
 
     /// Opens the namespaces in the registry and the default namespace. Removes, in the background, directories that the
     /// registry has numbered but no namespace uses, such as those of a killed process. A directory that the registry
-    /// never named stays. Throws ``NamespaceError/cache(_:)``, ``NamespaceError/registry(reason:)`` and
-    /// ``NamespaceError/registryRefused(_:)``.
+    /// never named stays.
     init(tools: Namespace.Tools, memory: MemoryKeeper) throws(NamespaceError) {
         self.tools = tools
         self.memory = memory
@@ -93,28 +89,21 @@ package final class NamespaceTable: Sendable {
         }
     }
 
-    /// The directories of the namespaces in the registry of a cache directory, for use while no server runs.
-    /// Directories that a killed process has left behind are not included. Without a registry, returns all directories.
-    /// Throws ``DiskCacheError``, and ``NamespaceError/registryRefused(_:)`` in the same cases as the start of a
-    /// server.
+    /// For use while no server runs. Directories left behind by a killed process are not included. Without a registry,
+    /// returns all directories. Throws as the start of a server does.
     package static func places(in directory: CacheDirectory) throws -> [NamespaceDirectory] {
         let places = try directory.namespaceDirectories()
         let known = try NamespaceRegistryFile(in: directory).read(beside: places)?.places
         return places.filter { known?.contains($0) ?? true }
     }
 
-    // MARK: - Looking
-
-    /// The namespace for requests that name no namespace.
     package var `default`: Namespace {
         // The registry always contains the default namespace.
         state.withLock { $0.running[NamespaceName.default]! }
     }
 
-    /// The ``Namespace/id`` of ``default``.
     package var defaultID: Int { currentDefault.load(ordering: .relaxed) }
 
-    /// The namespace with a name; `nil` when it does not exist.
     package func find(_ name: String) -> Namespace? { state.withLock { $0.running[name] } }
 
     /// The namespace with an ``Namespace/id``; `nil` when it does not exist or has ended.
@@ -126,10 +115,10 @@ package final class NamespaceTable: Sendable {
         return state.withLock { state in state.running.values.first { $0.id == id } }
     }
 
-    /// All namespaces, sorted by name.
+    /// Sorted by name.
     package var all: [Namespace] { state.withLock { Array($0.running.values) }.sorted { $0.name < $1.name } }
 
-    /// The number of hits that were answered at hand, in all current and former namespaces.
+    /// In all current and former namespaces.
     package var hitsAtHand: Int {
         state.withLock { state in
             state.endedHits + state.running.values.reduce(0) { $0 + $1.cache.hitsAtHand }
@@ -142,8 +131,6 @@ package final class NamespaceTable: Sendable {
             registry.settings, diskLimit: Int64(tools.configuration.diskLimit),
             memoryLimit: Int64(tools.configuration.memoryLimit))
     }
-
-    // MARK: - The end
 
     /// Refuses new requests and changes, and ends the running requests.
     func stop() {
@@ -159,7 +146,7 @@ package final class NamespaceTable: Sendable {
         for namespace in retired { namespace.stop() }
     }
 
-    /// Closes all namespaces. Blocks.
+    /// Blocks.
     func close() {
         // The caches of the directories being removed are already closed.
         removals.sync {}

@@ -13,7 +13,6 @@ import Primitives
 /// `@unchecked Sendable` is safe because `parts` and `hits` have their locks, `wasReported` belongs to the table's
 /// `removals` queue, and all other mutable state belongs to the table's `queue`.
 final class RetiredNamespace: @unchecked Sendable {
-    /// The working parts of the namespace.
     private struct Parts {
         let cache: DiskCache
         let downloads: DownloadManager
@@ -21,21 +20,19 @@ final class RetiredNamespace: @unchecked Sendable {
     }
 
     let place: NamespaceDirectory
-    /// The bytes on disk, as last known. Pending downloads may still add bytes that were granted to other namespaces in
-    /// the meantime, because their waiters are answered in any case.
+    /// As last known. Pending downloads may still add bytes that were granted to other namespaces in the meantime,
+    /// because their waiters are answered in any case.
     private(set) var diskBytes: Int64
-    /// Whether the directory is being removed now.
     var isBeingRemoved = false
     /// Whether the log has reported that the directory cannot be removed.
     var wasReported = false
     private let life: CacheLife
     private weak var namespace: Namespace?
-    /// The working parts; `nil` when all work has ended.
+    /// `nil` when all work has ended.
     private let parts: Locked<Parts?>
     private var steps = 0
     private let hits = Locked(0)
 
-    /// Retires a namespace that new requests can no longer find.
     init(_ namespace: Namespace) {
         place = namespace.place
         life = namespace.cache.life
@@ -45,10 +42,7 @@ final class RetiredNamespace: @unchecked Sendable {
         self.namespace = namespace
     }
 
-    /// The cache; `nil` when all work has ended.
     var cache: DiskCache? { parts.withLock { $0?.cache } }
-
-    /// The number of hits that were answered at hand so far.
     func hitsAtHand() -> Int {
         hits.withLock { hits in
             if let cache { hits = cache.hitsAtHand }
@@ -56,9 +50,7 @@ final class RetiredNamespace: @unchecked Sendable {
         }
     }
 
-    /// Advances through the phases as far as possible.
-    ///
-    /// - Returns: whether the directory may be removed now.
+    /// Advances through the phases as far as possible. Returns whether the directory may be removed now.
     func step() -> Bool {
         diskBytes = life.takenDiskBytes ?? diskBytes
         if let running = parts.withLock({ $0 }) { step(running) }
@@ -80,7 +72,6 @@ final class RetiredNamespace: @unchecked Sendable {
         if steps > 1, running.cache.totals.entries > 0 { running.cache.remove(matching: .all) { _ in } }
     }
 
-    /// Refuses new requests, and ends the running requests, because the server stops.
     func stop() {
         let running = parts.withLock { $0 }
         running?.downloads.stop()

@@ -3,12 +3,10 @@ import HTTPTypes
 import Larder
 import MicroHTTPD
 
-/// Decides which requests are permitted. The gate is asked about each request before any work is done for it, and
-/// before an answer could reveal whether the requested entry exists.
-///
-/// Without tokens, every request is permitted, unless a web page of another site sends it (``WebGuard``).
+/// Decides which requests are permitted, before any work is done for a request, and before an answer could reveal
+/// whether the requested entry exists. Without tokens, every request is permitted, unless a web page of another site
+/// sends it (``WebGuard``).
 final class AccessGate: Sendable {
-    /// The sender of a request.
     struct Visitor: Sendable {
         /// `nil` for any sender, if the server asks for no tokens.
         let bearer: Bearer?
@@ -17,7 +15,6 @@ final class AccessGate: Sendable {
         /// Whether the configuration permits requests from web pages of some origins.
         var mayBePages = false
 
-        /// Throws 403 if the visitor lacks a scope.
         func check(_ scope: Scope) throws(Problem) {
             guard let bearer, !bearer.token.scopes.contains(scope) else { return }
             throw Problem(
@@ -25,20 +22,18 @@ final class AccessGate: Sendable {
                 fields: [.wwwAuthenticate: Problem.challenge("insufficient_scope", "scope=\"\(scope)\"")])
         }
 
-        /// Throws 403 if the visitor may not make this download. A download that pins or unpins needs the scope
-        /// `write`, because a pinned entry stays until it is unpinned.
+        /// A download that pins or unpins needs the scope `write`, because a pinned entry stays until it is unpinned.
         func check(_ request: DownloadRequest) throws(Problem) {
             if request.pinned != nil { try check(.write) }
         }
 
-        /// The visitor's rights over namespaces that it may use.
         var authority: NamespaceAuthority {
             guard let token = bearer?.token else { return .operator }
             guard token.scopes.contains(.admin) else { return .purger }
             return token.isFor(namespace: NamespaceName.default) ? .operator : .owner
         }
 
-        /// Throws 403 if the visitor may not use a namespace, whether it exists or not.
+        /// Throws 403, whether the namespace exists or not.
         func check(namespace: String) throws(Problem) {
             guard let bearer, !bearer.token.isFor(namespace: namespace) else { return }
             throw Problem(status: 403, detail: "the token does not cover this namespace; use a token that names it")
@@ -55,12 +50,11 @@ final class AccessGate: Sendable {
         checksHost = web.hosts != nil
     }
 
-    /// Returns the field that carries the token. Under `/fetch`, `Authorization` belongs to the origin.
+    /// The field that carries the token. Under `/fetch`, `Authorization` belongs to the origin.
     static func credentialField(for path: UnsafeRawBufferPointer) -> HTTPField.Name {
         isFetch(path) ? larderAuthorization : .authorization
     }
 
-    /// Whether a target belongs to the gateway.
     static func isFetch(_ target: UnsafeRawBufferPointer) -> Bool {
         guard target.count >= 6, memcmp(target.baseAddress!, "/fetch", 6) == 0 else { return false }
         return target.count == 6 || target[6] == UInt8(ascii: "/") || target[6] == UInt8(ascii: "?")
@@ -68,8 +62,8 @@ final class AccessGate: Sendable {
 
     private static let larderAuthorization = HTTPField.Name("Larder-Authorization")!
 
-    /// Returns the lines of the field that carries the request's token. Under `/fetch`, `Authorization` and
-    /// `Proxy-Authorization` (which some programs send instead) belong to the origin, unless they contain a token.
+    /// The lines of the field that carries the token. Under `/fetch`, `Authorization` and `Proxy-Authorization` (which
+    /// some programs send instead) belong to the origin, unless they contain a token.
     private static func credentials(_ request: Request) -> (name: HTTPField.Name, lines: [String]) {
         let name = request.withTarget(credentialField(for:))
         let lines = request.values(name)
@@ -81,8 +75,8 @@ final class AccessGate: Sendable {
         return (name, [])
     }
 
-    /// Throws 400 if the target of a request contains a token, because servers on the way log targets, and gateways
-    /// pass them on to origins.
+    /// Throws 400 if the target contains a token, because servers on the way log targets, and gateways pass them on to
+    /// origins.
     static func checkTarget(of request: Request) throws(Problem) {
         guard TokenCredentials.areIn(request.target) else { return }
         throw .invalid(
@@ -91,21 +85,15 @@ final class AccessGate: Sendable {
         )
     }
 
-    // MARK: Requests
-
-    /// Whether the configuration permits requests from web pages of some origins.
     var allowsPages: Bool { !web.origins.isEmpty }
 
-    /// Returns the origin of the web page that sent the request; `nil` if no page did, or the page may not read the
-    /// answer.
+    /// `nil` if no web page sent the request, or the page may not read the answer.
     func origin(of request: Request) -> String? {
         web.origins.isEmpty ? nil : request.field("Origin").flatMap { web.allows(origin: $0) ? $0 : nil }
     }
 
     /// Admits a request, or throws the reason for its refusal. The request counts towards its token's rate, regardless
-    /// of its outcome.
-    ///
-    /// - Parameter scope: the scope that the request needs; `nil` if the request leads to no route.
+    /// of its outcome. `scope` is `nil` if the request leads to no route.
     func admit(_ request: Request, scope: Scope?) throws(Problem) -> Visitor {
         let origin = origin(of: request)
         guard let tokens else {
@@ -133,20 +121,15 @@ final class AccessGate: Sendable {
         return Visitor(bearer: bearer, origin: origin, mayBePages: allowsPages)
     }
 
-    /// Whether the token of an admitted visitor is still valid. Event streams ask again, because tokens can be revoked
-    /// while a stream lasts.
+    /// Whether the visitor's token is still valid. Event streams ask again, because tokens can be revoked while a
+    /// stream lasts.
     func stillAdmits(_ visitor: Visitor) -> Bool {
         guard let tokens, let bearer = visitor.bearer else { return true }
         return tokens.knows(bearer)
     }
 
-    /// Returns the value of `Vary` for an answer to a GET; `nil` if there is none. `Vary` fields of an origin come on
-    /// top.
-    ///
-    /// The fields choose the namespace, by its name or by the token, or state that a worker would run the answer
-    /// (``ContentFence``).
-    ///
-    /// - Parameter isFenced: whether the answer may carry content of another origin.
+    /// The value of `Vary` for an answer to a GET. The fields choose the namespace, by its name or by the token, or
+    /// state that a worker would run the answer (``ContentFence``).
     func vary(in space: NamespaceSource, isFenced: Bool) -> String? {
         var names: [String] = []
         switch space {
@@ -159,22 +142,13 @@ final class AccessGate: Sendable {
         return names.isEmpty ? nil : names.joined(separator: ", ")
     }
 
-    // MARK: Answers at hand
-
-    /// The right to receive answers at hand.
     struct Pass {
-        /// `nil` for any sender, if the server asks for no tokens.
         let token: AccessToken?
     }
 
-    /// Decides whether a GET may get the answer at hand. Returns `nil` if not; then ``admit(_:scope:)`` decides, which
-    /// also counts requests of tokens with a rate. The caller still has to check the namespace.
-    ///
-    /// - Parameters:
-    ///   - credentials: the value of the field that carries the token, if it has a single line; `nil` if the field is
-    ///     missing.
-    ///   - host: the value of `Host`; `nil` if the field is missing. The value is decisive, because no answer is at
-    ///     hand for targets in absolute form.
+    /// Returns `nil` if a GET may not get the answer at hand; then ``admit(_:scope:)`` decides, which also counts
+    /// requests of tokens with a rate. The caller still has to check the namespace. `credentials` is the only line of
+    /// the field that carries the token. `host` is decisive, because no answer is at hand for targets in absolute form.
     func pass(_ credentials: UnsafeRawBufferPointer?, host: UnsafeRawBufferPointer?, isFetch: Bool) -> Pass? {
         guard let tokens else {
             guard checksHost else { return Pass(token: nil) }
@@ -187,9 +161,7 @@ final class AccessGate: Sendable {
         return Pass(token: token)
     }
 
-    // MARK: Words
-
-    /// Returns the token in a Bearer field (RFC 6750 §2.1). The scheme's name may be in upper or lower case.
+    /// RFC 6750 §2.1. The scheme's name may be in upper or lower case.
     private static func token(in value: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
         guard value.count > 7, value[6] == UInt8(ascii: " "),
             UnsafeRawBufferPointer(rebasing: value[..<6]).elementsEqual("bearer".utf8, by: { $0 | 0x20 == $1 })
@@ -200,8 +172,7 @@ final class AccessGate: Sendable {
     /// Asks for a token, in both forms in which a client can send it (RFC 9110 §11.6.1).
     private static func unauthorized(_ detail: String, _ error: String?, _ request: Request) -> Problem {
         var fields: HTTPFields = [.wwwAuthenticate: Problem.challenge(error)]
-        // A browser would show its own log-in dialog for a request by a page's script, although the page asks the user
-        // itself.
+        // A browser would show its own log-in dialog for a page's script, although the page asks the user itself.
         if request.field("Sec-Fetch-Dest") != "empty" {
             fields.append(HTTPField(name: .wwwAuthenticate, value: "Basic realm=\"larder\", charset=\"UTF-8\""))
         }

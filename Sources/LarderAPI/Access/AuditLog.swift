@@ -5,7 +5,6 @@ import MicroHTTPD
 /// Logs one line for each change: the token, the operation and the number of changed items.
 struct AuditLog: Sendable {
     private let logger: Logger
-    /// The name of the token; `nil` if the server asks for no tokens.
     private let bearer: String?
     private let request: Request
     private let operation: String
@@ -21,12 +20,8 @@ struct AuditLog: Sendable {
         self.request = request
     }
 
-    /// Logs a change.
-    ///
-    /// - Parameters:
-    ///   - what: the key of the changed item, or the selection of the changed items. It must not contain a secret: a
-    ///     URL comes without its query. A text that contains a token is logged as `…`.
-    ///   - count: the number of changed entries, or of other items.
+    /// Logs the key of the changed item, or the selection of the changed items. It must not contain a secret: a URL
+    /// comes without its query. A text that contains a token is logged as `…`.
     func note(_ what: String, count: Int) {
         logger.notice(
             "change",

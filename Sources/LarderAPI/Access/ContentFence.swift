@@ -12,8 +12,8 @@ import MicroHTTPD
 /// change that. So requests for the script of a worker are refused, and `Vary` names the request fields that reveal
 /// them.
 enum ContentFence {
-    /// The fields of every answer. They forbid scripts and forms, withhold the server's origin, block all loading, and
-    /// make the stated type binding (https://fetch.spec.whatwg.org/#x-content-type-options-header).
+    /// The fields forbid scripts and forms, withhold the server's origin, block all loading, and make the stated type
+    /// binding (https://fetch.spec.whatwg.org/#x-content-type-options-header).
     static let fields: [HTTPField] = [
         HTTPField(name: .xContentTypeOptions, value: "nosniff"),
         HTTPField(name: .contentSecurityPolicy, value: "sandbox; default-src 'none'"),
@@ -38,9 +38,8 @@ enum ContentFence {
     }
 
     /// Removes two groups of fields from an origin's answer. The first group would change a browser's state for this
-    /// server's whole host: storage, service workers, TLS, alternative addresses, reports, log-ins, hints and
-    /// dictionaries. The second group belongs to this server alone: the permissions for pages to read its answers, and
-    /// the `Larder-` fields.
+    /// server's whole host. The second group belongs to this server alone: the permissions for pages to read its
+    /// answers, and the `Larder-` fields.
     static func stripped(_ fields: HTTPFields) -> HTTPFields {
         // Most answers have no such field.
         guard fields.contains(where: { isAboutHost($0.name) }) else { return fields }
@@ -58,7 +57,6 @@ enum ContentFence {
         }
     }
 
-    /// The families of removed fields, by prefix.
     private static let prefixes = [
         // The permission for pages to read an answer of this server (``CrossOrigin``), and this server's own fields.
         "access-control-", "larder-",

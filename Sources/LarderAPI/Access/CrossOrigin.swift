@@ -4,10 +4,7 @@ import MicroHTTPD
 /// Adds the fields that the Fetch standard requires (https://fetch.spec.whatwg.org/#http-cors-protocol) to answers for
 /// web pages of permitted origins.
 enum CrossOrigin {
-    /// Returns the answer to a preflight, by which a browser asks whether a page may send a request; `nil` if the
-    /// request is no preflight.
-    ///
-    /// - Parameter origin: the page's origin, which must be a permitted origin.
+    /// By a preflight, a browser asks whether a page may send a request. `nil` if the request is no preflight.
     static func preflight(_ request: Request, origin: String) -> Response? {
         guard request.method == "OPTIONS", let method = request.field("Access-Control-Request-Method") else {
             return nil
@@ -19,7 +16,6 @@ enum CrossOrigin {
         return allowing(origin, Response(status: 204, fields: fields))
     }
 
-    /// Returns the answer with permission for pages of an origin to read it.
     static func allowing(_ origin: String, _ response: Response) -> Response {
         var fields = response.fields
         fields[.accessControlAllowOrigin] = origin
@@ -29,8 +25,6 @@ enum CrossOrigin {
     }
 
     /// Adds `Vary` to an answer, so that caches on the way do not give it to requests with other values.
-    ///
-    /// - Parameter names: the request fields that the answer depends on. Default: `Origin`.
     static func varying(_ response: Response, by names: String = "Origin") -> Response {
         var fields = response.fields
         fields.append(HTTPField(name: .vary, value: names))

@@ -4,17 +4,14 @@ import Primitives
 /// The namespace at the start of a target, and the rest of the target: `/@ci/entries?limit=5` means `/entries?limit=5`
 /// in the namespace `ci`.
 ///
-/// The `@` may be written as `%40`, and the name is percent-decoded once, like any path segment. Names consist of `a`
-/// to `z`, digits and `-`, so no name needs an escape. A prefix ends with a slash; a name without a slash behind it is
-/// no prefix.
+/// The `@` may be written as `%40`, and the name is percent-decoded once, like any path segment, although no name needs
+/// an escape. A prefix ends with a slash; a name without a slash behind it is no prefix.
 struct NamespacePrefix {
-    /// The name as it was sent, possibly with percent-escapes; never empty.
+    /// As it was sent, possibly with percent-escapes; never empty.
     let rawName: UnsafeRawBufferPointer
-    /// The target behind the prefix, beginning with a slash.
     let rest: UnsafeRawBufferPointer
 
-    /// Finds the prefix of a target; `nil` if the target has none. The bytes of the target must stay valid as long as
-    /// the prefix is used.
+    /// `nil` if the target has no prefix. The bytes of the target must stay valid as long as the prefix is used.
     init?(_ target: UnsafeRawBufferPointer) {
         // This check is short because each hit makes it, and nearly no target has a prefix.
         guard target.count > 3, target[0] == UInt8(ascii: "/") else { return nil }
@@ -33,19 +30,16 @@ struct NamespacePrefix {
         rest = UnsafeRawBufferPointer(rebasing: target[end...])
     }
 
-    /// Returns the target without its prefix.
     static func rest(of target: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
         NamespacePrefix(target)?.rest ?? target
     }
 }
 
-/// A request, and the namespace in the prefix of its target.
 struct PrefixedRequest {
-    /// The request with the target behind the prefix.
+    /// With the target behind the prefix.
     let request: Request
-    /// The percent-decoded name; `nil` if there is no prefix, or the name has broken escapes.
+    /// Percent-decoded; `nil` if there is no prefix, or the name has broken escapes.
     let name: String?
-    /// Whether the target has a prefix.
     let hasPrefix: Bool
 
     init(_ request: Request) {

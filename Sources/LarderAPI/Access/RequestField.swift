@@ -4,9 +4,8 @@ import MicroHTTPD
 enum RequestField {
     /// Whether the field may require a different answer, or more work than an answer. Such a request states a
     /// condition, asks for a part, restricts caches, comes with credentials for an origin or from a page of another
-    /// site, is for a worker, or has a `Larder-` field.
-    ///
-    /// Credentials for Larder are not treated here (``AccessGate``): callers check ``isCredentials(_:isFetch:)`` first.
+    /// site, is for a worker, or has a `Larder-` field. For credentials for Larder, callers check
+    /// ``isCredentials(_:isFetch:)`` first.
     static func changesAnswer(_ field: RawField) -> Bool {
         // The length distinguishes nearly all other fields before a byte is compared.
         let isStandard =
@@ -36,13 +35,12 @@ enum RequestField {
         return isPlain
     }
 
-    /// Whether the field is `Larder-TTL`, which selects among the answers of a namespace.
+    /// `Larder-TTL` selects among the answers of a namespace.
     static func isTTL(_ field: RawField) -> Bool {
         field.name.count == 10 && field.isNamed("larder-ttl")
     }
 
-    /// Whether a browser states in this field that a worker of this server's own origin would run the answer
-    /// (``ContentFence``).
+    /// Whether a worker of this server's own origin would run the answer (``ContentFence``).
     static func isForWorker(_ field: RawField) -> Bool {
         guard field.name.count == 14 else { return false }
         return field.isNamed("sec-fetch-dest")
@@ -50,20 +48,17 @@ enum RequestField {
             : field.isNamed("service-worker")
     }
 
-    /// Whether the field is `Larder-Namespace`.
     static func isNamespace(_ field: RawField) -> Bool {
         field.name.count == 16 && field.isNamed("larder-namespace")
     }
 
-    /// Whether the field carries the token. Under `/fetch` that is `Larder-Authorization`, because `Authorization` is
-    /// for the origin.
+    /// Under `/fetch` the token is in `Larder-Authorization`, because `Authorization` is for the origin.
     static func isCredentials(_ field: RawField, isFetch: Bool) -> Bool {
         isFetch
             ? field.name.count == 20 && field.isNamed("larder-authorization")
             : field.name.count == 13 && field.isNamed("authorization")
     }
 
-    /// Whether the field is `Host`.
     static func isHost(_ field: RawField) -> Bool {
         field.name.count == 4 && field.isNamed("host")
     }

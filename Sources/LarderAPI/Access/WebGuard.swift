@@ -6,12 +6,12 @@ import Primitives
 /// own browser, which may reach servers that the page's site cannot reach.
 ///
 /// A browser states the origin of a page in `Origin` and `Sec-Fetch-Site`, which scripts cannot set. After its host
-/// name was redirected to this server (DNS rebinding), a page appears to be this server's own. The guard detects such a
-/// page by the `Host` of its requests.
+/// name was redirected to this server (DNS rebinding), a page appears to be this server's own; the `Host` of its
+/// requests reveals it.
 struct WebGuard: Sendable {
-    /// The host names of this server in lower case, in addition to `localhost` and IP addresses; `nil` for any name.
+    /// In lower case, in addition to `localhost` and IP addresses; `nil` for any name.
     let hosts: Set<String>?
-    /// The origins, as in `https://app.example`, with pages that may send requests. `*` stands for all origins.
+    /// As in `https://app.example`, with pages that may send requests; `*` for all.
     let origins: Set<String>
 
     /// Whether a `Host` value, with or without a port, means this server.
@@ -38,15 +38,11 @@ struct WebGuard: Sendable {
         return text.isNamed("localhost") || hosts?.contains { text.isNamed(Array($0.utf8)) } ?? true
     }
 
-    /// Whether pages of an origin may send requests and read the answers.
     func allows(origin: String) -> Bool {
         origins.contains("*") || origins.contains(origin)
     }
 
-    /// Returns the reason for which a request is refused; `nil` if it is permitted.
-    ///
-    /// - Parameter isReading: whether the request only reads cached data. A link on another page may lead to such a
-    ///   request.
+    /// `nil` if the request is permitted. A link on another page may lead to a request that only reads cached data.
     func refusal(of request: Request, isReading: Bool) -> Problem? {
         // A request without `Host` does not come from a browser.
         var host = request.host ?? "localhost"
@@ -81,7 +77,6 @@ struct WebGuard: Sendable {
 }
 
 extension UnsafeRawBufferPointer {
-    /// Whether the bytes are an IPv6 address in brackets, with or without a port.
     fileprivate var isBracketed: Bool {
         let address = dropFirst().prefix { $0 != UInt8(ascii: "]") }
         return !address.isEmpty && address.count + 1 < count

@@ -2,7 +2,6 @@ import Larder
 import MicroHTTPD
 import Synchronization
 
-/// Records whether a waiting client has left.
 private final class Departure: Sendable {
     let hasLeft = Atomic<Bool>(false)
 }

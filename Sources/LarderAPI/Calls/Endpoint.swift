@@ -7,23 +7,17 @@ import Primitives
 struct Endpoint: Sendable {
     /// The `operationId` of openapi.yaml; also the name of the route in the metrics.
     let operation: String
-    /// Called when the head of a request is complete. Returns the policy for the body, and the function that answers
-    /// after it.
     let begin: @Sendable (Head) throws(Problem) -> Plan
 
-    /// A request before its body is read.
     struct Head: Sendable {
         let request: Request
-        /// The names and percent-decoded values of the path's parameters.
+        /// The path's parameters, percent-decoded.
         let parameters: [(name: Substring, value: String)]
-        /// The namespace in which the request works.
         let namespace: Namespace
         let visitor: AccessGate.Visitor
 
-        /// The entries of the namespace.
         var entries: EntryService { namespace.entries }
-
-        /// Returns the value of the path parameter `:name`; empty if there is none.
+        /// Empty if there is none.
         func parameter(_ name: String) -> String { parameters.first { $0.name == name }?.value ?? "" }
 
         func query(_ known: Set<String> = []) throws(Problem) -> Query {
@@ -31,16 +25,16 @@ struct Endpoint: Sendable {
         }
     }
 
-    /// The policy for the body, and the function to call after the body.
+    /// The policy for the body, and the function that answers after it.
     struct Plan: Sendable {
         let body: BodyPolicy
         let finish: @Sendable (Call) throws(Problem) -> Void
     }
 
-    /// Checks the head of a request before its body is read. A thrown problem becomes the answer.
+    /// Runs before the body is read. A thrown problem becomes the answer.
     typealias Check = @Sendable (Head) throws(Problem) -> Void
 
-    /// Creates an endpoint without a body that answers at once.
+    /// Has no body, and answers at once.
     static func answering(
         _ operation: String, _ answer: @escaping @Sendable (Head) throws(Problem) -> Response
     ) -> Endpoint {
@@ -49,10 +43,7 @@ struct Endpoint: Sendable {
         }
     }
 
-    /// Creates an endpoint without a body that may answer later.
-    ///
-    /// - Parameter check: called with the head first. A problem that it throws becomes the answer, and no body is read.
-    ///   Default: no check.
+    /// Has no body, and may answer later.
     static func calling(
         _ operation: String, checking check: @escaping Check = { _ in },
         _ run: @escaping @Sendable (Head, Call) throws(Problem) -> Void
@@ -63,9 +54,7 @@ struct Endpoint: Sendable {
         }
     }
 
-    /// Creates an endpoint that collects its body in memory, up to `limit` bytes, and may answer later.
-    ///
-    /// - Parameter check: see ``calling(_:checking:_:)``.
+    /// Collects the body in memory, up to `limit` bytes, and may answer later.
     static func collecting(
         _ operation: String, limit: Int, checking check: @escaping Check = { _ in },
         _ run: @escaping @Sendable (Head, [UInt8], Call) throws(Problem) -> Void
@@ -85,7 +74,7 @@ struct Call: Sendable {
     let exchange: Exchange
     let context: RequestContext
 
-    /// Returns the meter for further answers of this operation with the same status.
+    /// Counts further answers of this operation with the same status.
     func meter(status: Int) -> RequestMetrics.Meter? {
         context.metrics.meter(operation: context.operation, status: status)
     }
@@ -100,7 +89,7 @@ struct Call: Sendable {
         exchange.respond(context.readable(.problem(problem)))
     }
 
-    /// Records a change in the audit log; see ``AuditLog/note(_:count:)``.
+    /// See ``AuditLog/note(_:count:)``.
     func changed(_ what: String, count: Int = 1) { context.audit.note(what, count: count) }
 
     func respond(_ result: Result<Response, Problem>) {

@@ -11,9 +11,6 @@ struct PublicFile: Sendable {
     private let whole: Response
     private let notModified: Response
 
-    /// - Parameters:
-    ///   - type: the Content-Type.
-    ///   - policy: the Content-Security-Policy with which browsers show the file.
     init(_ bytes: [UInt8], type: String, policy: String) {
         etag = EntityTag(strong: SHA256.hash(data: bytes).prefix(16).hex)
         var fields: HTTPFields = [
@@ -26,8 +23,7 @@ struct PublicFile: Sendable {
         whole = Response(fields: fields, body: .bytes(SharedBytes(bytes)))
     }
 
-    /// Answers a GET or HEAD with the file, or with 304 if `If-None-Match` shows that the client has it (RFC 9110
-    /// §13.1.2).
+    /// Answers with 304 if `If-None-Match` shows that the client has the file (RFC 9110 §13.1.2).
     func answer(to request: Request) -> Response {
         let known = request.values(.ifNoneMatch).joined(separator: ", ")
         return EntityTag.anyMatches(known, etag, comparison: .weak) ? notModified : whole

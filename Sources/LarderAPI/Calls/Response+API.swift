@@ -7,12 +7,12 @@ extension Response {
     /// only. Bodies of entries and files of the server have other rules (``ContentResponse``, ``PublicFile``).
     static let notStored = HTTPField(name: .cacheControl, value: "no-store")
 
-    /// Returns a JSON answer. A line feed at its end suits readers on a terminal.
+    /// A line feed at the end suits readers on a terminal.
     static func json(_ json: JSON, status: Int = 200, fields: HTTPFields = [:]) -> Response {
         .json(json.utf8, status: status, fields: fields)
     }
 
-    /// Returns a JSON answer from an object that is already text. Meant for long answers.
+    /// Meant for long answers.
     static func json(_ object: consuming JSONObjectWriter) -> Response {
         .json(object.finish(), status: 200, fields: [:])
     }
@@ -25,7 +25,7 @@ extension Response {
         return Response(status: status, fields: fields, body: .bytes(SharedBytes(utf8)))
     }
 
-    /// Returns an error answer (RFC 9457 §3). A 503 without `Retry-After` gets one of 1 s.
+    /// RFC 9457 §3. A 503 without `Retry-After` gets one of 1 s.
     static func problem(_ problem: Problem) -> Response {
         var bytes = problem.json.utf8
         bytes.append(UInt8(ascii: "\n"))
@@ -36,7 +36,6 @@ extension Response {
         return Response(status: problem.status, fields: fields, body: .bytes(SharedBytes(bytes)))
     }
 
-    /// Returns a text answer that no cache stores.
     static func text(_ bytes: [UInt8], type: String, status: Int = 200) -> Response {
         Response(
             status: status, fields: [.contentType: type, .cacheControl: notStored.value],

@@ -1,11 +1,10 @@
 import Larder
 
-/// A method and a path pattern, with their endpoint and the scope that a token needs for it.
 struct Route: Sendable {
     let method: String
     let pattern: String
     let endpoint: Endpoint
-    /// The scope that a token needs; `nil` if no token is needed.
+    /// `nil` if no token is needed.
     let scope: Scope?
     let source: NamespaceSource
     /// Whether answers may carry content of another origin, which browsers must isolate (``ContentFence``).

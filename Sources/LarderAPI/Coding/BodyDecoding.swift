@@ -3,12 +3,11 @@ import Primitives
 
 /// Decodes the media types that a body of the API may have into JSON.
 enum BodyDecoding {
-    /// The most JSON values in a body. A batch of the most downloads needs about that many. The limit keeps the tree
-    /// from growing to many times the size of the text.
+    /// A batch of the most downloads needs about that many. The limit keeps the tree from growing to many times the
+    /// text.
     private static let valueLimit = 500_000
 
-    /// Returns the essence of a Content-Type: `type/subtype` in lower case, without parameters; `nil` if there is no
-    /// Content-Type.
+    /// `type/subtype` in lower case, without parameters; `nil` if there is no Content-Type.
     static func mediaType(_ contentType: String?) -> String? {
         guard let essence = contentType?.split(separator: ";", omittingEmptySubsequences: false).first else {
             return nil
@@ -31,8 +30,7 @@ enum BodyDecoding {
         try check(JSONCharset(contentType: contentType), isASCII: true)
     }
 
-    /// Throws 415 for a body whose declared charset is not UTF-8, unless the body is ASCII and the charset contains
-    /// ASCII.
+    /// Throws 415 if the declared charset is not UTF-8, unless the body is ASCII and the charset contains ASCII.
     static func check(_ charset: JSONCharset, isASCII: @autoclosure () -> Bool) throws(Problem) {
         guard charset != .utf8, let fault = charset.fault(isASCII: isASCII()) else { return }
         throw Problem(
@@ -46,7 +44,6 @@ enum BodyDecoding {
         try check(JSONCharset(contentType: contentType), isASCII: body.allSatisfy { $0 < 0x80 })
     }
 
-    /// Decodes the body of a call that takes only JSON.
     static func json(_ body: [UInt8], contentType: String?) throws(Problem) -> JSON {
         let type = mediaType(contentType)
         guard isJSON(type) || (isForm(type) && looksLikeJSON(body)) else {
@@ -67,8 +64,8 @@ enum BodyDecoding {
         return try isJSON(type) || looksLikeJSON(body) ? parse(body) : form(body)
     }
 
-    /// Decodes the elements of `POST /downloads`: a JSON array, or one JSON value per line (NDJSON). A malformed line
-    /// does not affect the other lines.
+    /// Decodes `POST /downloads`: a JSON array, or one JSON value per line (NDJSON). A malformed line does not affect
+    /// the rest.
     static func batch(_ body: [UInt8], contentType: String?) throws(Problem) -> [BatchElement] {
         let type = mediaType(contentType)
         let isLines = type == "application/x-ndjson" || type == "application/jsonl"
@@ -149,13 +146,12 @@ enum BodyDecoding {
         return .object(members + groups.map { .init($0.key, .object($0.value.all.map(parameter))) })
     }
 
-    /// Returns the member of a group. A parameter that was sent several times becomes an array.
+    /// A parameter that was sent several times becomes an array.
     private static func parameter(_ name: String, _ values: [String]) -> JSON.Member {
         .init(name, values.count == 1 ? .string(values[0]) : .array(values.map { .string($0) }))
     }
 
-    /// Splits `params[name]` and `headers[name]` into group and inner name. The code compares bytes, because Swift
-    /// treats a bracket and a following accent as one character.
+    /// The code compares bytes, because Swift treats a bracket and a following accent as one character.
     private static func groupMember(_ name: String) -> (group: String, inner: String)? {
         guard let open = name.utf8.firstIndex(of: UInt8(ascii: "[")), name.utf8.last == UInt8(ascii: "]") else {
             return nil

@@ -2,7 +2,6 @@ import Larder
 import Primitives
 
 extension DownloadForecast {
-    /// The reason for the forecast, in words for people.
     var detail: String {
         switch reason {
         case .fresh: "the entry is fresh until \(entry?.expiryDate.rfc3339 ?? "")"

@@ -3,10 +3,7 @@ import Larder
 import Primitives
 
 extension DownloadRequest {
-    /// Decodes `{url, params?, ttl?, updateExpiry?, refresh?, staleWhileRevalidate?, staleIfError?, headers?, tags?,
-    /// pinned?}`.
-    ///
-    /// - Throws: 400 with a pointer to the invalid or unknown field.
+    /// Throws 400 with a pointer to the invalid or unknown field.
     init(_ json: JSON) throws(Problem) {
         guard case .object = json else { throw .invalid("the body must be a JSON object with a url", pointer: "") }
         let fields = try JSONFields(
@@ -31,11 +28,9 @@ extension DownloadRequest {
     }
 }
 
-/// Decodes the header fields that a caller wants to send to the origin.
 private enum OriginFields {
-    /// The most header fields.
     private static let limit = 64
-    /// The most bytes in the names and values of all fields together.
+    /// Of all names and values together.
     private static let byteLimit = 16 << 10
 
     static func decode(_ json: JSON?) throws(Problem) -> HTTPFields {
@@ -87,8 +82,8 @@ private enum OriginFields {
         return fields
     }
 
-    /// Whether Larder reserves a field, because it concerns the connection, the framing or the cache itself. A caller
-    /// must not provoke a partial body or a 304, because the cache must not keep such an answer as the whole body.
+    /// Fields that concern the connection, the framing or the cache itself. A caller must not provoke a partial body or
+    /// a 304, because the cache must not keep such an answer as the whole body.
     private static func isReserved(_ name: String) -> Bool {
         switch name {
         case "host", "connection", "content-length", "transfer-encoding", "te", "trailer", "upgrade", "keep-alive",
@@ -99,11 +94,10 @@ private enum OriginFields {
     }
 }
 
-/// The members of a JSON object, read by name and type. Unknown members are refused.
 struct JSONFields {
     private let json: JSON
 
-    /// - Throws: 400 for a member that is not among `known`.
+    /// Throws 400 for an unknown member.
     init(_ json: JSON, known: Set<String>) throws(Problem) {
         guard case .object(let members) = json else { throw .invalid("the body must be a JSON object", pointer: "") }
         for member in members where !known.contains(member.name) {
@@ -114,8 +108,7 @@ struct JSONFields {
         self.json = json
     }
 
-    /// Returns the value of a member; `nil` if it is absent. `null` counts as a value, and the readers of other types
-    /// refuse it.
+    /// `nil` if the member is absent. `null` counts as a value, and the readers of other types refuse it.
     subscript(name: String) -> JSON? { json[name] }
 
     func string(_ name: String) throws(Problem) -> String? {
@@ -145,8 +138,7 @@ struct JSONFields {
 }
 
 extension TTL {
-    /// Decodes a duration: a number of seconds, or text in any form that is a duration elsewhere, `"20"` as well as
-    /// `"20s"`. Throws 400 for any other value.
+    /// Decodes a number of seconds, or text in any form that is a duration elsewhere, `"20"` as well as `"20s"`.
     init(_ json: JSON, pointer: String) throws(Problem) {
         switch json {
         case .number(let text), .string(let text):

@@ -3,7 +3,7 @@ import Larder
 import Primitives
 
 extension Entry {
-    /// Returns the entry in the form of the API. Every member is always present.
+    /// Every member is always present.
     func json(at now: Timestamp) -> JSON {
         .object([
             .init("key", .string(key)),
@@ -35,21 +35,17 @@ extension Entry {
 }
 
 extension DownloadResult {
-    /// Returns `{"outcome": …, "entry": …}`.
     func json(at now: Timestamp) -> JSON {
         .object(members(at: now))
     }
 
-    /// Returns the members of ``json(at:)``, for callers that add more members.
     func members(at now: Timestamp) -> [JSON.Member] {
         [.init("outcome", .string(outcome.rawValue)), .init("entry", entry.json(at: now))]
     }
 }
 
 extension DownloadStatus {
-    /// Returns the download in the form of the API. `entry` and `problem` are present only if they exist.
-    ///
-    /// - Parameter entry: the entry that the download created, if it is still cached.
+    /// `entry` and `problem` are present only if they exist. The entry is that of the download, if it is still cached.
     func json(_ entry: Entry?, at now: Timestamp) -> JSON {
         var members = members
         if let entry { members.append(.init("entry", entry.json(at: now))) }
@@ -57,7 +53,6 @@ extension DownloadStatus {
         return .object(members)
     }
 
-    /// The members that are always present.
     var members: [JSON.Member] {
         [
             .init("key", .string(key)),

@@ -15,13 +15,12 @@ extension PublishedEvent {
 }
 
 extension EventID {
-    /// The heartbeat for a listener without new events: a comment, and the ID up to which the listener has been served.
-    /// Its client dispatches no event for it.
+    /// The heartbeat: a comment, and the ID up to which the listener has been served. Its client dispatches no event
+    /// for it.
     var heartbeat: SharedBytes { SharedBytes(":\nid: \(text)\n\n".utf8) }
 }
 
 extension Event {
-    /// The `data` of the event.
     var json: JSON {
         var members: [JSON.Member] = [.init("time", .date(time))]
         if let namespace { members.append(.init("namespace", .string(namespace))) }
@@ -49,7 +48,7 @@ extension Event {
 }
 
 extension EntryFilter {
-    /// The conditions of the filter, under the names of the query parameters; empty if the filter matches all entries.
+    /// Under the names of the query parameters; empty if the filter matches all entries.
     fileprivate var json: JSON {
         let stated: [(String, String?)] = [
             ("key", key ?? md5), ("url", url), ("prefix", prefix), ("host", host), ("tag", tag),

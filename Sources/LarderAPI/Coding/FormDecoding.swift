@@ -1,11 +1,9 @@
 import Primitives
 
-/// Decodes the names and values of a query or a form: application/x-www-form-urlencoded (WHATWG URL §5.1). Stricter
-/// than the standard: a broken escape or invalid UTF-8 is an error, not a replacement character.
+/// Decodes application/x-www-form-urlencoded (WHATWG URL §5.1), but more strictly: a broken escape or invalid UTF-8 is
+/// an error, not a replacement character.
 enum FormDecoding {
-    /// Returns the pairs in their order.
-    ///
-    /// - Parameter subject: the source of the text, for the error message, such as "query".
+    /// The subject is the source of the text, such as "query", for the error message.
     static func pairs(_ text: some StringProtocol, subject: String) throws(Problem) -> [(name: String, value: String)] {
         var pairs: [(name: String, value: String)] = []
         for part in text.utf8.split(separator: UInt8(ascii: "&")) {
@@ -20,7 +18,7 @@ enum FormDecoding {
         return pairs
     }
 
-    /// Decodes percent-escapes; `nil` if an escape is broken or the result is not UTF-8.
+    /// `nil` if an escape is broken or the result is not UTF-8.
     static func decode(_ bytes: some Sequence<UInt8>, plusIsSpace: Bool) -> String? {
         var output: [UInt8] = []
         var iterator = bytes.makeIterator()

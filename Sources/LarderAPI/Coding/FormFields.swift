@@ -1,10 +1,8 @@
 import Primitives
 
-/// The values of a form by name, names and values in the order of arrival. Adding a value takes constant time, because
-/// a form may have as many names as fit into a body.
+/// In the order of arrival. Adding takes constant time, because a form may have as many names as fit into a body.
 struct FormFields {
     private var positions: [ExactText: Int] = [:]
-    /// Each name once, with its values.
     private(set) var all: [(name: String, values: [String])] = []
 
     mutating func append(_ value: String, to name: String) {

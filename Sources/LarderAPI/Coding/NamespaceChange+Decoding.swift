@@ -2,10 +2,7 @@ import Larder
 import Primitives
 
 extension NamespaceChange {
-    /// Decodes `{version?, defaultTTL?, diskLimit?, memoryLimit?, layout?, origins?, contentCaching?}`. A missing
-    /// member leaves the setting unchanged, and `null` resets it to the server's default.
-    ///
-    /// - Throws: 400 with a pointer to the invalid or unknown field.
+    /// A missing member leaves the setting unchanged, and `null` resets it to the server's default.
     init(_ json: JSON) throws(Problem) {
         let fields = try JSONFields(
             json,
@@ -30,7 +27,6 @@ extension NamespaceChange {
         contentCaching = try Self.read("contentCaching", fields, Self.choice)
     }
 
-    /// Decodes one of the words of an enumeration.
     private static func choice<Value: RawRepresentable<String> & CaseIterable>(
         _ json: JSON, _ pointer: String
     ) throws(Problem) -> Value {

@@ -3,7 +3,6 @@ import Larder
 import Primitives
 
 extension Problem {
-    /// Maps a failed download to the caller's error answer.
     init(_ error: DownloadError) {
         switch error {
         case .schemeRefused, .addressRefused:
@@ -34,7 +33,6 @@ extension Problem {
         }
     }
 
-    /// Maps a failure of the gateway to the caller's error answer.
     init(_ error: GatewayError) {
         switch error.cause {
         case .notCached:
@@ -50,7 +48,6 @@ extension Problem {
         error.status.append(to: &fields)
     }
 
-    /// Maps a failure of the cache to the caller's error answer.
     init(_ error: CacheError) {
         switch error {
         case .entryTooLarge(let limit): self = .tooLarge(limit: Int(limit))
@@ -74,7 +71,6 @@ extension Problem {
         }
     }
 
-    /// Maps the failure of a call about a namespace to the caller's error answer.
     init(_ error: NamespaceError) {
         switch error {
         case .invalidName: self = .invalid(error.description, pointer: "/name")
@@ -93,7 +89,6 @@ extension Problem {
         }
     }
 
-    /// Maps the refusal of a listener to the caller's error answer.
     init(_ refusal: EventHub.Refusal) {
         switch refusal {
         case .full:

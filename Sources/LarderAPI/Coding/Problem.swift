@@ -1,18 +1,15 @@
 import HTTPTypes
 import Primitives
 
-/// An error answer with RFC 9457 problem details. The status alone defines the kind of problem (`about:blank`). The
-/// other members describe this occurrence.
+/// RFC 9457. The status alone defines the kind of problem (`about:blank`). The other members describe this occurrence.
 struct Problem: Error, Sendable {
     var status: Int
     /// The cause of this problem, and the way to solve it.
     var detail: String
-    /// The field that caused the problem: a JSON Pointer (RFC 6901) into the body, or `/` and the name of a query or
-    /// path parameter.
+    /// A JSON Pointer (RFC 6901) into the body, or `/` and the name of a query or path parameter.
     var pointer: String?
-    /// Members in addition to the standard members: `originStatus`, `retryAfter`, `curlCode`, `limit`.
+    /// `originStatus`, `retryAfter`, `curlCode` and `limit`.
     var extensions: [JSON.Member] = []
-    /// Additional header fields of the answer, such as `Allow`.
     var fields: HTTPFields = [:]
 
     var json: JSON {
@@ -26,8 +23,7 @@ struct Problem: Error, Sendable {
         return .object(members + extensions)
     }
 
-    /// The numbers of Unicode scalars that are sent from the beginning and the end of ``detail``. The middle may quote
-    /// text of the request, at any length.
+    /// In Unicode scalars of ``detail``. The middle may quote text of the request, at any length.
     private static let shownLimits = (beginning: 1000, end: 500)
 
     private var shownDetail: String {
@@ -87,7 +83,7 @@ struct Problem: Error, Sendable {
 }
 
 extension Problem {
-    /// Returns the value of `WWW-Authenticate` for the Bearer scheme (RFC 6750 §3).
+    /// RFC 6750 §3.
     static func challenge(_ error: String?, _ more: String? = nil) -> String {
         (["Bearer realm=\"Larder\"", error.map { "error=\"\($0)\"" }, more] as [String?])
             .compactMap { $0 }.joined(separator: ", ")

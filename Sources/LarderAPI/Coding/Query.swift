@@ -2,12 +2,11 @@ import Foundation
 import Larder
 import Primitives
 
-/// The parameters of a request's query, by name. Unknown names are refused, and so are repeated names, except for
-/// `tags` and `type`, which are lists.
+/// Refuses unknown and repeated names, except for `tags` and `type`, which are lists. Readers return `nil` if the
+/// parameter is absent.
 struct Query {
     private var values: [String: String] = [:]
 
-    /// - Throws: 400 if the query cannot be decoded, or a name is repeated or is not among `known`.
     init(_ raw: String?, known: Set<String>) throws(Problem) {
         for (name, value) in try FormDecoding.pairs(raw ?? "", subject: "query") {
             // Generated clients have variables of their own with the name `params`.
@@ -33,14 +32,12 @@ struct Query {
 
     var isEmpty: Bool { values.isEmpty }
 
-    /// Returns text that is not empty; `nil` if the parameter is absent.
     func nonEmpty(_ name: String) throws(Problem) -> String? {
         guard let text = values[name] else { return nil }
         guard !text.isEmpty else { throw .invalid("\(name) is empty", pointer: "/" + name) }
         return text
     }
 
-    /// Returns `true` or `false`; `nil` if the parameter is absent.
     func bool(_ name: String) throws(Problem) -> Bool? {
         switch values[name] {
         case nil: return nil
@@ -50,14 +47,13 @@ struct Query {
         }
     }
 
-    /// Returns a duration: seconds, or a number with a unit; `nil` if the parameter is absent.
     func ttl(_ name: String = "ttl") throws(Problem) -> Duration? {
         guard let text = values[name] else { return nil }
         guard let ttl = TTL(text) else { throw .invalidTTL(text, pointer: "/" + name) }
         return ttl.duration
     }
 
-    /// Returns the most elements of a listing; 100 if the parameter is absent.
+    /// The most elements of a listing; 100 if the parameter is absent.
     func limit() throws(Problem) -> Int {
         guard let text = values["limit"] else { return 100 }
         guard let limit = Int(text), (1...1000).contains(limit) else {
@@ -66,13 +62,11 @@ struct Query {
         return limit
     }
 
-    /// Returns the tags, which are separated by commas; `nil` if the parameter is absent.
     func tags() throws(Problem) -> Set<String>? {
         guard let text = values["tags"] else { return nil }
         return try Tags.check(try Tags.members(of: text, pointer: "/tags"), pointer: "/tags")
     }
 
-    /// Returns the canonical URL of `url` and `params`, and the parameters as sent; `nil` if `url` is absent.
     func canonicalURL() throws(Problem) -> (url: CanonicalURL, params: JSON?)? {
         guard let text = values["url"] else {
             if values["params"] != nil {
@@ -95,7 +89,6 @@ struct Query {
     }
 }
 
-/// Decodes the URL and parameters of a request, from the query or from a body.
 enum URLDecoding {
     static func canonicalURL(
         _ text: String, params: JSON?, urlPointer: String, paramsPointer: String, isInTarget: Bool = false
@@ -127,9 +120,7 @@ enum URLDecoding {
 }
 
 extension Problem {
-    /// Describes an invalid URL.
-    ///
-    /// - Parameter isInTarget: whether the URL is part of the request target. Then a URL that is too long is a 414.
+    /// A URL that is too long is a 414 if it is part of the request target.
     static func invalidURL(_ error: InvalidURL, pointer: String?, isInTarget: Bool) -> Problem {
         if case .tooLong = error, isInTarget {
             return Problem(status: 414, detail: error.description, pointer: pointer)
@@ -142,10 +133,8 @@ extension Problem {
     }
 }
 
-/// The rules for tags: 1 to 128 characters, no control characters, and no comma, because commas separate tags in a
-/// query.
+/// 1 to 128 characters, no control characters, and no comma, because commas separate tags in a query.
 enum Tags {
-    /// The most tags of a request.
     static let limit = 64
 
     static func check(_ tags: [String], pointer: String) throws(Problem) -> Set<String> {
@@ -161,17 +150,15 @@ enum Tags {
         return Set(tags.map(spelling))
     }
 
-    /// Splits text at its commas and drops empty members. Empty members count towards the limit.
-    ///
-    /// The code compares bytes, because Swift treats a comma and a following accent as one character.
+    /// Splits text at its commas and drops empty members, which count towards the limit. The code compares bytes,
+    /// because Swift treats a comma and a following accent as one character.
     static func members(of text: String, pointer: String) throws(Problem) -> [String] {
         let members = text.utf8.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false)
         guard members.count <= limit else { throw .invalid("too many tags; the limit is \(limit)", pointer: pointer) }
         return members.filter { !$0.isEmpty }.map { String(Substring($0)) }
     }
 
-    /// Returns the spelling in which a tag is stored, with composed accents, so that every spelling of a client finds
-    /// it.
+    /// The stored spelling, with composed accents, so that every spelling of a client finds the tag.
     static func spelling(_ tag: String) -> String {
         tag.utf8.allSatisfy { $0 < 0x80 } ? tag : tag.precomposedStringWithCanonicalMapping
     }

@@ -8,16 +8,14 @@ import Primitives
 struct ContentResponse {
     /// The request fields that decide whether the answer has the whole body, a part or none.
     private static let conditionNames = ConditionalRequest.fieldNames + [.range]
-    /// A field of every answer with a body, in addition to the fields of all answers of the route (``RequestContext``).
     static let acceptRanges = HTTPField(name: .acceptRanges, value: "bytes")
 
     private let entry: Entry
     private let now: Timestamp
     private let caching: ContentCaching
 
-    /// - Parameter caching: the namespace's setting. Read the setting after the entry, because a change of the setting
-    ///   renews the answers at hand of entries that were read before.
-    /// - Throws: 404 if the entry is no longer fresh and the caller does not accept stale entries.
+    /// Read the setting for caching after the entry, because a change of the setting renews the answers at hand of
+    /// entries that were read before.
     init(_ entry: Entry, allowsStale: Bool, caching: ContentCaching, at now: Timestamp) throws(Problem) {
         self.entry = entry
         self.now = now
@@ -27,12 +25,8 @@ struct ContentResponse {
         }
     }
 
-    /// Returns the answer to a GET or HEAD.
-    ///
-    /// - Parameters:
-    ///   - skipped: the number of bytes at the beginning of the body that are not part of the answer.
-    ///   - type: the media type that replaces the entry's own; `nil`, the default, for none.
-    /// - Throws: 412 and 416.
+    /// Returns the answer to a GET or HEAD, without the skipped bytes at the beginning of the body. `type` replaces the
+    /// entry's own media type. Throws 412 and 416.
     func response(
         _ body: StoredBody, skipping skipped: Int = 0, to request: Request, type: String? = nil
     ) throws(Problem) -> Response {
@@ -81,18 +75,12 @@ struct ContentResponse {
         HTTPField(name: .cacheControl, value: caching.cacheControl(until: entry.expiryDate, at: now))
     }
 
-    /// Returns the fields of an answer with a body.
-    ///
-    /// - Parameters:
-    ///   - type: the media type; `nil` if it is unknown.
-    ///   - more: the origin's fields (see ``Entry/contentFields``). A `Content-Type` among them takes precedence over
-    ///     `type`.
-    ///   - cacheControl: the `Cache-Control` of the answer.
+    /// The fields of an answer with a body. `more` has the origin's fields (see ``Entry/contentFields``); a
+    /// `Content-Type` among them takes precedence over `type`.
     static func fields(
         _ current: SelectedRepresentation, type: String?, more: HTTPFields = [:], _ cacheControl: HTTPField
     ) -> HTTPFields {
-        // Each field occurs once, so it is appended without a search for an earlier one, which would cost more than the
-        // rest.
+        // Each field occurs once. A search for an earlier one would cost more than the rest.
         var fields = validatorFields(current)
         if !more.contains(.contentType) {
             fields.append(HTTPField(name: .contentType, value: type ?? "application/octet-stream"))
@@ -103,11 +91,8 @@ struct ContentResponse {
         return fields
     }
 
-    /// Returns the same fields as ``fields(_:type:more:_:)`` for a body that is not encoded, in prepared form.
-    ///
-    /// - Parameters:
-    ///   - cacheControl: the `Cache-Control` of the answer; `nil` if `common` contains it.
-    ///   - common: the fields that do not depend on this body. They come last.
+    /// The same fields as ``fields(_:type:more:_:)`` for a body that is not encoded, in prepared form. The fields in
+    /// `common`, which do not depend on this body, come last; `cacheControl` is `nil` if `common` contains it.
     static func preparedFields(
         digestPrefix: [UInt8], lastModified: String?, type: String?, cacheControl: String? = nil,
         _ common: PreparedFields, now: Timestamp
@@ -132,14 +117,10 @@ struct ContentResponse {
 }
 
 extension ContentCaching {
-    /// The Cache-Control of ``revalidate``.
+    /// For ``revalidate``.
     static let revalidation = "no-cache"
 
     /// Returns the Cache-Control of an answer with a body. Without the field, caches would guess (RFC 9111 §4.2.2).
-    ///
-    /// - Parameters:
-    ///   - expiry: the expiry of the entry.
-    ///   - now: the time at which the answer is sent.
     func cacheControl(until expiry: Timestamp, at now: Timestamp) -> String {
         guard self == .untilExpiry, expiry > now else { return Self.revalidation }
         return "max-age=\(min(expiry - now, DeltaSeconds.maximum).milliseconds / 1000)"

@@ -3,7 +3,6 @@ import MicroHTTPD
 import Primitives
 
 extension StoredBody {
-    /// Returns a part of the body that is sent without a copy.
     func part(_ range: Range<Int64>) -> Response.Body {
         switch self {
         case .bytes(let bytes):

@@ -1,14 +1,12 @@
 /// The files of the dashboard. They lie in the folder `Page` and are part of the executable.
 enum DashboardFiles {
-    /// The HTML page.
     static let page = file("index.html", PackageResources.index_html)
-
-    /// The files that the page loads, by name.
+    /// By name.
     static let parts = Dictionary(uniqueKeysWithValues: contents.map { ($0.name, file($0.name, $0.bytes)) })
 
-    /// The Content-Security-Policy of the dashboard. Scripts and styles come from these files only, requests go to this
-    /// server only, and no other page may frame the dashboard. Images may be made from bytes in the page's memory
-    /// (`blob:`), for previews. Browsers that support trusted types also refuse to turn text into markup or scripts.
+    /// Scripts and styles come from these files only, requests go to this server only, and no other page may frame the
+    /// dashboard. Images may be made from bytes in the page's memory (`blob:`), for previews. Browsers that support
+    /// trusted types also refuse to turn text into markup or scripts.
     private static let policy = [
         "default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self' blob:", "connect-src 'self'",
         "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'", "require-trusted-types-for 'script'",

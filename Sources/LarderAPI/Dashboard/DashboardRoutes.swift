@@ -1,10 +1,8 @@
 import Larder
 import MicroHTTPD
 
-/// `/` and `/dashboard/:file`: the dashboard, a page that shows the state of the server.
-///
-/// The page needs no token because it contains no data. It asks the API for the data, with the user's token if the
-/// server requires one.
+/// `/` and `/dashboard/:file`: the dashboard, a page that shows the state of the server. The page needs no token
+/// because it contains no data. It asks the API for the data, with the user's token if the server requires one.
 struct DashboardRoutes: Sendable {
     var routes: [Route] {
         [

@@ -13,7 +13,6 @@ struct DocumentationRoutes: Sendable {
         ]
     }
 
-    /// The Content-Security-Policy: the page may only load its style sheet.
     private static let policy: String = [
         "default-src 'none'", "style-src 'self'", "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'",
     ].joined(separator: "; ")

@@ -2,8 +2,7 @@ import Larder
 import MicroHTTPD
 import Primitives
 
-/// Counts connections that were refused because of a limit, and the bytes that were sent. A refused connection reaches
-/// no route, so ``RequestMetrics`` does not count it.
+/// A refused connection reaches no route, so ``RequestMetrics`` does not count it.
 final class ConnectionMetrics: Sendable {
     private let overLimit = Counter()
     private let overAddressLimit = Counter()
@@ -14,7 +13,6 @@ final class ConnectionMetrics: Sendable {
         daemons.withLock { $0.append(daemon) }
     }
 
-    /// Counts a refused connection.
     func countRefusal(_ reason: ConnectionRefusal) {
         counter(of: reason).increment()
     }
@@ -22,8 +20,7 @@ final class ConnectionMetrics: Sendable {
     func write(into text: inout PrometheusText) {
         let name = "larder_connections_refused_total"
         text.begin(name, "counter", "Connections refused because a connection limit was reached, by reason.")
-        // Both reasons are written from the start, because Prometheus sees no increase in a counter that first appears
-        // with 1.
+        // Both from the start, because Prometheus sees no increase in a counter that first appears with 1.
         for reason in ConnectionRefusal.allCases {
             text.sample(name, [("reason", reason.rawValue)], counter(of: reason).value)
         }

@@ -1,21 +1,19 @@
 import Foundation
 import Primitives
 
-/// The metrics of a process that Prometheus expects from every program:
+/// The metrics that Prometheus expects from every program:
 /// <https://prometheus.io/docs/instrumenting/writing_clientlibs/#process-metrics>. A value that the system does not
 /// provide is left out (some sandboxes have no `/proc`).
 struct ProcessMetrics {
-    /// The user and system processor time of the process, in seconds.
+    /// User and system time.
     let cpuSeconds: Double
-    /// The bytes of resident memory and of address space.
+    /// In bytes.
     let memory: (resident: Int, virtual: Int)?
-    /// The number of open descriptors, and below it their limit.
     let openDescriptors: Int?
     let maxDescriptors: Int?
-    /// The start time of the process, in seconds since 1970.
+    /// Since 1970.
     let startSeconds: Double?
 
-    /// Takes the current values.
     init() {
         var usage = rusage()
         getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
@@ -54,8 +52,8 @@ struct ProcessMetrics {
         }
     }
 
-    /// The start time by proc(5): field 22 of `stat` counts clock ticks since the machine started, and `btime` is the
-    /// start time of the machine.
+    /// By proc(5): field 22 of `stat` counts clock ticks since the machine started, and `btime` is the start time of
+    /// the machine.
     private static let startSeconds: Double? = {
         // The second field is the program's name in parentheses, which may itself contain spaces and parentheses.
         let status = (try? String(contentsOfFile: "/proc/self/stat", encoding: .utf8)) ?? ""

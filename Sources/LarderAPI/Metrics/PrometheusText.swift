@@ -6,7 +6,6 @@ struct PrometheusText {
 
     private(set) var text = ""
 
-    /// Writes the head of a family of samples.
     mutating func begin(_ name: String, _ type: String, _ help: String) {
         text += "# HELP \(name) \(help)\n# TYPE \(name) \(type)\n"
     }
@@ -25,7 +24,7 @@ struct PrometheusText {
         sample(name, [], value)
     }
 
-    /// Writes the samples of a histogram. Call ``begin(_:_:_:)`` before the first histogram of its family.
+    /// Call ``begin(_:_:_:)`` before the first histogram of its family.
     mutating func histogram(
         _ name: String, _ labels: [(String, String)] = [], _ snapshot: (cumulative: [Int], sum: Double)
     ) {

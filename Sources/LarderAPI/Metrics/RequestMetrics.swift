@@ -1,39 +1,31 @@
 import Larder
 import Primitives
 
-/// Counts requests by route and status, and measures the time from a request's head to the start of its answer.
-///
-/// The counters of a route are allocated once, so that counting takes one atomic addition and no lock. Each route has a
-/// counter for each of the 500 possible statuses.
+/// Counts requests by route and status, and measures the time from a request's head to the start of its answer. Each
+/// route has a counter for each of the 500 possible statuses, so that counting takes one atomic addition and no lock.
 final class RequestMetrics: Sendable {
     fileprivate final class Row: Sendable {
         let durations = DurationHistogram()
         let statuses = (100..<600).map { _ in Counter() }
-        /// Requests that took too little time to measure. They count in `statuses` and in `durations` as well, but cost
-        /// only one addition.
+        /// Requests that took too little time to measure count also in `statuses` and `durations`, but cost only one
+        /// addition.
         let instants = (100..<600).map { _ in Counter() }
     }
 
     private let rows: [String: Row]
 
-    /// Counts the requests of a route with a status, if they took too little time to measure.
     struct Meter: Sendable {
         fileprivate let instants: Counter
-
-        /// Counts a request that took too little time to measure.
         func count() { instants.increment() }
     }
 
-    /// Returns the meter of a route and a status; `nil` if requests like that are not counted. This concerns unknown
-    /// routes, and statuses outside 100 to 599, which an origin may invent.
+    /// `nil` for unknown routes, and for statuses outside 100 to 599, which an origin may invent.
     func meter(operation: String, status: Int) -> Meter? {
         guard let row = rows[operation], (100..<600).contains(status) else { return nil }
         return Meter(instants: row.instants[status - 100])
     }
 
-    /// Creates the counters of all routes.
-    ///
-    /// - Parameter operations: the names of the routes. Requests without a route count as `none`.
+    /// Requests without a route count as `none`.
     init(operations: [String]) {
         rows = Dictionary(uniqueKeysWithValues: Set(operations + ["none"]).map { ($0, Row()) })
     }
@@ -44,8 +36,7 @@ final class RequestMetrics: Sendable {
         row.durations.record(duration)
     }
 
-    /// Statuses that alert an operator. They are written even at zero, because Prometheus sees no increase in a counter
-    /// that first appears with 1.
+    /// Written even at zero, because Prometheus sees no increase in a counter that first appears with 1.
     private static let alarming: Set<Int> = [500, 503, 507]
 
     func write(into text: inout PrometheusText) {

@@ -10,7 +10,7 @@ struct PassingAnswers: Sendable {
     private let meter: RequestMetrics.Meter?
     /// `Accept-Ranges`, the fields of ``ContentFence``, and `Vary`, which all answers have.
     private let common: PreparedFields
-    /// The fields of ``common`` behind the `Cache-Control` of ``Larder/ContentCaching/revalidate``.
+    /// ``common`` behind the `Cache-Control` of ``Larder/ContentCaching/revalidate``.
     private let revalidated: PreparedFields
 
     init(metrics: RequestMetrics, gate: AccessGate) {
@@ -23,10 +23,7 @@ struct PassingAnswers: Sendable {
             HTTPFields([HTTPField(name: .cacheControl, value: ContentCaching.revalidation)] + fields))
     }
 
-    /// Returns the answer to a request for which no ready answer was found. The request must have no field that asks
-    /// for a different answer.
-    ///
-    /// - Parameter namespace: the namespace in which the request works.
+    /// The request has no ready answer, and no field that asks for a different answer.
     func answer(_ target: UnsafeRawBufferPointer, in namespace: Namespace, at now: Timestamp) -> ReadyResponse {
         guard let key = Self.key(in: target) else { return .none }
         switch namespace.entries.passing(String(decoding: key, as: UTF8.self), at: now) {
@@ -44,7 +41,7 @@ struct PassingAnswers: Sendable {
         }
     }
 
-    /// Returns the same answer without `Vary` and without the fields of ``ContentFence``, which the caller adds.
+    /// The same answer without `Vary` and without the fields of ``ContentFence``, which the caller adds.
     static func response(_ body: PassingBody, _ caching: ContentCaching, at now: Timestamp) -> Response {
         let current = SelectedRepresentation(
             digestPrefix: body.digestPrefix, lastModified: body.lastModified, now: now)
@@ -53,8 +50,7 @@ struct PassingAnswers: Sendable {
         return Response(fields: fields, body: .slice(body.bytes, body.range))
     }
 
-    /// Returns the key in a target of the form `/entries/:key/content`; `nil` if the target has another form, a query
-    /// or a percent-escape in the key.
+    /// `nil` if the target is not `/entries/:key/content`, or has a query or a percent-escape in the key.
     static func key(in target: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
         let (prefix, suffix): (StaticString, StaticString) = ("/entries/", "/content")
         let count = target.count - prefix.utf8CodeUnitCount - suffix.utf8CodeUnitCount

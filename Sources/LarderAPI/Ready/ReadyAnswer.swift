@@ -2,27 +2,25 @@ import Larder
 import MicroHTTPD
 import Primitives
 
-/// An answer that is sent again unchanged to every request for the same: same namespace, same target byte for byte,
+/// An answer that is sent again unchanged to every request with the same namespace, the same target byte for byte, the
 /// same values of the fields that the answer depends on, and no field that asks for a different answer
 /// (``RequestField``).
 final class ReadyAnswer: Sendable {
-    /// A request field that selected the answer (RFC 9111 §4.1). The name is in lower case. The value is that of the
-    /// field's only line; `nil` if the request lacks the field.
+    /// A request field that selected the answer (RFC 9111 §4.1). The name is in lower case; the value is that of the
+    /// only line.
     struct Selector: Hashable {
         let name: [UInt8]
         let value: [UInt8]?
     }
 
-    /// The requests that get the answer.
     struct Requests: Hashable {
-        /// See ``Namespace/id``.
         let namespace: Int
-        /// The target without its ``NamespacePrefix``.
+        /// Without its ``NamespacePrefix``.
         let target: [UInt8]
-        /// The value of `Larder-TTL`; `nil` if the requests lack it.
+        /// `Larder-TTL`.
         let ttl: [UInt8]?
         let selectors: [Selector]
-        /// The hash of the target and the namespace.
+        /// Of the target and the namespace.
         let hash: Int
 
         init(namespace: Int, target: [UInt8], ttl: [UInt8]?, selectors: [Selector]) {
@@ -40,9 +38,7 @@ final class ReadyAnswer: Sendable {
         }
     }
 
-    /// The conditions under which the answer is valid.
     struct Validity: Sendable {
-        /// The entry that the answer was made of.
         var entry: HotEntry.Mark
         /// The stored responses of the URL among which the answer was selected; `nil` if there was no selection.
         var responses: ChangeMark?
@@ -54,15 +50,14 @@ final class ReadyAnswer: Sendable {
         var isCurrent: Bool { entry.isCurrent && responses?.isCurrent != false }
     }
 
-    /// Makes the answer for a given time, and returns the time until which it is valid. `nil` if no answer is valid at
-    /// that time.
+    /// Makes the answer for a given time, with the end of its validity; `nil` if no answer is valid then.
     typealias Maker = @Sendable (Timestamp) -> (response: Response, until: Timestamp)?
 
     let requests: Requests
     let response: Response
     let validity: Validity
     let meter: RequestMetrics.Meter?
-    /// Makes the answer anew once ``Validity/until`` has passed; `nil` if the answer is dropped then.
+    /// Called once ``Validity/until`` has passed; `nil` if the answer is dropped then.
     let renew: Maker?
 
     init(
@@ -81,13 +76,11 @@ final class ReadyAnswer: Sendable {
         return hasher.finalize()
     }
 
-    /// Combines the hash of a target with a namespace.
     static func hash(_ target: Int, in namespace: Int) -> Int {
         // The factor is odd, so that every bit of the namespace counts.
         target ^ (namespace &* 0x1E37_79B9_7F4A_7C15)
     }
 
-    /// Returns the answer as it is at a later time; `nil` if there is none any more.
     func renewed(at now: Timestamp) -> ReadyAnswer? {
         guard now >= validity.from, let (response, until) = renew?(now) else { return nil }
         var validity = validity
@@ -95,12 +88,10 @@ final class ReadyAnswer: Sendable {
         return ReadyAnswer(to: requests, response: response, validity: validity, meter: meter, renew: renew)
     }
 
-    /// Whether the answer is for this target.
     func isFor(_ other: UnsafeRawBufferPointer) -> Bool {
         requests.target.withUnsafeBytes { $0.hasSameBytes(as: other) }
     }
 
-    /// Whether a request for the target gets this answer.
     func answers(_ head: borrowing RawHead, _ wish: ReadyWish) -> Bool {
         guard requests.namespace == wish.namespace else { return false }
         switch (requests.ttl, wish.ttl) {
@@ -122,12 +113,10 @@ final class ReadyAnswer: Sendable {
     }
 }
 
-/// The properties of a request, besides its fields, by which an answer at hand is found.
 struct ReadyWish {
-    /// The namespace in which the request works; see ``Namespace/id``.
     let namespace: Int
-    /// The target without its ``NamespacePrefix``.
+    /// Without its ``NamespacePrefix``.
     let target: UnsafeRawBufferPointer
-    /// The value of `Larder-TTL`; `nil` if the request lacks it.
+    /// `Larder-TTL`.
     let ttl: UnsafeRawBufferPointer?
 }

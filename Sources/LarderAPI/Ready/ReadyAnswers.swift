@@ -3,10 +3,8 @@ import Larder
 import MicroHTTPD
 import Primitives
 
-/// The answers at hand: the fastest path of a hit, on which the server neither allocates nor parses.
-///
-/// A route that has answered a request from the memory tier keeps the answer here, with the conditions under which it
-/// is valid. The answer stays until the entry changes or leaves the memory tier.
+/// The answers at hand: the fastest path of a hit, on which the server neither allocates nor parses. A route that has
+/// answered a request from the memory tier keeps the answer here until the entry changes or leaves the memory tier.
 final class ReadyAnswers: Sendable {
     private let table = ReadyTable()
     private let clock: any WallClock
@@ -19,24 +17,18 @@ final class ReadyAnswers: Sendable {
         self.gate = gate
     }
 
-    /// The most bytes that the head of a request may have, and the head of an answer. Both must fit into the memory of
-    /// a connection.
+    /// The most bytes of the head of a request, and of an answer. Both must fit into the memory of a connection.
     private static let headLimit = 8 << 10
 
-    /// The time by which the validity of answers is judged.
     var now: Timestamp { clock.now() }
 
-    /// Prefetches the memory that an answer to the target will need, if one is at hand.
-    ///
-    /// - Returns: the expectation for ``answer(to:passing:)``, which the head of the request carries.
+    /// Prefetches the memory that an answer to the target will need, if one is at hand. Returns the expectation for
+    /// ``answer(to:passing:)``, which the head of the request carries.
     func expect(_ target: UnsafeRawBufferPointer) -> Int {
         // The namespace of a prefix is not looked up here, because ``answer(to:passing:)`` looks it up again.
         table.expect(NamespacePrefix.rest(of: target), namespace: namespaces.defaultID)
     }
 
-    /// Returns the answer to a request if it is at hand, or if it can be made from the slab.
-    ///
-    /// - Parameter passing: makes answers from the slab; `nil`, the default, if none shall be made.
     func answer(to head: borrowing RawHead, passing: PassingAnswers? = nil) -> ReadyResponse {
         guard head.length <= Self.headLimit else { return .none }
         let prefix = NamespacePrefix(head.target)
@@ -89,7 +81,7 @@ final class ReadyAnswers: Sendable {
         }
     }
 
-    /// Returns the namespace in which a request works; `nil` if it does not exist, or the token is not for it.
+    /// `nil` if the namespace does not exist, or the token is not for it.
     private func namespaceID(named name: UnsafeRawBufferPointer?, _ pass: AccessGate.Pass) -> Int? {
         guard name != nil || pass.token != nil else { return namespaces.defaultID }
         let text =
@@ -111,16 +103,9 @@ final class ReadyAnswers: Sendable {
         return .none
     }
 
-    /// Keeps the answer to a request if later requests can get the same answer. `make` is called only then.
-    ///
-    /// - Parameters:
-    ///   - call: the request that was answered.
-    ///   - selectors: the lower-case names of the request fields that the answer depends on.
-    ///   - entry: the entry of which the answer is made.
-    ///   - responses: the stored responses of the URL among which the answer was selected; `nil` if there was no
-    ///     selection.
-    ///   - renews: whether the answer is made anew when its time is over.
-    ///   - make: see ``ReadyAnswer/Maker``.
+    /// Keeps the answer to a request if later requests can get the same answer. `make` is called only then. The
+    /// selectors are the lower-case names of the request fields that the answer depends on. Without `renews`, the
+    /// answer is dropped when its time is over.
     func keep(
         to call: Call, selectors: [String] = [], madeOf entry: HotEntry.Mark, selectedFrom responses: ChangeMark? = nil,
         renews: Bool, make: @escaping ReadyAnswer.Maker
@@ -141,8 +126,7 @@ final class ReadyAnswers: Sendable {
             renew: renews ? readable : nil)
         // The table comes first: from then on the answer can be removed again.
         table.insert(answer)
-        // The closure must also remove an answer that replaces this one meanwhile. Therefore it holds no part of this
-        // answer.
+        // The closure must also remove an answer that replaces this one, so it holds no part of this answer.
         let entryID = ObjectIdentifier(entry.entry)
         let isKept = namespace.entries.keepAtHand(entry, for: requests.hashValue, bytes: answer.cost) { [weak table] in
             table?.remove(requests, madeOf: entryID)
@@ -150,11 +134,9 @@ final class ReadyAnswers: Sendable {
         if !isKept { table.remove(requests, madeOf: entryID) }
     }
 
-    /// The number of answers at hand.
     var count: Int { table.count }
 
-    /// Returns the requests that get the same answer as this request, given the fields in `names` and `Larder-TTL`.
-    /// `nil` if no other request may get its answer.
+    /// The requests with the same answer, given the fields in `names` and `Larder-TTL`; `nil` if there are no others.
     private static func requests(
         like request: Request, in namespace: Int, _ names: [String]
     ) -> ReadyAnswer.Requests? {

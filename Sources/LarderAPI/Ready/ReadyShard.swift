@@ -11,21 +11,17 @@ struct ReadyShard: @unchecked Sendable {
         var hash = 0
         /// `nil` if the slot is free. The reference is not counted, so that a look-up does not write to memory.
         var answer: Unmanaged<ReadyAnswer>?
-        /// The memory that a hit will read.
         var memory: ReadyMemory?
     }
 
-    /// The most answers for which one call prefetches memory.
     static let prefetchLimit = 3
 
     private var slots = [Slot](repeating: Slot(), count: 32)
     private var owned = [ReadyAnswer?](repeating: nil, count: 32)
     private(set) var count = 0
 
-    /// Prefetches the memory of the first answers with this hash. All variants of a target share a hash, and
-    /// prefetching hundreds of answers would displace memory that is needed.
-    ///
-    /// - Returns: the number of these answers.
+    /// Prefetches the memory of the first answers with this hash, and returns their number. All variants of a target
+    /// share a hash, and prefetching hundreds of answers would displace memory that is needed.
     func prefetch(_ hash: Int) -> Int {
         var (index, count) = (start(hash), 0)
         while count < Self.prefetchLimit, slots[index].answer != nil {
@@ -54,9 +50,6 @@ struct ReadyShard: @unchecked Sendable {
         return nil
     }
 
-    /// Adds an answer.
-    ///
-    /// - Parameter memory: the memory of that answer.
     mutating func insert(_ answer: ReadyAnswer, _ memory: ReadyMemory) {
         // At most three quarters of the slots are taken.
         if 4 * (count + 1) > 3 * slots.count { grow() }
@@ -83,8 +76,7 @@ struct ReadyShard: @unchecked Sendable {
         var gap = gap
         var index = next(gap)
         while slots[index].answer != nil {
-            // The distance from the start of the slot's look-up. The condition compares it with the distance from the
-            // gap.
+            // The distance from the start of the slot's look-up, to compare with the distance from the gap.
             let distance = (index - start(slots[index].hash)) & (slots.count - 1)
             if distance >= (index - gap) & (slots.count - 1) {
                 (slots[gap], owned[gap]) = (slots[index], owned[index])
@@ -114,8 +106,7 @@ struct ReadyShard: @unchecked Sendable {
     private func next(_ index: Int) -> Int { (index + 1) & (slots.count - 1) }
 }
 
-/// The memory of an answer that a hit reads. It lies in the slot itself, because an array would cost one more memory
-/// access.
+/// The memory that a hit reads. It lies in the slot itself, because an array would cost one more memory access.
 struct ReadyMemory: Sendable {
     private let answer, target, entry: MemoryHint
     private let changes: MemoryHint?

@@ -2,15 +2,11 @@ import MicroHTTPD
 import Primitives
 
 /// The answers at hand, found by their targets. The table is split into shards so that threads rarely wait for the same
-/// lock.
-///
-/// The memory tier limits the number of answers, because their memory counts there.
+/// lock. The memory tier limits the number of answers, because their memory counts there.
 final class ReadyTable: Sendable {
     private let shards = Sharded { ReadyShard() }
 
-    /// Prefetches the memory of the answers to a target in this namespace.
-    ///
-    /// - Returns: the hash of the target alone.
+    /// Prefetches the memory of the answers to a target in this namespace. Returns the hash of the target alone.
     func expect(_ target: UnsafeRawBufferPointer, namespace: Int) -> Int {
         let target = ReadyAnswer.hash(target)
         let hash = ReadyAnswer.hash(target, in: namespace)
@@ -18,10 +14,8 @@ final class ReadyTable: Sendable {
         return target
     }
 
-    /// Calls `use` under the lock with the answer to a request, valid or outdated. Returns `nil` if there is none. The
-    /// look-up allocates no memory and counts no references.
-    ///
-    /// - Parameter head: the head of the request. ``expect(_:namespace:)`` was called for its target.
+    /// Calls `use` under the lock with the answer to a request, valid or outdated. The look-up allocates no memory and
+    /// counts no references. ``expect(_:namespace:)`` was called for the target of the head.
     func find<Result: Sendable>(
         _ head: borrowing RawHead, _ wish: ReadyWish, _ use: (ReadyAnswer) -> Result
     ) -> Result? {
@@ -29,7 +23,6 @@ final class ReadyTable: Sendable {
         return shards[hash].withLock { $0.find(hash, head, wish, use) }
     }
 
-    /// Inserts an answer. An answer to the same requests is replaced.
     func insert(_ answer: ReadyAnswer) {
         let requests = answer.requests
         let memory = ReadyMemory(of: answer)
@@ -41,8 +34,7 @@ final class ReadyTable: Sendable {
         }
     }
 
-    /// Replaces an answer. Has no effect if the old answer has been removed meanwhile, because no later step would
-    /// remove the new answer.
+    /// Has no effect if the old answer has been removed meanwhile, because no later step would remove the new answer.
     func replace(_ old: ReadyAnswer, by answer: ReadyAnswer) {
         let hash = old.requests.hash
         let memory = ReadyMemory(of: answer)
@@ -62,6 +54,5 @@ final class ReadyTable: Sendable {
         }
     }
 
-    /// The number of answers.
     var count: Int { shards.sum { $0.count } }
 }

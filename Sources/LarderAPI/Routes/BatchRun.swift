@@ -9,7 +9,6 @@ import Primitives
 /// batch never takes more memory than its own text and ``window`` lines. No request starts on the connection's thread,
 /// which serves other connections.
 final class BatchRun: Sendable {
-    /// The most requests of a batch that run at once.
     static let window = 512
 
     private struct State {
@@ -26,7 +25,7 @@ final class BatchRun: Sendable {
 
     private static let queue = DispatchQueue(label: "larder.batches")
 
-    /// The context holds the namespace until the run ends.
+    /// Holds the namespace until the run ends.
     private let context: RequestContext
     private let clock: any WallClock
     private let elements: [BatchElement]
@@ -40,7 +39,6 @@ final class BatchRun: Sendable {
         state = Locked(State(left: elements.count))
     }
 
-    /// Answers with the stream of lines, and starts the run.
     func run(_ call: Call) {
         // The stream and this object hold each other until the stream is closed.
         stream.onClose { self.abandon() }
@@ -137,8 +135,7 @@ final class BatchRun: Sendable {
         noteChanges()
     }
 
-    /// Writes the audit line: the number of requests that have changed the cache, or may still do so without their
-    /// client.
+    /// Counts the requests that have changed the cache, or may still do so without their client.
     private func noteChanges() {
         let count = state.withLock { state in
             defer { state.changes = 0 }
@@ -149,7 +146,6 @@ final class BatchRun: Sendable {
 }
 
 extension Problem {
-    /// Returns the same problem with a pointer into the element of the batch.
     fileprivate func prefixed(_ index: Int) -> Problem {
         var problem = self
         problem.pointer = pointer.map { "/\(index)\($0)" }

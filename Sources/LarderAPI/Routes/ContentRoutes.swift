@@ -18,8 +18,6 @@ struct ContentRoutes: Sendable {
         ]
     }
 
-    // MARK: Reading
-
     private func getContent(_ head: Endpoint.Head, _ call: Call) throws(Problem) {
         let query = try head.query(["stale"])
         let allowsStale = try query.bool("stale") ?? false
@@ -33,8 +31,7 @@ struct ContentRoutes: Sendable {
             }
         }
         guard head.request.query == nil, RequestField.isPlain(head.request) else { return read() }
-        // If the cache knows the body's place, a single read suffices, even from the disk. Else the index must be read,
-        // too.
+        // If the cache knows the body's place, a single read suffices. Else the index must be read, too.
         head.entries.findPassing(key) { body in
             guard let body else { return read() }
             call.respond(PassingAnswers.response(body, options.contentCaching, at: service.clock.now()))
@@ -66,7 +63,6 @@ struct ContentRoutes: Sendable {
         }
     }
 
-    /// - Parameter beginning: the first bytes of the body.
     private static func notJSON(_ beginning: SharedBytes, _ contentType: String?) -> Problem {
         let fault =
             beginning.withUnsafeBytes { JSONEncoding($0).fault }
@@ -79,9 +75,6 @@ struct ContentRoutes: Sendable {
         )
     }
 
-    /// Finds a body and answers with it.
-    ///
-    /// - Parameter answer: makes the answer for a given time.
     private func find(
         _ key: String, in namespace: Namespace, url: String? = nil, allowsStale: Bool, _ call: Call,
         answer: @escaping @Sendable (StoredEntry, Timestamp) throws(Problem) -> Response
@@ -103,8 +96,7 @@ struct ContentRoutes: Sendable {
                     keep(response, of: stored, hot, namespace, allowsStale: allowsStale, call, answer: answer)
                 }
             case .failure(let problem) where problem.status == 404: namespace.entries.countMiss()
-            // An entry exists, but the request does not accept it (406, 412, 416). This counts neither as a hit nor as
-            // a miss.
+            // The request does not accept the entry (406, 412, 416), which counts neither as a hit nor as a miss.
             case .failure: break
             }
             call.respond(result)
@@ -126,8 +118,6 @@ struct ContentRoutes: Sendable {
             return (response, caching.renewal(until: entry.expiryDate, at: now) ?? end)
         }
     }
-
-    // MARK: Storing
 
     private func putContent(_ head: Endpoint.Head) throws(Problem) -> Endpoint.Plan {
         let query = try head.query(["ttl", "tags", "pinned"])

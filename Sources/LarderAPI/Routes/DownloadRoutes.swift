@@ -3,9 +3,8 @@ import Larder
 import MicroHTTPD
 import Primitives
 
-/// `/download` and `/downloads`.
 struct DownloadRoutes: Sendable {
-    /// The longest body of a request in bytes, and below it that of a batch.
+    /// The longest body in bytes, of a request and of a batch.
     static let requestLimit = 1 << 20
     static let batchLimit = 8 << 20
 
@@ -101,7 +100,7 @@ struct DownloadRoutes: Sendable {
         return .json(try json(status, in: head.namespace))
     }
 
-    /// Checks the conditions of a cancellation. The answer for an ended download is 409, independent of the conditions.
+    /// The answer for an ended download is 409, independent of the conditions.
     private func checkCancel(_ head: Endpoint.Head) throws(Problem) {
         _ = try head.query()
         let runs = head.namespace.downloads.status(of: head.parameter("key"))?.state == .running
@@ -119,7 +118,7 @@ struct DownloadRoutes: Sendable {
         }
     }
 
-    /// Returns the download, with the entry that it created if the entry is still cached.
+    /// Includes the entry that the download created if it is still cached.
     private func json(_ status: DownloadStatus, in namespace: Namespace) throws(Problem) -> JSON {
         do {
             return status.json(try namespace.downloads.entry(of: status), at: clock.now())

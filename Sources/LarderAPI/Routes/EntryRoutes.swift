@@ -55,7 +55,6 @@ struct EntryRoutes: Sendable {
         }
     }
 
-    /// Checks the conditions of a change or a removal of an entry before the body is read.
     private func checkKey(_ head: Endpoint.Head) throws(Problem) {
         _ = try head.query()
         do throws(CacheError) {
@@ -106,13 +105,12 @@ struct EntryRoutes: Sendable {
         }
     }
 
-    /// Checks the conditions of a removal by a filter. The collection has neither an ETag nor a date.
+    /// The collection has neither an ETag nor a date.
     private func checkSelection(_ head: Endpoint.Head) throws(Problem) {
         _ = try Self.selection(head)
         try condition(head)?.check(untagged: true)
     }
 
-    /// Returns the filter of a removal, and whether the entries are only counted.
     private static func selection(_ head: Endpoint.Head) throws(Problem) -> (filter: EntryFilter, isDryRun: Bool) {
         let query = try head.query(filterNames.union(["all", "dryRun"]))
         let filter = try filter(query)
@@ -205,14 +203,12 @@ struct EntryRoutes: Sendable {
 }
 
 extension Response {
-    /// Returns `{"removed": n}`.
     static func removed(_ count: Int) -> Response {
         .json(["removed": .number(count)])
     }
 }
 
 extension Call {
-    /// Answers with the number of removed entries, and writes the audit line.
     func respondRemoved(_ count: Int, _ what: String) {
         if count > 0 { changed(what, count: count) }
         respond(.removed(count))
@@ -220,7 +216,7 @@ extension Call {
 }
 
 extension EntryFilter {
-    /// The conditions of the filter for the audit line. URLs come without their queries, which may contain secrets.
+    /// For the audit line. URLs come without their queries, which may contain secrets.
     fileprivate var auditWords: String {
         let parts = [
             url.map { "url=\(LoggedURL.text(of: $0))" }, prefix.map { "prefix=\(LoggedURL.text(of: $0))" },
@@ -233,8 +229,7 @@ extension EntryFilter {
 }
 
 extension Problem {
-    /// Maps an invalid prefix or host of a query to an error answer. A text that is too long is a 414, like any URL
-    /// there.
+    /// A text that is too long is a 414, like any URL in a query.
     fileprivate static func invalid(_ error: InvalidURLPrefix, pointer: String) -> Problem {
         if case .url(let error) = error { return .invalidURL(error, pointer: pointer, isInTarget: true) }
         return .invalid(error.description, pointer: pointer)

@@ -3,7 +3,6 @@ import Larder
 import MicroHTTPD
 import Primitives
 
-/// `/events`: a stream of events as they happen.
 struct EventRoutes: Sendable {
     let events: EventHub
     let namespaces: NamespaceTable
@@ -46,7 +45,7 @@ struct EventRoutes: Sendable {
         return [name]
     }
 
-    /// Returns the kinds of events that the query names, by their full names or by the part before the dot.
+    /// The query names kinds by their full names or by the part before the dot.
     private static func kinds(_ query: Query) throws(Problem) -> Set<Event.Kind>? {
         guard let text = query["type"] else { return nil }
         var kinds: Set<Event.Kind> = []

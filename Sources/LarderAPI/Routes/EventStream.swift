@@ -2,12 +2,9 @@ import Larder
 import MicroHTTPD
 import Primitives
 
-/// Writes events to a client's connection.
 final class EventStream: EventSink {
-    /// The bytes that may wait for the client. Above that the hub sends no more; its window keeps the missing events.
+    /// Above that the hub sends no more; its window keeps the missing events.
     private static let highWaterMark = 64 << 10
-
-    /// The body of the answer.
     let body = ResponseStream(highWaterMark: EventStream.highWaterMark)
 
     func write(_ events: [PublishedEvent]) -> Backpressure {

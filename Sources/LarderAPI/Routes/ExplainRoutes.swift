@@ -3,7 +3,6 @@ import Primitives
 
 /// `/explain`: the state of a URL in the cache.
 struct ExplainRoutes: Sendable {
-    /// The most responses that are shown.
     private static let responseLimit = 100
 
     let clock: any WallClock

@@ -3,10 +3,8 @@ import Larder
 import MicroHTTPD
 import Primitives
 
-/// Connects a gateway's answer with the exchange of its client, in whichever order they arrive.
-///
-/// Invariant: one lock guards `state`. The thread that finds both the answer and the call responds, after it has
-/// released the lock.
+/// Connects a gateway's answer with the exchange of its client, in whichever order they arrive. One lock guards
+/// `state`. The thread that finds both the answer and the call responds, after it has released the lock.
 final class FetchReply: Sendable {
     private struct State {
         var call: Call?
@@ -16,10 +14,10 @@ final class FetchReply: Sendable {
         var isAnswered = false
     }
 
-    /// The most bytes of the request's and the answer's heads together that fit into a connection's memory of 32 KiB.
-    /// If the heads do not fit, libmicrohttpd closes the connection without an answer.
+    /// Both heads must fit into a connection's memory of 32 KiB. If they do not, libmicrohttpd closes the connection
+    /// without an answer.
     private static let headLimit = 30_000
-    /// The bytes that libmicrohttpd stores in that memory for each field of the request.
+    /// In that memory, for each field of the request.
     private static let fieldRecord = 64
 
     private let request: Request
@@ -31,7 +29,6 @@ final class FetchReply: Sendable {
         self.ready = ready
     }
 
-    /// Sends the request to the gateway.
     func start(_ request: GatewayRequest, _ gateway: Gateway) {
         let place = gateway.fetch(
             request,
@@ -55,7 +52,6 @@ final class FetchReply: Sendable {
         if hasLeft { place.leave() }
     }
 
-    /// Called when the request is complete and its client waits.
     func begin(_ call: Call) {
         let result = state.withLock { state in
             if state.result == nil { state.call = call }
@@ -65,7 +61,6 @@ final class FetchReply: Sendable {
         call.exchange.onHangUp { [self] in leave() }
     }
 
-    /// Called when the client has left.
     func leave() {
         let (place, result) = state.withLock { state in
             state.hasLeft = true
@@ -79,7 +74,6 @@ final class FetchReply: Sendable {
         if case .success(let answer) = result, case .live(let live) = answer.body { live.dismiss() }
     }
 
-    /// The most bytes that the head of the answer may have.
     private var headRoom: Int {
         var fields = 0
         request.forEachFieldLine { _ in fields += 1 }
@@ -108,7 +102,7 @@ final class FetchReply: Sendable {
 }
 
 extension FetchReply {
-    /// Keeps the answer at hand for later requests. `Age` and `ttl` are recomputed when it is used.
+    /// `Age` and `ttl` are recomputed when a later request gets the answer.
     private func keep(_ response: Response, _ reuse: AnswerReuse, _ call: Call) {
         let (status, body) = (response.status, response.body)
         let reuse = reuse.keeping(ContentFence.stripped)
@@ -120,7 +114,6 @@ extension FetchReply {
     }
 }
 
-/// Passes the body of a request on to the origin as it arrives.
 final class FetchUpload: BodySink {
     private let upload: GatewayUpload
     private let reply: FetchReply
@@ -150,7 +143,7 @@ extension GatewayAnswer {
         fields.reduce(0) { $0 + $1.name.rawName.utf8.count + $1.value.utf8.count + 4 }
     }
 
-    /// The answer as the server sends it, without the fields that all answers have.
+    /// Without the fields that all answers have.
     fileprivate var response: Response {
         Response(status: status, fields: ContentFence.stripped(fields), body: responseBody)
     }
@@ -176,7 +169,6 @@ extension GatewayAnswer {
 }
 
 extension GatewayAnswer.Piece {
-    /// The body of the piece, without a copy.
     fileprivate var responseBody: Response.Body {
         switch self {
         case .bytes(let bytes): .bytes(bytes)

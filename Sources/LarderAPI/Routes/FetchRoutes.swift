@@ -21,8 +21,6 @@ struct FetchRoutes: Sendable {
         ]
     }
 
-    // MARK: Requests
-
     /// The URL is the rest of the target, byte for byte. Options for Larder come in fields of its own.
     private func fetchPath(_ head: Endpoint.Head) throws(Problem) -> Endpoint.Plan {
         let target = head.request.withTarget { String(escapingNonASCII: $0.dropFirst(Self.prefix.utf8.count)) }
@@ -51,7 +49,6 @@ struct FetchRoutes: Sendable {
         return plan(request, head)
     }
 
-    /// Returns the value of a field of Larder's own; `nil` if it is missing. Throws 400 if the field is repeated.
     private static func single(_ name: HTTPField.Name, _ fields: HTTPFields) throws(Problem) -> String? {
         let values = fields[values: name]
         guard values.count < 2 else { throw .invalid("\(name) is given twice; give it once", pointer: "/\(name)") }
@@ -102,8 +99,7 @@ struct FetchRoutes: Sendable {
         return request
     }
 
-    /// Counts down Max-Forwards, which limits the number of further servers for TRACE and OPTIONS (RFC 9110 §7.6.2).
-    /// Throws 501 if the limit is 0.
+    /// Counts down Max-Forwards, which limits the further servers for TRACE and OPTIONS (RFC 9110 §7.6.2).
     private static func countHop(_ fields: inout HTTPFields, _ method: HTTPRequest.Method) throws(Problem) {
         guard method == .trace || method == .options, let name = HTTPField.Name("Max-Forwards"),
             let left = fields[values: name].first.flatMap({ UInt32($0) })
@@ -115,8 +111,7 @@ struct FetchRoutes: Sendable {
         fields[name] = String(left - 1)
     }
 
-    /// Returns the fields that go to the origin. Fields of this connection and Larder's own fields stay here, including
-    /// an `Authorization` that contains a token.
+    /// Fields of this connection and Larder's own fields stay here, including an `Authorization` that contains a token.
     private static func forwarded(_ fields: HTTPFields) -> HTTPFields {
         HTTPFields(
             fields.endToEnd().filter { field in
@@ -125,8 +120,6 @@ struct FetchRoutes: Sendable {
                 return !["host", "content-length", "expect"].contains(name) && !name.hasPrefix("larder-")
             })
     }
-
-    // MARK: Answers
 
     private func plan(_ request: GatewayRequest, _ head: Endpoint.Head) -> Endpoint.Plan {
         let reply = FetchReply(request: head.request, ready: ready)

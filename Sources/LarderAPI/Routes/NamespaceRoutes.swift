@@ -2,10 +2,8 @@ import Larder
 import MicroHTTPD
 import Primitives
 
-/// `/namespaces`: isolated parts of the cache, each with its own quota.
-///
-/// The list needs a token for the whole server. The other calls need a token for the namespace in the path.
-/// ``NamespaceAuthority`` describes the further rights that changes need.
+/// `/namespaces`: isolated parts of the cache, each with its own quota. The list needs a token for the whole server,
+/// the other calls need a token for the namespace in the path, and changes need a ``NamespaceAuthority``.
 struct NamespaceRoutes: Sendable {
     private static let changeLimit = 64 << 10
 
@@ -37,14 +35,13 @@ struct NamespaceRoutes: Sendable {
         return .json(namespace.json)
     }
 
-    /// Checks the conditions of a change before the body is read.
     private func check(_ head: Endpoint.Head) throws(Problem) {
         _ = try head.query()
         let exists = namespaces.find(try Self.name(head)) != nil
         try WriteCondition(head.request, at: clock.now())?.check(untagged: exists)
     }
 
-    /// Returns the conditions of a request for the instant of its change; `nil` if it has none.
+    /// The conditions for the instant of the change.
     private func condition(_ head: Endpoint.Head) -> (@Sendable (_ exists: Bool) -> Bool)? {
         guard let condition = WriteCondition(head.request, at: clock.now()) else { return nil }
         return { condition.holds(forUntagged: $0) }
@@ -82,7 +79,6 @@ struct NamespaceRoutes: Sendable {
         }
     }
 
-    /// Returns the namespace in the path. Throws 403 if the visitor may not use it.
     private static func name(_ head: Endpoint.Head) throws(Problem) -> String {
         let name = head.parameter("name")
         try head.visitor.check(namespace: name)
@@ -92,7 +88,6 @@ struct NamespaceRoutes: Sendable {
 }
 
 extension Namespace {
-    /// The namespace in the form of the API: its settings, or the defaults in place of missing settings.
     fileprivate var json: JSON {
         let (settings, totals) = (settings, entries.totals)
         return [

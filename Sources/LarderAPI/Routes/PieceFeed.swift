@@ -18,7 +18,6 @@ final class PieceFeed: @unchecked Sendable {
         self.stream = stream
     }
 
-    /// Writes until the stream is full or all pieces are written.
     func goOn() {
         while position.piece < pieces.count {
             let piece = pieces[position.piece]

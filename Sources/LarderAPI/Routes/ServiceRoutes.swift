@@ -2,11 +2,10 @@ import Larder
 import MicroHTTPD
 import Primitives
 
-/// Counters, probes and the description of the API.
 struct ServiceRoutes: Sendable {
     let service: LarderService
     let isDraining: @Sendable () -> Bool
-    /// Writes the metrics of connections and requests. They cover all routes, including these, so they are set later.
+    /// Metrics of connections and requests. They cover all routes, including these, so they are set later.
     var httpMetrics: @Sendable (inout PrometheusText) -> Void = { _ in }
 
     var routes: [Route] {
@@ -20,12 +19,11 @@ struct ServiceRoutes: Sendable {
         ]
     }
 
-    /// The routes that are also served on the port for probes and metrics, where they need no token.
+    /// The port for probes and metrics also serves them, without tokens.
     var adminRoutes: [Route] {
         routes.filter { ["/livez", "/readyz", "/metrics"].contains($0.pattern) }
     }
 
-    /// Returns a route that concerns the whole server, independent of the namespace.
     private func whole(_ method: String, _ pattern: String, _ scope: Scope?, _ endpoint: Endpoint) -> Route {
         Route(method, pattern, scope, endpoint, in: .server)
     }

@@ -2,13 +2,11 @@ import Larder
 import MicroHTTPD
 import Primitives
 
-/// Stores a body that a caller sends, as it arrives.
 final class Upload: BodySink {
     private let entry: EntryUpload
     /// The declared charset of a JSON body. Unless it is UTF-8, bytes above 0x7F are refused.
     private let charset: JSONCharset
 
-    /// - Parameter charset: the declared charset of a JSON body; UTF-8, the default, for any other body.
     init(to entry: EntryUpload, charset: JSONCharset = .utf8) {
         self.entry = entry
         self.charset = charset
@@ -24,7 +22,6 @@ final class Upload: BodySink {
         entry.abandon()
     }
 
-    /// Returns the plan for the request that sends this body.
     func plan(_ head: Endpoint.Head, _ service: LarderService) throws(Problem) -> Endpoint.Plan {
         do throws(Problem) {
             return try checkedPlan(head, service)
@@ -58,7 +55,6 @@ final class Upload: BodySink {
         }
     }
 
-    /// Throws if the request sends only a part of a body, or an encoded body.
     private static func check(_ request: Request) throws(Problem) {
         // RFC 9110 §14.5: a part must not be stored as the whole.
         guard request.field("Content-Range") == nil else {

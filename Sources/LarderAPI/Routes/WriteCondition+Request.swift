@@ -4,13 +4,12 @@ import MicroHTTPD
 import Primitives
 
 extension WriteCondition {
-    /// Reads the conditions of a request; `nil` if it has none.
     init?(_ request: Request, at now: Timestamp) {
         guard let method = HTTPRequest.Method(rawValue: request.method) else { return nil }
         self.init(request.fields(named: Self.fieldNames), method: method, at: now)
     }
 
-    /// Checks the conditions for a resource without an ETag and a date; see ``allows(untagged:)``. Throws 412.
+    /// See ``allows(untagged:)``. Throws 412.
     func check(untagged exists: Bool) throws(Problem) {
         if !allows(untagged: exists) { throw .preconditionFailed }
     }

@@ -1,14 +1,12 @@
 import HTTPTypes
 import Primitives
 
-/// The answer to `POST /download`.
+/// The answer to `POST /download`, with the whole JSON.
 package enum DownloadAnswer: Sendable {
-    /// The entry is held: the outcome, the entry and the whole answer.
     case entry(Outcome, HeldEntry, JSON)
-    /// The download runs or waits for its turn: its status.
+    /// The JSON is the status of a download that runs or waits for its turn.
     case started(JSON)
 
-    /// The whole answer.
     package var json: JSON {
         switch self {
         case .entry(_, _, let json), .started(let json): json
@@ -17,9 +15,7 @@ package enum DownloadAnswer: Sendable {
 }
 
 extension APIClient {
-    /// Gets a URL through the cache. Throws ``ClientError``.
-    ///
-    /// - Parameter waits: whether to wait for the entry; `false` only starts the download.
+    /// Without `waits`, only starts the download.
     package func download(_ url: String, _ options: DownloadOptions, waits: Bool = true) async throws -> DownloadAnswer
     {
         let fields: HTTPFields = waits ? [:] : [Self.prefer: "respond-async"]

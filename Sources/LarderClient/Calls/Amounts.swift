@@ -1,18 +1,16 @@
 import Primitives
 
-/// Reads numbers of an answer. The server may be broken or hostile, so every number returned here is safe to calculate
-/// with.
+/// The server may be broken or hostile, so every number returned here is safe to calculate with.
 extension JSON {
-    /// The value as a count; `nil` when the value is no whole number, does not fit into an `Int64`, or is negative.
+    /// `nil` when the value is no whole number, does not fit into an `Int64`, or is negative.
     package var countValue: Int64? { integerValue.flatMap { $0 < 0 ? nil : $0 } }
 
-    /// The value as a duration in seconds, limited as by `Duration.clamping(seconds:)`; `nil` when the value is no
-    /// number.
+    /// In seconds, limited as by `Duration.clamping(seconds:)`; `nil` when the value is no number.
     package var durationValue: Duration? { doubleValue.map { .clamping(seconds: $0) } }
 }
 
 extension Int64 {
-    /// The sum of two counts; `Int64.max` when the sum does not fit.
+    /// `Int64.max` when the sum does not fit.
     package func addingClamped(_ other: Int64) -> Int64 {
         let (sum, overflow) = addingReportingOverflow(other)
         return overflow ? .max : sum

@@ -1,31 +1,27 @@
 import Primitives
 
-/// The options of a request for a download, beside the URL.
+/// Durations that are `nil` are not given.
 package struct DownloadOptions: Sendable {
-    /// The time for which the entry stays fresh; `nil`: as the origin says, else the server's default.
+    /// `nil`: as the origin says, else the server's default.
     package var ttl: Seconds?
-    /// Whether a hit starts the entry's time anew. Default: `false`.
+    /// Whether a hit starts the entry's time anew.
     package var updateExpiry = false
-    /// Whether to ask the origin even if the entry is fresh. Default: `false`.
+    /// Whether to ask the origin even if the entry is fresh.
     package var refresh = false
-    /// The time after its expiry in which the entry may still be the answer while the server refreshes it; `nil`: not
-    /// given.
+    /// For the time after its expiry, the entry may be the answer while the server refreshes it.
     package var staleWhileRevalidate: Seconds?
-    /// The time after its expiry in which the entry may still be the answer when the origin fails; `nil`: not given.
+    /// For the time after its expiry, the entry may be the answer when the origin fails.
     package var staleIfError: Seconds?
     /// Parameters of the URL, in the given order; a name may occur several times.
     package var params: [(name: String, value: String)] = []
-    /// Header fields for the request to the origin.
+    /// For the request to the origin.
     package var headers: [(name: String, value: String)] = []
-    /// The tags of the entry.
     package var tags: [String] = []
-    /// Whether the entry is pinned: it is not evicted to make room. Default: `false`.
     package var pinned = false
 
-    /// No options: the defaults.
     package init() {}
 
-    /// The request for a URL; `ttl` overrides the option of the same name.
+    /// `ttl` overrides the option of the same name.
     func json(url: String, ttl: Seconds? = nil) -> JSON {
         var members: [JSON.Member] = [.init("url", .string(url))]
         func add(_ name: String, _ value: JSON?) {
@@ -43,7 +39,6 @@ package struct DownloadOptions: Sendable {
         return .object(members)
     }
 
-    /// Collects the values of a repeated name in an array.
     private static func grouped(_ pairs: [(name: String, value: String)]) -> JSON {
         var names: [String] = []
         var values: [String: [JSON]] = [:]

@@ -1,8 +1,7 @@
-/// An entry as a command line names it: by its key or by its URL.
 package enum EntryReference: Hashable, Sendable {
-    /// A key, in any of the API's forms.
+    /// In any of the API's forms.
     case key(String)
-    /// A URL, in any spelling.
+    /// In any spelling.
     case url(String)
 
     /// Reads a text with `://` as a URL, because no key contains a slash.
@@ -12,8 +11,7 @@ package enum EntryReference: Hashable, Sendable {
 }
 
 extension APIClient {
-    /// The key of an entry. Asks the server for the key of a URL, because the server decides on the canonical form.
-    /// Throws ``ClientError``.
+    /// Asks the server for the key of a URL, because the server decides on the canonical form.
     package func key(of reference: EntryReference) async throws -> String {
         switch reference {
         case .key(let key): return key

@@ -2,24 +2,19 @@ import Primitives
 
 /// The cache's view of a URL, as `GET /explain` reports it.
 package struct Explanation: Sendable {
-    /// The canonical URL.
+    /// Canonical.
     package let url: String
-    /// The key.
     package let key: String
-    /// The namespace of the lookup.
     package let namespace: String
-    /// The path of the body's file, or of the file that a body would get; `nil` when the body is, or may be, in the
-    /// slab.
+    /// Of the body, or of the file that a body would get; `nil` when the body is, or may be, in the slab.
     package let localPath: String?
     /// Whether a request would be a hit.
     package let isHit: Bool
     /// The reason for ``isHit``, for a person.
     package let detail: String
-    /// The entry; `nil` when no entry is held.
     package let entry: HeldEntry?
     /// The responses that `/fetch` stored for the URL, one for each variant.
     package let responses: [HeldEntry]
-    /// The whole answer.
     package let json: JSON
 
     init(_ json: JSON) throws {
@@ -40,7 +35,6 @@ package struct Explanation: Sendable {
 }
 
 extension APIClient {
-    /// Asks the server to explain a URL. Throws ``ClientError``.
     package func explain(_ url: String) async throws -> Explanation {
         try Explanation(try await send(APICall(["explain"], query: [("url", url)])).json())
     }

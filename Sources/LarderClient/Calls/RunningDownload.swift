@@ -2,16 +2,14 @@ import Primitives
 
 /// A download that runs, or waits for its turn.
 package struct RunningDownload: Hashable, Sendable {
-    /// The canonical URL.
+    /// Canonical.
     package let url: String
-    /// The bytes received so far.
     package let receivedBytes: Int64
-    /// The size of the body in bytes; `nil` when the origin did not state it.
+    /// In bytes; `nil` when the origin did not state it.
     package let totalBytes: Int64?
-    /// The average speed since the start.
+    /// The average since the start.
     package let bytesPerSecond: Double
 
-    /// Creates a download with these values.
     package init(url: String, receivedBytes: Int64, totalBytes: Int64?, bytesPerSecond: Double) {
         self.url = url
         self.receivedBytes = receivedBytes
@@ -19,7 +17,7 @@ package struct RunningDownload: Hashable, Sendable {
         self.bytesPerSecond = bytesPerSecond
     }
 
-    /// Reads an element of `GET /downloads`; `nil` for a download that has ended.
+    /// `nil` for a download that has ended.
     init?(_ json: JSON) {
         guard json["state"] == "running", let url = json["url"]?.stringValue,
             let received = json["receivedBytes"]?.countValue
@@ -31,7 +29,7 @@ package struct RunningDownload: Hashable, Sendable {
 }
 
 extension APIClient {
-    /// The running downloads of the namespace, the latest start first, at most a thousand. Throws ``ClientError``.
+    /// The latest start first, at most a thousand.
     package func runningDownloads() async throws -> [RunningDownload] {
         let json = try await send(APICall(["downloads"], query: [("limit", "1000")])).json()
         return (json["downloads"]?.arrayValue ?? []).compactMap { RunningDownload($0) }

@@ -3,7 +3,6 @@ import Primitives
 /// A duration as the user writes it: a number of seconds, or a number with a unit: `3600`, `0.5`, `15m`, `7d`. The
 /// server decides whether a duration is too long.
 package struct Seconds: Hashable, Sendable, CustomStringConvertible {
-    /// The text as it was written.
     package let description: String
     private let hasUnit: Bool
 
@@ -17,6 +16,5 @@ package struct Seconds: Hashable, Sendable, CustomStringConvertible {
         hasUnit = duration.hasUnit
     }
 
-    /// The value for the API: a number, or a text with a unit.
     var json: JSON { hasUnit ? .string(description) : .number(description) }
 }

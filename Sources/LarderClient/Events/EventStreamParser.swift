@@ -2,13 +2,11 @@ import Primitives
 
 /// Parses server-sent events from pieces of a stream (WHATWG HTML §9.2.6). A pure state machine: bytes in, events out.
 struct EventStreamParser {
-    /// A complete event.
     struct Event: Hashable {
-        /// The type; `message` when the event has none.
+        /// `message` when the event has none.
         var type: String
         /// The value for `Last-Event-ID`; empty when there was no id yet.
         var id: String
-        /// The data, with lines joined by LF.
         var data: String
     }
 
@@ -16,7 +14,6 @@ struct EventStreamParser {
     private(set) var retry: Duration?
     /// The id of the last complete event, also of an event without data; empty when there was no id yet.
     private(set) var lastEventID = ""
-    /// The longest ``retry``, in milliseconds.
     private static let longestRetry: Int64 = 86_400_000
 
     private var id = ""
@@ -30,7 +27,6 @@ struct EventStreamParser {
     /// The number of bytes kept of an event that is not complete.
     var pendingBytes: Int { line.count + dataBytes }
 
-    /// Consumes the next bytes and returns the events that they complete.
     mutating func consume(_ bytes: [UInt8]) -> [Event] {
         var events: [Event] = []
         for byte in bytes {

@@ -2,13 +2,11 @@ import HTTPTypes
 import Origin
 import Primitives
 
-/// An event from `GET /events`.
 package struct ServerEvent: Sendable {
-    /// The type: `download.started`, `entry.stored`, `reset`, …
+    /// `download.started`, `entry.stored`, `reset`, …
     package let type: String
-    /// The data: the download or the entries that the event is about.
+    /// The download or the entries that the event is about.
     package let data: JSON
-    /// The whole event: `{"id": …, "event": …, "data": …}`.
     package var json: JSON { ["id": .string(id), "event": .string(type), "data": data] }
 
     private let id: String
@@ -26,13 +24,11 @@ package struct ServerEvent: Sendable {
 
 /// Follows `GET /events`. When the connection is lost, reconnects and continues after the last event.
 package struct EventWatch: Sendable {
-    /// The types to receive, or their beginnings, such as `download`; empty: all types.
+    /// The types to receive, or their beginnings, such as `download`; empty: all.
     package var types: [String] = []
-    /// The namespace to watch, or `*` for all namespaces that the token admits; `nil`: the client's own.
+    /// `*` for all namespaces that the token admits; `nil`: the client's own.
     package var namespace: String?
-    /// The key of the events; `nil`: all.
     package var key: String?
-    /// The tag of the events; `nil`: all.
     package var tag: String?
     /// The wait before a reconnection, when the server has stated none.
     var delays: RetryPolicy = {
@@ -43,15 +39,11 @@ package struct EventWatch: Sendable {
         return delays
     }()
 
-    /// Watches all events in the client's own namespace.
     package init() {}
 
-    /// Follows the events until the task is cancelled. Throws ``ClientError`` when the first connection fails or the
-    /// server refuses the call, and the errors of `onEvent`.
-    ///
-    /// - Parameters:
-    ///   - onEvent: called with each event.
-    ///   - onPause: called when the connection is lost, with the error and the wait before the next attempt.
+    /// Follows the events until the task is cancelled. Calls `onPause` when the connection is lost, with the error and
+    /// the wait before the next attempt. Throws ``ClientError`` when the first connection fails or the server refuses
+    /// the call, and the errors of `onEvent`.
     package func run(
         on client: APIClient, onEvent: (ServerEvent) throws -> Void, onPause: (ClientError, Duration) -> Void
     ) async throws {

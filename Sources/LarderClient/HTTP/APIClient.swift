@@ -2,31 +2,26 @@ import HTTPTypes
 import Origin
 import Primitives
 
-/// Calls the API of a Larder server. The client uses the engine with which Larder contacts origins: it keeps
-/// connections open, and streams bodies in both directions. It connects only to the server: it follows no redirects and
-/// uses no proxies.
+/// Calls the API of a Larder server. Calls throw ``ClientError``. The client uses the engine with which Larder contacts
+/// origins: it keeps connections open, and streams bodies in both directions. It follows no redirects and uses no
+/// proxies.
 package final class APIClient: Sendable {
-    /// The server and the options of the connection to it.
     package struct Configuration: Sendable {
-        /// The server.
         package var server: ServerAddress
-        /// The token for all calls; `nil`, the default: none.
+        /// For all calls; `nil`: none.
         package var token: BearerToken?
-        /// The namespace of the calls; `nil`, the default: the token's own, else `default`.
+        /// `nil`: the token's own, else `default`.
         package var namespace: String?
-        /// A PEM file of certificate authorities to trust beside the system's own; `nil`, the default: none.
         package var certificateAuthorityFile: String?
-        /// The time without a byte from the server after which a call fails. Default: two hours, because a download may
-        /// take an hour, and TCP itself detects a machine that is gone.
+        /// The time without a byte from the server after which a call fails. Two hours by default, because a download
+        /// may take an hour, and TCP itself detects a machine that is gone.
         package var silenceLimit: Duration = .seconds(7200)
 
-        /// The defaults, for a server.
         package init(server: ServerAddress) {
             self.server = server
         }
     }
 
-    /// The configuration of the client.
     package let configuration: Configuration
     private let engine: OriginClient
 
@@ -46,8 +41,7 @@ package final class APIClient: Sendable {
         self.engine = OriginClient(configuration: engine)
     }
 
-    /// Makes a call and passes the response to `body` as soon as the head has arrived. Cancels the transfer when `body`
-    /// returns. Throws ``ClientError``, and the errors of `body`.
+    /// Passes the response to `body` as soon as the head has arrived. Cancels the transfer when `body` returns.
     package func withResponse<Value>(
         to call: APICall, _ body: (APIResponse) async throws -> Value
     ) async throws -> Value {
@@ -61,7 +55,7 @@ package final class APIClient: Sendable {
         return try await body(try await APIResponse(incoming, server: configuration.server))
     }
 
-    /// Makes a call and returns the whole response. Throws ``ClientError``, also for a status other than success.
+    /// Returns the whole response. Throws also for a status other than success.
     package func send(_ call: APICall) async throws -> APIReply {
         try await withResponse(to: call) { response in
             try await response.checkStatus()

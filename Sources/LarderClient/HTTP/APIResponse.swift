@@ -4,17 +4,14 @@ import Primitives
 
 /// A response whose head has arrived. A single task reads the body.
 package struct APIResponse: Sendable {
-    /// The most bytes that ``collect()`` accepts.
     private static let collectLimit = 256 << 20
 
-    /// The HTTP status.
     package let status: Int
-    /// The header fields.
     package let fields: HTTPFields
     private let incoming: IncomingResponse
     private let server: ServerAddress
 
-    /// Waits for the head. Throws ``ClientError``.
+    /// Waits for the head.
     init(_ incoming: IncomingResponse, server: ServerAddress) async throws {
         switch await incoming.next() {
         case .head(let head):
@@ -27,7 +24,7 @@ package struct APIResponse: Sendable {
         self.server = server
     }
 
-    /// The next bytes of the body, never empty; `nil` at the end. Throws ``ClientError`` when the body is incomplete.
+    /// Never empty; `nil` at the end. Throws ``ClientError`` when the body is incomplete.
     package func nextPiece() async throws -> [UInt8]? {
         switch await incoming.next() {
         case .piece(let bytes): return bytes
@@ -37,7 +34,7 @@ package struct APIResponse: Sendable {
         }
     }
 
-    /// The whole body, at most 256 MiB. Throws ``ClientError``.
+    /// At most 256 MiB.
     package func collect() async throws -> [UInt8] {
         var body: [UInt8] = []
         while let piece = try await nextPiece() {
@@ -53,23 +50,17 @@ package struct APIResponse: Sendable {
         guard pendingBytes <= 16 << 20 else { throw ClientError.unexpected("a part of it is too long") }
     }
 
-    /// Throws ``ClientError/refused(_:)`` for a status other than success.
     package func checkStatus() async throws {
         guard !(200..<300).contains(status) else { return }
         throw ClientError.refused(ServerProblem(status: status, fields: fields, body: try await collect()))
     }
 }
 
-/// A complete response.
 package struct APIReply: Sendable {
-    /// The HTTP status.
     package let status: Int
-    /// The header fields.
     package let fields: HTTPFields
-    /// The body.
     package let body: [UInt8]
 
-    /// The body as JSON. Throws ``ClientError`` when the body is not JSON.
     package func json() throws -> JSON {
         do {
             return try JSON(parsing: body)

@@ -1,19 +1,15 @@
 import Origin
 
-/// The reason for the failure of a call.
 package enum ClientError: Error, Sendable, CustomStringConvertible {
-    /// The server refused the call or failed.
     case refused(ServerProblem)
-    /// No answer came; the reason in words.
+    /// No answer came.
     case unreachable(String)
-    /// The answer broke off; the reason in words.
+    /// The answer broke off.
     case broken(String)
-    /// The answer does not follow the API; the reason in words.
+    /// The answer does not follow the API.
     case unexpected(String)
-    /// The calling task was cancelled.
     case cancelled
 
-    /// A sentence for the user.
     package var description: String {
         switch self {
         case .refused(let problem): problem.detail
@@ -24,12 +20,11 @@ package enum ClientError: Error, Sendable, CustomStringConvertible {
         }
     }
 
-    /// The server's problem; `nil` for errors without one.
     package var problem: ServerProblem? {
         if case .refused(let problem) = self { problem } else { nil }
     }
 
-    /// The error for a failed transfer; `hasAnswer`: after the head.
+    /// `hasAnswer`: after the head.
     init(_ error: OriginError, server: ServerAddress, hasAnswer: Bool) {
         switch error.kind {
         case .cancelled: self = .cancelled

@@ -1,14 +1,13 @@
 import Origin
 import Primitives
 
-/// Buffers the events of a transfer for the task that reads them. The transfer pauses when the buffer holds
-/// 256 KiB, and resumes when it holds less than half of that.
+/// Buffers the events of a transfer for the task that reads them. The transfer pauses when the buffer holds 256 KiB,
+/// and resumes when it holds less than half of that.
 ///
 /// Invariants, under the lock of `state`: `reader` waits only while `events` is empty. The step that sets `isPaused`
 /// also pauses the transfer, and the step that clears `isPaused` resumes it, so no transfer stays paused.
 final class IncomingResponse: OriginReceiver {
-    /// The events of a response: a head, pieces of the body, and the end. A response may end without a head. The end
-    /// stays in the buffer.
+    /// A response may end without a head. The end stays in the buffer.
     enum Event: Sendable {
         case head(OriginHead)
         case piece([UInt8])
@@ -28,9 +27,7 @@ final class IncomingResponse: OriginReceiver {
 
     private let state = Locked(State())
 
-    // MARK: The transfer's side
-
-    /// Stores the transfer, which may have ended already.
+    /// The transfer may have ended already.
     func attach(_ transfer: OriginTransfer) {
         let isCancelled = state.withLock { state in
             state.transfer = transfer
@@ -69,8 +66,6 @@ final class IncomingResponse: OriginReceiver {
         reader?.resume(returning: event)
     }
 
-    // MARK: The reader's side
-
     /// The next event; after the end, the end again. Cancelling the task cancels the transfer, which then ends.
     func next() async -> Event {
         await withTaskCancellationHandler {
@@ -95,7 +90,6 @@ final class IncomingResponse: OriginReceiver {
         }
     }
 
-    /// Cancels the transfer, because its reader has gone.
     func cancel() {
         let transfer = state.withLock { state in
             state.isCancelled = true

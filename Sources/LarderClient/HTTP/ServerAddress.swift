@@ -3,9 +3,8 @@ import Primitives
 /// The address of a Larder server, as in `LARDER_SERVER`: scheme, host, port, and the path under which a proxy
 /// publishes the server, if any.
 package struct ServerAddress: Hashable, Sendable, CustomStringConvertible {
-    /// The text is no valid address.
     package struct Invalid: Error, Hashable, Sendable, CustomStringConvertible {
-        /// The reason. It omits the text, which may contain a password.
+        /// Omits the text, which may contain a password.
         package let description: String
 
         init(_ reason: String) {
@@ -13,7 +12,7 @@ package struct ServerAddress: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// The address without a final slash: `http://127.0.0.1:8080`.
+    /// Without a final slash: `http://127.0.0.1:8080`.
     package let description: String
 
     /// Reads an absolute URL with the scheme `http` or `https`, without credentials and query. Throws ``Invalid``.

@@ -3,9 +3,7 @@ import Primitives
 
 /// A server's report on a failed call (RFC 9457), or on a failed download of a batch.
 package struct ServerProblem: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The HTTP status.
     package let status: Int
-    /// The cause of the failure, and a way to solve it.
     package let detail: String
     /// The faulty field of the request, as a JSON Pointer; `nil`: none.
     package let pointer: String?
@@ -13,13 +11,10 @@ package struct ServerProblem: Error, Hashable, Sendable, CustomStringConvertible
     package let retryAfter: Duration?
     /// Whether the answer is not from Larder, but perhaps from a proxy.
     package let isForeign: Bool
-    /// The JSON of the problem.
     package let json: JSON
 
-    /// ``detail``.
     package var description: String { detail }
 
-    /// Reads a problem within an answer; `nil` when `json` is no problem.
     init?(_ json: JSON, retryAfter: Duration? = nil) {
         guard let status = json["status"]?.integerValue, let detail = json["detail"]?.stringValue else { return nil }
         self.status = Int(status)
@@ -30,7 +25,6 @@ package struct ServerProblem: Error, Hashable, Sendable, CustomStringConvertible
         self.json = json
     }
 
-    /// Reads an answer with a status other than success.
     init(status: Int, fields: HTTPFields, body: [UInt8]) {
         let seconds = fields[.retryAfter].flatMap { Int64($0) }.map { min(max($0, 0), 86_400) }
         let wait = seconds.map { Duration.seconds($0) }

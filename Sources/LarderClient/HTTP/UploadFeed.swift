@@ -2,12 +2,10 @@ import Foundation
 import Origin
 import Primitives
 
-/// Reads the content of a request from a file, a pipe or a terminal, at the speed at which it is sent. Each feed has
-/// its own thread.
+/// Reads a file, a pipe or a terminal at the speed at which the content is sent. Each feed has its own thread.
 enum UploadFeed {
     private static let pieceSize = 64 << 10
 
-    /// Starts the thread, and returns.
     static func start(_ upload: OriginUpload, from descriptor: Int32) {
         Thread.detachNewThread { feed(upload, from: descriptor) }
     }

@@ -5,7 +5,7 @@ struct LineSplitter {
     /// The number of bytes kept of an incomplete line.
     var pendingBytes: Int { rest.count }
 
-    /// Appends a piece and returns the lines that it completes, without their ends. Empty lines are left out.
+    /// Returns the lines that the piece completes. Empty lines are left out.
     mutating func append(_ piece: [UInt8]) -> [[UInt8]] {
         guard let end = piece.lastIndex(of: UInt8(ascii: "\n")) else {
             rest += piece

@@ -8,27 +8,20 @@ import Primitives
 ///     https://shop.example/catalogue.json 3600
 ///     https://shop.example/logo.png
 package struct WarmList: Sendable {
-    /// A line with a URL.
     package struct Item: Hashable, Sendable {
-        /// The number of the line, from 1.
+        /// From 1.
         package let line: Int
-        /// The URL as the line states it.
+        /// As the line states it.
         package let url: String
-        /// The time for which the entry stays fresh; `nil` when the line states none.
         package let ttl: Seconds?
     }
 
-    /// A line that cannot be read.
     package struct Mistake: Hashable, Sendable {
-        /// The number of the line, from 1.
         package let line: Int
-        /// The reason, for a person.
         package let reason: String
     }
 
-    /// The lines with a URL, in their order.
     package private(set) var items: [Item] = []
-    /// The lines that cannot be read, in their order.
     package private(set) var mistakes: [Mistake] = []
 
     /// Reads a list in UTF-8. A line ends in LF or CRLF.

@@ -7,19 +7,13 @@ import Primitives
 /// Invariant: `next` is guarded by its lock. Every item is in the batch of one lane. The end of an item is reported
 /// once, or never when the run fails.
 package final class WarmRun: Sendable {
-    /// An entry that is held after its download.
     package struct Kept: Sendable {
-        /// The outcome of the request.
         package let outcome: Outcome
-        /// The entry.
         package let entry: HeldEntry
     }
 
-    /// The end of a line of the list.
     package struct End: Sendable {
-        /// The line.
         package let item: WarmList.Item
-        /// The entry, or the reason for the failure.
         package let result: Result<Kept, ServerProblem>
         /// The server's answer for the line, with the URL of the list in place of its number in the batch.
         package let json: JSON
@@ -27,14 +21,12 @@ package final class WarmRun: Sendable {
 
     /// The number of concurrent batches: while the last downloads of one batch end, the downloads of the other go on.
     private static let lanes = 2
-    /// The most lines of a batch.
     private static let batchSize = 500
-    /// The longest body of a batch that a server accepts, in bytes.
+    /// In bytes, the limit of a server.
     private static let batchBytes = 8 << 20
-    /// The most attempts to send a batch when the server is overloaded.
+    /// The attempts to send a batch to an overloaded server.
     private static let maximumTries = 10
 
-    /// A range of lines and the request for them.
     private struct Batch {
         let indices: Range<Int>
         let body: [UInt8]
@@ -46,11 +38,7 @@ package final class WarmRun: Sendable {
     private let onEnd: @Sendable (End) async -> Void
     private let next = Locked(0)
 
-    /// Creates a run; ``run()`` starts it.
-    ///
-    /// - Parameters:
-    ///   - options: the options of every request; a ttl in the list overrides the ttl of the options.
-    ///   - onEnd: called with each line that ends. Later lines of the same batch wait until it returns.
+    /// A ttl in the list overrides the ttl of the options. Later lines of the same batch wait until `onEnd` returns.
     package init(
         _ items: [WarmList.Item], options: DownloadOptions, client: APIClient,
         onEnd: @escaping @Sendable (End) async -> Void
@@ -74,7 +62,7 @@ package final class WarmRun: Sendable {
         }
     }
 
-    /// The next lines, as many as a server accepts at once; `nil` at the end of the list.
+    /// As many lines as a server accepts at once; `nil` at the end of the list.
     private func takeBatch() -> Batch? {
         next.withLock { next in
             let first = next

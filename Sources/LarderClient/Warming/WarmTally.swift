@@ -1,27 +1,21 @@
-/// The counts of a run so far.
 package struct WarmTally: Hashable, Sendable {
-    /// The number of URLs in the list, including lines that cannot be read.
+    /// Includes lines that cannot be read.
     package let total: Int
-    /// The number of successes for each outcome.
     package private(set) var outcomes: [Outcome: Int] = [:]
-    /// The number of failures.
     package private(set) var failed: Int
-    /// The bytes of the bodies that came from origins.
+    /// Of the bodies that came from origins.
     package private(set) var bytes: Int64 = 0
 
-    /// Starts the counts. `failed` is the number of lines that failed before any request.
+    /// Starts with the number of lines that failed before any request.
     package init(total: Int, failed: Int = 0) {
         self.total = total
         self.failed = failed
     }
 
-    /// The number of URLs that have ended.
     package var ended: Int { outcomes.values.reduce(failed, +) }
-
     /// The number of ended URLs that were no fresh hits.
     package var asked: Int { ended - (outcomes[.cached] ?? 0) }
 
-    /// Counts the end of a URL.
     package mutating func add(_ end: WarmRun.End) {
         switch end.result {
         case .success(let kept):

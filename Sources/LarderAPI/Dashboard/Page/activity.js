@@ -1,13 +1,8 @@
-/** Follows the downloads and changed entries of a namespace while they happen. */
-
 import { DownloadsModel } from "./downloads-model.js";
 import { readEvents } from "./events.js";
 import { every, pause, untilVisible } from "./poll.js";
 
-/**
- * The time between two listings in milliseconds. With an event stream they are a mere safeguard; without it they are
- * needed.
- */
+/** In milliseconds. With an event stream listings are a mere safeguard; without it they are needed. */
 const LISTING = { live: 120_000, asked: 1000 };
 /** The number of listed downloads, which is also the number of shown downloads. Each takes about 800 bytes. */
 const LISTED = 120;
@@ -30,7 +25,6 @@ export class Activity extends EventTarget {
     downloads = new DownloadsModel();
     /** The error if the server refuses to list downloads; `null` otherwise. */
     refusal = null;
-    /** Whether an event stream is open. */
     isLive = false;
 
     constructor(api) {
@@ -44,8 +38,7 @@ export class Activity extends EventTarget {
         this.#following = new AbortController();
         const { signal } = this.#following;
         this.isLive = false;
-        // The start of the event stream lists the downloads. The page lists them itself only if no stream opens within
-        // a second.
+        // Opening the event stream lists the downloads. The page lists them itself only if none opens within a second.
         this.#listedAt = performance.now();
         this.refusal = null;
         this.downloads.clear();

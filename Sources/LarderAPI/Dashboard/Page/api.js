@@ -4,7 +4,6 @@ import { setClock } from "./clock.js";
 
 /** A failed call: the server's problem (RFC 9457), or the lack of an answer. */
 export class ApiError extends Error {
-    /** @param {{status: number, title: string, detail?: string, pointer?: string}} problem */
     constructor(problem) {
         super(problem.detail ?? problem.title);
         this.name = "ApiError";
@@ -33,34 +32,26 @@ export class Api {
     #askForToken;
     #asking = null;
 
-    /**
-     * The namespace of all calls; `null` for the server's choice: the token's own namespace, else the default
-     * namespace.
-     */
+    /** Of all calls; `null` for the server's choice: the token's own namespace, else the default namespace. */
     namespace = null;
 
-    /**
-     * @param {(why: string) => Promise<string>} askForToken called when the server wants a token; never twice at once
-     */
+    /** @param {(why: string) => Promise<string>} askForToken never called twice at once */
     constructor(askForToken) {
         this.#askForToken = askForToken;
     }
 
     get hasToken() { return this.#token !== null; }
 
-    /** Sends a request, and returns the JSON of the answer. */
     async json(method, path, options) {
         return (await this.open(method, path, options)).json();
     }
 
-    /** Sends a request, and returns the text of the answer. */
     async text(method, path, options) {
         return (await this.open(method, path, options)).text();
     }
 
     /**
-     * Sends a request, and returns the answer with its body unread. If the server wants a token, the call waits for the
-     * user's token.
+     * Returns the answer with its body unread. If the server wants a token, the call waits for the user's token.
      *
      * @param {string} path without a leading slash, so that the server may be served below a path of another server
      * @param {object} options `query`: pairs, from which `null` and empty values are left out; `body`: sent as JSON;
@@ -81,8 +72,7 @@ export class Api {
     async #send(method, target, body, headers, signal) {
         const fields = new Headers(headers);
         if (this.#token !== null) fields.set("Authorization", `Bearer ${this.#token}`);
-        // The name may be invalid, and the server refuses it then. It is encoded because the browser must be able to
-        // send it.
+        // An invalid name is refused by the server, but must be encoded so that the browser can send it.
         if (this.namespace !== null) fields.set("Larder-Namespace", encodeURIComponent(this.namespace));
         if (body !== undefined) fields.set("Content-Type", "application/json");
         let response;
@@ -98,7 +88,7 @@ export class Api {
         return response;
     }
 
-    /** Asks for a token. All refused calls share the same question. */
+    /** All refused calls share the same question. */
     async #authorize(error, signal) {
         const why = this.#token === null ? "" : error.message;
         this.#asking ??= this.#askForToken(why).then((token) => {

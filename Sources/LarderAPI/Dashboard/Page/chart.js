@@ -25,11 +25,7 @@ export class Chart {
     #cursor = svg("path", { class: "cursor" });
     #reading = h("div.reading", { hidden: true, "aria-hidden": "true" });
 
-    /**
-     * @param {string} label the name of the values
-     * @param {(value: number) => string} format
-     * @param {number} ceiling the value at the upper edge; without a ceiling the edge follows the values
-     */
+    /** @param {number} ceiling the value at the upper edge; without a ceiling the edge follows the values */
     constructor({ label, format, ceiling }) {
         this.#label = label;
         this.#format = format;
@@ -43,8 +39,6 @@ export class Chart {
     }
 
     /**
-     * Draws the chart anew.
-     *
      * @param {{time: number, value: number|null}[]} points the latest last; `null` if there is no value
      * @param {number} limit drawn as a line of its own if the values come near
      */
@@ -75,7 +69,6 @@ export class Chart {
         return `${this.#label}: ${now}, ${range} in the last five minutes`;
     }
 
-    /** Shows the value at the pointer. */
     #point(event) {
         const box = this.element.getBoundingClientRect();
         const time = (this.#points.at(-1)?.time ?? 0) - this.#span * (1 - (event.clientX - box.left) / box.width);
@@ -96,9 +89,7 @@ export class Chart {
     }
 }
 
-/**
- * Splits the points into runs that are drawn as lines. A single point becomes a line that is wide enough to be visible.
- */
+/** A single point becomes a line that is wide enough to be visible. */
 function runsOf(points) {
     const runs = [];
     let last = null;

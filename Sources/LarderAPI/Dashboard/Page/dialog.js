@@ -1,26 +1,11 @@
-/** Modal questions to the user. */
-
 import { h, newId } from "./dom.js";
 
-/**
- * Asks for confirmation before an action that cannot be undone.
- *
- * @param {string} title the question
- * @param {string} action the label of the button that confirms
- * @param {AbortSignal} signal closes the dialog when its view ends
- * @param {...(Node|string)} content the details
- * @returns {Promise<boolean>} whether the user confirmed
- */
+/** Asks for confirmation before an action that cannot be undone. The signal closes the dialog when its view ends. */
 export function confirmed({ title, action, signal }, ...content) {
     return ask({ title, content, action, signal, kind: "danger", isAlert: true, read: () => true });
 }
 
-/**
- * Asks for a token.
- *
- * @param {string} why the reason why the last token was refused; empty if there was none
- * @returns {Promise<string>}
- */
+/** @param {string} why the reason why the last token was refused; empty if there was none */
 export function askForToken(why) {
     const id = newId();
     const reason = why === "" ? null : h("p.note.failed.foreign", { id: `${id}-why` }, why);

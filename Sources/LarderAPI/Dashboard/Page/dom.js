@@ -3,8 +3,6 @@
 const SVG = "http://www.w3.org/2000/svg";
 
 /**
- * Creates an HTML element.
- *
  * @param {string} name as `p`, or with classes as `p.muted.small`
  * @param {object} properties functions become listeners of the event with their name; `true` becomes an attribute
  *     without a value; `null`, `undefined` and `false` are left out
@@ -17,12 +15,11 @@ export function h(name, properties = {}, ...children) {
     return furnish(element, properties, children);
 }
 
-/** Creates an SVG element. The parameters are those of `h`. */
+/** The parameters are those of `h`. */
 export function svg(tag, properties = {}, ...children) {
     return furnish(document.createElementNS(SVG, tag), properties, children);
 }
 
-/** Replaces the children of an element. */
 export function fill(element, ...children) {
     element.replaceChildren(...children.filter(isChild));
     return element;
@@ -35,7 +32,6 @@ export function say(element, text) {
 
 let lastId = 0;
 
-/** Returns an id that is unique in the page. */
 export function newId() {
     lastId += 1;
     return `e${lastId}`;

@@ -1,5 +1,3 @@
-/** A form that downloads a URL through the cache, and shows the outcome. */
-
 import { fill, h, newId } from "./dom.js";
 import { bytes, dateTime, latency } from "./format.js";
 import { TTLField } from "./ttl-field.js";
@@ -12,7 +10,6 @@ const OUTCOMES = {
     stale: "The entry has expired and was returned as the request allows.",
 };
 
-/** Returns the form with the outcome below it. */
 export function downloadForm({ api, link, signal }) {
     const url = h("input.mono", {
         id: newId(), type: "url", required: true, placeholder: "https://", autocomplete: "off", spellcheck: "false",

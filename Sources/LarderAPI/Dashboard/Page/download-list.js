@@ -1,5 +1,3 @@
-/** A list of downloads with progress bars. */
-
 import { fill, h, say } from "./dom.js";
 import { Trouble } from "./failure.js";
 import { bytes, counted, duration, percent } from "./format.js";
@@ -60,7 +58,6 @@ class Row {
         if (this.#end.chip.parentNode !== this.#state) fill(this.#state, this.#end.chip, this.#end.words);
     }
 
-    /** Shows words, with the first word emphasised. */
     #say(first, ...others) {
         const words = others.filter((word) => word !== null);
         const spans = this.#state.children;
@@ -90,14 +87,12 @@ export class DownloadList {
     #empty;
     #trouble = new Trouble("The downloads cannot be listed");
 
-    /** @param {string} empty the text for an empty list */
     constructor(context, empty) {
         this.#context = context;
         this.#empty = h("p.empty", {}, empty);
         this.element = h("div", {}, this.#trouble.element, this.#empty, this.#list);
     }
 
-    /** @param {ApiError|null} refusal the reason why the downloads cannot be listed */
     show(downloads, refusal) {
         this.#trouble.show(refusal);
         this.#empty.hidden = downloads.length > 0 || refusal !== null;

@@ -1,6 +1,5 @@
 /** The downloads of a namespace, combined from listings and events. */
 
-/** The number of ended downloads that are kept. */
 const ENDED = 100;
 /** The shortest time over which a speed is measured, in milliseconds, and the weight of each new measurement. */
 const SPAN = 300;
@@ -60,7 +59,6 @@ export class DownloadsModel {
         return [...this.#downloads.values()].filter((download) => !download.isRunning).reverse();
     }
 
-    /** Replaces all downloads by a listing of `GET /downloads`. */
     replace({ downloads, more }, time) {
         const before = this.#downloads;
         this.#downloads = new Map();
@@ -74,7 +72,7 @@ export class DownloadsModel {
         }
     }
 
-    /** Applies the status of a download from an event or a listing. */
+    /** From an event or a listing. */
     apply(status, time) {
         const known = this.#downloads.get(status.key);
         // A hit ends no download, so its event is ignored. `fromCache` with a known start date is the end of a

@@ -1,10 +1,7 @@
-/** The running and ended downloads, and a form for a new download. */
-
 import { h, say } from "./dom.js";
 import { downloadForm } from "./download-form.js";
 import { DownloadList } from "./download-list.js";
 
-/** The most running and ended downloads that are shown. */
 const SHOWN = { running: 100, ended: 20 };
 
 export function downloadsView(context) {

@@ -1,7 +1,4 @@
-/**
- * The list of all entries, page by page. The server filters, sorts and pages, because it can do so among a million
- * entries.
- */
+/** The list of all entries. The server filters, sorts and pages, because it can do so among a million entries. */
 
 import { fill, h, say } from "./dom.js";
 import { entryTable } from "./entry-table.js";

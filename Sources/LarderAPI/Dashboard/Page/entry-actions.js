@@ -1,5 +1,3 @@
-/** The actions on an entry. */
-
 import { confirmed } from "./dialog.js";
 import { h, say } from "./dom.js";
 import { counted } from "./format.js";
@@ -7,10 +5,8 @@ import { nameOf } from "./name.js";
 import { TTLField } from "./ttl-field.js";
 
 /**
- * Returns the buttons as `{element, show(entry)}`.
- *
- * @param {object} context the view's context with two more members: `path`, the path of the entry, and `onChange`,
- *     called with the changed entry, or with `null` once the entry is removed
+ * Returns the buttons as `{element, show(entry)}`. The context is that of the view, with `path`, the path of the entry,
+ * and `onChange`, called with the changed entry, or with `null` once the entry is removed.
  */
 export function entryActions({ api, notices, signal, link, path, onChange }) {
     let entry = null;

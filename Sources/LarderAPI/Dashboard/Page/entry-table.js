@@ -1,5 +1,3 @@
-/** A table of entries. */
-
 import { secondsUntil } from "./clock.js";
 import { h } from "./dom.js";
 import { bytes, count, dateTime, duration } from "./format.js";
@@ -19,8 +17,6 @@ const COLUMNS = [
 ];
 
 /**
- * Returns a table.
- *
  * @param {string} sort the order of the entries, as the API names it
  * @param {(sort: string|null) => void} sortBy called with the order that the user chose; `null` for the default order
  */

@@ -17,10 +17,7 @@ export function entryView(context, { key }) {
     let looking = new AbortController();
     let isLoading = false;
     let isDue = false;
-    /**
-     * Whether an action changed the entry after the running request began. The answer may show the state before the
-     * change.
-     */
+    /** Whether an action changed the entry after the running request began, so that the answer may be outdated. */
     let isOutdated = false;
 
     const name = h("h1.entry-name", { tabindex: -1 }, nameOf(null, key));
@@ -48,10 +45,7 @@ export function entryView(context, { key }) {
         h("section.panel", {}, h("h2", {}, "Metadata"), facts));
     const trouble = h("div");
 
-    /**
-     * Loads the entry, one request at a time, so that no older answer comes last. Repeats if the entry changed
-     * meanwhile.
-     */
+    /** Loads the entry, one request at a time, so that no older answer comes last. */
     async function load() {
         isDue = true;
         if (isLoading) return;

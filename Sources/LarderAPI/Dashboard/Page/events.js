@@ -14,11 +14,7 @@ export class EventParser {
     /** The last id that arrived, with an event or alone, from which a stream resumes; `null` before the first id. */
     lastId = null;
 
-    /**
-     * Takes the next piece of text.
-     *
-     * @returns {{type: string, data: string}[]} the events that the piece completes
-     */
+    /** Returns the events that the next piece of text completes, as `{type, data}`. */
     push(text) {
         const lines = (this.#rest + text).split("\n");
         this.#rest = lines.pop();
@@ -43,11 +39,9 @@ export class EventParser {
 
 /**
  * Reads events until the stream ends, breaks off, is silent for too long, or the signal aborts.
- *
  * @param {string|null} lastId the id after which the stream resumes
- * @param {() => void} onOpen called when the stream is open
  * @param {(id: string) => void} onPlace called with the id to resume from, after the events before it
- * @param {(event: {type: string, data: object}) => void} onEvent called for each event
+ * @param {(event: {type: string, data: object}) => void} onEvent
  * @throws {ApiError} if the server refuses
  */
 export async function readEvents(api, { lastId, signal, onOpen, onPlace, onEvent }) {

@@ -1,10 +1,6 @@
-/** Messages for failed requests in a view. */
-
 import { fill, h } from "./dom.js";
 
 /**
- * Returns a note with the server's message.
- *
  * @param {string} what the failed task, as `The entries cannot be listed`
  * @param {() => void} again retries; without it the note has no button
  */
@@ -25,7 +21,6 @@ export class Trouble {
         this.element = h("div");
     }
 
-    /** @param {Error|null} error `null` if there is no failure */
     show(error) {
         const message = error?.message ?? null;
         if (message === this.#message) return;

@@ -4,14 +4,9 @@ import { h, newId } from "./dom.js";
 
 const STATES = [["", "Any"], ["fresh", "Fresh"], ["stale", "Stale"]];
 const KINDS = [["", "Any"], ["download", "Download"], ["json", "JSON"], ["data", "Data"], ["response", "Response"]];
-/** The names of the query parameters that the form edits. */
 const NAMES = ["prefix", "host", "tag", "state", "kind"];
 
-/**
- * Returns a form as `{element, show(query)}`.
- *
- * @param {(filters: object) => void} onChange called with all filters; `null` for an unset filter
- */
+/** @param {(filters: object) => void} onChange called with all filters; `null` for an unset filter */
 export function filterForm(onChange) {
     const fields = {
         prefix: field("URL or key begins with", "https://api.example.com/"),

@@ -1,5 +1,3 @@
-/** Formats numbers and times for people. */
-
 const UNITS = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
 const whole = new Intl.NumberFormat("en");
 const short = new Intl.NumberFormat("en", { maximumFractionDigits: 1 });
@@ -39,11 +37,7 @@ export function latency(seconds) {
 
 const SPANS = [["y", 31_536_000], ["d", 86_400], ["h", 3600], ["min", 60], ["s", 1]];
 
-/**
- * A time of whole seconds, from its largest unit on, as in `6 d 23 h`, `12 min 4 s` and `0 s`.
- *
- * @param {number} units the most units
- */
+/** A time of whole seconds, in at most `units` units from its largest on, as in `6 d 23 h`, `12 min 4 s` and `0 s`. */
 export function duration(seconds, units = 2) {
     let rest = Math.max(0, Math.floor(seconds));
     const first = SPANS.findIndex(([, size]) => rest >= size);

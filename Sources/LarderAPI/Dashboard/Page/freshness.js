@@ -1,5 +1,3 @@
-/** The countdown of an entry's freshness. */
-
 import { secondsUntil } from "./clock.js";
 import { fill, h, say } from "./dom.js";
 import { dateTime, duration } from "./format.js";
@@ -28,10 +26,7 @@ export class Freshness {
         this.#draw();
     }
 
-    /**
-     * Runs every second. Only this method reports the expiry, because the reloaded entry may still be fresh on the
-     * server.
-     */
+    /** Only this method reports the expiry, because the reloaded entry may still be fresh on the server. */
     #tick() {
         if (this.#entry === null) return;
         const left = this.#draw();

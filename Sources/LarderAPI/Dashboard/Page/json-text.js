@@ -7,8 +7,6 @@ const INDENT = "  ";
 const DEEPEST = 40;
 
 /**
- * Indents JSON.
- *
  * @returns {{text: string, marks: {kind: "name"|"string"|"literal", start: number, end: number}[]}|null} the text, and
  *     the places of names, strings and literals in it; `null` if the source is not JSON
  */

@@ -73,7 +73,6 @@ function showRoute() {
     const ending = new AbortController();
     const context = {
         api, activity, vitals, notices, signal: ending.signal,
-        /** Returns the address of a view in the same namespace. */
         link: (view, query, key) => addressOf({ view, key, query, namespace: route.namespace }),
         go: (address) => { location.hash = address; },
     };
@@ -90,7 +89,6 @@ function showRoute() {
     }
 }
 
-/** Switches to another namespace. */
 function enter(namespace) {
     api.namespace = namespace;
     activity.follow();

@@ -29,13 +29,12 @@ export class NamespaceMenu {
     #select;
     #names = [];
 
-    /** @param {(name: string|null) => void} onChoice called with the chosen name; `null` for the server's choice */
+    /** @param {(name: string|null) => void} onChoice called with `null` for the server's choice */
     constructor(select, onChoice) {
         this.#select = select;
         select.addEventListener("change", () => onChoice(select.value === "" ? null : select.value));
     }
 
-    /** Shows the namespaces, and marks the current namespace. */
     show(names, current) {
         this.#names = names;
         this.choose(current);

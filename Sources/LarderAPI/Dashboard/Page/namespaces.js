@@ -1,5 +1,3 @@
-/** The namespaces, with their use and their limits. */
-
 import { fill, h, newId } from "./dom.js";
 import { failureNote } from "./failure.js";
 import { bytes, count, duration } from "./format.js";

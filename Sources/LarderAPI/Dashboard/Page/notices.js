@@ -2,7 +2,7 @@
 
 import { fill, h } from "./dom.js";
 
-/** The time after which a notice of success disappears, in milliseconds. */
+/** In milliseconds. */
 const STAY = 8000;
 /** The most notices, because more would cover the page. */
 const MOST = 3;
@@ -11,18 +11,17 @@ export class Notices {
     #done = h("div", { role: "status" });
     #failed = h("div", { role: "alert" });
 
-    /** @param {Element} element where they are shown */
     constructor(element) {
         fill(element, this.#failed, this.#done);
     }
 
-    /** Shows a notice of success, which disappears after some seconds. */
+    /** Disappears after some seconds. */
     done(...words) {
         const notice = this.#show(this.#done, "notice", words);
         setTimeout(() => notice.remove(), STAY);
     }
 
-    /** Shows a notice of failure, which stays until the user closes it. */
+    /** Stays until the user closes it. */
     failed(what, error) {
         this.#show(this.#failed, "notice.failed", [`${what}: ${error.message}`]);
     }

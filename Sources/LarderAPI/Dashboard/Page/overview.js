@@ -1,5 +1,3 @@
-/** Health and limits at a glance. */
-
 import { Chart } from "./chart.js";
 import { h, say } from "./dom.js";
 import { DownloadList } from "./download-list.js";
@@ -22,10 +20,7 @@ function diskRemark({ stats, disks }, namespace) {
     return own + name + all + free;
 }
 
-/**
- * The tiles. Their functions take a reading and the chosen namespace, and return the value, the remark beside it, and
- * its limit.
- */
+/** The functions take a reading and the chosen namespace, and return the value, the remark beside it, and its limit. */
 const TILES = [
     {
         label: "Requests", format: (value) => `${rate(value)}/s`, value: ({ requestRate }) => requestRate,

@@ -1,10 +1,6 @@
-/** Waits and repetitions. */
-
 /**
  * Runs a task now, and again so many milliseconds after it ended, while the page is visible and until the signal
- * aborts. Runs never overlap.
- *
- * @param {() => (Promise<void>|void)} task must catch its own errors
+ * aborts. Runs never overlap. The task must catch its own errors.
  */
 export function every(milliseconds, task, signal) {
     let timer = null;

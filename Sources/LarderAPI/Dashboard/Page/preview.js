@@ -1,9 +1,7 @@
 /**
- * A preview of an entry's body.
- *
- * The body comes from elsewhere, so it is fetched as bytes and never becomes part of the page. Any text (including HTML
- * and SVG) becomes a single text node. Images are shown only in formats that cannot contain a script, from a copy in
- * memory that has one of a few fixed types.
+ * A preview of an entry's body. The body comes from elsewhere, so it is fetched as bytes and never becomes part of the
+ * page. Any text (including HTML and SVG) becomes a single text node. Images are shown only in formats that cannot
+ * contain a script, from a copy in memory that has one of a few fixed types.
  */
 
 import { fill, h } from "./dom.js";
@@ -20,12 +18,7 @@ const JSONS = /^(application|text)\/(.*\+)?json$/;
 /** The most bytes that are read, by kind. */
 const MOST = { text: 256 << 10, image: 16 << 20, hex: 512 };
 
-/**
- * Fetches the body of an entry and shows it.
- *
- * @param {Element} element the place of the preview
- * @param {AbortSignal} signal ends the preview, and frees its resources
- */
+/** The signal ends the preview, and frees its resources. */
 export async function showPreview(element, entry, api, signal) {
     const type = (entry.contentType ?? "").split(";")[0].trim().toLowerCase();
     const kind = IMAGES.has(type) ? "image" : TEXTS.test(type) ? "text" : "hex";
@@ -45,11 +38,7 @@ export async function showPreview(element, entry, api, signal) {
     }
 }
 
-/**
- * Reads the beginning of a body. The request has no range, because a range of an encoded body could not be decoded.
- *
- * @returns {Promise<{data: Uint8Array, isWhole: boolean}>}
- */
+/** Reads the beginning of a body. The request has no range, because a range of an encoded body could not be decoded. */
 async function readSome(response, most) {
     const reader = response.body.getReader();
     const pieces = [];

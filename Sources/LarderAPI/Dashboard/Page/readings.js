@@ -3,9 +3,9 @@
  * elements.
  */
 
-/** The time for which readings are kept, in milliseconds. */
+/** In milliseconds. */
 export const SPAN = 300_000;
-/** The time over which ratios and means are computed, in milliseconds. A single step may have no events. */
+/** In milliseconds, for ratios and means. A single step may have no events. */
 const WINDOW = 30_000;
 /** Routes of counters, probes, events and page files. Their requests are not part of the load. */
 const OWN_ROUTES = new Set([
@@ -42,25 +42,18 @@ function countersOf(text) {
     return counters;
 }
 
-/** The readings of the last five minutes. */
 export class Readings {
     #samples = [];
 
     /**
-     * The readings, the latest last. Rate, ratio and time (in seconds) are `null` if there is no data for them. `disks`
-     * has the use and the limit of each namespace's disk space, by name.
+     * The latest last. Rate, ratio and time (in seconds) are `null` if there is no data for them. `disks` has the use
+     * and the limit of each namespace's disk space, by name.
      */
     list = [];
 
     get latest() { return this.list.at(-1) ?? null; }
 
-    /**
-     * Adds a reading.
-     *
-     * @param {object} stats the answer of `/stats`
-     * @param {string} metrics the answer of `/metrics`
-     * @param {number} time the time of the reading in milliseconds
-     */
+    /** Adds a reading of `/stats` and `/metrics` at a time in milliseconds. */
     add(stats, metrics, time) {
         const sample = { time, stats, ...countersOf(metrics) };
         // A restarted server counts from 0 again.

@@ -1,5 +1,3 @@
-/** A field for a ttl: a number and its unit. */
-
 import { h, newId } from "./dom.js";
 
 const UNITS = [["seconds", 1], ["minutes", 60], ["hours", 3600], ["days", 86_400]];
@@ -8,10 +6,7 @@ export class TTLField {
     #number;
     #unit;
 
-    /**
-     * @param {string} label
-     * @param {string} hint the meaning of an empty field; without it the field is required
-     */
+    /** @param {string} hint the meaning of an empty field; without it the field is required */
     constructor(label, hint) {
         const id = newId();
         this.#number = h("input", {
