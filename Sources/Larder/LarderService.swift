@@ -81,8 +81,12 @@ package final class LarderService: Sendable {
 
     /// Setting the wall clock does not change it.
     package var uptime: Duration { ContinuousClock.now - start }
-    /// Transfers of downloads. Requests through the gateway do not count.
-    package var transferCounts: (running: Int, queued: Int) { origin.transferCounts }
+
+    /// The numbers of running and of queued transfers from origins, for downloads and for `/fetch`.
+    package var transferCounts: (running: Int, queued: Int) {
+        let (own, gateways) = (origin.transferCounts, gatewayOrigin.transferCounts)
+        return (own.running + gateways.running, own.queued + gateways.queued)
+    }
 
     /// Records that the process listens on a port, so that no request to an origin goes there.
     package func listens(on port: UInt16) {

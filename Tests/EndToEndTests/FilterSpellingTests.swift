@@ -193,6 +193,7 @@ struct FilterSpellingTests {
                 for method in ["GET", "DELETE"] {
                     let reply = try await server.client.request(method, filtered(name, value))
                     #expect(reply.status == 414, "\(method) \(name)")
+                    #expect(try reply.member("title") == .string("URI Too Long"))
                     #expect(try reply.member("pointer") == .string("/" + name))
                 }
             }

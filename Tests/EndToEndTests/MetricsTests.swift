@@ -29,6 +29,26 @@ struct MetricsTests {
         }
     }
 
+    @Test("Running transfers are those of downloads and of /fetch together")
+    func runningTransfers() async throws {
+        let gate = Gate("both transfers have been counted")
+        let origin = try ScriptedOrigin { _, connection in
+            try gate.waitBlocking()
+            try connection.respond(body: "x")
+        }
+        defer { origin.stop() }
+        try await TestServer.with { (server) async throws in
+            async let download = server.download(["url": .string(origin.url("/download"))])
+            async let fetch = server.get("/fetch/" + origin.url("/fetch"))
+            try await poll("two running transfers") { server.service.transferCounts.running == 2 }
+            let running = try await value("larder_downloads_running", server)
+            gate.open()
+            #expect(running == 2)
+            #expect(try await (download.status, fetch.status) == (200, 200))
+            try await poll("the end of both") { server.service.transferCounts.running == 0 }
+        }
+    }
+
     // MARK: - Removed entries
 
     @Test("Every purge counts its entries by kind, and neither as expired nor as evicted")

@@ -71,6 +71,15 @@ extension Problem {
         }
     }
 
+    /// Returns the result of `work`. A failure of the cache becomes the caller's error answer.
+    static func mapping<Value>(_ work: () throws(CacheError) -> Value) throws(Problem) -> Value {
+        do {
+            return try work()
+        } catch {
+            throw Problem(error)
+        }
+    }
+
     init(_ error: NamespaceError) {
         switch error {
         case .invalidName: self = .invalid(error.description, pointer: "/name")

@@ -45,6 +45,7 @@ struct Problem: Error, Sendable {
         case 409: "Conflict"
         case 412: "Precondition Failed"
         case 413: "Content Too Large"
+        case 414: "URI Too Long"
         case 415: "Unsupported Media Type"
         case 416: "Range Not Satisfiable"
         case 421: "Misdirected Request"

@@ -118,7 +118,7 @@ final class ReadyAnswers: Sendable {
         guard validity.isCurrent,
             let requests = Self.requests(like: call.context.request, in: namespace.id, selectors),
             let (response, until) = readable(now), until > now, case .bytes = response.body,
-            response.headLength <= Self.headLimit
+            response.fields.headLength <= Self.headLimit
         else { return }
         validity.until = until
         let answer = ReadyAnswer(
@@ -172,13 +172,6 @@ extension ReadyAnswer {
     fileprivate var cost: Int {
         let selectors = requests.selectors.reduce(0) { $0 + 128 + $1.name.count + ($1.value?.count ?? 0) }
         let target = requests.target.count * 5 / 4
-        return (renew == nil ? 1600 : 2400) + target + selectors + 4 * response.headLength
-    }
-}
-
-extension Response {
-    /// The approximate number of bytes that the fields have on the wire.
-    fileprivate var headLength: Int {
-        fields.reduce(0) { $0 + $1.name.rawName.utf8.count + $1.value.utf8.count + 4 }
+        return (renew == nil ? 1600 : 2400) + target + selectors + 4 * response.fields.headLength
     }
 }

@@ -48,11 +48,8 @@ struct ContentRoutes: Sendable {
             (stored, now) throws(Problem) in
             let content = try ContentResponse(
                 stored.entry, allowsStale: allowsStale, caching: options.contentCaching, at: now)
-            let beginning: SharedBytes
-            do throws(CacheError) {
-                beginning = try stored.body.read(0..<min(stored.body.length, 4))
-            } catch {
-                throw Problem(error)
+            let beginning = try Problem.mapping { () throws(CacheError) in
+                try stored.body.read(0..<min(stored.body.length, 4))
             }
             guard stored.entry.isJSON else { throw Self.notJSON(beginning, stored.entry.contentType) }
             // RFC 8259 §8.1: JSON is sent without a byte order mark.

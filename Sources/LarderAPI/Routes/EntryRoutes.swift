@@ -27,20 +27,18 @@ struct EntryRoutes: Sendable {
         let sort = try Self.sort(query["sort"])
         let (limit, cursor) = (try query.limit(), query["cursor"])
         try call.respondInTurn { () throws(Problem) in
-            do throws(CacheError) {
-                let page = try head.entries.list(filter, sort: sort, limit: limit, cursor: cursor)
-                let now = clock.now()
-                var object = JSONObjectWriter()
-                let entries = page.entries.lazy.map { entry in
-                    Processor.offer()
-                    return entry.json(at: now)
-                }
-                object.add("entries", elements: entries)
-                if let cursor = page.nextCursor { object.add("nextCursor", cursor) }
-                return .json(consume object)
-            } catch {
-                throw Problem(error)
+            let page = try Problem.mapping { () throws(CacheError) in
+                try head.entries.list(filter, sort: sort, limit: limit, cursor: cursor)
             }
+            let now = clock.now()
+            var object = JSONObjectWriter()
+            let entries = page.entries.lazy.map { entry in
+                Processor.offer()
+                return entry.json(at: now)
+            }
+            object.add("entries", elements: entries)
+            if let cursor = page.nextCursor { object.add("nextCursor", cursor) }
+            return .json(consume object)
         }
     }
 
@@ -57,10 +55,8 @@ struct EntryRoutes: Sendable {
 
     private func checkKey(_ head: Endpoint.Head) throws(Problem) {
         _ = try head.query()
-        do throws(CacheError) {
+        try Problem.mapping { () throws(CacheError) in
             try head.entries.check(condition(head), on: head.parameter("key"))
-        } catch {
-            throw Problem(error)
         }
     }
 
@@ -128,11 +124,8 @@ struct EntryRoutes: Sendable {
         let (filter, isDryRun) = try Self.selection(head)
         if isDryRun {
             return try call.respondInTurn { () throws(Problem) in
-                do throws(CacheError) {
-                    return .removed(try head.entries.count(matching: filter))
-                } catch {
-                    throw Problem(error)
-                }
+                .removed(
+                    try Problem.mapping { () throws(CacheError) in try head.entries.count(matching: filter) })
             }
         }
         let what = filter.auditWords

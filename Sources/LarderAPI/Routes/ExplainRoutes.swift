@@ -19,15 +19,13 @@ struct ExplainRoutes: Sendable {
         let sent = params == nil ? query["url"] : url.string
         let exact = sent.flatMap { try? ExactURL($0) }
         try call.respondInTurn { () throws(Problem) in
-            do throws(CacheError) {
+            try Problem.mapping { () throws(CacheError) in
                 let forecast = try namespace.downloads.forecast(of: url)
                 // A filter by URL would also find the responses that were stored for another spelling of the URL.
                 let responses = try exact.map { (exact) throws(CacheError) in
                     try namespace.entries.responses(to: exact, limit: Self.responseLimit)
                 }
                 return .json(json(forecast, of: url, responses: responses ?? [], in: namespace))
-            } catch {
-                throw Problem(error)
             }
         }
     }

@@ -83,13 +83,13 @@ final class FetchReply: Sendable {
     private func respond(_ result: Result<GatewayAnswer, GatewayError>, _ call: Call) {
         switch result {
         case .success(let answer):
-            guard answer.headLength <= headRoom else {
+            guard answer.fields.headLength <= headRoom else {
                 if case .live(let live) = answer.body { live.dismiss() }
                 return call.respond(
                     Problem(
                         status: 502,
                         detail:
-                            "the head of the origin's answer has \(answer.headLength) bytes, which is too long to "
+                            "the head of the origin's answer has \(answer.fields.headLength) bytes, which is too long to "
                             + "pass on"
                     ))
             }
@@ -138,11 +138,6 @@ final class FetchUpload: BodySink {
 }
 
 extension GatewayAnswer {
-    /// The approximate number of bytes that the fields have on the wire.
-    fileprivate var headLength: Int {
-        fields.reduce(0) { $0 + $1.name.rawName.utf8.count + $1.value.utf8.count + 4 }
-    }
-
     /// Without the fields that all answers have.
     fileprivate var response: Response {
         Response(status: status, fields: ContentFence.stripped(fields), body: responseBody)

@@ -33,12 +33,10 @@ final class Upload: BodySink {
 
     private func checkedPlan(_ head: Endpoint.Head, _ service: LarderService) throws(Problem) -> Endpoint.Plan {
         try Self.check(head.request)
-        do throws(CacheError) {
+        try Problem.mapping { () throws(CacheError) in
             if let length = head.request.declaredLength { try entry.expect(length: length) }
             // RFC 9110 §13.2.1: conditions are checked after all other checks of the head, and before the body is read.
             try entry.checkCondition()
-        } catch {
-            throw Problem(error)
         }
         if entry.removes {
             return Endpoint.Plan(body: .none) { [entry] (call) throws(Problem) in
