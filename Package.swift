@@ -108,7 +108,7 @@ let package = Package(
         .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
 
         // Replays request traces through the code that evicts.
-        .target(name: "TraceReplay", dependencies: ["DiskCache"], path: "Benchmarks/Eviction"),
+        .target(name: "TraceReplay", dependencies: ["DiskCache", "Primitives"], path: "Benchmarks/Eviction"),
         // Stores and reads without HTTP, in one way after the other. The harness starts this target.
         .executableTarget(
             name: "StorageBenchmark",

@@ -74,7 +74,7 @@ package enum EvictionReplay {
         outcome.policyBytes = tier.policyBytes
         outcome.entries = tier.count
         outcome.pinned = pinned.count
-        outcome.pinnedLost = try pinned.count { try !tier.holds($0) }
+        outcome.pinnedLost = try tier.missing(of: pinned)
         return outcome
     }
 }

@@ -37,7 +37,7 @@ struct StorageBenchmark: ParsableCommand {
 
     func run() throws {
         let place = try CacheDirectory(path: directory)
-        var configuration = DiskCache.Configuration()
+        var configuration = CacheConfiguration()
         configuration.inlineLimit = inlineLimit
         configuration.durability = durability
         if let pageSize { configuration.indexPageSize = pageSize }

@@ -2,9 +2,7 @@ import Primitives
 
 /// A small body that is sent without entering the memory tier, with the metadata that an answer needs.
 package struct PassingBody: Sendable {
-    /// The bytes that contain the body.
     package let bytes: SharedBytes
-    /// The range of the body in ``bytes``.
     package let range: Range<Int>
     /// The first 16 bytes of the SHA-256 of the body.
     package let digestPrefix: [UInt8]
@@ -67,7 +65,7 @@ extension DiskCache {
         guard parts.slotTable.isCurrent(ticket, for: hash) else { return .none }
         parts.memory.hasPassed(key, remembered: way == .past)
         if way == .pastAndIn { admit(key) }
-        note(PendingAccess(version: version, hits: 1, lastAccess: parts.accessClock.now()), for: key)
+        noteHit(of: key, version: version)
         return .body(body)
     }
 

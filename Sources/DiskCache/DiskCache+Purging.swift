@@ -18,7 +18,7 @@ extension DiskCache {
                 let row = try context.index.row(forKey: key)
                 if let condition, !condition(row?.entry) { throw DiskCacheError.conditionFailed }
                 // A filter by key alone leaves no doubts, so the result is empty.
-                _ = context.parts.flights.purge(PurgeScope.scopes(of: [EntryFilter(key: key)]))
+                _ = context.parts.pendingStores.purge(PurgeScope.scopes(of: [EntryFilter(key: key)]))
                 guard let row else { return false }
                 try context.remove(row)
                 return true
@@ -80,7 +80,6 @@ extension DiskCache {
         }.get()
     }
 
-    /// The number of entries that match.
     package func count(matching filter: EntryFilter) throws(DiskCacheError) -> Int {
         try parts.reader.count(EntryQuery(filter, now: parts.clock.now()))
     }
@@ -101,38 +100,14 @@ extension DiskCache {
     /// The most slides that a transaction writes for each entry that it may remove: 4,000 in all.
     private static let slidesPerRemoval = 40
 
-    /// A purge in progress. It removes the entries that were published before it began. The marks of the flights cover
-    /// the bodies that are published later.
-    private struct Purge: Sendable {
-        var filters: [EntryFilter]
-        var now: Timestamp
-        var lastVersion: Int64
-
-        /// How the observer is told about the removals.
-        var telling: BulkRemoval { BulkRemoval(.removed, by: filters.count == 1 ? filters[0] : nil) }
-
-        /// Removes at most `limit` entries, and returns their number. `count` is the number of entries removed before.
-        func step(_ context: WriteContext, after count: Int, limit: Int) throws -> Int {
-            var removed = 0
-            for filter in filters where removed < limit {
-                var query = EntryQuery(filter, now: now)
-                query.restrict("version <= ?", [lastVersion])
-                removed += try context.remove(
-                    query, because: .purged, limit: limit - removed, telling, after: count + removed)
-            }
-            return removed
-        }
-    }
-
-    /// Begins a purge, and continues until it is done.
     private func purge(
         _ filters: [EntryFilter], sparing spared: Int?, condition: RemovalCondition?, limit: Int,
         _ completion: @escaping @Sendable (Result<Int, DiskCacheError>) -> Void
     ) {
         let begin: @Sendable (WriteContext, Timestamp) throws -> (Purge, Int) = { context, now in
             try context.check(condition, filters, now: now)
-            // Uses the same instant as the rows, so that no flight publishes an entry again that is removed here.
-            try context.purgeFlights(filters, sparing: spared, now: now)
+            // Uses the same instant as the rows, so that no store publishes an entry again that is removed here.
+            try context.purgeStores(filters, sparing: spared, now: now)
             let purge = Purge(filters: filters, now: now, lastVersion: context.totals.sequence)
             return (purge, try purge.step(context, after: 0, limit: limit))
         }
@@ -171,7 +146,7 @@ extension DiskCache {
         writer.submit(
             makesRoom: true,
             { context -> (start: Timestamp, value: Value?) in
-                if start == nil { context.parts.access.markSlides() }
+                if start == nil { context.parts.hits.markSlides() }
                 let start = start ?? context.now
                 // On a full disk `limit` is smaller, and so is this number.
                 guard try context.flushMarkedSlides(limit: Self.slidesPerRemoval * limit) else { return (start, nil) }
@@ -217,7 +192,6 @@ extension DiskCache {
             })
     }
 
-    /// Selects the entries that have expired and are of no more use.
     static func sweepQuery(now: Timestamp) -> EntryQuery {
         var query = EntryQuery(.all, now: now)
         query.restrict("sweepable = 1 AND expiry <= ?", [now.milliseconds])
@@ -249,64 +223,5 @@ extension DiskCache {
     /// Notifies the observer about entries that were removed without an event of their own.
     private func tellRest(of count: Int, _ telling: BulkRemoval?) {
         if let rest = telling?.rest(of: count) { parts.tell([rest]) }
-    }
-}
-
-/// A condition on the entry of a key, checked when a removal begins.
-package struct RemovalCondition: Sendable {
-    /// The key.
-    package var key: String
-    /// Gets the entry, or `nil` when there is none, and returns whether the condition holds. It must not wait.
-    package var holds: @Sendable (Entry?) -> Bool
-
-    /// Makes a condition on the entry of a key.
-    package init(key: String, holds: @escaping @Sendable (Entry?) -> Bool) {
-        self.key = key
-        self.holds = holds
-    }
-}
-
-extension WriteContext {
-    /// Throws ``DiskCacheError/conditionFailed`` when the condition does not hold and there are entries to remove.
-    fileprivate func check(_ condition: RemovalCondition?, _ filters: [EntryFilter], now: Timestamp) throws {
-        guard let condition, !condition.holds(try index.row(forKey: condition.key)?.entry) else { return }
-        for filter in filters where try !index.rows(EntryQuery(filter, now: now), limit: 1).isEmpty {
-            throw DiskCacheError.conditionFailed
-        }
-    }
-
-    /// Removes the entries that `query` finds, at most `limit`, and returns their number. `count` is the number of
-    /// entries removed before.
-    fileprivate func remove(
-        _ query: EntryQuery, because cause: RemovalCause, limit: Int, _ telling: BulkRemoval, after count: Int
-    ) throws -> Int {
-        // The thread may yield from here to the end of the transaction, including the commit and the checkpoint that
-        // may follow.
-        Processor.share()
-        let rows = try index.rows(query, limit: limit)
-        for (number, row) in rows.enumerated() {
-            Processor.offer()
-            try remove(row, because: cause, as: telling.verb(after: count + number))
-        }
-        return rows.count
-    }
-
-    /// Marks the flights that a purge matches.
-    ///
-    /// A flight that is to bring a held entry up to date must not bring it back after a purge of that entry. The purge
-    /// may match the entry alone, by a tag that only the entry has or because the entry is stale. Only for such flights
-    /// the index is asked, and only once for all flights with the same keys and URL.
-    fileprivate func purgeFlights(_ filters: [EntryFilter], sparing spared: Int?, now: Timestamp) throws {
-        var known: [ExactText: Bool] = [:]
-        for doubt in parts.flights.purge(PurgeScope.scopes(of: filters), sparing: spared) {
-            let (first, last) = doubt.heldKeys
-            // Flights with the same keys and URL also have the same scopes.
-            let question = ExactText("\(first) \(doubt.url ?? "")")
-            let isMeant =
-                try known[question]
-                ?? index.holds(from: first, to: last) { held in doubt.scopes.contains { $0.means(held, now: now) } }
-            known[question] = isMeant
-            if isMeant { doubt.purged.set() }
-        }
     }
 }

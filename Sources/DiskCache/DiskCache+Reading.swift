@@ -18,7 +18,7 @@ extension DiskCache {
     package func load(
         _ key: String, expectingURL url: String? = nil, mayWait: Bool = true
     ) throws(DiskCacheError) -> LoadResult {
-        try parts.access.settled { () throws(DiskCacheError) in
+        try parts.hits.settled { () throws(DiskCacheError) in
             try loadOnce(key, expectingURL: url, mayWait: mayWait)
         }
     }
@@ -28,7 +28,7 @@ extension DiskCache {
     ) throws(DiskCacheError) -> LoadResult {
         if let held = parts.memory.value(for: key) {
             guard held.entry.isOf(url) else { return .absent }
-            // Taken before the pending access is read, because that may change.
+            // Taken before the pending hits are read, because they may change.
             let mark = held.hot.mark
             return .hit(StoredEntry(entry: current(held.entry), body: held.body, hot: mark))
         }
@@ -38,7 +38,7 @@ extension DiskCache {
     /// Brings an entry into the memory tier after another way of reading has answered the request. Counts no hit. `nil`
     /// when the memory tier has the entry already.
     func bring(_ key: String, mayWait: Bool) throws(DiskCacheError) -> LoadResult? {
-        try parts.access.settled { () throws(DiskCacheError) in
+        try parts.hits.settled { () throws(DiskCacheError) in
             guard parts.memory.peek(key) == nil else { return nil }
             return try read(key, expectingURL: nil, mayWait: mayWait)
         }
@@ -64,9 +64,9 @@ extension DiskCache {
             }
             if case .bytes(let bytes) = body {
                 let cost = bytes.count + Self.memoryCost + Int(entry.textLength)
-                let hot = HotEntry(
-                    key: entry.key, version: entry.version, log: parts.access, clock: parts.accessClock
-                ) { [weak writer] in writer?.flushSoon() }
+                let hot = HotEntry(key: entry.key, version: entry.version, log: parts.hits) { [weak writer] in
+                    writer?.flushSoon()
+                }
                 parts.memory.insert(
                     HeldEntry(entry: entry, body: body, hot: hot), for: key, cost: cost, ticket: ticket,
                     tally: hot)
@@ -104,7 +104,7 @@ extension DiskCache {
     }
 
     func lookUp(_ key: String, mayWait: Bool) throws(DiskCacheError) -> Lookup<Entry?> {
-        try parts.access.settled { () throws(DiskCacheError) in
+        try parts.hits.settled { () throws(DiskCacheError) in
             switch try parts.reader.row(forKey: key, mayWait: mayWait) {
             case .found(let row): .found(row.map { current($0.entry) })
             case .onDisk: .onDisk
@@ -120,7 +120,7 @@ extension DiskCache {
     package func responses(
         to url: ResponseURL, limit: Int = Entry.variantLimit, mayWait: Bool
     ) throws(DiskCacheError) -> [Entry]? {
-        try parts.access.settled { () throws(DiskCacheError) in
+        try parts.hits.settled { () throws(DiskCacheError) in
             let lookup = try parts.reader.variants(ofMD5: url.md5, limit: limit, mayWait: mayWait)
             guard case .found(let rows) = lookup else { return nil }
             return rows.filter { $0.entry.url == url.text }.map { current($0.entry) }
@@ -136,7 +136,7 @@ extension DiskCache {
     /// second. When hundreds of entries are hit each second, it is written in its turn; when thousands are, only
     /// entries with frequent hits are sure to get a turn.
     package func recordHit(_ entry: Entry) {
-        note(PendingAccess(version: entry.version, hits: 1, lastAccess: parts.accessClock.now()), for: entry.key)
+        noteHit(of: entry.key, version: entry.version)
     }
 
     /// Slides the expiry of an entry: the entry stays fresh for `ttl` from now, and `ttl` becomes its ttl. `nil`: the
@@ -145,8 +145,8 @@ extension DiskCache {
     /// - Returns: the entry as it is now.
     package func slide(_ entry: Entry, ttl: Duration? = nil) -> Entry {
         let ttl = max(ttl ?? entry.ttl, .zero)
-        let slide = PendingAccess.Slide(ttl: ttl, expiryDate: parts.clock.now() + ttl)
-        note(PendingAccess(version: entry.version, slide: slide), for: entry.key)
+        let slide = PendingHits.Slide(ttl: ttl, expiryDate: parts.clock.now() + ttl)
+        if parts.hits.note(PendingHits(version: entry.version, slide: slide), for: entry.key) { writer.flushSoon() }
         parts.memory.peek(entry.key)?.hot.change()
         parts.slotTable.remove(ExactText(entry.key).hashValue)
         var entry = entry
@@ -202,12 +202,12 @@ extension DiskCache {
     /// If the expiry lies further ahead than the ttl, the entry was stored or slid under a clock that was ahead and has
     /// been set right since. The entry would stay fresh until the time of that clock. Instead, its ttl counts from now.
     func current(_ entry: Entry) -> Entry {
-        let entry = entry.applying(parts.access.pending(entry.key))
+        let entry = entry.applying(parts.hits.pending(entry.key))
         return entry.expiryDate > parts.clock.now() + entry.ttl + Self.clockTolerance ? slide(entry) : entry
     }
 
-    func note(_ access: PendingAccess, for key: String) {
-        if parts.access.note(access, for: key) { writer.flushSoon() }
+    func noteHit(of key: String, version: Int64) {
+        if parts.hits.noteHit(of: key, version: version) { writer.flushSoon() }
     }
 
     /// The body of a row, if it passes its check; `nil` when it needs a verification. Also returns whether the slab
@@ -228,9 +228,9 @@ extension DiskCache {
         do {
             let lookup =
                 if mayWait {
-                    Lookup.found(try parts.bodies.open(row, path: path))
+                    Lookup.found(try parts.bodies.open(path, length: row.entry.contentLength))
                 } else {
-                    try parts.bodies.openCached(row, path: path)
+                    try parts.bodies.openCached(path, length: row.entry.contentLength)
                 }
             guard case .found(let opened) = lookup else { return .onDisk }
             (file, status) = (opened.file, opened.status)
@@ -248,34 +248,5 @@ extension Entry {
     /// Whether this is an entry of that canonical URL. `nil`: always `true`.
     func isOf(_ url: String?) -> Bool {
         url == nil || url == self.url
-    }
-}
-
-extension BodyFile {
-    /// The body to hand out. A short body is read whole.
-    func stored(upTo limit: Int64) throws(DiskCacheError) -> StoredBody {
-        if length <= limit { return .bytes(try readWhole()) }
-        // The sender finds the beginning in memory. The rest is read ahead of the sender.
-        _ = try read(0..<min(length, Self.readAhead))
-        return .file(self)
-    }
-
-    /// The body to hand out, if it is in memory. `nil` when the disk must be read.
-    func cached(upTo limit: Int64) -> StoredBody? {
-        if length <= limit { return readCached(0..<length).map { .bytes($0) } }
-        // The kernel reads large blocks. If the bytes at these places are in memory, so are the bytes between them.
-        let places = stride(from: 0, to: min(length, Self.readAhead), by: 64 << 10)
-        return places.allSatisfy { readCached($0..<$0 + 1) != nil } ? .file(self) : nil
-    }
-
-    /// The part of a long body that is read before its first byte is sent, in bytes.
-    private static let readAhead: Int64 = 256 << 10
-}
-
-extension DiskCacheError {
-    /// Whether the file is missing, or the disk cannot read it any more.
-    var isMissingFile: Bool {
-        guard case .fileSystem(_, _, let code) = self else { return false }
-        return [ENOENT, ENOTDIR, EISDIR, ELOOP, ENXIO, EIO, EUCLEAN, EBADMSG].contains(code)
     }
 }

@@ -17,15 +17,15 @@ extension DiskCache {
         _ key: CacheKey, kind: Entry.Kind, url: String? = nil, tags: [String] = [], pinned: Bool? = nil
     ) -> Reservation {
         Reservation(
-            Flight(key: key, kind: kind, url: url, tags: tags), pinned: pinned, parts: parts, writer: writer)
+            PendingStore(key: key, kind: kind, url: url, tags: tags), pinned: pinned, parts: parts, writer: writer)
     }
 
     /// Begins to receive a response to a URL when only its head will tell the variant. Until
     /// ``Reservation/decide(_:tags:)`` is called, a purge of any variant of the URL matches it.
     package func reserve(responseTo url: ResponseURL, tags: [String] = []) -> Reservation {
-        let flight = Flight(
+        let store = PendingStore(
             key: .response(to: url, variant: ""), kind: .response, url: url.text, tags: tags, isVariantOpen: true)
-        return Reservation(flight, pinned: nil, parts: parts, writer: writer)
+        return Reservation(store, pinned: nil, parts: parts, writer: writer)
     }
 
     /// Changes the metadata that a caller may change. Arguments that are `nil` leave their field as it is.
@@ -49,7 +49,7 @@ extension DiskCache {
         writer.submit(
             { context in
                 // Pending hits and slides are written first, so that this update overrides them.
-                try context.flushAccess(only: key)
+                try context.flushHits(only: key)
                 guard let row = try context.index.row(forKey: key) else { return nil }
                 if let condition, !condition(row.entry) { throw DiskCacheError.conditionFailed }
                 if let ttl, ttl <= .zero, row.entry.kind == .json || row.entry.kind == .data {

@@ -10,11 +10,10 @@ import Primitives
 ///
 /// - The writer's thread (``Writer``) changes the index and the published files.
 /// - Every body is received through a ``Reservation``.
-/// - ``FlightTable`` explains the promises about purges. `Writer/WriteContext+Bodies.swift` explains the promises about
+/// - ``PendingStores`` explains the promises about purges. `WriteContext+Bodies.swift` explains the promises about
 ///   crashes.
 package final class DiskCache: Sendable {
-    /// The configuration with which the namespace was opened.
-    package let configuration: Configuration
+    package let configuration: CacheConfiguration
     let parts: CacheParts
     let writer: Writer
     let verifier: Verifier
@@ -37,7 +36,7 @@ package final class DiskCache: Sendable {
     ///   ``DiskCacheError/newerFormat(found:supported:)``, ``DiskCacheError/fileSystem(operation:path:errno:)``,
     ///   ``DiskCacheError/noSpace``, ``DiskCacheError/index(code:message:)``.
     package convenience init(
-        in directory: CacheDirectory, configuration: Configuration, clock: any WallClock = SystemClock(),
+        in directory: CacheDirectory, configuration: CacheConfiguration, clock: any WallClock = SystemClock(),
         observer: (any EntryObserver)? = nil, removals: RemovalCounters = RemovalCounters(),
         log: @escaping @Sendable (DiskCacheNotice) -> Void = { _ in }
     ) throws(DiskCacheError) {
@@ -49,7 +48,7 @@ package final class DiskCache: Sendable {
     /// ``init(in:configuration:clock:observer:removals:log:)`` with a hook that is called at every ``CrashPoint``, and
     /// with the calls that sync files.
     init(
-        in directory: CacheDirectory, configuration: Configuration, clock: any WallClock,
+        in directory: CacheDirectory, configuration: CacheConfiguration, clock: any WallClock,
         observer: (any EntryObserver)? = nil, removals: RemovalCounters = RemovalCounters(),
         log: @escaping @Sendable (DiskCacheNotice) -> Void,
         crashHook: @escaping @Sendable (CrashPoint) throws -> Void, sync: FileSync = .system
@@ -60,8 +59,8 @@ package final class DiskCache: Sendable {
             in: directory, configuration: configuration, clock: clock, log: log, crashHook: crashHook, sync: sync,
             observer: observer, removals: removals)
         let loop = try WriterLoop(parts)
-        try Recovery.run(parts, loop)
-        writer = Writer(parts, loop: loop)
+        try Recovery.run(parts.bodies, loop, log: log)
+        writer = Writer(loop, hits: parts.hits, index: parts.index)
         verifier = Verifier(parts, writer: writer)
         scrubber = Scrubber(parts, writer: writer, verifier: verifier)
     }
@@ -85,11 +84,11 @@ package final class DiskCache: Sendable {
         diskThreads.run(work)
     }
 
-    /// The path of the directory of the namespace.
     package var directory: String { parts.bodies.directory }
 
     /// The path that the body of a new entry would get, if no other file is in its place. `nil` in the hashed layout,
-    /// because a small body goes into the slab there; with ``Configuration/inlineLimit`` 0, that layout has paths, too.
+    /// because a small body goes into the slab there; with ``CacheConfiguration/inlineLimit`` 0, that layout has paths,
+    /// too.
     ///
     /// - Parameter url: the canonical URL; `nil` for a caller's own key.
     package func expectedPath(of key: CacheKey, url: String?) -> String? {
@@ -105,6 +104,10 @@ package final class DiskCache: Sendable {
     /// The totals as of the last commit. Reading them costs no I/O.
     package var totals: CacheTotals { parts.totals.withLock { $0 } }
 
+    /// Counts all entries of the cache as purged, and ignores every later removal. The caller removed the namespace or
+    /// began it anew, so the entries go with their directory.
+    package func countAllAsPurged() { parts.removals.retire(holding: totals.entriesByKind) }
+
     /// The size of the memory tier, and its hits and misses.
     package var memoryStatistics: MemoryStatistics {
         var statistics = parts.memory.statistics
@@ -113,7 +116,7 @@ package final class DiskCache: Sendable {
     }
 
     /// The number of hits that were answered from answers kept at hand; see ``HotEntry/recordHit(at:)``.
-    package var hitsAtHand: Int { Int(parts.access.countedHits) }
+    package var hitsAtHand: Int { Int(parts.hits.countedHits) }
 
     /// The space of the file system, in bytes: `reserve` must stay free, `free` is free now. `nil` when the file system
     /// does not tell.
@@ -125,7 +128,7 @@ package final class DiskCache: Sendable {
     /// Writes pending hits, last accesses and slides to the index. `completion` is called once they and all earlier
     /// changes are durable.
     package func flush(completion: @escaping @Sendable (Result<Void, DiskCacheError>) -> Void) {
-        writer.submit({ context in _ = try context.flushAccess() }, completion: completion)
+        writer.submit({ context in _ = try context.flushHits() }, completion: completion)
     }
 
     /// ``flush(completion:)``, and waits.

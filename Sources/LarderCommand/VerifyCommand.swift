@@ -45,7 +45,7 @@ struct VerifyCommand: ParsableCommand {
         var bodies = 0
         for place in try NamespaceTable.places(in: directory) {
             let namespace = place.namespace
-            var configuration = DiskCache.Configuration()
+            var configuration = CacheConfiguration()
             configuration.namespace = namespace
             configuration.generation = place.generation
             // A check must not evict entries or set the index aside.

@@ -64,7 +64,7 @@ struct ChangedLimitsTests {
     func life() async throws {
         let temporary = try TemporaryDirectory()
         let directory = try CacheDirectory(path: temporary.path)
-        var cache: DiskCache? = try DiskCache(in: directory, configuration: DiskCache.Configuration())
+        var cache: DiskCache? = try DiskCache(in: directory, configuration: CacheConfiguration())
         let life = try #require(cache?.life)
         var reservation = try cache?.reserve(.data("k"), kind: .data)
         try reservation?.receive([UInt8](repeating: 1, count: 100_000))

@@ -7,7 +7,6 @@ import Synchronization
 final class ChangeCounters: Sendable {
     private let numbers = (0..<4096).map { _ in ChangeNumber() }
 
-    /// Records a change of the data with this name.
     func change(_ name: String) {
         number(name).value.add(1, ordering: .releasing)
     }
@@ -34,8 +33,6 @@ package struct ChangeMark: Sendable {
 
     /// Whether the data is unchanged since the mark was taken. The cost is a single atomic load.
     package var isCurrent: Bool { number.value.load(ordering: .acquiring) == value }
-
-    /// The address of the counter, for prefetching.
     package var memory: MemoryHint { MemoryHint(number, length: 24) }
 }
 

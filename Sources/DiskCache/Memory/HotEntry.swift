@@ -6,19 +6,17 @@
 // - `actions` belong to answers made at the present epoch. Each action runs once, without the lock. An entry that has
 //   left takes no new action, and the `change()` after `leave()` empties the list. `charged` is the number of bytes
 //   that the tier counts for the answers. It is never less than the answers take.
-// - `accesses` is twice the number of hits that the log has not taken, plus 1 when the log knows that there are hits.
-//   Both values share a number, so that the first hit after the log took them sees that it must register with the log,
-//   and no hit is lost or counted twice.
 
 import Primitives
 import Synchronization
 
 /// An entry in the memory tier, as seen by a cache of ready answers that were made of it. Without a lock it tells
 /// whether an answer is still right, and counts hits.
-package final class HotEntry: Sendable {
+///
+/// `@unchecked Sendable` is inherited. It is safe because all own properties are constants of `Sendable` types.
+package final class HotEntry: HitCounter, @unchecked Sendable {
     /// The state of an entry at a moment. Take the mark *before* reading data that may change.
     package struct Mark: Sendable {
-        /// The entry.
         package let entry: HotEntry
         fileprivate let epoch: Int
 
@@ -37,33 +35,22 @@ package final class HotEntry: Sendable {
     /// neither fill the memory nor keep the answers to other requests from being at hand.
     private static let answerLimit = 4
 
-    // The fields that a hit touches are stored side by side.
     private let epoch = Atomic<Int>(0)
-    private let accesses = Atomic<Int64>(0)
-    private let lastAccess = Atomic<Int64>(.min)
-    /// Hits that the eviction policy has not seen.
-    private let tally = Atomic<UInt32>(0)
-
     let key: ExactText
     private let version: Int64
-    private let log: AccessLog
-    private let clock: AccessClock
+    private let log: HitLog
     private let onFirstHit: @Sendable () -> Void
     private let state = Locked(State())
 
-    /// - Parameter onFirstHit: called when a hit registers the entry with the log and no other access was pending in
-    ///   that shard of the log, so that a flush must be scheduled.
-    init(
-        key: String, version: Int64, log: AccessLog, clock: AccessClock, onFirstHit: @escaping @Sendable () -> Void
-    ) {
+    /// - Parameter onFirstHit: called when a hit registers the entry with the log and no other hit was pending in that
+    ///   shard of the log, so that a flush must be scheduled.
+    init(key: String, version: Int64, log: HitLog, onFirstHit: @escaping @Sendable () -> Void) {
         self.key = ExactText(key)
         self.version = version
         self.log = log
-        self.clock = clock
         self.onFirstHit = onFirstHit
     }
 
-    /// A mark of the present state.
     package var mark: Mark { Mark(entry: self, epoch: epoch.load(ordering: .acquiring)) }
 
     /// Counts a hit that was answered without ``DiskCache/load(_:expectingURL:mayWait:)`` and
@@ -71,13 +58,7 @@ package final class HotEntry: Sendable {
     ///
     /// - Parameter now: the current time, which the caller has read already.
     package func recordHit(at now: Timestamp) {
-        // The policy ignores hits beyond the limit, and a load is cheaper than an addition that other threads wait for.
-        if tally.load(ordering: .relaxed) < QueuePlace.frequencyLimit { tally.add(1, ordering: .relaxed) }
-        if lastAccess.load(ordering: .relaxed) < now.milliseconds {
-            lastAccess.store(now.milliseconds, ordering: .relaxed)
-        }
-        let isKnown = accesses.add(2, ordering: .acquiringAndReleasing).oldValue & 1 == 1
-        if !isKnown, log.register(self) { onFirstHit() }
+        if count(at: now), log.register(self, for: key, version: version) { onFirstHit() }
     }
 
     /// Registers `action`, which runs once: when the mark ceases to be current, or when newer answers need the place.
@@ -130,43 +111,11 @@ package final class HotEntry: Sendable {
         }
         for (_, _, action) in actions { action() }
     }
-
-    // MARK: - For the log, under its lock
-
-    /// Notes that the log knows of the hits from now on. Returns false when the log knew already, because two hits were
-    /// both the first.
-    func register() -> Bool {
-        accesses.bitwiseOr(1, ordering: .acquiringAndReleasing).oldValue & 1 == 0
-    }
-
-    /// The accesses since the log last took them.
-    var pending: PendingAccess { access(accesses.load(ordering: .acquiring)) }
-
-    /// The number of hits in ``pending``.
-    var pendingHits: Int64 { accesses.load(ordering: .relaxed) >> 1 }
-
-    /// Returns ``pending`` and resets the count. After that the log no longer knows of this entry.
-    func takePending() -> PendingAccess { access(accesses.exchange(0, ordering: .acquiringAndReleasing)) }
-
-    private func access(_ state: Int64) -> PendingAccess {
-        var access = PendingAccess(version: version, hits: state >> 1)
-        // Converts the time, because a hit takes the time of the wall clock, which may have been set back.
-        if access.hits > 0 {
-            access.lastAccess = clock.instant(
-                ofAccessAt: Timestamp(milliseconds: lastAccess.load(ordering: .relaxed)))
-        }
-        return access
-    }
 }
 
-extension HotEntry: HitTally {
-    package func takeHits() -> UInt32 {
-        tally.load(ordering: .relaxed) == 0 ? 0 : tally.exchange(0, ordering: .relaxed)
-    }
-}
-
-/// Counts the hits of a value that do not pass through the memory tier, and so not through its eviction policy either.
-package protocol HitTally: AnyObject, Sendable {
-    /// Returns the number of hits since the last call.
-    func takeHits() -> UInt32
+/// An entry in the memory tier.
+struct HeldEntry: Sendable {
+    var entry: Entry
+    let body: StoredBody
+    let hot: HotEntry
 }

@@ -15,10 +15,10 @@ struct MemoryQueues: EvictionQueues, Sendable {
         var older: Int32
         var place: QueuePlace
         /// Counts the hits that do not pass through these queues.
-        var tally: (any HitTally)?
+        var tally: HitCounter?
 
         mutating func countTally() {
-            for _ in 0..<(tally?.takeHits() ?? 0) { place.hit() }
+            for _ in 0..<(tally?.takeTally() ?? 0) { place.hit() }
         }
     }
 
@@ -33,7 +33,7 @@ struct MemoryQueues: EvictionQueues, Sendable {
     private(set) var totals = QueueTotals()
 
     /// Inserts an entry at the young end of a queue.
-    mutating func insert(_ key: ExactText, cost: Int, at place: QueuePlace, tally: (any HitTally)? = nil) -> ID {
+    mutating func insert(_ key: ExactText, cost: Int, at place: QueuePlace, tally: HitCounter? = nil) -> ID {
         let node = Node(key: key, cost: Int64(cost), younger: 0, older: 0, place: place, tally: tally)
         let index: Int
         if let reused = free.popLast() {
@@ -49,14 +49,13 @@ struct MemoryQueues: EvictionQueues, Sendable {
         return index
     }
 
-    /// Counts a hit.
     mutating func hit(_ id: ID) {
         nodes[id].place.hit()
     }
 
     /// Replaces the counter of the hits that do not pass through these queues. The hits of the old counter are counted
     /// first.
-    mutating func setTally(_ tally: (any HitTally)?, of id: ID) {
+    mutating func setTally(_ tally: HitCounter?, of id: ID) {
         nodes[id].countTally()
         nodes[id].tally = tally
     }
@@ -81,7 +80,6 @@ struct MemoryQueues: EvictionQueues, Sendable {
         return nodes[id].place
     }
 
-    /// Returns the key of an entry.
     func key(of id: ID) -> ExactText? { nodes[id].key }
 
     mutating func oldest(in queue: EvictionQueue) -> QueuedEntry<ID>? {

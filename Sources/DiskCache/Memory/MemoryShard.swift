@@ -50,7 +50,7 @@ struct MemoryShard<Value: Sendable, Policy: EvictionPolicy>: Sendable {
     }
 
     /// Inserts a value, and returns the item that it replaces.
-    mutating func insert(_ value: Value, for key: ExactText, cost: Int, tally: (any HitTally)?) -> Item? {
+    mutating func insert(_ value: Value, for key: ExactText, cost: Int, tally: HitCounter?) -> Item? {
         let replaced = items[key]
         let id: MemoryQueues.ID
         if let replaced {

@@ -98,7 +98,7 @@ package final class MemoryTier<Value: Sendable>: Sendable {
     ///   ``valueLimit``, or when there is no room.
     @discardableResult
     package func insert(
-        _ value: Value, for key: String, cost: Int, ticket: MemoryTicket, tally: (any HitTally)? = nil
+        _ value: Value, for key: String, cost: Int, ticket: MemoryTicket, tally: HitCounter? = nil
     ) -> Bool {
         let key = ExactText(key)
         let shard = shards[key.hashValue]

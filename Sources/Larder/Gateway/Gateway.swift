@@ -125,7 +125,7 @@ package final class Gateway: Sendable {
     }
 
     /// The result of a look-up of stored responses.
-    private struct Found {
+    struct Found {
         /// The response that the request selects (RFC 9111 §4.1).
         var selected: HeldResponse?
         /// Any other response to the URL when none is selected. It tells by which fields the answers vary.
@@ -136,7 +136,7 @@ package final class Gateway: Sendable {
 
     /// Looks for the stored responses to a call's URL. An error of the index counts as no response, so that the origin
     /// is asked.
-    private func lookUp(_ call: GatewayCall, then: @escaping @Sendable (Found) -> Void) {
+    func lookUp(_ call: GatewayCall, then: @escaping @Sendable (Found) -> Void) {
         let changes = tools.cache.mark(ofResponsesTo: call.url)
         tools.cache.findResponses(to: call.url) { [self] entries in
             then(select(from: (try? entries.get()) ?? [], for: call, changes))

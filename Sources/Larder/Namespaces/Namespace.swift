@@ -26,7 +26,7 @@ package final class Namespace: Sendable {
         self.name = name
         id = record.generation
         let server = tools.configuration
-        var configuration = DiskCache.Configuration()
+        var configuration = CacheConfiguration()
         configuration.namespace = name
         configuration.generation = record.generation
         configuration.layout = record.settings.layout ?? server.layout
@@ -36,7 +36,6 @@ package final class Namespace: Sendable {
         configuration.diskReserve = server.diskReserve
         configuration.entryLimit = Int64(server.entryLimit)
         configuration.memoryLimit = Int(memoryLimit)
-        configuration.defaultTTL = server.defaultTTL
         configuration.isAnsweredByRecord = { $0.kind != .response && $0.contentFields.isEmpty }
         if name != NamespaceName.default { configuration.footprint = .small }
         let events = NamespaceEvents(hub: tools.events, namespace: name, clock: tools.clock)

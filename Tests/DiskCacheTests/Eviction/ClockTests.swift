@@ -67,10 +67,10 @@ struct ClockTests {
         }
     }
 
-    @Test("An access clock that is ahead advances with the wall clock, however often it is read")
+    @Test("A clock of hits that is ahead advances with the wall clock, however often it is read")
     func pace() {
         let wall = ManualClock()
-        let clock = AccessClock(wall, notBefore: wall.now() + .seconds(10))
+        let clock = HitClock(wall, notBefore: wall.now() + .seconds(10))
         let first = clock.now()
         for _ in 0..<1000 { _ = clock.now() }
         #expect(clock.now() == first)
@@ -111,7 +111,7 @@ struct ClockTests {
             let entry = try await cache.store("1", key: "k", ttl: .seconds(20))
             fixture.clock.advance(by: .seconds(-10))
             #expect(try await cache.stored("k")?.entry.expiryDate == entry.expiryDate)
-            #expect(cache.parts.access.isEmpty)
+            #expect(cache.parts.hits.isEmpty)
         }
     }
 }

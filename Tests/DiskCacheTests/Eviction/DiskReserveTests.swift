@@ -22,7 +22,7 @@ struct DiskReserveTests {
         guard let disk = try SmallDisk(size: "\(size)") else {
             return withKnownIssue("no small file system could be mounted") { Issue.record("mount failed") }
         }
-        var configuration = DiskCache.Configuration()
+        var configuration = CacheConfiguration()
         configuration.layout = layout
         let directory = try CacheDirectory(path: disk.mount.path("cache"))
         let cache = try DiskCache(in: directory, configuration: configuration, clock: clock)

@@ -22,7 +22,7 @@ struct FullDiskTests {
         _ directory: CacheDirectory, _ layout: Layout,
         crashHook: @escaping @Sendable (CrashPoint) throws -> Void = { _ in }
     ) throws -> DiskCache {
-        var configuration = DiskCache.Configuration()
+        var configuration = CacheConfiguration()
         configuration.layout = layout
         // Without a reserve the cache can really fill the disk.
         configuration.diskReserve = .bytes(0)

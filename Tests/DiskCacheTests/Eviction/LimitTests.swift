@@ -108,14 +108,14 @@ struct LimitTests {
             let besidePinned = cache.reserve(try .data("k"), kind: .data)
             #expect(throws: DiskCacheError.noSpace) { try besidePinned.expect(length: 750_000) }
             #expect(try cache.keys() == ["other", "pinned"])
-            let inFlight = cache.reserve(try .data("k"), kind: .data)
-            try inFlight.expect(length: 600_000)
-            try inFlight.receive([UInt8](repeating: 1, count: 600_000))
+            let received = cache.reserve(try .data("k"), kind: .data)
+            try received.expect(length: 600_000)
+            try received.receive([UInt8](repeating: 1, count: 600_000))
             #expect(try cache.keys() == ["pinned"])
-            let besideFlight = cache.reserve(try .data("l"), kind: .data)
-            #expect(throws: DiskCacheError.noSpace) { try besideFlight.expect(length: 200_000) }
-            inFlight.abandon()
-            try besideFlight.expect(length: 200_000)
+            let beside = cache.reserve(try .data("l"), kind: .data)
+            #expect(throws: DiskCacheError.noSpace) { try beside.expect(length: 200_000) }
+            received.abandon()
+            try beside.expect(length: 200_000)
         }
     }
 
@@ -176,7 +176,7 @@ struct LimitTests {
             return
         }
         let directory = try CacheDirectory(path: disk.mount.path("cache"))
-        var configuration = DiskCache.Configuration()
+        var configuration = CacheConfiguration()
         configuration.layout = layout
         configuration.diskReserve = .bytes(0)
         let cache = try DiskCache(in: directory, configuration: configuration)
@@ -215,7 +215,7 @@ extension LimitTests {
             withKnownIssue("no small file system could be mounted") { Issue.record("mount failed") }
             return
         }
-        var configuration = DiskCache.Configuration()
+        var configuration = CacheConfiguration()
         configuration.diskReserve = .bytes(0)
         let cache = try DiskCache(in: try CacheDirectory(path: disk.mount.path("cache")), configuration: configuration)
         for number in 0..<100 { try await cache.store(longText(100_000, "\(number)"), key: "n\(number)") }
@@ -239,7 +239,7 @@ extension LimitTests {
             withKnownIssue("no small file system could be mounted") { Issue.record("mount failed") }
             return
         }
-        var configuration = DiskCache.Configuration()
+        var configuration = CacheConfiguration()
         configuration.diskReserve = .bytes(0)
         let cache = try DiskCache(in: try CacheDirectory(path: disk.mount.path("cache")), configuration: configuration)
         defer { cache.close() }

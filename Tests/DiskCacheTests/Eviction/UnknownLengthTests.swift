@@ -175,7 +175,7 @@ struct UnknownLengthTests {
     @Test("An announced length at the very limit is refused before any entry is evicted")
     func announcedAtTheLimit() async throws {
         try await Self.withEntries(20, areRead: true) { (cache, _) async throws in
-            let most = Self.limit - Eviction.headRoom(ofLimit: Self.limit)
+            let most = Self.limit - DiskFullness.headRoom(ofLimit: Self.limit)
             for length in [Self.limit, most + 1, most, most - 500] {
                 let reservation = cache.reserve(try .data("k"), kind: .data)
                 #expect(throws: DiskCacheError.noSpace) { try reservation.expect(length: length) }

@@ -8,7 +8,7 @@ import Testing
 struct ForeignDirectoryTests {
     private func open(_ temporary: TemporaryDirectory) throws -> DiskCache {
         try DiskCache(
-            in: try CacheDirectory(path: temporary.path("cache")), configuration: DiskCache.Configuration())
+            in: try CacheDirectory(path: temporary.path("cache")), configuration: CacheConfiguration())
     }
 
     @Test(

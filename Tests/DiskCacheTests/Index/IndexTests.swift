@@ -191,7 +191,7 @@ struct IndexTests {
             }
         }
         let directory = try CacheDirectory(path: fixture.temporary.path("copy"))
-        let cache = try DiskCache(in: directory, configuration: DiskCache.Configuration())
+        let cache = try DiskCache(in: directory, configuration: CacheConfiguration())
         defer { cache.close() }
         #expect(try cache.keys().count == 100)
         #expect(try cache.findings() == [])
@@ -207,7 +207,7 @@ struct IndexTests {
             let mode = try FileManager.default.attributesOfItem(atPath: first.path)[.posixPermissions] as? Int
             #expect(mode == 0o700)
             #expect(try first.namespaceDirectories() == [])
-            let cache = try DiskCache(in: first, configuration: DiskCache.Configuration())
+            let cache = try DiskCache(in: first, configuration: CacheConfiguration())
             #expect(try first.namespaceDirectories().map(\.name) == ["default"])
             #expect(
                 try String(contentsOfFile: first.path + "/CACHEDIR.TAG", encoding: .utf8)
@@ -246,7 +246,7 @@ struct IndexTests {
         #expect(files(below: temporary.path) == ["thesis.txt"])
         let directory = try CacheDirectory(path: temporary.path)
         #expect(try directory.namespaceDirectories() == [])
-        try DiskCache(in: directory, configuration: DiskCache.Configuration()).close()
+        try DiskCache(in: directory, configuration: CacheConfiguration()).close()
         #expect(try directory.namespaceDirectories().map(\.name) == ["default"])
         #expect(try CacheDirectory.isCache(at: temporary.path))
     }

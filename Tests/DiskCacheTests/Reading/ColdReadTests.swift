@@ -188,7 +188,7 @@ struct ColdReadTests {
     func paths() async throws {
         let directory = try TemporaryDirectory()
         let cache = try DiskCache(
-            in: CacheDirectory(path: directory.path + "/a b?c=d&e#f%20é"), configuration: DiskCache.Configuration())
+            in: CacheDirectory(path: directory.path + "/a b?c=d&e#f%20é"), configuration: CacheConfiguration())
         defer { cache.close() }
         try await cache.store("1", key: "k")
         #expect(try text(cache.load("k")) == "1")

@@ -8,25 +8,25 @@ import Testing
 struct SlideFloodTests {
     private let now = Timestamp(seconds: 1)
 
-    private func slide(_ seconds: Int) -> PendingAccess {
-        PendingAccess(version: 1, slide: .init(ttl: .seconds(seconds), expiryDate: now + .seconds(seconds)))
+    private func slide(_ seconds: Int) -> PendingHits {
+        PendingHits(version: 1, slide: .init(ttl: .seconds(seconds), expiryDate: now + .seconds(seconds)))
     }
 
     /// Notes slides of missing entries. The write of each slide costs a look-up in the index.
     private func flood(_ cache: DiskCache, _ count: Int) {
-        for number in 0..<count { _ = cache.parts.access.note(slide(9), for: "slid-\(number)") }
+        for number in 0..<count { _ = cache.parts.hits.note(slide(9), for: "slid-\(number)") }
     }
 
     @Test("Slides that were marked together are written a few at a time, before slides of other entries")
     func marked() {
-        let log = AccessLog()
+        let log = HitLog(HitClock(ManualClock(), notBefore: Timestamp(seconds: 1)))
         for number in 0..<1000 { _ = log.note(slide(1), for: "a\(number)") }
         log.markSlides()
         #expect(log.hasMarkedSlides)
         for number in 0..<1000 { _ = log.note(slide(2), for: "b\(number)") }
         // A second slide of a marked entry is written with the first.
         for number in 0..<500 { _ = log.note(slide(3), for: "a\(number)") }
-        var taken: [String: PendingAccess] = [:]
+        var taken: [String: PendingHits] = [:]
         for (round, count) in [300, 300, 300, 300, 100].enumerated() {
             #expect(log.hasMarkedSlides)
             let flush = log.beginFlush(limit: .marked(300))
@@ -36,7 +36,7 @@ struct SlideFloodTests {
                 log.cancelFlush(flush)
                 continue
             }
-            for (key, access) in flush.items { taken[key] = access }
+            for (key, pending) in flush.items { taken[key] = pending }
             log.endFlush(flush)
         }
         #expect(!log.hasMarkedSlides)
@@ -162,7 +162,7 @@ struct SlideFloodTests {
     @Test("Many slides are written in one transaction right after the other")
     func oneAfterTheOther() async throws {
         let fixture = try CacheFixture()
-        let (count, inOne) = (20_000, AccessLog.FlushLimit.periodic.slides)
+        let (count, inOne) = (20_000, HitLog.FlushLimit.periodic.slides)
         let opened = Locked<DiskCache?>(nil)
         let areMoreLeft = Recorder<Bool>()
         let commits = Counter("commits")
@@ -170,7 +170,7 @@ struct SlideFloodTests {
             guard point == .afterCommit, let cache = opened.withLock({ $0 }), commits.add() == 1 else { return }
             // This operation is in the next transaction, which writes its slides first and without a pause.
             cache.writer.submit { _ in
-                areMoreLeft.append(cache.parts.access.hasMoreSlides(than: .init(slides: count - 2 * inOne, hits: 0)))
+                areMoreLeft.append(cache.parts.hits.hasMoreSlides(than: .init(slides: count - 2 * inOne, hits: 0)))
             } completion: { _ in
             }
         })
@@ -178,7 +178,7 @@ struct SlideFloodTests {
         flood(cache, count)
         opened.withLock { $0 = cache }
         cache.writer.flushSoon()
-        try await poll("the last slide", limit: .seconds(60)) { cache.parts.access.isEmpty }
+        try await poll("the last slide", limit: .seconds(60)) { cache.parts.hits.isEmpty }
         opened.withLock { $0 = nil }
         #expect(areMoreLeft.elements == [false])
         // The last commit is not always counted.
@@ -196,13 +196,13 @@ struct SlideFloodTests {
                 fixture.clock.advance(by: .seconds(1))
             }
             // Notes the slide without a request to write it soon.
-            let slide = PendingAccess.Slide(ttl: .seconds(100), expiryDate: fixture.clock.now() + .seconds(100))
+            let slide = PendingHits.Slide(ttl: .seconds(100), expiryDate: fixture.clock.now() + .seconds(100))
             let version = try #require(try cache.entry(for: "a")).version
-            _ = cache.parts.access.note(PendingAccess(version: version, slide: slide), for: "a")
+            _ = cache.parts.hits.note(PendingHits(version: version, slide: slide), for: "a")
             fixture.clock.advance(by: .seconds(10))
             flood(cache, 10_000)
             try await cache.store(longText(1000), key: "e", ttl: .seconds(100))
-            #expect(cache.parts.access.hasMoreSlides(than: .marked(4096)))
+            #expect(cache.parts.hits.hasMoreSlides(than: .marked(4096)))
             try await cache.flush()
             #expect(try cache.keys().contains("a"))
             #expect(try !cache.keys().contains("b"))

@@ -79,9 +79,9 @@ struct LateTagTests {
             }
             try await purge(0..<200)
             // Repeated purges by the same tags do not count again.
-            try await purge(0..<Flight.latePurgeLimit)
+            try await purge(0..<PendingStore.latePurgeLimit)
             reservations[0].decide(mine, tags: ["late", "early"])
-            try await purge(Flight.latePurgeLimit..<Flight.latePurgeLimit + 1)
+            try await purge(PendingStore.latePurgeLimit..<PendingStore.latePurgeLimit + 1)
             reservations[1].decide(mine, tags: ["early"])
             reservations[2].decide(mine, tags: ["late", "early"])
             reservations[3].decide(mine)

@@ -17,7 +17,7 @@ struct PurgingTests {
             EntryFilter(host: "example.com"), EntryFilter(tag: "early"), EntryFilter(tag: "late"),
             EntryFilter(kind: .download), .all,
         ], [10, 100_000])
-    func inFlight(_ filter: EntryFilter, length: Int) async throws {
+    func beingReceived(_ filter: EntryFilter, length: Int) async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in
             let reservation = cache.reserve(.url(canonical: url), kind: .download, url: url, tags: ["early"])
@@ -239,8 +239,8 @@ struct PurgingTests {
                 done.open()
             }
             gate.open()
-            // The purge removes entries that were in flight or published before it began. This entry is reserved after
-            // that.
+            // The purge removes entries that were being received, or published, before it began. This entry is reserved
+            // after that.
             try await cache.flush()
             try await cache.store("late", key: "late")
             try await done.wait()

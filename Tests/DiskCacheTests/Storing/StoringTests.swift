@@ -81,6 +81,39 @@ struct StoringTests {
         }
     }
 
+    @Test("A caller's empty body, null and an object without members are refused, and the held entry stays")
+    func emptyFromCaller() async throws {
+        let fixture = try CacheFixture()
+        try await fixture.withCache { cache async throws in
+            try await cache.store("[1]", url: url, kind: .json)
+            for text in ["null", "{}", " { } "] {
+                await #expect(throws: DiskCacheError.emptyJSON, "\(text)") {
+                    try await cache.store(text, url: url, kind: .json)
+                }
+            }
+            await #expect(throws: DiskCacheError.emptyBody) { try await cache.store("", url: url, kind: .json) }
+            await #expect(throws: DiskCacheError.emptyBody) { try await cache.store("", key: "k") }
+            #expect(try await cache.text(url: url) == "[1]")
+            try await cache.store("[]", url: url, kind: .json)
+            #expect(try await cache.text(url: url) == "[]")
+            #expect(cache.totals.entries == 1)
+        }
+    }
+
+    @Test("A download and JSON under one URL replace each other")
+    func kindsOfOneURL() async throws {
+        let fixture = try CacheFixture()
+        try await fixture.withCache { cache async throws in
+            for kind in [Entry.Kind.download, .json, .download] {
+                try await cache.store("[1]", url: url, kind: kind)
+                let entry = try #require(try cache.entry(url: url))
+                #expect(entry.kind == kind)
+                #expect(entry.isJSON)
+            }
+            #expect(cache.totals.entries == 1)
+        }
+    }
+
     @Test("An entry keeps the metadata of its publish")
     func metadata() async throws {
         let fixture = try CacheFixture()
@@ -185,7 +218,7 @@ struct StoringTests {
             reservation.publish(EntryMetadata(ttl: .seconds(1))) { result in
                 if case .success(.notKept) = result { stored.open() }
             }
-            // The reservation was in flight when the delete came, so the delete wins.
+            // The body was being received when the delete came, so the delete wins.
             gate.open()
             try await removed.wait()
             try await stored.wait()

@@ -10,12 +10,12 @@ final class CacheFixture: Sendable {
     let directory: CacheDirectory
     let clock = ManualClock()
     let notices = Recorder<String>()
-    private let configuration: DiskCache.Configuration
+    private let configuration: CacheConfiguration
 
-    init(_ layout: Layout = .hashed, _ configure: (inout DiskCache.Configuration) -> Void = { _ in }) throws {
+    init(_ layout: Layout = .hashed, _ configure: (inout CacheConfiguration) -> Void = { _ in }) throws {
         temporary = try TemporaryDirectory("larder-diskcache")
         directory = try CacheDirectory(path: temporary.path("cache"))
-        var configuration = DiskCache.Configuration()
+        var configuration = CacheConfiguration()
         configuration.layout = layout
         // The tests must not depend on how full the machine's disk is.
         configuration.diskReserve = .bytes(0)
@@ -27,7 +27,7 @@ final class CacheFixture: Sendable {
     var namespace: String { directory.path + "/default" }
 
     func open(
-        _ configure: (inout DiskCache.Configuration) -> Void = { _ in },
+        _ configure: (inout CacheConfiguration) -> Void = { _ in },
         crashHook: @escaping @Sendable (CrashPoint) throws -> Void = { _ in }, sync: FileSync = .system,
         observer: (any EntryObserver)? = nil
     ) throws -> DiskCache {
@@ -41,7 +41,7 @@ final class CacheFixture: Sendable {
     /// Opens the cache while `body` runs.
     @discardableResult
     func withCache<Value>(
-        _ configure: (inout DiskCache.Configuration) -> Void = { _ in }, _ body: (DiskCache) async throws -> Value
+        _ configure: (inout CacheConfiguration) -> Void = { _ in }, _ body: (DiskCache) async throws -> Value
     ) async throws -> Value {
         let cache = try open(configure)
         defer { cache.close() }

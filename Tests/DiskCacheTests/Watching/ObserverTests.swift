@@ -29,7 +29,7 @@ struct ObserverTests {
     }
 
     private static func with(
-        _ configure: (inout DiskCache.Configuration) -> Void = { _ in },
+        _ configure: (inout CacheConfiguration) -> Void = { _ in },
         _ body: (CacheFixture, DiskCache, Watcher) async throws -> Void
     ) async throws {
         let (fixture, watcher) = (try CacheFixture(.hashed, configure), Watcher())

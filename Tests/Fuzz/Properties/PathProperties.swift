@@ -36,7 +36,6 @@ enum PathProperties {
             ReadablePath.alternative(for: alternative, key: key).isExactly(alternative),
             "there is one alternative", alternative)
         try checkInside(Layout.hashed.path(for: key, url: url))
-        try checkInside(HashedPath.path(for: key, collision: 1))
         for layout in Layout.allCases {
             for candidate in PathCandidates(layout: layout, key: key, url: url).prefix(4) { try checkInside(candidate) }
         }

@@ -13,7 +13,7 @@ extension DownloadManager {
     ) async throws {
         let temporary = try TemporaryDirectory("larder-downloads")
         let cache = try DiskCache(
-            in: try CacheDirectory(path: temporary.path("cache")), configuration: DiskCache.Configuration())
+            in: try CacheDirectory(path: temporary.path("cache")), configuration: CacheConfiguration())
         defer { cache.close() }
         var configuration = OriginClient.Configuration()
         configuration.addressPolicy = AddressPolicy(allowing: [try AddressRule("127.0.0.1")])

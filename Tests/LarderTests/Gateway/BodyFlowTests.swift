@@ -251,7 +251,7 @@ struct BodyFlowTests: Sendable {
         init() throws {
             temporary = try TemporaryDirectory("larder-flow")
             let directory = try CacheDirectory(path: temporary.path("cache"))
-            cache = try DiskCache(in: directory, configuration: DiskCache.Configuration())
+            cache = try DiskCache(in: directory, configuration: CacheConfiguration())
             reservation = cache.reserve(responseTo: ResponseURL("https://example.com/"))
         }
 

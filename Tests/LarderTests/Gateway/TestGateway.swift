@@ -12,7 +12,7 @@ enum TestGateway {
         _ body: (Gateway) async throws -> Result
     ) async throws -> Result {
         let temporary = try TemporaryDirectory("larder-gateway")
-        var limits = DiskCache.Configuration()
+        var limits = CacheConfiguration()
         limits.entryLimit = 1 << 20
         let cache = try DiskCache(in: try CacheDirectory(path: temporary.path("cache")), configuration: limits)
         defer { cache.close() }

@@ -17,7 +17,7 @@ struct MemoryKeeperTests {
         _ body: (MemoryKeeper, DiskCache, TemporaryDirectory) async throws -> Void
     ) async throws {
         let directory = try TemporaryDirectory()
-        var configuration = DiskCache.Configuration()
+        var configuration = CacheConfiguration()
         configuration.memoryLimit = limit
         configuration.diskReserve = .bytes(0)
         let cache = try DiskCache(in: CacheDirectory(path: directory.path("cache")), configuration: configuration)

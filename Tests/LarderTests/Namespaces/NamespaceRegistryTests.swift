@@ -112,7 +112,7 @@ struct NamespaceRegistryTests {
         readable.version = "2"
         readable.layout = .hashed
         #expect(try registry.put("a", readable, layout: .readable))
-        for number in 0..<(NamespaceRegistry.limit - 2) { _ = try registry.put("n\(number)", NamespaceChange()) }
+        for number in 0..<(TransferLimits.namespaceLimit - 2) { _ = try registry.put("n\(number)", NamespaceChange()) }
         #expect(throws: NamespaceError.tooMany(limit: 100)) { try registry.put("more", NamespaceChange()) }
         #expect(try !registry.put("a", NamespaceChange()))
     }

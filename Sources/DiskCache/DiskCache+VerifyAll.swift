@@ -1,0 +1,119 @@
+import Foundation
+import GRDB
+import Primitives
+
+extension DiskCache {
+    /// Checks every body against the index, and the index against itself. Changes no data. Blocks for as long as
+    /// reading all bodies takes. No other thread or process may use the cache meanwhile.
+    ///
+    /// - Parameter report: gets each finding.
+    /// - Returns: the number of entries that were checked.
+    /// - Throws: the error that prevents the check: ``DiskCacheError/fileSystem(operation:path:errno:)``,
+    ///   ``DiskCacheError/index(code:message:)``.
+    package func verifyAll(_ report: (VerificationFinding) -> Void) throws(DiskCacheError) -> Int {
+        for problem in try parts.index.list({ try String.fetchAll($0, sql: "PRAGMA integrity_check(20)") })
+        where problem != "ok" {
+            report(.damagedIndex(reason: problem))
+        }
+        var sums: [Entry.Kind: Totals.Kind] = [:]
+        var checked = 0
+        var smallBytes: Int64 = 0
+        var lastID: Int64 = 0
+        var slots = Set<Slot>()
+        while true {
+            var query = EntryQuery(.all, now: parts.clock.now())
+            query.restrict("entries.id > ?", [lastID])
+            query.sort(by: "entries.id")
+            let rows = try parts.reader.rows(query, limit: 500)
+            guard let last = rows.last else { break }
+            lastID = last.id
+            for row in rows {
+                checked += 1
+                if let slot = row.slot, !slots.insert(slot).inserted {
+                    report(.damagedIndex(reason: "two entries have the slot \(slot.code)"))
+                }
+                if let finding = try finding(row) { report(finding) }
+                var sum = sums[row.entry.kind] ?? Totals.Kind()
+                sum.entries += 1
+                sum.bodyBytes += row.entry.contentLength
+                sum.diskBytes += row.cost
+                if row.entry.pinned { sum.pinnedBytes += row.cost }
+                sums[row.entry.kind] = sum
+                if !row.entry.pinned, row.place.queue == .small { smallBytes += row.cost }
+            }
+        }
+        try verifyTotals(sums, smallBytes: smallBytes, report)
+        try verify(slots, report)
+        try verifyTree(report)
+        return checked
+    }
+
+    /// Compares the slots that rows name with the slots that the table `extents` marks as used.
+    private func verify(
+        _ slots: Set<Slot>, _ report: (VerificationFinding) -> Void
+    ) throws(DiskCacheError) {
+        let map = try parts.index.list { try SlabMap($0) }
+        let unknown = slots.filter { !map.isUsed($0) }.count
+        if unknown > 0 { report(.damagedIndex(reason: "\(unknown) slots of entries are not marked as used")) }
+        let strangers = map.usedCount - (slots.count - unknown)
+        if strangers > 0 { report(.orphanSlots(count: strangers)) }
+    }
+
+    private func finding(_ row: EntryRow) throws(DiskCacheError) -> VerificationFinding? {
+        let entry = row.entry
+        guard let path = row.path else {
+            guard let slot = row.slot else { return .missing(key: entry.key, path: nil) }
+            return try parts.slab.body(of: entry, in: slot) != nil ? nil : .corrupt(key: entry.key, path: nil)
+        }
+        do throws(DiskCacheError) {
+            let (file, status) = try parts.bodies.open(path, length: entry.contentLength)
+            let isWhole = status?.identity.size == entry.contentLength
+            let digest = isWhole ? try file.digest() : []
+            return digest == entry.digest ? nil : .corrupt(key: entry.key, path: entry.localPath)
+        } catch {
+            guard case .fileSystem(_, _, let code) = error else { throw error }
+            guard code == ENOENT || code == ENOTDIR else { return .corrupt(key: entry.key, path: entry.localPath) }
+            return .missing(key: entry.key, path: entry.localPath)
+        }
+    }
+
+    private func verifyTotals(
+        _ sums: [Entry.Kind: Totals.Kind], smallBytes: Int64, _ report: (VerificationFinding) -> Void
+    ) throws(DiskCacheError) {
+        let (stated, strangers) = try parts.index.list { db in
+            let strangers = try Int.fetchOne(
+                db,
+                sql: "SELECT COUNT(*) FROM tags WHERE id NOT IN (SELECT id FROM entries)")
+            return (try Totals(db), strangers ?? 0)
+        }
+        if strangers > 0 { report(.orphanInIndex(count: strangers)) }
+        if stated.smallBytes != smallBytes {
+            report(.wrongTotal(name: "bytes in the small queue", stated: stated.smallBytes, counted: smallBytes))
+        }
+        for kind in Entry.Kind.allCases {
+            let (stated, counted) = (stated.kinds[kind] ?? Totals.Kind(), sums[kind] ?? Totals.Kind())
+            for (name, total) in [
+                ("entries", \Totals.Kind.entries), ("body bytes", \.bodyBytes), ("disk bytes", \.diskBytes),
+                ("pinned bytes", \.pinnedBytes),
+            ] where stated[keyPath: total] != counted[keyPath: total] {
+                report(
+                    .wrongTotal(
+                        name: "\(name) of kind \(kind.rawValue)", stated: stated[keyPath: total],
+                        counted: counted[keyPath: total]))
+            }
+        }
+    }
+
+    private func verifyTree(_ report: (VerificationFinding) -> Void) throws(DiskCacheError) {
+        var tree = try BodyTree(parts.bodies)
+        while let paths = try tree.next() {
+            let known = try parts.reader.knownPaths(paths)
+            for path in paths where !known.contains(ExactText(path)) {
+                report(.orphan(path: parts.bodies.absolute(path)))
+            }
+        }
+        for name in try FileSystem.names(in: parts.bodies.incoming) where name != "intents" {
+            report(.leftover(path: parts.bodies.incoming + "/" + name))
+        }
+    }
+}

@@ -1,0 +1,65 @@
+import Primitives
+
+/// A purge in progress. It removes the entries that were published before it began. The marks of the pending stores
+/// cover the bodies that are published later.
+struct Purge: Sendable {
+    var filters: [EntryFilter]
+    var now: Timestamp
+    var lastVersion: Int64
+
+    /// How the observer is told about the removals.
+    var telling: BulkRemoval { BulkRemoval(.removed, by: filters.count == 1 ? filters[0] : nil) }
+
+    /// Removes at most `limit` entries, and returns their number. `count` is the number of entries removed before.
+    func step(_ context: WriteContext, after count: Int, limit: Int) throws -> Int {
+        var removed = 0
+        for filter in filters where removed < limit {
+            var query = EntryQuery(filter, now: now)
+            query.restrict("version <= ?", [lastVersion])
+            removed += try context.remove(
+                query, because: .purged, limit: limit - removed, telling, after: count + removed)
+        }
+        return removed
+    }
+}
+
+/// A condition on the entry of a key, checked when a removal begins.
+package struct RemovalCondition: Sendable {
+    package var key: String
+    /// Gets the entry, or `nil` when there is none, and returns whether the condition holds. It must not wait.
+    package var holds: @Sendable (Entry?) -> Bool
+
+    package init(key: String, holds: @escaping @Sendable (Entry?) -> Bool) {
+        self.key = key
+        self.holds = holds
+    }
+}
+
+extension WriteContext {
+    /// Throws ``DiskCacheError/conditionFailed`` when the condition does not hold and there are entries to remove.
+    func check(_ condition: RemovalCondition?, _ filters: [EntryFilter], now: Timestamp) throws {
+        guard let condition, !condition.holds(try entry(forKey: condition.key)) else { return }
+        for filter in filters where try !index.rows(EntryQuery(filter, now: now), limit: 1).isEmpty {
+            throw DiskCacheError.conditionFailed
+        }
+    }
+
+    /// Marks the pending stores that a purge matches.
+    ///
+    /// A store that is to bring a held entry up to date must not bring it back after a purge of that entry. The purge
+    /// may match the entry alone, by a tag that only the entry has or because the entry is stale. Only for such stores
+    /// the index is asked, and only once for all stores with the same keys and URL.
+    func purgeStores(_ filters: [EntryFilter], sparing spared: Int?, now: Timestamp) throws {
+        var known: [ExactText: Bool] = [:]
+        for doubt in parts.pendingStores.purge(PurgeScope.scopes(of: filters), sparing: spared) {
+            let (first, last) = doubt.heldKeys
+            // Stores with the same keys and URL also have the same scopes.
+            let question = ExactText("\(first) \(doubt.url ?? "")")
+            let isMeant =
+                try known[question]
+                ?? index.holds(from: first, to: last) { held in doubt.scopes.contains { $0.means(held, now: now) } }
+            known[question] = isMeant
+            if isMeant { doubt.purged.set() }
+        }
+    }
+}

@@ -1,0 +1,181 @@
+// All crash points of the changes to files inside a transaction. P is the path of a body. D is the digest of that body
+// in the index as of the last commit. `.old` is `incoming/<id>-<n>.old`. At the next start, Recovery first removes the
+// files at noted paths that no row names, and the directories that become empty by that. Then it handles each `.old`.
+//
+// | killed after | on disk | at the next start |
+// |---|---|---|
+// | *new body* intentNoted | no change yet | no action |
+// | bodyPlaced, beforeCommit | a body at P, no row | removes the body (intent) |
+// | afterCommit | a body at P, its row | no action |
+// | *replacing* oldBodyLinked | P and `.old`: the same file with D | drops `.old` |
+// | bodyPlaced, beforeCommit | P: new body, `.old`: D | renames `.old` back to P |
+// | afterCommit | P: new body with D (now the new digest), `.old`: the old body | drops `.old` |
+// | *replacing, at another path Q* | as a new body at Q, and as removing P | |
+// | *removing* bodySetAside, beforeCommit | P: no file, `.old`: D | renames `.old` back to P |
+// | afterCommit | no row, `.old` | drops `.old` |
+// | *removing, then a new body at P, in one transaction* beforeCommit | P: new body, `.old`: D | renames `.old` to P |
+// | afterCommit | P: new body with its row, `.old` without a row | drops `.old` |
+// | *making way for a directory at P* bodyTakenAway | P: no file, `.old`: D | renames `.old` back to P |
+// | bodyMoved | P: no file, `.old` and P~key: the same file with D | removes P~key (intent), renames `.old` back to P |
+// | directoryMade, bodyPlaced, beforeCommit | P: a directory, perhaps with a new body | removes the new body and P~key (intents) and so the directory, renames `.old` back to P; if the directory stays, `.old` moves to a path chosen as for a new body, and the row gets that path |
+// | afterCommit | P~key with its row, `.old`: the same file | drops `.old` |
+//
+// If a transaction fails without a kill, the journal undoes its steps in reverse order.
+//
+// With `Durability.power`, a power cut leaves the same files as a kill; see UnsyncedBodies.
+
+import Foundation
+import Primitives
+
+extension WriteContext {
+    /// Takes the body at `path` away from its entry. The file is removed once the transaction is durable.
+    func setAside(_ path: String, id: Int64) throws {
+        try parts.index.checkPlace()
+        let (bodies, place) = (parts.bodies, parts.bodies.absolute(path))
+        // The body was moved before, to make way for a directory.
+        if FileSystem.status(of: place)?.isDirectory == true { return }
+        let old = bodies.newOldPath(id: id)
+        let code = bodies.movingIn { FileSystem.rename(place, to: old) }
+        // The file, or a directory above it, was removed from outside. The body is gone, as intended.
+        if code == ENOENT || code == ENOTDIR { return }
+        guard code == 0 else { throw DiskCacheError.system("rename", place, code) }
+        unsynced.keptOld()
+        journal.onUndo { BodyStore.putBack(old, to: place) }
+        journal.afterwards {
+            FileSystem.unlink(old)
+            bodies.removeEmptyDirectories(above: path)
+        }
+        try reach(.bodySetAside)
+    }
+
+    /// Moves a received body to the path that the layout gives it. If the body of another entry or a directory is in
+    /// the way, the body goes to a path beside it.
+    ///
+    /// - Parameter replaced: the row of the same key. The new body may take over its path.
+    func place(
+        _ body: BodyFile, part: String, id: Int64, key: CacheKey, url: String?, replacing replaced: EntryRow?
+    ) throws -> (path: String, identity: FileIdentity) {
+        // If another cache has taken over the directory, a path that is free in this index may hold a body of that
+        // cache.
+        try parts.index.checkPlace()
+        for path in PathCandidates(layout: parts.configuration.layout, key: key, url: url) {
+            let owner = try index.row(forPath: path)
+            if let owner, owner.id != id { continue }
+            let place = parts.bodies.absolute(path)
+            try parts.bodies.noteIntent(path)
+            try reach(.intentNoted)
+            if owner != nil { try linkOld(path, id: id) }
+            guard try move(part, to: path, place: place, of: id) else { continue }
+            unsynced.placed(body, at: place)
+            try reach(.bodyPlaced)
+            guard let status = body.status() else { throw DiskCacheError.system("fstat", place, errno) }
+            if let old = replaced?.path, old != path { try setAside(old, id: id) }
+            return (path, status.identity)
+        }
+        throw DiskCacheError.system("rename", parts.bodies.absolute(HashedPath.path(for: key)), EEXIST)
+    }
+
+    /// Gives the body that is about to be replaced a second name.
+    private func linkOld(_ path: String, id: Int64) throws {
+        let place = parts.bodies.absolute(path)
+        // The body is gone, and a directory stands at its path. The files in that directory belong to other entries.
+        if FileSystem.status(of: place)?.isDirectory == true { return }
+        let old = parts.bodies.newOldPath(id: id)
+        var code = parts.bodies.movingIn { FileSystem.link(place, to: old) }
+        // The file system has no hard links. For a moment the body has only its other name.
+        if code == EPERM || code == EOPNOTSUPP || code == EMLINK { code = FileSystem.rename(place, to: old) }
+        if code == ENOENT || code == ENOTDIR { return }
+        guard code == 0 else { throw DiskCacheError.system("link", place, code) }
+        unsynced.keptOld()
+        journal.onUndo { BodyStore.putBack(old, to: place) }
+        journal.afterwards { FileSystem.unlink(old) }
+        try reach(.oldBodyLinked)
+    }
+
+    /// Renames a received body to its path. Makes the directories above it, and clears the path. Returns `false` when a
+    /// directory that is in use stands there.
+    private func move(_ part: String, to path: String, place: String, of id: Int64) throws -> Bool {
+        try unsynced.willReplace()
+        // The first rename mostly succeeds. The causes of a failure are looked at only afterwards.
+        for attempt in 0..<3 {
+            let code = FileSystem.rename(part, to: place)
+            switch code {
+            case 0:
+                journal.onUndo { [bodies = parts.bodies] in
+                    _ = FileSystem.rename(place, to: part)
+                    bodies.removeEmptyDirectories(above: path)
+                }
+                return true
+            case ENOENT where attempt < 2, ENOTDIR where attempt < 2:
+                try makeDirectories(above: path, of: id)
+            case EISDIR where attempt < 2, ENOTEMPTY where attempt < 2, EEXIST where attempt < 2:
+                if !FileSystem.removeDirectory(place) { return false }
+            default: throw DiskCacheError.system("rename", place, code)
+            }
+        }
+        return false
+    }
+
+    /// Makes the directories above a body. A body that stands in place of such a directory is moved away.
+    private func makeDirectories(above path: String, of id: Int64) throws {
+        var position = path.utf8.startIndex
+        while let slash = path.utf8[position...].firstIndex(of: UInt8(ascii: "/")) {
+            let prefix = String(path[..<slash])
+            let directory = parts.bodies.absolute(prefix)
+            var code = FileSystem.makeDirectory(directory)
+            if code == EEXIST, FileSystem.status(of: directory)?.isDirectory == false {
+                try takeAway(prefix, for: id)
+                code = FileSystem.makeDirectory(directory)
+            }
+            if code == 0 {
+                unsynced.named(directory)
+                journal.onUndo { FileSystem.removeDirectory(directory) }
+                try reach(.directoryMade)
+            } else if code != EEXIST {
+                throw DiskCacheError.system("mkdir", directory, code)
+            }
+            position = path.utf8.index(after: slash)
+        }
+    }
+
+    /// Moves the body at `path` to a path beside it, because the body of the entry `id` needs a directory there.
+    private func takeAway(_ path: String, for id: Int64) throws {
+        let place = parts.bodies.absolute(path)
+        guard let row = try index.row(forPath: path), let key = CacheKey(row.entry.key) else {
+            // No row names the file: it was left behind when an index was set aside.
+            FileSystem.unlink(place)
+            return
+        }
+        // The body in the way is the body that is being replaced. Its URL is another one with the same MD5.
+        if row.id == id { return try setAside(path, id: id) }
+        let old = parts.bodies.newOldPath(id: row.id)
+        let code = parts.bodies.movingIn { FileSystem.rename(place, to: old) }
+        guard code == 0 else { throw DiskCacheError.system("rename", place, code) }
+        unsynced.keptOld()
+        journal.onUndo { BodyStore.putBack(old, to: place) }
+        journal.afterwards { FileSystem.unlink(old) }
+        try reach(.bodyTakenAway)
+
+        for candidate in PathCandidates(besides: path, key: key) {
+            if try index.row(forPath: candidate) != nil { continue }
+            let target = parts.bodies.absolute(candidate)
+            try parts.bodies.noteIntent(candidate)
+            var code = FileSystem.link(old, to: target)
+            if code == EEXIST, FileSystem.status(of: target)?.isRegular == true {
+                FileSystem.unlink(target)
+                code = FileSystem.link(old, to: target)
+            }
+            if code == EEXIST { continue }
+            guard code == 0, let status = FileSystem.status(of: target) else {
+                throw DiskCacheError.system("link", target, code)
+            }
+            unsynced.placed(nil, at: target)
+            journal.onUndo { FileSystem.unlink(target) }
+            try index.setFile(of: row.id, path: candidate, identity: status.identity)
+            invalidate(row.entry.key)
+            try reach(.bodyMoved)
+            return
+        }
+        throw DiskCacheError.system("link", place, EEXIST)
+    }
+}

@@ -1,0 +1,150 @@
+// Invariants of this file
+//
+// - Pinned entries never go: they are in no queue, and the query for expired entries leaves them out.
+// - Expired entries go before all others.
+// - A choice depends only on the rows and totals of the same transaction, and on the policy's hashes of evicted
+//   entries. An undone transaction leaves at most a hash too many or too few.
+// - The room on the file system counts like the limit: a store that would leave less than the reserve makes room first.
+// - An unpinned entry is stored only if it fits under the limit beside the pinned entries and the head-room. Otherwise
+//   it would be the first to go, although its caller has been told that it is stored.
+// - A step removes at most `evictionLimit` entries, and spares a bounded number. A caller that waits for room therefore
+//   waits only for the room that it needs, and operations queued behind it wait for a single step.
+
+import Primitives
+
+/// Eviction: removes the entries that go from disk when room is needed, expired entries first, then the choices of the
+/// policy, never pinned entries.
+extension WriteContext {
+    /// The most entries that go in one transaction, because other operations wait behind it.
+    static let evictionLimit = 64
+    /// The form in which a step notifies the observer: an event for each of the first 16 entries, and a number for the
+    /// rest.
+    private static let tellingEvicted = BulkRemoval(.evicted, singleLimit: 16)
+    /// After sparing this many entries, a step ends with its first removal.
+    private static let sparingLimit = 256
+
+    /// Runs a step ahead of need. The newest entry stays, unless the reserve is broken, or the limit is exceeded and no
+    /// other entry may go. Its caller has just been told that the entry is stored, and the entry may be larger than the
+    /// policy's queue for new entries should be.
+    func evictAhead(toFree bytes: Int64, _ fullness: DiskFullness) throws -> Eviction.Freed {
+        let cause = fullness.excess + fullness.headRoom >= bytes ? RemovalCause.limit : .reserve
+        let freed = try evict(toFree: bytes, because: cause, sparesNewest: !fullness.lacksRoom)
+        if freed.entries > 0 || !fullness.isTooMuch { return freed }
+        return try evict(toFree: bytes, because: cause, sparesNewest: false)
+    }
+
+    /// Removes some entries when all entries together exceed the limit. Returns the number of removed entries.
+    func evictExcess() throws -> Int {
+        let excess = totals.diskBytes - parts.budget.limit
+        return try evict(toFree: excess, because: .limit, sparesNewest: false).entries
+    }
+
+    /// Removes entries until `bytes` are free, at most ``evictionLimit`` entries.
+    ///
+    /// - Parameters:
+    ///   - cause: the cause under which the removals count.
+    ///   - sparesNewest: see ``EvictionPolicy/victim(of:sparesNewest:)``.
+    ///   - lastTurn: makes the step a part of a single pass; see ``DiskQueues/init(_:upTo:)``. Expired entries go all
+    ///     the same.
+    private func evict(
+        toFree bytes: Int64, because cause: RemovalCause, sparesNewest: Bool, upTo lastTurn: Int64? = nil
+    ) throws -> Eviction.Freed {
+        var freed = Eviction.Freed()
+        guard bytes > 0 else { return freed }
+        try removeExpired(toFree: bytes, because: cause, &freed)
+        var queues = DiskQueues(self, upTo: lastTurn)
+        while freed.bytes < bytes, freed.entries < Self.evictionLimit,
+            freed.entries == 0 || queues.moves < Self.sparingLimit,
+            let victim = try eviction.victim(of: &queues, sparesNewest: sparesNewest),
+            let row = try index.row(forID: victim.id)
+        {
+            try remove(row, because: cause, as: Self.tellingEvicted.verb(after: freed.entries))
+            freed.add(row)
+        }
+        tell(Self.tellingEvicted.rest(of: freed.entries))
+        return freed
+    }
+
+    /// Removes expired entries. Spares entries with an expiry that slid a moment ago, although the index does not have
+    /// that slide yet.
+    private func removeExpired(
+        toFree bytes: Int64, because cause: RemovalCause, _ freed: inout Eviction.Freed
+    ) throws {
+        var spared = 0
+        while spared < Self.sparingLimit {
+            let limit = Self.evictionLimit - freed.entries
+            let rows = try index.rows(Eviction.expiredQuery(now: now), limit: limit)
+            for row in rows {
+                if freed.bytes >= bytes { return }
+                if try flushSlide(of: row.entry) {
+                    spared += 1
+                } else {
+                    try remove(row, because: cause, as: Self.tellingEvicted.verb(after: freed.entries))
+                    freed.add(row)
+                }
+            }
+            // Goes on only if entries were spared. Otherwise no expired entries are left, or the step is full.
+            if rows.count < limit || freed.entries >= Self.evictionLimit { return }
+        }
+    }
+
+    /// Makes room for `bytes` more on behalf of a waiting caller. Returns `false` when no room can be made. Otherwise
+    /// there is room, or a step has removed at least one entry and the caller has to try again.
+    ///
+    /// - Parameter asPinned: whether the room is for an entry that will be pinned.
+    package func makeRoom(for bytes: Int64, asPinned: Bool) throws -> Bool {
+        let budget = parts.budget
+        let pinned = totals.pinnedBytes
+        let headRoom = asPinned ? 0 : DiskFullness.headRoom(ofLimit: budget.limit, pinned: pinned)
+        // Fails early if the pinned and promised bytes leave no room even in an otherwise empty cache, so that no entry
+        // goes in vain.
+        guard budget.reserved + pinned + bytes + headRoom <= budget.limit else { return false }
+        let room = budget.room
+        guard bytes <= room + totals.diskBytes - pinned else { return false }
+        let (excess, cause) = Self.excess(
+            overLimit: totals.diskBytes + budget.reserved + bytes - budget.limit, overRoom: bytes - room)
+        return try excess <= 0 || evict(toFree: excess, because: cause, sparesNewest: false).entries > 0
+    }
+
+    /// The number of bytes that must go, and the cause: the bytes above the disk limit, or the bytes that the file
+    /// system lacks, whichever number is larger.
+    private static func excess(overLimit: Int64, overRoom: Int64) -> (Int64, RemovalCause) {
+        overLimit >= overRoom ? (overLimit, .limit) : (overRoom, .reserve)
+    }
+
+    /// Makes room for `bytes` more of a body of unknown length that waits for it. Returns `false` when no room can be
+    /// made; `true` has the same meaning as in ``makeRoom(for:asPinned:)``.
+    ///
+    /// Such a body may never fit. Therefore eviction passes over the queues once and takes no hits away. Entries that
+    /// were read stay, however many such bodies come, and so do entries that were stored meanwhile. Beyond the share,
+    /// only expired entries go.
+    ///
+    /// - Parameters:
+    ///   - own: the earlier promises to the body.
+    ///   - lastTurn: the number of the last publish before the body asked for room for the first time.
+    func makeRoom(
+        forUnknownLength bytes: Int64, beside own: ByteBudget.Promise, upTo lastTurn: Int64
+    ) throws -> Bool {
+        let budget = parts.budget
+        let pinned = totals.pinnedBytes
+        let headRoom = DiskFullness.headRoom(ofLimit: budget.limit, pinned: pinned)
+        guard budget.reserved + pinned + bytes + headRoom <= budget.limit else { return false }
+        let isShared = budget.hasShare(for: bytes, beside: own)
+        let margin = isShared ? 0 : headRoom
+        let (excess, cause) = Self.excess(
+            overLimit: totals.diskBytes + budget.reserved + bytes + margin - budget.limit,
+            overRoom: bytes + min(margin, DiskFullness.leastRoom) - budget.room)
+        if excess <= 0 { return true }
+        let last = isShared ? lastTurn : 0
+        return try evict(toFree: excess, because: cause, sparesNewest: false, upTo: last).entries > 0
+    }
+
+    /// Whether an unpinned entry of `cost` bytes would stay if all other unpinned entries went.
+    ///
+    /// - Parameter old: the row of the entry that it replaces.
+    func canKeep(_ cost: Int64, replacing old: EntryRow?) -> Bool {
+        let limit = parts.budget.limit
+        let pinned = totals.pinnedBytes - (old.map { $0.entry.pinned ? $0.cost : 0 } ?? 0)
+        return pinned + cost + DiskFullness.headRoom(ofLimit: limit, pinned: pinned) <= limit
+    }
+}

@@ -1,0 +1,121 @@
+import Primitives
+
+/// The pending hits and slides of one shard of the ``HitLog``. The number of hits is bounded.
+///
+/// Slides from before a mark are kept apart from later slides, so that they can be written a few at a time until all of
+/// them are written. Later hits and slides of the same entry are merged into its marked slide.
+///
+/// Hits are kept in two generations. A hit is noted in the younger generation, and takes along the hits that the
+/// older generation has for the same entry. When the younger generation is full, it becomes the older one, and the hits
+/// of the former older generation are forgotten. So entries that are read again and again stay, and a flood of entries
+/// that are read once passes through.
+struct HitTable {
+    /// Forgotten hits. The caller frees them, because freeing may take long.
+    typealias Forgotten = [ExactText: PendingHits]
+
+    /// The most entries of a generation. With two generations in each of the log's sixteen shards, there are at most
+    /// 16,384 entries in some 4 MiB.
+    static let generationLimit = 512
+
+    /// The entries with a slide, and their hits, noted since the last mark.
+    private var slid: [ExactText: PendingHits] = [:]
+    /// The entries with a slide, and their hits, from before the last mark.
+    private var marked: [ExactText: PendingHits] = [:]
+    private var younger: [ExactText: PendingHits] = [:]
+    private var older: [ExactText: PendingHits] = [:]
+
+    /// Whether no hits and slides are pending.
+    var isEmpty: Bool { younger.isEmpty && older.isEmpty && slid.isEmpty && marked.isEmpty }
+    var slideCount: Int { slid.count + marked.count }
+
+    /// The number of entries with a slide from before the last mark.
+    var markedCount: Int { marked.count }
+
+    mutating func markSlides() {
+        if marked.isEmpty {
+            swap(&marked, &slid)
+        } else {
+            // A key is in one table at most, so no entry is overwritten.
+            for (key, pending) in slid { marked[key] = pending }
+            slid = [:]
+        }
+    }
+
+    subscript(key: ExactText) -> PendingHits? {
+        // A key is in one table at most.
+        younger[key] ?? older[key] ?? slid[key] ?? marked[key]
+    }
+
+    /// Adds later hits or a later slide of a key.
+    mutating func add(_ hits: PendingHits, for key: ExactText) -> Forgotten {
+        if hits.slide == nil {
+            if slideCount == 0 { return addHits(hits, for: key) }
+            if younger[key]?.merge(hits) != nil { return [:] }
+        }
+        if !marked.isEmpty, marked[key]?.merge(hits) != nil { return [:] }
+        var sum = remove(key)
+        if sum?.merge(hits) == nil { sum = hits }
+        return insert(sum ?? hits, for: key)
+    }
+
+    /// Adds earlier hits or an earlier slide of a key.
+    mutating func putBack(_ hits: PendingHits, for key: ExactText) -> Forgotten {
+        var sum = hits
+        if let later = remove(key) { sum.merge(later) }
+        if sum.slide == nil { return insert(sum, for: key) }
+        // Marked, because the operation that marked the slide may still wait for it.
+        marked[key] = sum
+        return [:]
+    }
+
+    mutating func remove(_ key: ExactText) -> PendingHits? {
+        Self.remove(key, &younger) ?? Self.remove(key, &older) ?? Self.remove(key, &slid) ?? Self.remove(key, &marked)
+    }
+
+    /// Skips the hashing for an empty table, because most tables are empty when a hit is noted.
+    private static func remove(_ key: ExactText, _ table: inout [ExactText: PendingHits]) -> PendingHits? {
+        table.isEmpty ? nil : table.removeValue(forKey: key)
+    }
+
+    /// The keys of entries with a slide, at most `limit`. Marked slides come first. `onlyMarked` omits later slides.
+    func slidKeys(limit: Int, onlyMarked: Bool) -> [ExactText] {
+        let keys = Array(marked.keys.prefix(limit))
+        return onlyMarked ? keys : keys + Array(slid.keys.prefix(limit - keys.count))
+    }
+
+    /// The keys of entries without a slide, at most `limit`. The older generation comes first, because it is forgotten
+    /// first.
+    func hitKeys(limit: Int) -> [ExactText] {
+        let keys = Array(older.keys.prefix(limit))
+        return keys + Array(younger.keys.prefix(limit - keys.count))
+    }
+
+    /// Adds hits of an entry without a slide, with as little hashing as possible, because most calls are of this
+    /// kind.
+    private mutating func addHits(_ hits: PendingHits, for key: ExactText) -> Forgotten {
+        let count = younger.count
+        younger[key, default: PendingHits(version: hits.version)].merge(hits)
+        guard younger.count > count else { return [:] }
+        if var sum = Self.remove(key, &older) {
+            sum.merge(hits)
+            younger[key] = sum
+        }
+        return forgetOlder()
+    }
+
+    private mutating func insert(_ hits: PendingHits, for key: ExactText) -> Forgotten {
+        guard hits.slide == nil else {
+            slid[key] = hits
+            return [:]
+        }
+        younger[key] = hits
+        return forgetOlder()
+    }
+
+    /// Makes room in the younger generation once it is full. Returns the forgotten hits.
+    private mutating func forgetOlder() -> Forgotten {
+        guard younger.count >= Self.generationLimit else { return [:] }
+        defer { (older, younger) = (younger, Dictionary(minimumCapacity: Self.generationLimit)) }
+        return older
+    }
+}

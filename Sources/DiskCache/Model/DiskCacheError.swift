@@ -1,0 +1,85 @@
+import Foundation
+
+/// The errors of the cache. None of them knows HTTP.
+package enum DiskCacheError: Error, Hashable, Sendable {
+    /// Another process, or another object of this process, holds the cache directory.
+    case inUse(directory: String)
+    /// The directory that a namespace needs contains files of another program.
+    case notACache(directory: String)
+    /// A newer Larder wrote the index. It is left as it is.
+    case newerFormat(found: Int, supported: Int)
+    /// The name of a namespace is not 1 to 63 of `a` to `z`, `0` to `9` and `-`.
+    case invalidNamespace(String)
+    /// The body is longer than an entry may be.
+    case entryTooLarge(limit: Int64)
+    /// There is no room: the disk is full, or the limit is reached and the other entries may not be evicted.
+    case noSpace
+    /// The number of received bytes differs from the declared length.
+    case lengthMismatch(expected: Int64, received: Int64)
+    case emptyBody
+    /// A caller stored JSON `null` or an object without members.
+    case emptyJSON
+    /// A caller stored a body as JSON that is not JSON.
+    case invalidJSON
+    /// A caller stored JSON in another encoding than UTF-8. The text describes the fault.
+    case notUTF8(String)
+    /// The entry would have more tags than the limit.
+    case tooManyTags(limit: Int)
+    /// The cursor does not belong to this query, or to any query.
+    case invalidCursor
+    /// The entry to refresh is gone or has another body by now. Or the entry kept changing while it was verified.
+    case versionChanged
+    /// The condition of a publish, a removal or an update did not hold.
+    case conditionFailed
+    /// The reservation was abandoned or published before.
+    case reservationEnded
+    case closed
+    case fileSystem(operation: String, path: String, errno: Int32)
+    /// The file of the index or of the slab, or a directory above it, was removed or replaced while it was open. A
+    /// write would be lost at the next start.
+    case indexLost(path: String)
+    /// SQLite failed. The values are its extended result code and its message.
+    case index(code: Int32, message: String)
+}
+
+extension DiskCacheError: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .inUse(let directory): "the cache directory \(directory) is in use by another process"
+        case .notACache(let directory):
+            "\(directory) is neither empty nor a cache, and was not changed; choose another directory"
+        case .newerFormat(let found, let supported):
+            "the index has format \(found), but this program supports formats up to \(supported)"
+        case .invalidNamespace(let name):
+            "\"\(name)\" is not a namespace; expected 1 to 63 characters of a-z, 0-9 and -"
+        case .entryTooLarge(let limit): "the body is longer than \(limit) bytes, the limit for one entry"
+        case .noSpace: "no room in the cache"
+        case .lengthMismatch(let expected, let received):
+            "\(received) bytes were received, but \(expected) were declared"
+        case .emptyBody: "empty bodies are not stored"
+        case .emptyJSON: "null and an object without members are not stored"
+        case .invalidJSON: "the body is not JSON"
+        case .notUTF8(let fault): "the body is not JSON: \(fault)"
+        case .tooManyTags(let limit): "the entry has too many tags; the limit is \(limit)"
+        case .invalidCursor: "the cursor does not belong to this query"
+        case .versionChanged: "the entry was changed by another request"
+        case .conditionFailed: "the condition does not hold"
+        case .reservationEnded: "the reservation has ended"
+        case .closed: "the cache is closed"
+        case .fileSystem(let operation, let path, let errno): "\(operation) \(path): \(errorText(errno))"
+        case .indexLost(let path):
+            """
+            \(path), or a directory above it, was removed or replaced during use. Nothing is stored until it is restored \
+            or Larder is restarted
+            """
+        case .index(let code, let message): "SQLite error \(code): \(message)"
+        }
+    }
+}
+
+/// The C library's message for an error number.
+private func errorText(_ code: Int32) -> String {
+    var buffer = [CChar](repeating: 0, count: 256)
+    guard strerror_r(code, &buffer, buffer.count) == 0 else { return "error \(code)" }
+    return String(decoding: buffer.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+}

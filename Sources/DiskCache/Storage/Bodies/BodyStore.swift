@@ -1,0 +1,178 @@
+import Foundation
+import Primitives
+import Synchronization
+
+/// The files of a namespace: its directory, the bodies in it, and `incoming/`, which holds bodies before they are
+/// published and after they are taken away. `incoming/` is on the same file system as the bodies, so that a rename
+/// publishes a body.
+///
+/// - `incoming/<n>.part`: a body that is being received.
+/// - `incoming/<id>-<n>.old`: a body that the transaction in progress takes away from the entry `<id>`.
+/// - `incoming/intents`: the paths at which the transaction in progress puts bodies.
+///
+/// Ownership: the writer's thread changes bodies under their published names, `.old` files and the intents. A `.part`
+/// file belongs to the reservation that created it, and to the writer while the writer publishes it.
+final class BodyStore: Sendable {
+    /// The namespace's directory, absolute.
+    let directory: String
+    let incoming: String
+    private let numbers = Atomic<Int64>(0)
+    private let intents: Locked<FileDescriptor>
+    /// Disk space for the index when the disk is full: the file `ballast` in the namespace's directory.
+    let ballast: Ballast
+    private let openBodies = OpenBodies()
+    let writeBuffers: WriteBuffers
+
+    init(
+        directory: String, writeBuffers: WriteBuffers = WriteBuffers(), footprint: Footprint = .full
+    ) throws(DiskCacheError) {
+        self.directory = directory
+        self.writeBuffers = writeBuffers
+        incoming = directory + "/incoming"
+        try FileSystem.makeDirectories(incoming)
+        intents = Locked(try Self.openIntents(in: incoming))
+        ballast = try Ballast(path: directory + "/ballast", size: footprint.ballastBytes)
+    }
+
+    /// The absolute path of the slab file, which holds the small bodies.
+    var slabPath: String { directory + "/bodies.slab" }
+
+    /// The absolute path of a body, from its path relative to the namespace's directory.
+    func absolute(_ path: String) -> String { directory + "/" + path }
+
+    /// A new path for a body that is being received.
+    func newPartPath() -> String { "\(incoming)/\(nextNumber()).part" }
+
+    /// A new path for a body that is taken away from the entry `id`.
+    func newOldPath(id: Int64) -> String { "\(incoming)/\(id)-\(nextNumber()).old" }
+
+    /// Opens a body's file for reading. Throws the error of `open`.
+    ///
+    /// - Parameter length: the length of the body according to the index.
+    func open(_ path: String, length: Int64) throws(DiskCacheError) -> (file: BodyFile, status: FileStatus?) {
+        let name = absolute(path)
+        return opened(try FileDescriptor(opening: name, Self.openFlags), length, name)
+    }
+
+    /// Opens a body's file like ``open(_:length:)``, but without waiting for the disk. Waits only if the kernel cannot
+    /// tell whether it would have to.
+    func openCached(
+        _ path: String, length: Int64
+    ) throws(DiskCacheError) -> Lookup<(file: BodyFile, status: FileStatus?)> {
+        let name = absolute(path)
+        switch CachedFile.open(name, Self.openFlags | O_CLOEXEC) {
+        case nil: return .found(try open(path, length: length))
+        case -1: return .onDisk
+        case let number?: return .found(opened(FileDescriptor(owning: number), length, name))
+        }
+    }
+
+    private static let openFlags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK
+
+    private func opened(
+        _ file: FileDescriptor, _ length: Int64, _ name: String
+    ) -> (file: BodyFile, status: FileStatus?) {
+        let status = file.status()
+        let body = BodyFile(file, length: length, path: name)
+        return (status.map { openBodies.shared(body, $0.identity) } ?? body, status)
+    }
+
+    /// Removes the directories above a body that are now empty.
+    func removeEmptyDirectories(above path: String) {
+        var rest = path[...]
+        while let slash = rest.utf8.lastIndex(of: UInt8(ascii: "/")) {
+            rest = rest[..<slash]
+            if !FileSystem.removeDirectory(absolute(String(rest))) { return }
+        }
+    }
+
+    // MARK: - incoming/
+
+    /// Creates the file of a body that is being received. Throws the error of `open`.
+    func createPart(_ path: String) throws(DiskCacheError) -> FileDescriptor {
+        let flags = O_RDWR | O_CREAT | O_EXCL
+        do {
+            return try FileDescriptor(opening: path, flags, mode: 0o600)
+        } catch {
+            guard case .fileSystem(_, _, ENOENT) = error else { throw error }
+            restoreIncoming()
+            return try FileDescriptor(opening: path, flags, mode: 0o600)
+        }
+    }
+
+    /// Runs a system call that moves a body into `incoming/`. If `incoming/` is missing, creates it and runs the call
+    /// again. Returns 0, or the error number.
+    func movingIn(_ call: () -> Int32) -> Int32 {
+        let code = call()
+        guard code == ENOENT else { return code }
+        restoreIncoming()
+        return call()
+    }
+
+    /// Creates `incoming/` again if another program removed it, but never the namespace's own directory. Any thread may
+    /// call this.
+    private func restoreIncoming() {
+        guard FileSystem.makeDirectory(incoming) == 0, let file = try? Self.openIntents(in: incoming) else { return }
+        intents.withLock { $0 = file }
+    }
+
+    /// Renames an `.old` back to its path.
+    static func putBack(_ old: String, to place: String) {
+        var code = FileSystem.rename(old, to: place)
+        if code == ENOENT, let slash = place.lastSlash {
+            try? FileSystem.makeDirectories(String(place[..<slash]))
+            code = FileSystem.rename(old, to: place)
+        }
+        // A rename between two names of the same file has no effect, so the name is removed here. An `.old` that could
+        // not be renamed stays for the next start.
+        if code == 0 { FileSystem.unlink(old) }
+    }
+
+    // MARK: - Intents
+
+    private static func openIntents(in incoming: String) throws(DiskCacheError) -> FileDescriptor {
+        try FileDescriptor(opening: incoming + "/intents", O_RDWR | O_CREAT | O_APPEND, mode: 0o600)
+    }
+
+    /// Notes that a body will be at `path`. If the process ends before the entry is committed, the next start removes
+    /// that body.
+    func noteIntent(_ path: String) throws(DiskCacheError) {
+        let intents = intents.withLock { $0 }
+        var line = Array(path.utf8)
+        line.append(0)
+        let size = intents.status()?.identity.size ?? 0
+        do {
+            try line.withBytes { bytes throws(DiskCacheError) in
+                try intents.write(bytes, path: incoming + "/intents")
+            }
+        } catch {
+            // Half a line would run into the next line.
+            ftruncate(intents.number, off_t(size))
+            throw error
+        }
+    }
+
+    /// Forgets the intents, once their transaction is committed or undone.
+    func clearIntents() {
+        _ = intents.withLock { ftruncate($0.number, 0) }
+    }
+
+    /// The paths that were noted and not cleared.
+    func notedIntents() throws(DiskCacheError) -> [String] {
+        let intents = intents.withLock { $0 }
+        let name = incoming + "/intents"
+        let size = Int(intents.status()?.identity.size ?? 0)
+        let bytes = try SharedBytes(count: size) { target throws(DiskCacheError) in
+            _ = try intents.read(into: target, at: 0, path: name)
+        }
+        // A line without a NUL at its end was cut by a kill. The body was not moved yet, so the line is ignored.
+        return bytes.withUnsafeBytes { bytes in
+            let pieces = bytes.split(separator: 0, omittingEmptySubsequences: false).dropLast()
+            return pieces.map { String(decoding: $0, as: UTF8.self) }
+        }
+    }
+
+    private func nextNumber() -> Int64 {
+        numbers.add(1, ordering: .relaxed).newValue
+    }
+}

@@ -1,0 +1,178 @@
+import Primitives
+
+/// A body that is being received, for readers that follow it: any thread can read the received bytes, any number of
+/// times.
+///
+/// The bytes stay readable while a reference exists, even when the body is published, abandoned or removed meanwhile.
+///
+/// Invariants: a single thread receives. This thread first adds bytes to the content and then, under the lock,
+/// increases ``length``, so bytes before `length` never change. For a body in a file, the bytes before `written` are in
+/// the file, and the bytes from `written` to `length` are in `buffer`.
+package final class GrowingBody: Sendable {
+    private enum Content {
+        case memory([UInt8])
+        case file(FileDescriptor, path: String)
+    }
+
+    private struct State {
+        var content = Content.memory([])
+        var length: Int64 = 0
+        var written: Int64 = 0
+        var buffer: WriteBuffer?
+        /// Whether the next bytes may get a buffer.
+        var takesBuffer = false
+    }
+
+    private let state = Locked(State())
+    private let buffers: WriteBuffers
+
+    /// An empty body, in memory.
+    init(buffers: WriteBuffers) {
+        self.buffers = buffers
+    }
+
+    package var length: Int64 { state.withLock { $0.length } }
+
+    /// Returns at most `count` bytes from `offset` on: at least one if the body has bytes there, and no bytes at or
+    /// beyond ``length``.
+    ///
+    /// Throws ``DiskCacheError/fileSystem(operation:path:errno:)``.
+    package func read(at offset: Int64, upTo count: Int) throws(DiskCacheError) -> SharedBytes {
+        enum Source {
+            case bytes(SharedBytes)
+            case file(FileDescriptor, path: String, count: Int)
+        }
+        let source: Source = state.withLock { state in
+            let count = Int(max(0, min(Int64(count), state.length - offset)))
+            switch state.content {
+            case .memory(let buffer):
+                return buffer.withUnsafeBytes { bytes in
+                    let part = UnsafeRawBufferPointer(rebasing: bytes[Int(offset)..<Int(offset) + count])
+                    return .bytes(SharedBytes(copying: part))
+                }
+            case .file(let file, let path):
+                guard offset >= state.written, let buffer = state.buffer else {
+                    return .file(file, path: path, count: min(count, Int(max(0, state.written - offset))))
+                }
+                let start = Int(offset - state.written)
+                let bytes = UnsafeRawBufferPointer(rebasing: buffer.bytes[start..<start + count])
+                return .bytes(SharedBytes(copying: bytes))
+            }
+        }
+        switch source {
+        case .bytes(let bytes): return bytes
+        case .file(let file, let path, let count):
+            return try SharedBytes(count: count) { target throws(DiskCacheError) in
+                guard try file.read(into: target, at: offset, path: path) == count else {
+                    throw .fileSystem(operation: "read", path: path, errno: 5)
+                }
+            }
+        }
+    }
+
+    // MARK: - For the receiving thread
+
+    /// The body's file; `nil` while the body is in memory.
+    var file: FileDescriptor? {
+        state.withLock { state in
+            if case .file(let file, _) = state.content { file } else { nil }
+        }
+    }
+
+    /// All received bytes of a body in memory; `nil` for a body in a file.
+    var bytes: SharedBytes? {
+        state.withLock { state in
+            guard case .memory(let buffer) = state.content else { return nil }
+            return buffer.withUnsafeBytes { SharedBytes(copying: $0) }
+        }
+    }
+
+    /// Appends the next bytes. Throws the error of writing to the file; after that the body may hold a part of `bytes`,
+    /// and the caller must not append again.
+    func append(_ bytes: UnsafeRawBufferPointer) throws(DiskCacheError) {
+        if let file {
+            return try append(bytes, to: file)
+        } else {
+            state.withLock { state in
+                guard case .memory(var buffer) = state.content else { return }
+                // The array leaves the state while it grows, because a second reference would cause a copy.
+                state.content = .memory([])
+                buffer.append(contentsOf: bytes)
+                state.content = .memory(buffer)
+            }
+        }
+        let count = Int64(bytes.count)
+        state.withLock { $0.length += count }
+    }
+
+    private func append(_ bytes: UnsafeRawBufferPointer, to file: FileDescriptor) throws(DiskCacheError) {
+        guard let buffer = buffer() else {
+            // The write happens outside the lock so that readers do not wait for the disk. That is safe because a
+            // single thread appends.
+            try file.write(bytes, path: path)
+            let count = Int64(bytes.count)
+            return state.withLock { state in
+                state.length += count
+                state.written = state.length
+            }
+        }
+        var rest = bytes
+        while !rest.isEmpty {
+            if buffer.isFull { try flush(buffer, to: file) }
+            let taken = state.withLock { state in
+                let taken = buffer.fill(rest)
+                state.length += Int64(taken)
+                return taken
+            }
+            rest = UnsafeRawBufferPointer(rebasing: rest[taken...])
+        }
+    }
+
+    /// The buffer for the next bytes; `nil` when they go straight to the file. If ``move(to:path:)`` took no buffer,
+    /// the next bytes ask for one, once. An empty body takes no buffer because its bytes may be slow to arrive.
+    private func buffer() -> WriteBuffer? {
+        let (held, takesOne) = state.withLock { state in
+            defer { state.takesBuffer = false }
+            return (state.buffer, state.takesBuffer)
+        }
+        guard takesOne, let new = buffers.take() else { return held }
+        state.withLock { $0.buffer = new }
+        return new
+    }
+
+    private func flush(_ buffer: WriteBuffer, to file: FileDescriptor) throws(DiskCacheError) {
+        try file.write(buffer.bytes, path: path)
+        state.withLock { state in
+            state.written += Int64(buffer.count)
+            buffer.empty()
+        }
+    }
+
+    /// Moves the received bytes to a file, which also takes all later bytes.
+    func move(to file: FileDescriptor, path: String) throws(DiskCacheError) {
+        let bytes = bytes
+        let buffer = (1..<WriteBuffers.capacity).contains(bytes?.count ?? 0) ? buffers.take() : nil
+        try bytes?.withUnsafeBytes { bytes throws(DiskCacheError) in
+            if let buffer { _ = buffer.fill(bytes) } else { try file.write(bytes, path: path) }
+        }
+        state.withLock { state in
+            state.content = .file(file, path: path)
+            state.written = buffer == nil ? state.length : 0
+            (state.buffer, state.takesBuffer) = (buffer, buffer == nil)
+        }
+    }
+
+    /// Writes buffered bytes to the file, if the body has one. The caller must not append afterwards.
+    func seal() throws(DiskCacheError) {
+        let buffer = state.withLock { $0.buffer }
+        guard let buffer, let file else { return }
+        try flush(buffer, to: file)
+        state.withLock { $0.buffer = nil }
+    }
+
+    private var path: String {
+        state.withLock { state in
+            if case .file(_, let path) = state.content { path } else { "" }
+        }
+    }
+}

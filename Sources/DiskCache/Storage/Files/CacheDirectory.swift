@@ -1,0 +1,157 @@
+import Foundation
+import Primitives
+
+/// A cache directory that only this process uses.
+///
+/// The directory is created with mode 0700 when it is missing. It holds a `CACHEDIR.TAG` (so that backups skip it), a
+/// lock file, and a directory for each namespace. The lock is an `flock` on the lock file and on the directory itself.
+/// The lock ends with the process, however that ends, and no program can remove the lock without removing the cache.
+package final class CacheDirectory: Sendable {
+    /// The absolute path, without a slash at its end.
+    package let path: String
+    /// The buffers of bodies that wait to be written, for all namespaces.
+    let writeBuffers = WriteBuffers()
+    /// The lock file and the directory, both locked.
+    private let locks: [FileDescriptor]
+
+    /// Creates the directory when it is missing, and takes its lock. Waits up to a second for the lock.
+    ///
+    /// Throws ``DiskCacheError/inUse(directory:)`` when another process, or another object of this process, holds the
+    /// lock, and ``DiskCacheError/fileSystem(operation:path:errno:)``.
+    package init(path: String) throws(DiskCacheError) {
+        let absolute = path.hasPrefix("/") ? path : FileManager.default.currentDirectoryPath + "/" + path
+        var trimmed = absolute[...]
+        while trimmed.count > 1, trimmed.hasSuffix("/") { trimmed.removeLast() }
+        self.path = String(trimmed)
+        try FileSystem.makeDirectories(self.path)
+        let lockPath = self.path + "/lock"
+        let file = try FileDescriptor(opening: lockPath, O_RDWR | O_CREAT, mode: 0o600)
+        let directory = try FileDescriptor(opening: self.path, O_RDONLY | O_DIRECTORY)
+        locks = [file, directory]
+        let end = ContinuousClock.now + Self.patience
+        for (lock, path) in [(file, lockPath), (directory, self.path)] {
+            var code: Int32 = 0
+            while flock(lock.number, LOCK_EX | LOCK_NB) != 0 {
+                code = errno
+                if code != EWOULDBLOCK || ContinuousClock.now > end { break }
+                usleep(10_000)
+                code = 0
+            }
+            if code == 0 { continue }
+            if code == EWOULDBLOCK { throw .inUse(directory: self.path) }
+            // NFS locks only files that are open for writing, and a directory never is. There the lock of the file must
+            // suffice.
+            if lock === directory, code == EBADF { continue }
+            throw .fileSystem(operation: "flock", path: path, errno: code)
+        }
+    }
+
+    /// A killed process holds the lock until the kernel has cleaned it up. A process that starts right after the kill
+    /// waits for that.
+    private static let patience = Duration.seconds(1)
+
+    /// Releases the lock before this object is deallocated. All users of the directory must be closed by then.
+    package func unlock() {
+        // Closing the files might not release the lock at once: a child process that is being started holds copies of
+        // them until it runs its program.
+        for lock in locks { flock(lock.number, LOCK_UN) }
+    }
+
+    /// The directories of the namespaces, sorted by namespace and generation.
+    package func namespaceDirectories() throws(DiskCacheError) -> [NamespaceDirectory] {
+        try Self.namespaceDirectories(in: path).sorted {
+            ($0.namespace, $0.generation) < ($1.namespace, $1.generation)
+        }
+    }
+
+    /// Whether a directory holds a cache, which means at least one namespace. `false` when the directory does not
+    /// exist. Changes no file and takes no lock. Throws ``DiskCacheError/fileSystem(operation:path:errno:)`` when the
+    /// directory cannot be read.
+    package static func isCache(at path: String) throws(DiskCacheError) -> Bool {
+        try !namespaceDirectories(in: path).isEmpty
+    }
+
+    /// Removes the directory of a namespace with all its files. No cache may have it open. This may take long.
+    ///
+    /// - Parameter mayGoOn: called before each file and directory. When it returns `false`, the rest stays.
+    /// - Returns: whether the directory is gone.
+    package func remove(_ place: NamespaceDirectory, while mayGoOn: () -> Bool = { true }) -> Bool {
+        let directory = path(of: place)
+        // The index is removed last, because it marks the directory as a namespace. After a kill, the next look finds
+        // the rest.
+        for name in (try? FileSystem.names(in: directory)) ?? [] where name != Self.marks[0] {
+            guard FileSystem.remove("\(directory)/\(name)", while: mayGoOn) else { return false }
+        }
+        FileSystem.remove(directory)
+        return FileSystem.status(of: directory) == nil
+    }
+
+    func path(of place: NamespaceDirectory) -> String { "\(path)/\(place.name)" }
+
+    /// Checks that Larder may use the directory of a namespace, and writes the `CACHEDIR.TAG` of the cache directory. A
+    /// directory that is missing or empty may be used. Throws ``DiskCacheError/notACache(directory:)`` when the
+    /// directory holds files of another program, for example because a whole disk was named as the cache directory. The
+    /// check is needed because the cache removes unknown files from the directories of bodies.
+    func claim(_ place: NamespaceDirectory) throws(DiskCacheError) {
+        let directory = path(of: place)
+        if FileSystem.status(of: directory) != nil, !Self.isNamespace(at: directory) {
+            // ``BodyStore`` makes `incoming` first, while it is still empty. A new file system contains `lost+found`.
+            let isOurs = try FileSystem.names(in: directory).allSatisfy { ["incoming", "lost+found"].contains($0) }
+            guard isOurs, try FileSystem.names(in: directory + "/incoming").isEmpty else {
+                throw .notACache(directory: directory)
+            }
+        }
+        try Self.writeTag(path + "/CACHEDIR.TAG")
+    }
+
+    /// The directories with a valid name and with a file that only a namespace has. Other directories may belong to
+    /// other programs.
+    private static func namespaceDirectories(in path: String) throws(DiskCacheError) -> [NamespaceDirectory] {
+        try FileSystem.names(in: path).compactMap { name in
+            isNamespace(at: "\(path)/\(name)") ? NamespaceDirectory(name: name) : nil
+        }
+    }
+
+    private static func isNamespace(at directory: String) -> Bool {
+        marks.contains { FileSystem.status(of: "\(directory)/\($0)") != nil }
+    }
+
+    /// The files that only the directory of a namespace has.
+    private static let marks = ["index.sqlite", "incoming/intents"]
+
+    /// Whether a text is a valid name of a namespace: 1 to 63 of `a` to `z`, `0` to `9` and `-`.
+    package static func isNamespace(_ name: String) -> Bool {
+        (1...63).contains(name.utf8.count)
+            && name.utf8.allSatisfy { byte in
+                (0x61...0x7A).contains(byte) || (0x30...0x39).contains(byte) || byte == UInt8(ascii: "-")
+            }
+    }
+
+    /// Writes the tag; see <https://bford.info/cachedir/>.
+    private static func writeTag(_ path: String) throws(DiskCacheError) {
+        guard FileSystem.status(of: path) == nil else { return }
+        let tag = """
+            Signature: 8a477f597d28d172789f06886806bc55
+            # This file is a cache directory tag created by Larder.
+            # For information about cache directory tags see https://bford.info/cachedir/
+
+            """
+        let file = try FileDescriptor(opening: path, O_WRONLY | O_CREAT | O_CLOEXEC, mode: 0o600)
+        try Array(tag.utf8).withBytes { bytes throws(DiskCacheError) in try file.write(bytes, path: path) }
+    }
+}
+
+extension NamespaceDirectory {
+    /// The directory of that name; `nil` when the name is not valid.
+    package init?(name: String) {
+        let parts = name.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
+        guard let namespace = parts.first.map(String.init), CacheDirectory.isNamespace(namespace) else { return nil }
+        guard parts.count == 2 else {
+            self.init(namespace: namespace)
+            return
+        }
+        // The number must be spelled as ``name`` spells it.
+        guard let generation = Int(parts[1]), generation > 0, String(generation) == parts[1] else { return nil }
+        self.init(namespace: namespace, generation: generation)
+    }
+}

@@ -1,0 +1,76 @@
+import Foundation
+import Primitives
+
+/// Threads that may wait for the disk, for the serving threads, which must not.
+///
+/// The first work starts the threads, and ``stop()`` ends them. Work that is handed in after ``stop()`` runs at once,
+/// on the caller's thread.
+final class DiskThreads: Sendable {
+    private let count: Int
+    private struct State {
+        var works: [@Sendable () -> Void] = []
+        var next = 0
+        var isStarted = false
+        var isStopped = false
+    }
+
+    private let state = Locked(State())
+    private let ready = DispatchSemaphore(value: 0)
+
+    init(count: Int = 8) {
+        self.count = count
+    }
+
+    /// Runs `work` soon, on one of the threads.
+    func run(_ work: @escaping @Sendable () -> Void) {
+        let (isStopped, isFirst) = state.withLock { state in
+            if state.isStopped { return (true, false) }
+            state.works.append(work)
+            defer { state.isStarted = true }
+            return (false, !state.isStarted)
+        }
+        if isStopped { return work() }
+        if isFirst { start() }
+        ready.signal()
+    }
+
+    /// Runs `work` like ``run(_:)``, or drops it if as many works as there are threads wait already. For work without a
+    /// waiting caller that may be left out.
+    func runUnlessBusy(_ work: @escaping @Sendable () -> Void) {
+        if state.withLock({ !$0.isStopped && $0.works.count - $0.next < count }) { run(work) }
+    }
+
+    /// Ends the threads once all handed-in work is done.
+    func stop() {
+        state.withLock { $0.isStopped = true }
+        for _ in 0..<count { ready.signal() }
+    }
+
+    private func start() {
+        for _ in 0..<count {
+            let thread = Thread { [self] in
+                ThreadName.set("larder-disk")
+                while let work = next() { work() }
+            }
+            thread.stackSize = 512 << 10
+            thread.start()
+        }
+    }
+
+    /// The next work; `nil` after ``stop()``, when all work is done.
+    private func next() -> (@Sendable () -> Void)? {
+        ready.wait()
+        return state.withLock { state in
+            guard state.next < state.works.count else { return nil }
+            defer {
+                state.next += 1
+                // Finished works are removed once they are half of the array, so that each work moves at most once.
+                if state.next * 2 >= state.works.count {
+                    state.works.removeFirst(state.next)
+                    state.next = 0
+                }
+            }
+            return state.works[state.next]
+        }
+    }
+}

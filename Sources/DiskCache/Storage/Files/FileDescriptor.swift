@@ -1,0 +1,85 @@
+import Foundation
+
+/// An open file, closed when its last reference goes away.
+final class FileDescriptor: Sendable {
+    /// The number that system calls take; valid as long as this object lives.
+    let number: Int32
+
+    /// Opens `path`. Throws ``DiskCacheError/fileSystem(operation:path:errno:)`` or ``DiskCacheError/noSpace``.
+    init(opening path: String, _ flags: Int32, mode: mode_t = 0) throws(DiskCacheError) {
+        let number = retryingInterrupts { open(path, flags | O_CLOEXEC, mode) }
+        guard number >= 0 else { throw .system("open", path, errno) }
+        self.number = number
+    }
+
+    init(owning number: Int32) {
+        self.number = number
+    }
+
+    deinit {
+        close(number)
+    }
+
+    /// Returns the file's status; `nil` when the file system does not tell it.
+    func status() -> FileStatus? {
+        var raw = stat()
+        return fstat(number, &raw) == 0 ? FileStatus(raw) : nil
+    }
+
+    /// Writes all of `bytes` at the file's current position.
+    func write(_ bytes: UnsafeRawBufferPointer, path: String) throws(DiskCacheError) {
+        var done = 0
+        while done < bytes.count {
+            let count = retryingInterrupts { Foundation.write(number, bytes.baseAddress! + done, bytes.count - done) }
+            guard count > 0 else { throw .system("write", path, count < 0 ? errno : EIO) }
+            done += count
+        }
+    }
+
+    /// Reads at `offset` until `target` is full or the file ends. Returns the number of bytes read.
+    func read(into target: UnsafeMutableRawBufferPointer, at offset: Int64, path: String) throws(DiskCacheError) -> Int
+    {
+        var done = 0
+        while done < target.count {
+            let count = retryingInterrupts {
+                pread(number, target.baseAddress! + done, target.count - done, off_t(offset) + off_t(done))
+            }
+            guard count >= 0 else { throw .system("read", path, errno) }
+            if count == 0 { break }
+            done += count
+        }
+        return done
+    }
+}
+
+/// Repeats a system call while a signal interrupts it (EINTR).
+func retryingInterrupts<Number: FixedWidthInteger>(_ call: () -> Number) -> Number {
+    while true {
+        let result = call()
+        if result != -1 || errno != EINTR { return result }
+    }
+}
+
+extension [UInt8] {
+    /// `withUnsafeBytes` for a closure that throws this module's errors.
+    func withBytes<Result>(
+        _ body: (UnsafeRawBufferPointer) throws(DiskCacheError) -> Result
+    ) throws(DiskCacheError) -> Result {
+        try withUnsafeBytes { bytes in
+            Swift.Result { () throws(DiskCacheError) in try body(bytes) }
+        }.get()
+    }
+}
+
+extension DiskCacheError {
+    /// The error for a failed system call: ``noSpace`` for a full disk or quota.
+    static func system(_ operation: String, _ path: String, _ code: Int32) -> DiskCacheError {
+        code == ENOSPC || code == EDQUOT ? .noSpace : .fileSystem(operation: operation, path: path, errno: code)
+    }
+
+    /// Whether the file is missing, or the disk cannot read it any more.
+    var isMissingFile: Bool {
+        guard case .fileSystem(_, _, let code) = self else { return false }
+        return [ENOENT, ENOTDIR, EISDIR, ELOOP, ENXIO, EIO, EUCLEAN, EBADMSG].contains(code)
+    }
+}

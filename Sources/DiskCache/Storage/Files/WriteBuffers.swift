@@ -1,0 +1,97 @@
+import Primitives
+
+/// Memory that collects the bytes of a body, so that they are written in large pieces that begin at a page. In pieces
+/// of 64 KiB, as they come from a socket, a body of 1 MiB costs the kernel a third more work.
+///
+/// There are at most ``limit`` buffers; a body without a buffer writes its bytes as they arrive. Returned buffers are
+/// kept for the next body until memory runs short. A new buffer would cost as much as it saves, because the kernel must
+/// clear its pages.
+final class WriteBuffers: Sendable {
+    static let capacity = 256 << 10
+    /// The most buffers at one time. Together they take 16 MiB.
+    static let limit = 64
+
+    private struct State {
+        var idle: [Memory] = []
+        var takenCount = 0
+    }
+
+    /// The memory of a buffer. `@unchecked Sendable` because it has one owner at a time: the pool, or a
+    /// ``WriteBuffer``.
+    fileprivate struct Memory: @unchecked Sendable {
+        let bytes: UnsafeMutableRawBufferPointer
+    }
+
+    private let state = Locked(State())
+
+    deinit {
+        trim()
+    }
+
+    /// Returns an empty buffer; `nil` when all are in use.
+    func take() -> WriteBuffer? {
+        let memory: Memory?? = state.withLock { state in
+            guard state.takenCount < Self.limit else { return nil }
+            state.takenCount += 1
+            return .some(state.idle.popLast())
+        }
+        guard let memory else { return nil }
+        // Aligned to a page, so that the written bytes begin at a page in memory, too.
+        return WriteBuffer(memory ?? Memory(bytes: .allocate(byteCount: Self.capacity, alignment: 4096)), of: self)
+    }
+
+    /// Frees the memory of all idle buffers. Returns the number of bytes freed.
+    @discardableResult
+    func trim() -> Int {
+        let idle = state.withLock { state in
+            defer { state.idle = [] }
+            return state.idle
+        }
+        for memory in idle { memory.bytes.deallocate() }
+        return idle.count * Self.capacity
+    }
+
+    fileprivate func giveBack(_ memory: Memory) {
+        state.withLock { state in
+            state.takenCount -= 1
+            state.idle.append(memory)
+        }
+    }
+}
+
+/// Bytes of a body that are received and not yet in its file. The memory returns to the pool when the last reference
+/// goes away.
+///
+/// `@unchecked Sendable` because its owner, a ``GrowingBody``, changes a shared buffer only under its lock. Only the
+/// thread that changes the buffer reads it without the lock.
+final class WriteBuffer: @unchecked Sendable {
+    private let memory: WriteBuffers.Memory
+    private let owner: WriteBuffers
+    private(set) var count = 0
+
+    fileprivate init(_ memory: WriteBuffers.Memory, of owner: WriteBuffers) {
+        self.memory = memory
+        self.owner = owner
+    }
+
+    deinit {
+        owner.giveBack(memory)
+    }
+
+    var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: memory.bytes[..<count]) }
+
+    /// Takes as many bytes as fit. Returns their number.
+    func fill(_ bytes: UnsafeRawBufferPointer) -> Int {
+        let taken = min(bytes.count, memory.bytes.count - count)
+        UnsafeMutableRawBufferPointer(rebasing: memory.bytes[count...])
+            .copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[..<taken]))
+        count += taken
+        return taken
+    }
+
+    var isFull: Bool { count == memory.bytes.count }
+
+    func empty() {
+        count = 0
+    }
+}

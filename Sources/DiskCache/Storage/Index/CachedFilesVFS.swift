@@ -1,0 +1,106 @@
+import Foundation
+import GRDBSQLite
+import Primitives
+
+/// An SQLite VFS that reads only data that the kernel has in memory. A connection over it never waits for a disk: a
+/// statement that would have to wait ends with ``notCached`` instead.
+///
+/// It is the default VFS with another `xRead`. That `xRead` uses a file descriptor of its own, which is passed in the
+/// name that opens the connection (``name(of:database:log:)``), because SQLite's own descriptors are private. The owner
+/// of the descriptor keeps it open for longer than any connection to the same file, because closing a descriptor of a
+/// file drops all locks that the process holds on that file.
+///
+/// See <https://sqlite.org/vfs.html> and <https://man7.org/linux/man-pages/man2/preadv2.2.html>, `RWF_NOWAIT`.
+enum CachedFilesVFS {
+    /// The result code of a statement that needs data which is not in memory: an I/O error without a name in SQLite.
+    static let notCached = SQLITE_IOERR | (0xFE << 8)
+
+    /// Returns the name that opens a connection over this VFS; needs `SQLITE_OPEN_URI`.
+    ///
+    /// - Parameters:
+    ///   - path: of the database file.
+    ///   - database: a descriptor of the database file.
+    ///   - log: a descriptor of its log.
+    static func name(of path: String, database: Int32, log: Int32) -> String {
+        _ = registration
+        return name(of: path) + "?vfs=\(vfsName)&\(databaseParameter)=\(database)&\(logParameter)=\(log)"
+    }
+
+    /// Returns the name that opens a connection over the default VFS.
+    static func name(of path: String) -> String {
+        // Every byte is escaped, so that no character of the path can end it: %2F%74%6D%70 is /tmp.
+        "file:" + path.utf8.map { "%" + [$0].hex }.joined()
+    }
+
+    private static let vfsName = "larder-cached"
+    private static let databaseParameter = "larder-database"
+    private static let logParameter = "larder-log"
+
+    /// The data behind the default VFS's own part of an open file.
+    private struct Tail {
+        /// The methods of the default VFS, with `xRead` replaced.
+        var methods: sqlite3_io_methods
+        var descriptor: Int32
+    }
+
+    /// The default VFS. SQLite never frees it.
+    ///
+    /// `nonisolated(unsafe)` is safe because the VFS is never changed, and its functions may be called on any thread.
+    private nonisolated(unsafe) static let standard: UnsafeMutablePointer<sqlite3_vfs> = {
+        ProcessVFS.use()
+        return sqlite3_vfs_find(nil)!
+    }()
+
+    /// The offset of the tail in an open file.
+    private static let tailOffset: Int = {
+        let alignment = MemoryLayout<Tail>.alignment
+        return (Int(standard.pointee.szOsFile) + alignment - 1) / alignment * alignment
+    }()
+
+    private static let registration: Void = {
+        let vfs = UnsafeMutablePointer<sqlite3_vfs>.allocate(capacity: 1)
+        vfs.initialize(to: standard.pointee)
+        vfs.pointee.pNext = nil
+        // Never freed, because SQLite keeps both pointers.
+        vfs.pointee.zName = UnsafePointer(strdup(vfsName))
+        vfs.pointee.szOsFile = Int32(tailOffset + MemoryLayout<Tail>.size)
+        vfs.pointee.xOpen = { _, name, file, flags, outFlags in CachedFilesVFS.open(name, file, flags, outFlags) }
+        sqlite3_vfs_register(vfs, 0)
+    }()
+
+    private static func open(
+        _ name: UnsafePointer<CChar>?, _ file: UnsafeMutablePointer<sqlite3_file>?, _ flags: Int32,
+        _ outFlags: UnsafeMutablePointer<Int32>?
+    ) -> Int32 {
+        guard let file, let standardOpen = standard.pointee.xOpen else { return SQLITE_CANTOPEN }
+        let result = standardOpen(standard, name, file, flags, outFlags)
+        guard result == SQLITE_OK, let methods = file.pointee.pMethods else { return result }
+        let parameter =
+            flags & SQLITE_OPEN_MAIN_DB != 0
+            ? databaseParameter : flags & SQLITE_OPEN_WAL != 0 ? logParameter : nil
+        guard let parameter else { return result }
+        let tail = tail(of: file)
+        tail.initialize(
+            to: Tail(methods: methods.pointee, descriptor: Int32(sqlite3_uri_int64(name, parameter, -1))))
+        // Versions above 2 can map the file, and SQLite would then read without this `xRead`.
+        tail.pointee.methods.iVersion = min(tail.pointee.methods.iVersion, 2)
+        tail.pointee.methods.xRead = { CachedFilesVFS.read($0, $1, $2, $3) }
+        file.pointee.pMethods = UnsafePointer(tail.pointer(to: \.methods)!)
+        return result
+    }
+
+    private static func read(
+        _ file: UnsafeMutablePointer<sqlite3_file>?, _ target: UnsafeMutableRawPointer?, _ count: Int32,
+        _ offset: Int64
+    ) -> Int32 {
+        guard let file else { return SQLITE_IOERR }
+        let target = UnsafeMutableRawBufferPointer(start: target, count: Int(count))
+        let found = CachedFile.read(tail(of: file).pointee.descriptor, into: target, at: offset)
+        // A shorter read may also be the end of the file. A connection that may wait finds out.
+        return found == Int(count) ? SQLITE_OK : notCached
+    }
+
+    private static func tail(of file: UnsafeMutablePointer<sqlite3_file>) -> UnsafeMutablePointer<Tail> {
+        (UnsafeMutableRawPointer(file) + tailOffset).assumingMemoryBound(to: Tail.self)
+    }
+}

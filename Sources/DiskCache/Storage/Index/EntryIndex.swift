@@ -1,0 +1,284 @@
+import Foundation
+import GRDB
+import GRDBSQLite
+import Primitives
+
+/// The connections to `index.sqlite`: a connection that writes, used only by the writer's thread, and several that only
+/// read. The look-up connections use SQLite directly, and some of them never wait for the disk (``CachedFilesVFS``).
+///
+/// Only the writing connection ever makes a checkpoint, because SQLite before 3.51.3 can corrupt a WAL that two
+/// connections reset at the same time.
+package final class EntryIndex: Sendable {
+    let writing: DatabaseQueue
+    /// Look-ups in data that is in memory.
+    private let cached: LookupPool
+    /// Look-ups that wait for the disk.
+    private let waiting: LookupPool
+    private let listing: DatabaseQueue
+    /// The descriptors through which `cached` asks the kernel; ``CachedFilesVFS`` says when they may be closed.
+    private let descriptors: Locked<[FileDescriptor?]>
+    private let path: String
+    /// The open files that hold the committed data, each with its identity at the time of opening.
+    private let files: [(path: String, number: FileNumber?)]
+    private let log: @Sendable (DiskCacheNotice) -> Void
+    /// Whether a new index was begun, because there was none or it could not be read. A new index does not know the
+    /// bodies that may be in the directory.
+    let startedEmpty: Bool
+
+    /// Opens the index, creates it, or sets an unreadable index aside.
+    ///
+    /// - Parameter other: an open file without which the index is useless.
+    /// Throws ``DiskCacheError/newerFormat(found:supported:)`` for an index of a newer format, and does not change that
+    /// index.
+    init(
+        path: String, beside other: String, configuration: CacheConfiguration, clock: any WallClock,
+        log: @escaping @Sendable (DiskCacheNotice) -> Void
+    ) throws(DiskCacheError) {
+        self.path = path
+        self.log = log
+        var isNew = (FileSystem.status(of: path)?.identity.size ?? 0) == 0
+        do {
+            writing = try Self.openForWriting(path, configuration)
+        } catch  where configuration.setsAsideUnreadableIndex && Self.isUnreadable(error) {
+            try Self.setAside(path, at: clock.now(), because: DiskCacheError(error), log: log)
+            isNew = true
+            writing = try mappingErrors { try Self.openForWriting(path, configuration) }
+        } catch {
+            throw DiskCacheError(error)
+        }
+        startedEmpty = isNew
+        // Both files exist by now: opening the index for writing reads it, and so opens the log.
+        files = [path, path + "-wal", other].map { ($0, FileNumber(of: $0)) }
+        listing = try mappingErrors { try Self.openForReading(path) }
+        // Without either descriptor no data counts as being in memory.
+        let (database, log) = (Self.descriptor(of: path), Self.descriptor(of: path + "-wal"))
+        descriptors = Locked([database, log])
+        let name = CachedFilesVFS.name(of: path, database: database?.number ?? -1, log: log?.number ?? -1)
+        let footprint = configuration.footprint
+        cached = LookupPool(
+            (0..<footprint.lookupCount).map { _ in
+                LookupConnection(name, cacheBytes: footprint.lookupCacheBytes / footprint.lookupCount)
+            })
+        waiting = LookupPool(
+            (0..<footprint.diskThreadCount).map { _ in
+                LookupConnection(CachedFilesVFS.name(of: path), cacheBytes: 256 << 10)
+            })
+        try mappingErrors {
+            try waiting.open()
+            try cached.open()
+        }
+    }
+
+    /// Whether the next start would find the same files that are open now. The cost is a `stat` call for each file. Any
+    /// thread may ask.
+    var isInPlace: Bool { missed == nil }
+
+    /// The path of the first open file that the next start would not find.
+    private var missed: String? { files.first { FileNumber(of: $0.path) != $0.number }?.path }
+
+    /// Throws ``DiskCacheError/indexLost(path:)`` with the path of the first missing file, unless ``isInPlace``.
+    func checkPlace() throws(DiskCacheError) {
+        if let missed { throw .indexLost(path: missed) }
+    }
+
+    // MARK: - The log
+
+    /// Empties the log when it is longer than 256 KiB and than a quarter of the free space. SQLite lets the log grow to
+    /// 16 MiB, which on a small volume is all the space there is, and a log that is longer than the free space may
+    /// never be emptied again. Only the writer's thread calls this.
+    func keepLogShort() {
+        let length = logLength
+        if length > Self.leastLogLimit, length > FileSystem.freeBytes(at: path) / 4, canEmptyLog() { emptyLog() }
+    }
+
+    /// Whether there is a log, and space to write it into the database file. Without that space the attempt would use
+    /// up the free space, and the log would stay. Only the writer's thread calls this, outside of a transaction.
+    ///
+    /// - Parameter reserve: the number of bytes that will become free in addition to the free space.
+    func canEmptyLog(with reserve: Int64 = 0) -> Bool {
+        let sql = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
+        guard logLength > 0, let file = FileSystem.status(of: path)?.identity.size,
+            let needed = try? writing.writeWithoutTransaction({ try Int64.fetchOne($0, sql: sql) })
+        else { return false }
+        return needed - file <= FileSystem.freeBytes(at: path) + reserve
+    }
+
+    /// Writes the log into the database file and truncates it. Returns whether that succeeded, which readers may
+    /// prevent. Only the writer's thread calls this, outside of a transaction.
+    @discardableResult
+    func emptyLog() -> Bool {
+        (try? writing.writeWithoutTransaction { try $0.checkpoint(.truncate) }) != nil
+    }
+
+    private var logLength: Int64 { FileSystem.status(of: path + "-wal")?.identity.size ?? 0 }
+
+    /// The length in bytes up to which a log is left alone, because emptying it takes longer than filling it.
+    private static let leastLogLimit: Int64 = 256 << 10
+
+    // MARK: - Reading
+
+    /// Returns the time of the last access to any entry; `nil` when the index is empty.
+    func latestAccess() throws(DiskCacheError) -> Timestamp? {
+        let sql = "SELECT max(lastAccess) FROM entries"
+        return try list { try Int64.fetchOne($0, sql: sql) }.map(Timestamp.init(milliseconds:))
+    }
+
+    /// Runs a look-up. Any thread may call this.
+    ///
+    /// - Parameter mayWait: whether to wait for the disk; if not, the result may be ``Lookup/onDisk``.
+    func lookUp<Value: Sendable>(
+        mayWait: Bool, _ body: (LookupConnection) throws -> Value
+    ) throws(DiskCacheError) -> Lookup<Value> {
+        try noticingDamage {
+            do {
+                return .found(try (mayWait ? waiting : cached).withConnection(body))
+            } catch is LookupConnection.NotCached {
+                return .onDisk
+            }
+        }
+    }
+
+    /// Runs a longer read, such as a page of a listing, on a connection that look-ups do not use.
+    func list<T>(_ body: (Database) throws -> T) throws(DiskCacheError) -> T {
+        try noticingDamage { try listing.unsafeRead(body) }
+    }
+
+    /// Empties the page caches of the reading connections. Waits for each connection until it is not in use.
+    func releaseReadersMemory() {
+        listing.releaseMemory()
+        waiting.releaseMemory()
+        cached.releaseMemory()
+    }
+
+    /// Returns the error as an error of this module. When the error says that the index is damaged, this leaves a mark,
+    /// and the next start checks the whole index. Such a check takes too long for every start.
+    func notice(_ error: any Error) -> DiskCacheError {
+        let error = DiskCacheError(error)
+        if error.isIndexDamage {
+            log(DiskCacheNotice(.error, "the index is damaged; restart to check it", ["reason": "\(error)"]))
+            _ = try? FileDescriptor(opening: Self.mark(path), O_WRONLY | O_CREAT, mode: 0o600)
+        }
+        return error
+    }
+
+    private func noticingDamage<T>(_ body: () throws -> T) throws(DiskCacheError) -> T {
+        do {
+            return try body()
+        } catch {
+            throw notice(error)
+        }
+    }
+
+    /// Writes as much of the log into the database file as readers allow, and cuts the file to its pages. Only the
+    /// writer's thread calls this. A failure is ignored, because a later checkpoint does the same work.
+    func checkpoint() {
+        try? writing.writeWithoutTransaction { _ = try $0.checkpoint(.passive) }
+    }
+
+    /// Writes the log into the database file, if `checkpoint` is set, and closes all connections. The writer's thread
+    /// calls this last.
+    ///
+    /// Another index that has taken the path in the meantime is safe: before SQLite removes a log by its name it
+    /// compares the inode of the database file with the file at the path (`databaseIsUnmoved` in its `pager.c`).
+    package func close(checkpoint: Bool) {
+        cached.close()
+        waiting.close()
+        try? listing.close()
+        if checkpoint {
+            try? writing.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
+        }
+        try? writing.close()
+        descriptors.withLock { $0 = [] }
+    }
+
+    // MARK: - Opening
+
+    private static func descriptor(of path: String) -> FileDescriptor? {
+        try? FileDescriptor(opening: path, O_RDONLY)
+    }
+
+    private static func openForWriting(_ path: String, _ chosen: CacheConfiguration) throws -> DatabaseQueue {
+        ProcessVFS.use()
+        var configuration = Configuration()
+        configuration.label = "larder.index.writer"
+        configuration.busyMode = .timeout(5)
+        configuration.prepareDatabase { db in
+            // Both settings take effect only in an empty file, and WAL mode writes to the file. Set on a file with
+            // content they would only cause a write. The page size comes first, because the other setting fixes it. A
+            // foreign database is never written to, because reading the format throws.
+            if try Int.fetchOne(db, sql: "PRAGMA page_count") == 0 {
+                try db.execute(
+                    sql: "PRAGMA page_size = \(chosen.indexPageSize); PRAGMA auto_vacuum = INCREMENTAL;")
+            } else {
+                _ = try Schema.format(of: db)
+            }
+            try db.execute(
+                sql: """
+                    PRAGMA journal_mode = WAL;
+                    PRAGMA synchronous = \(chosen.durability == .power ? "FULL" : "NORMAL");
+                    PRAGMA wal_autocheckpoint = \(chosen.checkpointPages);
+                    PRAGMA journal_size_limit = 67108864;
+                    PRAGMA cache_size = \(-chosen.footprint.writerCacheBytes >> 10);
+                    PRAGMA temp_store = MEMORY;
+                    """)
+        }
+        let queue = try DatabaseQueue(path: path, configuration: configuration)
+        try queue.writeWithoutTransaction { db in
+            try Schema.create(db)
+            if FileSystem.status(of: mark(path)) != nil {
+                guard try String.fetchOne(db, sql: "PRAGMA integrity_check(1)") == "ok" else {
+                    throw Schema.Unreadable()
+                }
+                FileSystem.unlink(mark(path))
+            }
+            // Preparing a statement reads the schema, and running this one reads the first row of the largest table.
+            _ = try Row.fetchOne(db, sql: "SELECT * FROM entries, counters LIMIT 1")
+        }
+        return queue
+    }
+
+    private static func openForReading(_ path: String) throws -> DatabaseQueue {
+        var configuration = Configuration()
+        configuration.label = "larder.index.reader"
+        configuration.readonly = true
+        configuration.busyMode = .timeout(5)
+        configuration.prepareDatabase { db in
+            try db.execute(sql: "PRAGMA cache_size = -2048; PRAGMA temp_store = MEMORY;")
+            // The handler runs every 200 of SQLite's instructions, which are a few rows.
+            sqlite3_progress_handler(
+                db.sqliteConnection, 200,
+                { _ in
+                    Processor.offer()
+                    return 0
+                }, nil)
+        }
+        return try DatabaseQueue(path: path, configuration: configuration)
+    }
+
+    private static func isUnreadable(_ error: any Error) -> Bool { DiskCacheError(error).isIndexDamage }
+
+    /// Returns the path of the file that marks the index as damaged. An error while the index was in use creates the
+    /// file.
+    private static func mark(_ path: String) -> String { path + ".damaged" }
+
+    private static func setAside(
+        _ path: String, at now: Timestamp, because error: DiskCacheError, log: (DiskCacheNotice) -> Void
+    ) throws(DiskCacheError) {
+        let date = now.rfc3339.filter { $0 != ":" && $0 != "-" && $0 != "." }
+        var target = path + ".corrupt-" + date
+        var number = 1
+        while FileSystem.status(of: target) != nil {
+            number += 1
+            target = path + ".corrupt-" + date + "-\(number)"
+        }
+        for suffix in ["", "-wal", "-shm"] where FileSystem.status(of: path + suffix) != nil {
+            let code = FileSystem.rename(path + suffix, to: target + suffix)
+            if code != 0 { throw .system("rename", path + suffix, code) }
+        }
+        FileSystem.unlink(mark(path))
+        log(
+            DiskCacheNotice(
+                .error, "the index could not be read and was set aside; the cache starts empty",
+                ["index": .text(path), "kept": .text(target), "reason": "\(error)"]))
+    }
+}

@@ -1,0 +1,151 @@
+import GRDB
+import Primitives
+
+/// The way in which SQLite should find the rows of a query.
+enum EntryPath: Equatable {
+    case any
+    /// Follows the index with that name, which has the order of the listing, and tests each row.
+    case inOrder(index: String)
+    /// Uses the index for a condition of the filter, then tests and sorts the rows that it finds.
+    case by(EntryFilter.Condition)
+}
+
+/// The columns in which the prefix of a filter is looked up.
+struct PrefixPlaces: OptionSet {
+    let rawValue: Int
+    static let urls = Self(rawValue: 1)
+    static let keys = Self(rawValue: 2)
+    /// The canonical URLs of the entries with a stored URL in another spelling.
+    static let otherSpellings = Self(rawValue: 4)
+    static let all: Self = [.urls, .keys, .otherSpellings]
+}
+
+/// A filter, and the other clauses of a `SELECT` over entries, as SQL.
+struct EntryQuery {
+    private let path: EntryPath
+    private var tables = "entries"
+    private var conditions: [String] = []
+    private var order = ""
+    private(set) var arguments = StatementArguments()
+
+    /// Creates a query for the entries that match `filter` at `now`.
+    ///
+    /// - Parameters:
+    ///   - path: the way in which SQLite should find them.
+    ///   - places: the columns in which the filter's prefix is looked up; at least one.
+    init(_ filter: EntryFilter, now: Timestamp, path: EntryPath = .any, prefixIn places: PrefixPlaces = .all) {
+        self.path = path
+        if case .inOrder(let index) = path { tables = "entries INDEXED BY \(index)" }
+        if let tag = filter.tag { restrict(toTag: tag) }
+        if let key = filter.key { restrict("\(column("key", .key)) = ?", [key]) }
+        if let md5 = filter.md5 {
+            let key = column("key", .md5)
+            let (first, last) = ResponseKeys.bounds(ofMD5: md5)
+            let canonical = column("canonicalKey", .md5)
+            restrict(
+                "(\(key) = ? OR (\(ResponseKeys.condition(on: key))) OR \(canonical) = ?)", [md5, first, last, md5])
+        }
+        if let url = filter.url {
+            let (column, canonical) = (column("url", .url), column("canonicalURL", .url))
+            restrict("((\(column) = ? AND \(column) <> '') OR \(canonical) = ?)", [url, url])
+        }
+        if let host = filter.host { restrict("\(column("host", .host)) = ?", [host]) }
+        if let kind = filter.kind { restrict("\(column("kind", .kind)) = ?", [kind.code]) }
+        if let prefix = filter.prefix, !prefix.isEmpty {
+            restrict(toPrefix: prefix, ofURLs: filter.urlBeginnings, in: places)
+        }
+        let expiry = column("expiry", .state)
+        switch filter.state {
+        case .fresh: restrict("\(expiry) > ?", [now.milliseconds])
+        case .stale: restrict("\(expiry) <= ?", [now.milliseconds])
+        case nil: break
+        }
+    }
+
+    mutating func restrict(_ condition: String, _ values: StatementArguments) {
+        conditions.append(condition)
+        arguments += values
+    }
+
+    mutating func sort(by columns: String) {
+        order = " ORDER BY " + columns
+    }
+
+    func sql(_ columns: String) -> String {
+        let condition = conditions.isEmpty ? "" : " WHERE " + conditions.joined(separator: " AND ")
+        return "SELECT \(columns) FROM \(tables)\(condition)\(order)"
+    }
+
+    /// Returns a column as a condition or an order has to write it: with a plus when SQLite must not use an index of
+    /// this column, because the query uses another index.
+    private func column(_ name: String, _ condition: EntryFilter.Condition?) -> String {
+        guard case .by(let leading) = path, leading != condition else { return name }
+        return "+" + name
+    }
+
+    /// Returns a column as the order has to write it.
+    func orderColumn(_ name: String) -> String { column(name, nil) }
+
+    private mutating func restrict(toTag tag: String) {
+        switch path {
+        case .any:
+            tables = "tags JOIN entries ON entries.id = tags.id"
+            restrict("tags.tag = ?", [tag])
+        case .by(.tag):
+            // SQLite scans the left side of a cross join first.
+            tables = "tags CROSS JOIN entries ON entries.id = tags.id"
+            restrict("tags.tag = ?", [tag])
+        case .by, .inOrder:
+            restrict("EXISTS (SELECT 1 FROM tags WHERE tags.tag = ? AND tags.id = entries.id)", [tag])
+        }
+    }
+
+    /// Restricts to the keys of callers that begin with `prefix`, and to URLs that begin with one of `beginnings`. The
+    /// conditions are comparisons, because an index can answer them and no character has a special meaning in them.
+    private mutating func restrict(
+        toPrefix prefix: String, ofURLs beginnings: [String], in places: PrefixPlaces
+    ) {
+        var alternatives: [String] = []
+        var arguments = StatementArguments()
+        func add(_ name: String, _ prefixes: [String], _ condition: String = "") {
+            for prefix in prefixes {
+                let (range, values) = Self.range(column(name, .prefix), ofPrefix: prefix)
+                alternatives.append("(\(condition)\(range))")
+                arguments += values
+            }
+        }
+        if places.contains(.urls) { add("url", beginnings) }
+        // The plus keeps SQLite from using the index of kinds, because a kind may have many entries.
+        if places.contains(.keys) { add("key", [prefix], "+kind = \(Entry.Kind.data.code) AND ") }
+        if places.contains(.otherSpellings) { add("canonicalURL", beginnings) }
+        restrict("(\(alternatives.joined(separator: " OR ")))", arguments)
+    }
+
+    mutating func restrict(column: String, toPrefix prefix: String) {
+        let (condition, values) = Self.range(column, ofPrefix: prefix)
+        restrict(condition, values)
+    }
+
+    private static func range(_ column: String, ofPrefix prefix: String) -> (String, StatementArguments) {
+        guard let end = successor(ofPrefix: prefix) else { return ("\(column) >= ?", [prefix]) }
+        return ("\(column) >= ? AND \(column) < ?", [prefix, end])
+    }
+
+    /// Returns the first text, in the order of UTF-8 bytes, that follows every text with `prefix`; `nil` when there is
+    /// none.
+    static func successor(ofPrefix prefix: String) -> String? {
+        var scalars = Array(prefix.unicodeScalars)
+        while let last = scalars.popLast() {
+            // Code points and their UTF-8 bytes have the same order.
+            var next = last.value + 1
+            if next == 0xD800 { next = 0xE000 }
+            if let scalar = Unicode.Scalar(next) {
+                scalars.append(scalar)
+                var text = ""
+                text.unicodeScalars.append(contentsOf: scalars)
+                return text
+            }
+        }
+        return nil
+    }
+}

@@ -1,0 +1,164 @@
+import Foundation
+import GRDB
+import Primitives
+
+/// A row of `entries`: the entry, and the columns that only the store needs.
+package struct EntryRow: Sendable {
+    /// The number of the row. It is never used again after the entry is gone.
+    var id: Int64
+    var entry: Entry
+    /// The bytes that the entry counts against the disk limit.
+    var cost: Int64
+    /// The body's file, relative to the namespace's directory; `nil` when the body is in the slab.
+    var path: String?
+    /// The body's slot in the slab; `nil` when the body is in a file.
+    var slot: Slot?
+    /// The position of the entry in the order of eviction. It has no meaning while the entry is pinned.
+    var place: QueuePlace
+    /// The sequence number of the entry's arrival in its queue. The lowest number is the oldest. No number is given
+    /// twice.
+    var turn: Int64
+    /// The identity of the file when it was published or last hashed.
+    var identity: FileIdentity?
+
+    /// The fixed cost in bytes of a row of `entries`, on top of its body: about its share of the table and the indexes.
+    private static let rowCost: Int64 = 512
+
+    /// Returns the cost of an entry against the disk limit: its file in whole blocks of 4,096 bytes, or its slot, and
+    /// the row with its texts.
+    ///
+    /// - Parameter slot: the slot of its body; `nil`: the body is in a file.
+    static func cost(of entry: Entry, in slot: Slot?) -> Int64 {
+        // Key, URL and host are stored in the row and again in an index.
+        let repeated = entry.key.utf8.count + (entry.url?.utf8.count ?? 0) + (entry.record.host?.utf8.count ?? 0)
+        let bodyCost = slot.map { Int64($0.slotClass.size) } ?? fileCost(entry.contentLength)
+        return bodyCost + rowCost + entry.textLength + Int64(repeated)
+    }
+
+    /// Returns the same cost for an entry of which only the length of the body and the URL are known yet.
+    static func cost(bodyLength: Int64, isFile: Bool, url: String?) -> Int64 {
+        let bodyCost =
+            isFile
+            ? fileCost(bodyLength) : Int64(SlotClass(holding: SlabRecord.length(ofBody: bodyLength)).size)
+        return bodyCost + rowCost + 2 * Int64(url?.utf8.count ?? 0)
+    }
+
+    private static func fileCost(_ length: Int64) -> Int64 { (length + 4095) / 4096 * 4096 }
+
+    /// The columns that ``init(_:namespace:directory:)`` reads, in the order in which it reads them.
+    static let columns = """
+        entries.id, key, kind, url, host, params, status, contentType, contentLength, etag, lastModified, digest, \
+        isJSON, downloadStart, downloadEnd, created, ttl, expiry, staleAllowance, pinned, hits, lastAccess, cost, \
+        version, tagList, fields, path, inode, modified, changed, queue, frequency, turn, \
+        slot
+        """
+
+    /// Reads a row of a statement that selects ``columns``.
+    init(_ row: StatementRow, namespace: String, directory: String) throws {
+        guard let kind = Entry.Kind(code: row[2]) else {
+            throw DiskCacheError.index(code: 11, message: "an entry of an unknown kind")
+        }
+        let url: String = row[3]
+        let path: String? = row[26]
+        let version: Int64 = row[23]
+        let record = Entry.Record(
+            key: row[1], namespace: namespace, kind: kind, url: url.isEmpty ? nil : url, host: row[4], params: row[5],
+            status: row[6], contentType: row[7], contentLength: row[8], etag: row[9], lastModified: row[10],
+            digest: row.blob(11).map(Array.init) ?? [], isJSON: row[12],
+            downloadStartDate: (row[13] as Int64?).map(Timestamp.init(milliseconds:)),
+            downloadEndDate: (row[14] as Int64?).map(Timestamp.init(milliseconds:)),
+            createdDate: Timestamp(milliseconds: row[15]), localPath: path.map { directory + "/" + $0 },
+            tags: Self.tags(fromList: row[24]), pinned: row[19], version: version,
+            staleAllowance: .milliseconds(row[18] as Int64), fields: row[25])
+        id = row[0]
+        entry = Entry(
+            record, ttl: .milliseconds(row[16] as Int64), expiryDate: Timestamp(milliseconds: row[17]), hits: row[20],
+            lastAccessDate: Timestamp(milliseconds: row[21]))
+        cost = row[22]
+        self.path = path
+        guard let queue = UInt8(exactly: row[30] as Int64).flatMap(EvictionQueue.init) else {
+            throw DiskCacheError.index(code: 11, message: "an entry in an unknown queue")
+        }
+        place = QueuePlace(queue: queue, frequency: UInt8(clamping: row[31] as Int64))
+        turn = row[32]
+        slot = (row[33] as Int64?).flatMap(Slot.init)
+        identity = path.map { _ in
+            FileIdentity(inode: row[27] ?? 0, size: entry.contentLength, modified: row[28] ?? 0, changed: row[29] ?? 0)
+        }
+    }
+
+    init(
+        id: Int64, entry: Entry, cost: Int64, path: String?, slot: Slot?, identity: FileIdentity?, place: QueuePlace,
+        turn: Int64
+    ) {
+        self.slot = slot
+        self.place = place
+        self.turn = turn
+        self.id = id
+        self.entry = entry
+        self.cost = cost
+        self.path = path
+        self.identity = identity
+    }
+
+    /// Whether the entry is useless once it has expired: it has no validator, it may not be served stale, and it is not
+    /// pinned.
+    var isSweepable: Bool {
+        !entry.hasValidator && entry.staleAllowance <= .zero && !entry.pinned
+    }
+
+    /// Binds the values of ``columns``, `sweepable`, `canonicalURL` and `canonicalKey`.
+    func bind(to statement: inout DirectStatement) {
+        let record = entry.record
+        statement.bind(id)
+        statement.bind(record.key)
+        statement.bind(record.kind.code)
+        statement.bind(record.url ?? "")
+        statement.bind(record.host)
+        statement.bind(record.params)
+        statement.bind(record.status)
+        statement.bind(record.contentType)
+        statement.bind(record.contentLength)
+        statement.bind(record.etag)
+        statement.bind(record.lastModified)
+        statement.bind(record.digest)
+        statement.bind(record.isJSON)
+        statement.bind(record.downloadStartDate?.milliseconds)
+        statement.bind(record.downloadEndDate?.milliseconds)
+        statement.bind(record.createdDate.milliseconds)
+        statement.bind(entry.ttl.milliseconds)
+        statement.bind(entry.expiryDate.milliseconds)
+        statement.bind(record.staleAllowance.milliseconds)
+        statement.bind(record.pinned)
+        statement.bind(entry.hits)
+        statement.bind(entry.lastAccessDate.milliseconds)
+        statement.bind(cost)
+        statement.bind(record.version)
+        statement.bind(Self.list(fromTags: record.tags))
+        statement.bind(record.fields)
+        statement.bind(path)
+        statement.bind(identity?.inode)
+        statement.bind(identity?.modified)
+        statement.bind(identity?.changed)
+        statement.bind(Int(place.queue.rawValue))
+        statement.bind(Int(place.frequency))
+        statement.bind(turn)
+        statement.bind(slot?.code)
+        statement.bind(isSweepable)
+        // The URLs of all other kinds are canonical already.
+        let canonical = record.kind == .response ? record.url.flatMap { ResponseURL.canonical(of: $0) } : nil
+        statement.bind(canonical)
+        statement.bind(canonical.map(MD5Name.of))
+    }
+
+    /// Returns the tags as a JSON text, so that reading an entry needs no second look-up; `nil` for no tags.
+    static func list(fromTags tags: [String]) -> String? {
+        tags.isEmpty ? nil : JSON.array(tags.map(JSON.string)).text
+    }
+
+    /// Returns the tags in a text made by ``list(fromTags:)``.
+    static func tags(fromList text: String?) -> [String] {
+        guard let text, let array = try? JSON(parsing: text).arrayValue else { return [] }
+        return array.compactMap(\.stringValue)
+    }
+}

@@ -1,0 +1,91 @@
+import GRDB
+import Primitives
+
+/// The statements that run on reading connections.
+struct IndexReader {
+    let index: EntryIndex
+    let namespace: String
+    /// The namespace's directory.
+    let directory: String
+
+    /// Returns the entry of `key` in a single look-up.
+    ///
+    /// - Parameter mayWait: whether to wait for the disk; if not, the result may be ``Lookup/onDisk``.
+    func row(forKey key: String, mayWait: Bool) throws(DiskCacheError) -> Lookup<EntryRow?> {
+        try index.lookUp(mayWait: mayWait) { connection in
+            var found: EntryRow?
+            try connection.rows(.entry, [key]) { found = try entryRow($0) }
+            return found
+        }
+    }
+
+    /// Does the same as ``row(forKey:mayWait:)``, and waits for the disk.
+    func row(forKey key: String) throws(DiskCacheError) -> EntryRow? {
+        guard case .found(let row) = try row(forKey: key, mayWait: true) else { return nil }
+        return row
+    }
+
+    /// Returns the responses with keys that begin with `md5`, at most `limit`.
+    ///
+    /// - Parameter mayWait: see ``row(forKey:mayWait:)``.
+    func variants(ofMD5 md5: String, limit: Int, mayWait: Bool) throws(DiskCacheError) -> Lookup<[EntryRow]> {
+        try index.lookUp(mayWait: mayWait) { connection in
+            var found: [EntryRow] = []
+            let (first, last) = ResponseKeys.bounds(ofMD5: md5)
+            try connection.rows(.responses, [first, last], limit: limit) {
+                found.append(try entryRow($0))
+            }
+            return found
+        }
+    }
+
+    func count(_ query: EntryQuery) throws(DiskCacheError) -> Int {
+        try index.list { db in try Int.fetchOne(db, sql: query.sql("COUNT(*)"), arguments: query.arguments) ?? 0 }
+    }
+
+    func count(_ query: EntryQuery, upTo limit: Int) throws(DiskCacheError) -> Int {
+        try index.list { db in
+            let sql = "SELECT COUNT(*) FROM (\(query.sql("1")) LIMIT ?)"
+            return try Int.fetchOne(db, sql: sql, arguments: query.arguments + [limit]) ?? 0
+        }
+    }
+
+    func count(tag: String, upTo limit: Int) throws(DiskCacheError) -> Int {
+        try index.list { db in
+            let sql = "SELECT COUNT(*) FROM (SELECT 1 FROM tags WHERE tag = ? LIMIT ?)"
+            return try Int.fetchOne(db, sql: sql, arguments: [tag, limit]) ?? 0
+        }
+    }
+
+    /// Returns the position of the row that follows the first `count` rows; `nil` when there are not so many.
+    func cursor(_ query: EntryQuery, column: String, after count: Int) throws(DiskCacheError) -> ListCursor? {
+        try index.list { db in
+            let sql = query.sql("\(column), entries.id") + " LIMIT 1 OFFSET ?"
+            return try Row.fetchOne(db, sql: sql, arguments: query.arguments + [count]).map { row in
+                ListCursor(value: row[0], id: row[1])
+            }
+        }
+    }
+
+    func rows(_ query: EntryQuery, limit: Int) throws(DiskCacheError) -> [EntryRow] {
+        try index.list { db in
+            // The statement is not cached, because filters, orders and cursors make thousands of different statements.
+            let statement = try db.makeStatement(sql: query.sql(EntryRow.columns) + " LIMIT ?")
+            let arguments = query.arguments + StatementArguments([limit])
+            return try statement.all(arguments) { try entryRow($0) }
+        }
+    }
+
+    /// Returns the elements of `paths` that are paths of entries' bodies.
+    func knownPaths(_ paths: [String]) throws(DiskCacheError) -> Set<ExactText> {
+        try index.list { db in
+            let statement = try db.cachedStatement(sql: "SELECT 1 FROM entries WHERE path = ?")
+            return Set(
+                try paths.filter { try statement.first([$0]) { _ in true } == true }.map(ExactText.init))
+        }
+    }
+
+    private func entryRow(_ row: StatementRow) throws -> EntryRow {
+        try EntryRow(row, namespace: namespace, directory: directory)
+    }
+}

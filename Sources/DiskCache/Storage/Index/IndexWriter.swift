@@ -1,0 +1,196 @@
+import GRDB
+import Primitives
+
+/// The statements that the writer's thread runs inside its transaction. Each is prepared once.
+struct IndexWriter {
+    let db: Database
+    let namespace: String
+    /// The namespace's directory.
+    let directory: String
+    let statements: StoreStatements
+
+    init(db: Database, namespace: String, directory: String) {
+        self.db = db
+        self.namespace = namespace
+        self.directory = directory
+        statements = StoreStatements(db)
+    }
+
+    // MARK: - Looking up
+
+    func row(forKey key: String) throws -> EntryRow? {
+        var held = try statements.held
+        held.bind(key)
+        // The shorter statement comes first, because most stores are of new keys.
+        return try held.hasRow() ? row(where: "key = ?", [key]) : nil
+    }
+
+    func row(forID id: Int64) throws -> EntryRow? {
+        try row(where: "entries.id = ?", [id])
+    }
+
+    func row(forPath path: String) throws -> EntryRow? {
+        try row(where: "path = ?", [path])
+    }
+
+    /// Returns the rows that `query` selects, at most `limit`. The statement is cached: purges, sweep and eviction
+    /// repeat at most a few hundred different statements.
+    func rows(_ query: EntryQuery, limit: Int) throws -> [EntryRow] {
+        let statement = try db.cachedStatement(sql: query.sql(EntryRow.columns) + " LIMIT ?")
+        let arguments = query.arguments + StatementArguments([limit])
+        return try statement.all(arguments) { try entryRow($0) }
+    }
+
+    /// Returns whether `isWanted` is true of an entry with a key from `first` to `last`, both included.
+    func holds(from first: String, to last: String, where isWanted: (HeldSummary) -> Bool) throws -> Bool {
+        let cursor = try Row.fetchCursor(try db.cachedStatement(sql: Self.heldStatement), arguments: [first, last])
+        while let row = try cursor.next() {
+            let held = HeldSummary(
+                kindCode: row[0], expiryDate: Timestamp(milliseconds: row[1]), tags: EntryRow.tags(fromList: row[2]))
+            if isWanted(held) { return true }
+        }
+        return false
+    }
+
+    static let heldStatement = "SELECT kind, expiry, tagList FROM entries WHERE key BETWEEN ? AND ?"
+
+    private func row(where condition: String, _ arguments: StatementArguments) throws -> EntryRow? {
+        let statement = try db.cachedStatement(sql: "SELECT \(EntryRow.columns) FROM entries WHERE \(condition)")
+        return try statement.first(arguments) { try entryRow($0) }
+    }
+
+    private func entryRow(_ row: StatementRow) throws -> EntryRow {
+        try EntryRow(row, namespace: namespace, directory: directory)
+    }
+
+    // MARK: - Changing
+
+    /// Writes a row. `old` is the row of the same key and number that it replaces; `nil`: there is none.
+    func put(_ row: EntryRow, replacing old: EntryRow?) throws {
+        if old == nil {
+            var statement = try statements.insert
+            row.bind(to: &statement)
+            try statement.run()
+        } else {
+            try write(row)
+        }
+        try replaceTags(of: row.id, old?.entry.tags ?? [], with: row.entry.tags)
+    }
+
+    /// Writes the changes of a refresh or an update, which leave the body alone.
+    func change(_ row: EntryRow, from old: EntryRow) throws {
+        try write(row)
+        try replaceTags(of: row.id, old.entry.tags, with: row.entry.tags)
+    }
+
+    func delete(_ row: EntryRow) throws {
+        try execute("DELETE FROM entries WHERE id = ?", [row.id])
+        try replaceTags(of: row.id, row.entry.tags, with: [])
+    }
+
+    func setFile(of id: Int64, path: String, identity: FileIdentity) throws {
+        try execute(
+            "UPDATE entries SET path = ?, inode = ?, modified = ?, changed = ? WHERE id = ?",
+            [path, identity.inode, identity.modified, identity.changed, id])
+    }
+
+    func setSlot(of id: Int64, _ slot: Slot) throws {
+        try execute("UPDATE entries SET slot = ? WHERE id = ?", [slot.code, id])
+    }
+
+    /// Writes the hits, the last access and the slide of an entry. Returns the number of hits that the entry has now;
+    /// `nil`, without a change, when the entry has another version by now or is gone.
+    func apply(_ pending: PendingHits, toKey key: String) throws -> Int64? {
+        if let slide = pending.slide {
+            let statement = try db.cachedStatement(
+                sql: """
+                    UPDATE entries SET \(Self.hitColumns), expiry = ?, ttl = ?
+                    WHERE key = ? AND version = ? RETURNING hits
+                    """)
+            let arguments: StatementArguments = [
+                pending.hits, pending.hits, pending.lastAccess.milliseconds, slide.expiryDate.milliseconds,
+                slide.ttl.milliseconds, key, pending.version,
+            ]
+            return try statement.first(arguments) { $0[0] }
+        }
+        let statement = try db.cachedStatement(
+            sql: "UPDATE entries SET \(Self.hitColumns) WHERE key = ? AND version = ? RETURNING hits")
+        let arguments: StatementArguments = [
+            pending.hits, pending.hits, pending.lastAccess.milliseconds, key, pending.version,
+        ]
+        return try statement.first(arguments) { $0[0] }
+    }
+
+    private static let hitColumns = """
+        hits = hits + ?, frequency = min(frequency + ?, \(QueuePlace.frequencyLimit)), lastAccess = max(lastAccess, ?)
+        """
+
+    // MARK: - Order of eviction
+
+    /// Returns the entry that has been in a queue for the longest time, with its key and turn.
+    func oldest(in queue: EvictionQueue) throws -> (entry: QueuedEntry<Int64>, key: String, turn: Int64)? {
+        let statement = try db.cachedStatement(sql: Self.oldestStatement)
+        return try statement.first([queue.rawValue]) { row in
+            let key: String = row[1]
+            let entry = QueuedEntry<Int64>(
+                id: row[0], hash: ExactText(key).hashValue, cost: row[2],
+                place: QueuePlace(queue: queue, frequency: UInt8(clamping: row[3] as Int64)))
+            return (entry, key, row[4])
+        }
+    }
+
+    func move(_ id: Int64, to place: QueuePlace, turn: Int64) throws {
+        try execute(
+            "UPDATE entries SET queue = ?, frequency = ?, turn = ? WHERE id = ?",
+            [place.queue.rawValue, place.frequency, turn, id])
+    }
+
+    static let oldestStatement = """
+        SELECT id, key, cost, frequency, turn FROM entries WHERE queue = ? AND pinned = 0 ORDER BY turn, id LIMIT 1
+        """
+
+    private func write(_ row: EntryRow) throws {
+        var statement = DirectStatement(try db.cachedStatement(sql: StoreStatements.putStatement))
+        row.bind(to: &statement)
+        try statement.run()
+    }
+
+    private func replaceTags(of id: Int64, _ old: [String], with new: [String]) throws {
+        if old.isEmpty && new.isEmpty { return }
+        let (before, after) = (Set(old.map(ExactText.init)), Set(new.map(ExactText.init)))
+        for tag in before.subtracting(after) {
+            try execute("DELETE FROM tags WHERE tag = ? AND id = ?", [tag.text, id])
+        }
+        for tag in after.subtracting(before) { try execute("INSERT INTO tags VALUES (?, ?)", [tag.text, id]) }
+    }
+
+    private func execute(_ sql: String, _ arguments: StatementArguments) throws {
+        try db.cachedStatement(sql: sql).execute(arguments: arguments)
+    }
+}
+
+/// The fields of a held entry that a purge needs.
+struct HeldSummary {
+    var kindCode: Int
+    var expiryDate: Timestamp
+    var tags: [String]
+}
+
+extension Statement {
+    /// Returns the result of `read` for the first row; `nil` when there is no row.
+    func first<T>(_ arguments: StatementArguments, _ read: (StatementRow) throws -> T) throws -> T? {
+        let cursor = try Row.fetchCursor(self, arguments: arguments)
+        // The row is only a view of the statement, and the end of the cursor resets the statement.
+        return try withExtendedLifetime(cursor) {
+            try cursor.next() == nil ? nil : try read(StatementRow(statement: sqliteStatement))
+        }
+    }
+
+    /// Returns the results of `read` for all rows.
+    func all<T>(_ arguments: StatementArguments, _ read: (StatementRow) throws -> T) throws -> [T] {
+        let cursor = try Row.fetchCursor(self, arguments: arguments)
+        var all: [T] = []
+        while try cursor.next() != nil { all.append(try read(StatementRow(statement: sqliteStatement))) }
+        return all
+    }
+}

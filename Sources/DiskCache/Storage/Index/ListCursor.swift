@@ -1,0 +1,80 @@
+import Foundation
+import GRDB
+import Primitives
+
+/// The end of a page: the value of the last row in the order of the listing and, because values repeat, the id of that
+/// row.
+///
+/// As text, the cursor is the base64url of: 8 bytes that identify the query, 8 bytes of the id, a byte for the type of
+/// the value, and the value.
+struct ListCursor: Equatable {
+    var value: DatabaseValue
+    var id: Int64
+
+    init(value: DatabaseValue, id: Int64) {
+        self.value = value
+        self.id = id
+    }
+
+    init(at row: EntryRow, sort: EntrySort) {
+        id = row.id
+        let entry = row.entry
+        value =
+            switch sort.order {
+            case .key: entry.key.databaseValue
+            case .url: (entry.url ?? "").databaseValue
+            case .contentLength: entry.contentLength.databaseValue
+            case .expiryDate: entry.expiryDate.milliseconds.databaseValue
+            case .lastAccessDate: entry.lastAccessDate.milliseconds.databaseValue
+            case .hits: entry.hits.databaseValue
+            }
+    }
+
+    init?(_ text: String, filter: EntryFilter, sort: EntrySort) {
+        var base64 = text.replacing("-", with: "+").replacing("_", with: "/")
+        while base64.utf8.count % 4 != 0 { base64 += "=" }
+        guard let data = Data(base64Encoded: base64) else { return nil }
+        let bytes = [UInt8](data)
+        guard bytes.count >= 17, Array(bytes[..<8]) == Self.queryMark(filter, sort) else { return nil }
+        id = Self.number(bytes[8..<16])
+        let rest = bytes[17...]
+        switch bytes[16] {
+        case 0:
+            guard rest.count == 8 else { return nil }
+            value = Self.number(rest).databaseValue
+        case 1:
+            guard let string = String(validating: rest, as: UTF8.self) else { return nil }
+            value = string.databaseValue
+        default: return nil
+        }
+    }
+
+    func text(filter: EntryFilter, sort: EntrySort) -> String {
+        var bytes = Self.queryMark(filter, sort) + Self.bytes(id)
+        if let number = Int64.fromDatabaseValue(value) {
+            bytes += [0] + Self.bytes(number)
+        } else {
+            bytes += [1] + Array((String.fromDatabaseValue(value) ?? "").utf8)
+        }
+        return Data(bytes).base64EncodedString().replacing("+", with: "-").replacing("/", with: "_")
+            .replacing("=", with: "")
+    }
+
+    /// The first 8 bytes of a digest over the filter and the order.
+    private static func queryMark(_ filter: EntryFilter, _ sort: EntrySort) -> [UInt8] {
+        let parts: [String?] = [
+            filter.key, filter.md5, filter.url, filter.prefix, filter.host, filter.tag, filter.state?.rawValue,
+            filter.kind?.rawValue, sort.order.rawValue, sort.descending ? "-" : "+",
+        ]
+        let text = JSON.array(parts.map(JSON.string(orNull:))).utf8
+        return Array(text.withUnsafeBytes { digest(of: $0) }.prefix(8))
+    }
+
+    private static func bytes(_ number: Int64) -> [UInt8] {
+        withUnsafeBytes(of: number.bigEndian, Array.init)
+    }
+
+    private static func number(_ bytes: ArraySlice<UInt8>) -> Int64 {
+        bytes.reduce(0) { $0 << 8 | Int64($1) }
+    }
+}

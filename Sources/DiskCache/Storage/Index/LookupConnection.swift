@@ -1,0 +1,172 @@
+import GRDB
+import GRDBSQLite
+import Primitives
+
+/// The frequent look-ups. Each is a statement that a connection prepares once.
+enum LookupQuery: Int, CaseIterable {
+    case entry
+    /// The responses with keys between two texts, up to a limit.
+    case responses
+
+    /// The statement. Its first columns are ``EntryRow/columns``.
+    fileprivate var sql: String {
+        switch self {
+        case .entry: "SELECT \(EntryRow.columns) FROM entries WHERE key = ?"
+        case .responses: "SELECT \(EntryRow.columns) FROM entries WHERE \(ResponseKeys.condition()) LIMIT ?"
+        }
+    }
+}
+
+/// A read-only connection to the index for look-ups. It uses SQLite directly, because GRDB costs more than the look-up
+/// itself.
+///
+/// Any thread may use the connection; threads wait for each other.
+final class LookupConnection: Sendable {
+    /// The look-up needs data that is not in memory, and this connection does not wait for the disk.
+    struct NotCached: Error {}
+
+    private struct State {
+        var database: OpaquePointer?
+        var statements = [OpaquePointer?](repeating: nil, count: LookupQuery.allCases.count)
+        var isClosed = false
+    }
+
+    private let name: String
+    private let cacheBytes: Int
+    private let state = Locked(State())
+
+    /// - Parameters:
+    ///   - name: the database as a URI (<https://sqlite.org/uri.html>).
+    ///   - cacheBytes: the size of the page cache. The cache is valid until the next write, and is then read again.
+    init(_ name: String, cacheBytes: Int) {
+        self.name = name
+        self.cacheBytes = cacheBytes
+    }
+
+    deinit { close() }
+
+    /// Opens the files, if they are not open yet. Later look-ups use the same files, even if their names lead to other
+    /// files by then. Throws ``NotCached`` when that would need the disk; the first look-up then opens the files.
+    func open() throws {
+        try rows(.entry, [""]) { _ in }
+    }
+
+    /// Calls `read` with each row. Throws ``NotCached``, `DatabaseError`, and the errors of `read`.
+    func rows(
+        _ query: LookupQuery, _ texts: [String], limit: Int? = nil, _ read: (StatementRow) throws -> Void
+    ) throws {
+        try state.withLock { state in
+            let statement = try statement(query, &state)
+            defer {
+                sqlite3_reset(statement)
+                sqlite3_clear_bindings(statement)
+            }
+            for (number, text) in texts.enumerated() { StatementText.bind(text, to: statement, at: Int32(number + 1)) }
+            if let limit { sqlite3_bind_int64(statement, Int32(texts.count + 1), Int64(limit)) }
+            while true {
+                switch sqlite3_step(statement) {
+                case SQLITE_ROW: try read(StatementRow(statement: statement))
+                case SQLITE_DONE: return
+                case let code: throw Self.error(code, state.database)
+                }
+            }
+        }
+    }
+
+    func releaseMemory() {
+        state.withLock { state in
+            if let database = state.database { sqlite3_db_release_memory(database) }
+        }
+    }
+
+    /// Closes the connection for good.
+    func close() {
+        state.withLock { state in
+            state.isClosed = true
+            Self.close(&state)
+        }
+    }
+
+    // MARK: - Steps
+
+    private func statement(_ query: LookupQuery, _ state: inout State) throws -> OpaquePointer {
+        if let statement = state.statements[query.rawValue] { return statement }
+        if state.isClosed { throw DiskCacheError.closed }
+        if state.database == nil { try open(&state) }
+        var statement: OpaquePointer?
+        let code = sqlite3_prepare_v3(
+            state.database, query.sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &statement, nil)
+        guard code == SQLITE_OK, let statement else { throw Self.error(code, state.database) }
+        state.statements[query.rawValue] = statement
+        return statement
+    }
+
+    private func open(_ state: inout State) throws {
+        // SQLite's own mutexes are off, because the lock of this object replaces them.
+        let flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI | SQLITE_OPEN_EXRESCODE
+        var code = sqlite3_open_v2(name, &state.database, flags, nil)
+        if code == SQLITE_OK {
+            sqlite3_busy_timeout(state.database, 5000)
+            code = sqlite3_exec(state.database, "PRAGMA cache_size = -\(cacheBytes >> 10)", nil, nil, nil)
+        }
+        guard code == SQLITE_OK else {
+            let error = Self.error(code, state.database)
+            Self.close(&state)
+            throw error
+        }
+    }
+
+    private static func close(_ state: inout State) {
+        for statement in state.statements { sqlite3_finalize(statement) }
+        sqlite3_close(state.database)
+        state.database = nil
+        state.statements = state.statements.map { _ in nil }
+    }
+
+    private static func error(_ code: Int32, _ database: OpaquePointer?) -> any Error {
+        if code == CachedFilesVFS.notCached { return NotCached() }
+        let message = database.flatMap { sqlite3_errmsg($0) }.map { String(cString: $0) }
+        return DatabaseError(resultCode: ResultCode(rawValue: code), message: message)
+    }
+}
+
+/// Several look-up connections, so that threads seldom wait for each other.
+final class LookupPool: Sendable {
+    private let connections: [LookupConnection]
+    /// The connections that are not in use, and the number of the last connection that a thread waited for. When all
+    /// are in use, threads wait for them in turn.
+    private let idle: Locked<(free: [Int], turn: Int)>
+
+    init(_ connections: [LookupConnection]) {
+        self.connections = connections
+        idle = Locked((Array(connections.indices.reversed()), 0))
+    }
+
+    /// Returns the result of `body` with a connection. Throws the errors of `body`.
+    func withConnection<Value>(_ body: (LookupConnection) throws -> Value) rethrows -> Value {
+        let (number, isFree) = idle.withLock { idle in
+            if let number = idle.free.popLast() { return (number, true) }
+            idle.turn = (idle.turn + 1) % connections.count
+            return (idle.turn, false)
+        }
+        defer { if isFree { idle.withLock { $0.free.append(number) } } }
+        return try body(connections[number])
+    }
+
+    /// Opens all connections. A connection that would have to wait for the disk and may not is skipped.
+    func open() throws {
+        for connection in connections {
+            do { try connection.open() } catch is LookupConnection.NotCached {}
+        }
+    }
+
+    /// Frees the page caches. Waits for each connection until it is not in use.
+    func releaseMemory() {
+        for connection in connections { connection.releaseMemory() }
+    }
+
+    /// Closes all connections for good.
+    func close() {
+        for connection in connections { connection.close() }
+    }
+}

@@ -1,0 +1,187 @@
+import GRDB
+import Primitives
+
+/// Finds the rows of a page of a listing, without testing every entry where an index helps.
+///
+/// There are two ways:
+/// - A *walk* follows the index that has the order of the listing, and tests each row. It finds a page soon when many
+///   entries match, and at once when the same index also answers the filter.
+/// - A *sort* looks up all entries that match one condition of the filter, and sorts them. It is cheap when few entries
+///   match.
+///
+/// Of n entries, m of which match, a page of l rows takes a walk about l * n / m rows, and a sort m rows. The search
+/// therefore walks from m = √(ln) on, and neither way takes more than about √(ln) rows. The numbers assume that
+/// matching entries are mixed evenly with the rest. A walk that has tested several times as many rows gives up, and the
+/// search sorts after all.
+///
+/// Orders without an index always use a sort.
+struct PageSearch {
+    let filter: EntryFilter
+    let sort: EntrySort
+    let position: ListCursor?
+    let now: Timestamp
+    let totals: CacheTotals
+    let reader: IndexReader
+
+    /// A walk gives up after this many times the expected number of rows.
+    private static let patience = 4
+
+    enum Way: Equatable {
+        /// Follows an index in its order, and gives up after the row at `end`; `nil`: does not give up.
+        case walk(end: ListCursor?)
+        /// Uses the index for one condition; `nil`: SQLite chooses.
+        case sort(EntryFilter.Condition?)
+    }
+
+    /// Returns the first rows after ``position`` that match, at most `limit`.
+    func rows(limit: Int) throws(DiskCacheError) -> [EntryRow] {
+        let places = try prefixPlaces()
+        switch try way(limit: limit, prefixIn: places) {
+        case .sort(let condition): return try reader.rows(sorting(condition, places), limit: limit)
+        case .walk(let end):
+            let rows = try reader.rows(walking(to: end, prefixIn: places), limit: limit)
+            if rows.count == limit || end == nil { return rows }
+            return try reader.rows(sorting(others(places).first, places), limit: limit)
+        }
+    }
+
+    func way(limit: Int, prefixIn places: PrefixPlaces) throws(DiskCacheError) -> Way {
+        let others = others(places)
+        guard sort.order.index != nil else { return .sort(filter.conditions.first) }
+        guard !others.isEmpty else { return .walk(end: nil) }
+        let rowsWorthSorting = Int((Double(limit) * Double(max(totals.entries, 1))).squareRoot())
+        for condition in others where try count(condition, places, upTo: rowsWorthSorting) < rowsWorthSorting {
+            return .sort(condition)
+        }
+        return .walk(end: try walkEnd(after: rowsWorthSorting * Self.patience, places))
+    }
+
+    /// Returns the conditions that the index of the order cannot answer.
+    private func others(_ places: PrefixPlaces) -> [EntryFilter.Condition] {
+        filter.conditions.filter { !isServed($0, prefixIn: places) }
+    }
+
+    // MARK: - Statements
+
+    /// Returns the query for the rows in the order of the index, up to `end`.
+    func walking(to end: ListCursor? = nil, prefixIn places: PrefixPlaces = .all) -> EntryQuery {
+        var query = EntryQuery(filter, now: now, path: walkPath, prefixIn: places)
+        begin(&query)
+        if let end { restrict(&query, to: sort.descending ? ">=" : "<=", end) }
+        return query
+    }
+
+    /// Returns the query for the rows that the index for `condition` finds, sorted.
+    func sorting(_ condition: EntryFilter.Condition?, _ places: PrefixPlaces = .all) -> EntryQuery {
+        var query = EntryQuery(filter, now: now, path: condition.map { .by($0) } ?? .any, prefixIn: places)
+        begin(&query)
+        return query
+    }
+
+    private var walkPath: EntryPath { sort.order.index.map { .inOrder(index: $0) } ?? .any }
+
+    private func begin(_ query: inout EntryQuery) {
+        if let position { restrict(&query, to: sort.descending ? "<" : ">", position) }
+        let direction = sort.descending ? " DESC" : ""
+        let column = query.orderColumn(sort.order.column)
+        query.sort(
+            by: sort.order == .key ? "\(column)\(direction)" : "\(column)\(direction), entries.id\(direction)")
+    }
+
+    private func restrict(_ query: inout EntryQuery, to comparison: String, _ cursor: ListCursor) {
+        let column = query.orderColumn(sort.order.column)
+        if sort.order == .key {
+            query.restrict("\(column) \(comparison) ?", [cursor.value])
+        } else {
+            query.restrict("(\(column), entries.id) \(comparison) (?, ?)", [cursor.value, cursor.id])
+        }
+    }
+
+    // MARK: - Choosing
+
+    /// Returns whether the matches of the condition are a contiguous range of the index of the order.
+    private func isServed(_ condition: EntryFilter.Condition, prefixIn places: PrefixPlaces) -> Bool {
+        switch (sort.order, condition) {
+        case (.key, .key), (.expiryDate, .state): true
+        case (.key, .prefix): places == .keys
+        case (.url, .prefix): places == .urls && filter.urlBeginnings.count == 1
+        default: false
+        }
+    }
+
+    /// Returns an estimate of the number of entries that match the condition alone. `key`, `md5` and `url` count as 0,
+    /// because few entries match them. The number of a kind comes from the totals. The other conditions run queries
+    /// that stop counting at `limit`; a prefix adds up three of them.
+    private func count(
+        _ condition: EntryFilter.Condition, _ places: PrefixPlaces, upTo limit: Int
+    ) throws(DiskCacheError) -> Int {
+        switch condition {
+        case .key, .md5, .url: 0
+        case .kind: filter.kind.map { Int(totals.entriesByKind[$0] ?? 0) } ?? 0
+        case .tag: try reader.count(tag: filter.tag ?? "", upTo: limit)
+        case .host, .state: try reader.count(alone(condition), upTo: limit)
+        case .prefix:
+            (places.contains(.urls) ? try reader.count(alone(.prefix, .urls), upTo: limit) : 0)
+                + (places.contains(.otherSpellings)
+                    ? try reader.count(alone(.prefix, .otherSpellings), upTo: limit) : 0)
+                + (places.contains(.keys) ? try reader.count(keysWithPrefix, upTo: limit) : 0)
+        }
+    }
+
+    /// Returns the columns in which an entry may have the filter's prefix now. An entry stored later is not a part of
+    /// this page.
+    func prefixPlaces() throws(DiskCacheError) -> PrefixPlaces {
+        guard filter.prefix?.isEmpty == false else { return .all }
+        var places: PrefixPlaces = []
+        for place in [PrefixPlaces.urls, .otherSpellings] where try reader.count(alone(.prefix, place), upTo: 1) > 0 {
+            places.insert(place)
+        }
+        if places.isEmpty { return .keys }
+        if try reader.count(keysWithPrefix, upTo: 1) > 0 { places.insert(.keys) }
+        return places
+    }
+
+    /// Returns the query for the keys that begin with the filter's prefix, of entries of any kind. Looking up the kind
+    /// would take longer than it is worth.
+    private var keysWithPrefix: EntryQuery {
+        var query = EntryQuery(.all, now: now)
+        query.restrict(column: "key", toPrefix: filter.prefix ?? "")
+        return query
+    }
+
+    private func alone(_ condition: EntryFilter.Condition, _ places: PrefixPlaces = .all) -> EntryQuery {
+        EntryQuery(filter.keeping([condition]), now: now, prefixIn: places)
+    }
+
+    /// Returns the position of the row that follows the first `count` rows of a walk; `nil` when there are not so many.
+    private func walkEnd(after count: Int, _ places: PrefixPlaces) throws(DiskCacheError) -> ListCursor? {
+        let served = filter.conditions.filter { isServed($0, prefixIn: places) }
+        var query = EntryQuery(filter.keeping(Set(served)), now: now, path: walkPath, prefixIn: places)
+        begin(&query)
+        return try reader.cursor(query, column: sort.order.column, after: count)
+    }
+}
+
+extension EntrySort.Order {
+    var column: String {
+        switch self {
+        case .key: "key"
+        case .url: "url"
+        case .contentLength: "contentLength"
+        case .expiryDate: "expiry"
+        case .lastAccessDate: "lastAccess"
+        case .hits: "hits"
+        }
+    }
+
+    /// The name of the index with this order; `nil` when there is none.
+    var index: String? {
+        switch self {
+        case .key: "sqlite_autoindex_entries_1"
+        case .url: "entriesByURL"
+        case .expiryDate: "entriesByExpiry"
+        case .lastAccessDate: "entriesByAccess"
+        case .contentLength, .hits: nil
+        }
+    }
+}

@@ -1,0 +1,149 @@
+import GRDB
+
+/// The tables of `index.sqlite`.
+///
+/// | table | a row is |
+/// |---|---|
+/// | `entries` | all data about an entry except its body |
+/// | `extents` | the used slots of one part of the slab (``SlabMap``) |
+/// | `tags` | a pair of an entry and a tag |
+/// | `totals` | the numbers of entries and bytes of one kind, updated by the transactions that change them |
+/// | `counters` | `sequence`: the last number of a publish or a turn; `smallBytes`: the bytes in the small queue |
+///
+/// `entries.id` is the sequence number of the entry's first publish and is never used again.
+///
+/// Every index makes each store about a tenth slower. Each index therefore serves a query that is made again and again.
+/// There is none for a query that a person makes now and then and that a scan of all rows can answer (the orders of
+/// length and hits):
+///
+/// - of `key`: look-ups; prefixes of callers' keys; the default order of listings, where the other filters are tested
+///   row by row.
+/// - `entriesByKind`: purges of a kind, and its pages when the kind is rare. An index of kind and key would serve all
+///   pages of a kind, but make stores a quarter slower, because keys come in no order.
+/// - `entriesByURL`: a URL, prefixes, the order of URLs.
+/// - `entriesByCanonicalURL`: a URL and prefixes, of entries with a URL in another spelling, all of them responses.
+///   There are few of them, and other entries are not in the index, so it does not slow down their stores.
+/// - `entriesByCanonicalKey`: the MD5 of that URL, for removals by the key of a URL.
+/// - `entriesByHost`: a host's purges and pages.
+/// - `entriesByExpiry`: purges and counts by state, eviction of expired entries, the order of expiry.
+/// - `entriesToEvict`: the eviction queues, without pinned entries. New rows come at their end.
+/// - `entriesByAccess`: the order of access.
+/// - `entriesToSweep`: the entries that the sweep of each minute removes, among all expired entries that stay.
+/// - `entriesByPath`: the entry to which a body's file belongs.
+///
+/// `PRAGMA user_version` is the format's number.
+enum Schema {
+    /// The format of this program, and the first that a release has. Builds before the release wrote formats 1 to 5.
+    static let format = 6
+
+    /// Returns the format of the index without changing it; 0 for an empty database.
+    ///
+    /// Throws ``DiskCacheError/newerFormat(found:supported:)``, and ``Unreadable`` when there are tables of no known
+    /// format.
+    static func format(of db: Database) throws -> Int {
+        let found = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
+        guard found <= format else { throw DiskCacheError.newerFormat(found: found, supported: format) }
+        let isEmpty = try found == 0 && Int.fetchOne(db, sql: "SELECT COUNT(*) FROM sqlite_master") == 0
+        guard found == format || isEmpty else { throw Unreadable() }
+        return found
+    }
+
+    /// Creates the tables of an empty database, in a single transaction. Throws the same errors as ``format(of:)``.
+    static func create(_ db: Database) throws {
+        guard try format(of: db) == 0 else { return }
+        try db.inTransaction(.immediate) {
+            try db.execute(sql: tables)
+            try db.execute(sql: "PRAGMA user_version = \(format)")
+            return .commit
+        }
+    }
+
+    /// The file is damaged, a database of another program, or an index of a build before the first release.
+    struct Unreadable: Error {}
+
+    private static let tables = """
+        CREATE TABLE entries (
+          id INTEGER PRIMARY KEY,
+          key TEXT NOT NULL UNIQUE,
+          kind INTEGER NOT NULL,
+          url TEXT NOT NULL,
+          host TEXT,
+          params TEXT,
+          status INTEGER NOT NULL,
+          contentType TEXT,
+          contentLength INTEGER NOT NULL,
+          etag TEXT,
+          lastModified TEXT,
+          digest BLOB NOT NULL,
+          isJSON INTEGER NOT NULL,
+          downloadStart INTEGER,
+          downloadEnd INTEGER,
+          created INTEGER NOT NULL,
+          ttl INTEGER NOT NULL,
+          expiry INTEGER NOT NULL,
+          staleAllowance INTEGER NOT NULL,
+          pinned INTEGER NOT NULL,
+          hits INTEGER NOT NULL,
+          lastAccess INTEGER NOT NULL,
+          cost INTEGER NOT NULL,
+          version INTEGER NOT NULL,
+          tagList TEXT,
+          fields TEXT,
+          path TEXT,
+          inode INTEGER,
+          modified INTEGER,
+          changed INTEGER,
+          queue INTEGER NOT NULL,
+          frequency INTEGER NOT NULL,
+          turn INTEGER NOT NULL,
+          slot INTEGER,
+          sweepable INTEGER NOT NULL,
+          canonicalURL TEXT,
+          canonicalKey TEXT
+        );
+        CREATE INDEX entriesByKind ON entries(kind);
+        CREATE INDEX entriesByURL ON entries(url);
+        CREATE INDEX entriesByCanonicalURL ON entries(canonicalURL) WHERE canonicalURL IS NOT NULL;
+        CREATE INDEX entriesByCanonicalKey ON entries(canonicalKey) WHERE canonicalKey IS NOT NULL;
+        CREATE INDEX entriesByHost ON entries(host) WHERE host IS NOT NULL;
+        CREATE INDEX entriesByExpiry ON entries(expiry, pinned);
+        CREATE INDEX entriesToEvict ON entries(queue, turn) WHERE pinned = 0;
+        CREATE INDEX entriesByAccess ON entries(lastAccess);
+        CREATE INDEX entriesToSweep ON entries(expiry) WHERE sweepable = 1;
+        CREATE UNIQUE INDEX entriesByPath ON entries(path) WHERE path IS NOT NULL;
+        CREATE TABLE extents (
+          number INTEGER PRIMARY KEY,
+          class INTEGER NOT NULL,
+          written INTEGER NOT NULL,
+          used BLOB NOT NULL
+        );
+        CREATE TABLE tags (tag TEXT NOT NULL, id INTEGER NOT NULL, PRIMARY KEY (tag, id)) WITHOUT ROWID;
+        CREATE TABLE totals (
+          kind INTEGER PRIMARY KEY,
+          entries INTEGER NOT NULL,
+          bodyBytes INTEGER NOT NULL,
+          diskBytes INTEGER NOT NULL,
+          pinnedBytes INTEGER NOT NULL
+        );
+        CREATE TABLE counters (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
+        INSERT INTO counters VALUES ('sequence', 0), ('smallBytes', 0);
+        """
+}
+
+extension Entry.Kind {
+    /// The number of the kind in the index. It is never changed.
+    var code: Int {
+        switch self {
+        case .download: 0
+        case .json: 1
+        case .data: 2
+        case .response: 3
+        }
+    }
+
+    /// Creates the kind with a number; `nil` when no kind has it.
+    init?(code: Int) {
+        guard let kind = Self.allCases.first(where: { $0.code == code }) else { return nil }
+        self = kind
+    }
+}

@@ -1,0 +1,38 @@
+/// The paths that a body may get, in the order in which they are tried.
+struct PathCandidates: Sequence, IteratorProtocol {
+    private let key: CacheKey
+    private let first: String
+    private let second: String?
+    private let stem: String
+    private var number = 0
+
+    /// The path of the layout; in the readable layout, then the path for the case that a directory stands there; then
+    /// that path with `~1`, `~2`, … behind it.
+    init(layout: Layout, key: CacheKey, url: String?) {
+        self.key = key
+        first = layout.path(for: key, url: url)
+        let alternative = layout == .readable ? ReadablePath.alternative(for: first, key: key) : first
+        second = alternative == first ? nil : alternative
+        stem = alternative
+    }
+
+    /// The paths for a body that must leave `path`.
+    init(besides path: String, key: CacheKey) {
+        self.key = key
+        let alternative = ReadablePath.alternative(for: path, key: key)
+        first = alternative == path ? ReadablePath.numbered(path, 1, key: key) : alternative
+        second = nil
+        stem = first
+    }
+
+    mutating func next() -> String? {
+        defer { number += 1 }
+        switch number {
+        case 0: return first
+        case 1 where second != nil: return second
+        // The number of texts with the same MD5 never comes near this limit.
+        case ..<1000: return ReadablePath.numbered(stem, second == nil ? number : number - 1, key: key)
+        default: return nil
+        }
+    }
+}

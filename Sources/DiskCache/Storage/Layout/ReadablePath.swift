@@ -1,0 +1,202 @@
+/// Paths of bodies in the readable layout, relative to the namespace's directory:
+/// `QUrlCaches/<scheme>/<host[_port]>/<path…>/<leaf><?query>` and `QDataCaches/<key>`.
+///
+/// A path is a pure function of the key and the URL. For every input:
+///
+/// 1. Each component has 1 to 255 bytes, is neither `.` nor `..`, and contains no `/` and no NUL. The path has at most
+///    ``maximumLength`` bytes and ``maximumDepth`` components. It therefore never leaves its root.
+/// 2. Two keys never get the same path. A name is *plain* when its part of the URL can be read from it exactly. Where a
+///    plain name would be empty, too long or ambiguous, the file's name ends in `~` and the key.
+/// 3. No directory's name ends in `~` and a key. A file with such a name therefore never collides with a directory.
+///
+/// | in the URL | in the path |
+/// |---|---|
+/// | no leaf (`/`, `/a/`) | `@index` |
+/// | an empty segment (`/a//b`) | the directory `@empty`, and `~<key>` behind the leaf |
+/// | `/` in the query | `%2f` |
+/// | a name over 255 bytes | cut, and `~<key>` behind the leaf |
+/// | deeper or longer than the limits | the outer directories that fit, and `~<key>` behind the leaf |
+/// | a leaf `@index`, `%2f` in the query, a name that ends like `~<key>` | as it is, and `~<key>` behind the leaf |
+/// | a directory's name that ends like `~<key>` | with `%7E` for the `~`, and `~<key>` behind the leaf |
+/// | a host that ends in `_` and digits, without a port | as it is, and `~<key>` behind the leaf |
+/// | request fields of the caller's, so that the key is not the MD5 of the URL | `~<key>` behind the leaf |
+///
+/// Percent-escapes stay as in the canonical URL, so names that differ only after decoding have different paths.
+package enum ReadablePath {
+    /// The maximum length of a path in bytes. With a cache directory in front and `~<key>` behind, the path stays under
+    /// PATH_MAX.
+    package static let maximumLength = 3500
+    /// The maximum number of components of a path. It keeps a single URL from making thousands of directories.
+    package static let maximumDepth = 64
+    /// The maximum length of a file name in bytes on Linux file systems (NAME_MAX).
+    static let maximumNameLength = 255
+
+    package static func path(forURL url: String, key: CacheKey) -> String {
+        let parts = URLParts(url)
+        // `http://a` would have the same path as `http://a/`.
+        var isPlain = key == .url(canonical: url) && parts.hasPath
+        var directories = ["QUrlCaches"]
+        for segment in [parts.scheme, hostName(parts, isPlain: &isPlain)] + parts.segments.dropLast() {
+            directories.append(directoryName(segment, isPlain: &isPlain))
+        }
+        var leaf = leafName(parts, isPlain: &isPlain)
+        if leaf.utf8.count > maximumNameLength || markIndex(in: leaf) != nil { isPlain = false }
+
+        let fitting = directories.prefix(directoriesThatFit(directories))
+        if fitting.count < directories.count { isPlain = false }
+        if !isPlain { leaf = name(leaf, markedWith: key) }
+        return (fitting + [leaf]).joined(separator: "/")
+    }
+
+    /// Returns the path of a body that a caller stored under a key of its own.
+    package static func path(forData key: CacheKey) -> String {
+        var isPlain = true
+        let name = safeName(key.text.utf8, isPlain: &isPlain)
+        if name.utf8.count > maximumNameLength || markIndex(in: name) != nil { isPlain = false }
+        return "QDataCaches/" + (isPlain ? name : Self.name(name, markedWith: key))
+    }
+
+    /// Returns the path to use when `path` is, or has to become, a directory: the same path with `~` and the key behind
+    /// it.
+    ///
+    /// Returns `path` unchanged when it already ends in `~` and the key, because no directory has such a name.
+    package static func alternative(for path: String, key: CacheKey) -> String {
+        let (directory, leaf) = split(path)
+        return unmarked(leaf, key) == nil ? directory + name(leaf, markedWith: key) : path
+    }
+
+    /// Returns `path` with `~` and a number behind it. When the file name has no room for them, the text before the `~`
+    /// and the key at its end is cut.
+    static func numbered(_ path: String, _ number: Int, key: CacheKey) -> String {
+        let end = "~\(number)"
+        let (directory, leaf) = split(path)
+        guard leaf.utf8.count + end.utf8.count > maximumNameLength else { return path + end }
+        return directory + name(unmarked(leaf, key) ?? leaf, markedWith: key, end: end)
+    }
+
+    private static func split(_ path: String) -> (directory: Substring, leaf: String) {
+        let bytes = path.utf8
+        let start = bytes.lastIndex(of: UInt8(ascii: "/")).map { bytes.index(after: $0) } ?? bytes.startIndex
+        return (path[..<start], String(path[start...]))
+    }
+
+    /// Returns the file name without the `~` and the key at its end; `nil` when it does not end so.
+    private static func unmarked(_ leaf: String, _ key: CacheKey) -> String? {
+        let end = ("~" + mark(of: key)).utf8
+        // Compares bytes, because Swift may combine the `~` and the sign before it into one character.
+        guard leaf.utf8.suffix(end.count).elementsEqual(end) else { return nil }
+        return String(Substring(leaf.utf8.dropLast(end.count)))
+    }
+
+    /// Returns the number of directories that leave room for a leaf of the maximum length.
+    private static func directoriesThatFit(_ directories: [String]) -> Int {
+        var room = maximumLength - maximumNameLength
+        var count = 0
+        for directory in directories.prefix(maximumDepth - 1) {
+            room -= directory.utf8.count + 1
+            if room < 0 { break }
+            count += 1
+        }
+        return count
+    }
+
+    // MARK: - Names
+
+    /// Returns the text behind the `~` of a marked name: the key, or the MD5 of a caller's own key.
+    private static func mark(of key: CacheKey) -> String { key.hashedName }
+
+    /// Returns `name` with `~`, the key and `end` behind it, cut so that all fit.
+    private static func name(_ name: String, markedWith key: CacheKey, end: String = "") -> String {
+        let suffix = "~" + mark(of: key) + end
+        return cut(name, to: maximumNameLength - suffix.utf8.count) + suffix
+    }
+
+    private static func hostName(_ parts: URLParts, isPlain: inout Bool) -> String {
+        guard let port = parts.port else {
+            // `a_80` without a port looks like `a` with port 80.
+            let digits = parts.host.utf8.reversed().prefix { $0 >= 0x30 && $0 <= 0x39 }
+            if !digits.isEmpty, parts.host.utf8.dropLast(digits.count).last == UInt8(ascii: "_") { isPlain = false }
+            return parts.host
+        }
+        return "\(parts.host)_\(port)"
+    }
+
+    private static func directoryName(_ segment: String, isPlain: inout Bool) -> String {
+        if segment == "@empty" { isPlain = false }
+        var name = safeName(segment.utf8, isPlain: &isPlain)
+        if name.utf8.count > maximumNameLength {
+            name = cut(name, to: maximumNameLength)
+            isPlain = false
+        }
+        while let tilde = markIndex(in: name) {
+            name.replaceSubrange(tilde...tilde, with: "%7E")
+            name = cut(name, to: maximumNameLength)
+            isPlain = false
+        }
+        return name
+    }
+
+    private static func leafName(_ parts: URLParts, isPlain: inout Bool) -> String {
+        let last = parts.segments.last ?? ""
+        if last == "@index" { isPlain = false }
+        var leaf = last.isEmpty ? "@index" : safeName(last.utf8, isPlain: &isPlain)
+        if let query = parts.query {
+            if query.utf8.contains("%2f".utf8) { isPlain = false }
+            let pieces = query.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+            leaf += "?" + pieces.map { escaped($0, isPlain: &isPlain) }.joined(separator: "%2f")
+        }
+        return leaf
+    }
+
+    /// Returns a name that is neither empty nor `.` nor `..`.
+    private static func safeName(_ bytes: some Collection<UInt8>, isPlain: inout Bool) -> String {
+        let name = escaped(bytes, isPlain: &isPlain)
+        switch name {
+        case "", ".", "..":
+            isPlain = false
+            return name.isEmpty ? "@empty" : name == "." ? "%2E" : "%2E%2E"
+        default: return name
+        }
+    }
+
+    /// Escapes the bytes that a name must not contain: `/`, NUL and the other control characters. A canonical URL
+    /// contains none of them.
+    private static func escaped(_ bytes: some Collection<UInt8>, isPlain: inout Bool) -> String {
+        guard bytes.contains(where: { needsEscape($0) }) else { return String(decoding: bytes, as: UTF8.self) }
+        isPlain = false
+        var output: [UInt8] = []
+        for byte in bytes {
+            if needsEscape(byte) {
+                output.append(contentsOf: "%".utf8)
+                output.append(contentsOf: [byte].hex.uppercased().utf8)
+            } else {
+                output.append(byte)
+            }
+        }
+        return String(decoding: output, as: UTF8.self)
+    }
+
+    private static func needsEscape(_ byte: UInt8) -> Bool {
+        byte < 0x20 || byte == 0x7F || byte == UInt8(ascii: "/")
+    }
+
+    /// Returns the position of the last `~` when the text behind it looks like a key; `nil` otherwise.
+    private static func markIndex(in name: String) -> String.Index? {
+        guard let tilde = name.utf8.lastIndex(of: UInt8(ascii: "~")) else { return nil }
+        let rest = String(name[name.utf8.index(after: tilde)...])
+        switch CacheKey(rest)?.form {
+        case .url, .response: return tilde
+        case .data, nil: return nil
+        }
+    }
+
+    /// Returns at most `limit` bytes of `name`. The cut is never inside a UTF-8 sequence or a percent-escape.
+    private static func cut(_ name: String, to limit: Int) -> String {
+        let bytes = Array(name.utf8)
+        guard bytes.count > limit else { return name }
+        var end = limit
+        while end > 0, bytes[end] & 0xC0 == 0x80 { end -= 1 }
+        if let percent = bytes[..<end].suffix(2).lastIndex(of: UInt8(ascii: "%")) { end = percent }
+        return String(decoding: bytes[..<end], as: UTF8.self)
+    }
+}

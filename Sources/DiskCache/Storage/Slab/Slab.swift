@@ -1,0 +1,142 @@
+import Foundation
+import Primitives
+
+/// The file `bodies.slab`. It holds small bodies, each in a slot (``Slot``), behind a head that names the entry
+/// (``SlabRecord``).
+///
+/// A slot is written before the row that names it is committed, and only while no committed row names it. A reader
+/// takes the slot from a row that may have been replaced since. So each read compares the bytes with the digest.
+///
+/// The file is sparse: extents that have become empty have no blocks.
+final class Slab: Sendable {
+    /// The open file, as a ``BodyFile`` so that ``FileSync`` can sync it.
+    let file: BodyFile
+    let path: String
+    private let descriptor: FileDescriptor
+
+    /// Opens the file, and creates it when it is missing.
+    init(path: String) throws(DiskCacheError) {
+        self.path = path
+        descriptor = try FileDescriptor(opening: path, O_RDWR | O_CREAT | O_NOFOLLOW, mode: 0o600)
+        file = BodyFile(descriptor, length: 0, path: path)
+    }
+
+    // MARK: - Reading, on any thread
+
+    /// Reads the body of an entry and checks its digest.
+    ///
+    /// - Parameter mayWait: whether this thread may wait for the disk. If not, the result may be ``Lookup/onDisk``.
+    /// - Returns: the body, and whether the record in the slot agrees with the entry. `nil` when the slot holds only a
+    ///   part of the body, or another body.
+    /// - Throws: ``DiskCacheError/fileSystem(operation:path:errno:)``.
+    func body(
+        of entry: Entry, in slot: Slot, mayWait: Bool
+    ) throws(DiskCacheError) -> Lookup<(bytes: SharedBytes, agrees: Bool)?> {
+        // The length comes from the index, and a damaged index may state any number.
+        guard let length = Int(exactly: entry.contentLength),
+            0...slot.slotClass.size - SlabRecord.headLength ~= length
+        else { return .found(nil) }
+        let tailLength = slot.slotClass.size - SlabRecord.headLength - length
+        let frame = UnsafeMutableRawBufferPointer.allocate(
+            byteCount: SlabRecord.headLength + tailLength, alignment: 16)
+        defer { frame.deallocate() }
+        let (head, tail) = (
+            UnsafeMutableRawBufferPointer(rebasing: frame[..<SlabRecord.headLength]),
+            UnsafeMutableRawBufferPointer(rebasing: frame[SlabRecord.headLength...])
+        )
+        var (count, code) = (0, Int32(0))
+        let bytes = SharedBytes(count: length) { body in
+            count = read([head, body, tail], at: slot.offset, mayWait: mayWait)
+            if count < 0 { code = errno }
+        }
+        // The file may end inside its last slot, so a read may return fewer bytes than the slot has.
+        guard count >= SlabRecord.headLength + length else {
+            if !mayWait { return .onDisk }
+            let error = DiskCacheError.fileSystem(operation: "read", path: path, errno: code)
+            if count < 0, !error.isMissingFile { throw error }
+            return .found(nil)
+        }
+        guard digest(of: bytes) == entry.digest else { return .found(nil) }
+        let view = SlabRecordView(
+            head: UnsafeRawBufferPointer(head),
+            tail: UnsafeRawBufferPointer(rebasing: tail[..<(count - SlabRecord.headLength - length)]))
+        return .found((bytes, view?.agrees(with: entry) == true))
+    }
+
+    /// ``body(of:in:mayWait:)`` that waits for the disk and returns the bytes alone.
+    func body(of entry: Entry, in slot: Slot) throws(DiskCacheError) -> SharedBytes? {
+        guard case .found(let body) = try body(of: entry, in: slot, mayWait: true) else { return nil }
+        return body?.bytes
+    }
+
+    /// Reads the bytes of a slot, and says how many bytes were read. Without `mayWait` it reads only bytes that are in
+    /// memory. `nil` when no byte could be read.
+    func content(of slot: Slot, mayWait: Bool) -> (bytes: SharedBytes, count: Int)? {
+        var count = 0
+        let bytes = SharedBytes(count: slot.slotClass.size) { target in
+            count =
+                mayWait
+                ? read([target], at: slot.offset, mayWait: true)
+                : CachedFile.read(descriptor.number, into: target, at: slot.offset)
+        }
+        return count > 0 ? (bytes, count) : nil
+    }
+
+    private func read(_ targets: [UnsafeMutableRawBufferPointer], at offset: Int64, mayWait: Bool) -> Int {
+        if !mayWait { return CachedFile.read(descriptor.number, into: targets, at: offset) }
+        var vectors = targets.map { iovec(iov_base: $0.baseAddress, iov_len: $0.count) }
+        return retryingInterrupts { preadv(descriptor.number, &vectors, Int32(vectors.count), off_t(offset)) }
+    }
+
+    /// Reads all bytes of a slot and waits for the disk. Throws ``DiskCacheError/fileSystem(operation:path:errno:)``.
+    func content(of slot: Slot) throws(DiskCacheError) -> SharedBytes {
+        try SharedBytes(count: slot.slotClass.size) { target throws(DiskCacheError) in
+            let count = try descriptor.read(into: target, at: slot.offset, path: path)
+            // Bytes behind the end of the file read as zeros, like a hole.
+            UnsafeMutableRawBufferPointer(rebasing: target[count...]).initializeMemory(as: UInt8.self, repeating: 0)
+        }
+    }
+
+    // MARK: - Writing, on the writer's thread
+
+    /// Writes a record and its body into a slot that is large enough.
+    ///
+    /// Throws ``DiskCacheError/noSpace`` and ``DiskCacheError/fileSystem(operation:path:errno:)``.
+    func write(_ record: SlabRecord, _ body: SharedBytes, in slot: Slot) throws(DiskCacheError) {
+        let length = record.bytes.count + body.count
+        precondition(length <= slot.slotClass.size, "a record is longer than its slot")
+        let written = record.bytes.withUnsafeBytes { record in
+            body.withUnsafeBytes { body in
+                let head = UnsafeRawBufferPointer(rebasing: record[..<SlabRecord.headLength])
+                let texts = UnsafeRawBufferPointer(rebasing: record[SlabRecord.headLength...])
+                var pieces = [head, body, texts].map {
+                    iovec(iov_base: UnsafeMutableRawPointer(mutating: $0.baseAddress), iov_len: $0.count)
+                }
+                return retryingInterrupts {
+                    pwritev(descriptor.number, &pieces, Int32(pieces.count), off_t(slot.offset))
+                }
+            }
+        }
+        guard written == length else { throw .system("write", path, written < 0 ? errno : ENOSPC) }
+    }
+
+    /// Writes the bytes that ``content(of:)`` read from another slot of the same size. Throws the errors of
+    /// ``write(_:_:in:)``.
+    func write(_ content: SharedBytes, in slot: Slot) throws(DiskCacheError) {
+        let written = content.withUnsafeBytes { bytes in
+            retryingInterrupts { pwrite(descriptor.number, bytes.baseAddress, bytes.count, off_t(slot.offset)) }
+        }
+        guard written == content.count else { throw .system("write", path, written < 0 ? errno : ENOSPC) }
+    }
+
+    /// Truncates the file at `end`. No row names a slot behind `end`. Call this before the first read.
+    func cut(at end: Int64) {
+        if let length = descriptor.status()?.identity.size, length > end { ftruncate(descriptor.number, off_t(end)) }
+    }
+
+    /// Gives the blocks of a range back to the file system, if the file system can do that. The range then reads as
+    /// zeros.
+    func erase(_ range: Range<Int64>) {
+        FileHole.make(in: descriptor.number, range)
+    }
+}

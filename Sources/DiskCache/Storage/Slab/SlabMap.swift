@@ -1,0 +1,219 @@
+// Invariants of this file
+//
+// - A slot that a committed row names is never given to another body. A slot that a transaction frees can be taken only
+//   after that transaction is committed.
+// - The table `extents` and the rows that use its slots change in the same transaction. So a kill at any time neither
+//   loses a slot nor uses it twice, and a start needs no search for used slots.
+
+import Foundation
+import GRDB
+
+/// The map of used and free slots in the slab. Used by the writer's thread alone. ``takeBack(_:)`` and ``keep(_:)``
+/// undo the steps of a transaction, the last step first.
+final class SlabMap {
+    /// The extents; the index is the number of the extent.
+    private var extents: [Extent] = []
+    /// The numbers of the extents with free slots, by class. The last extent of each list is filled first.
+    private var open = [[Int]](repeating: [], count: SlotClass.count)
+    /// The numbers of the extents that have no class.
+    private var unused: [Int] = []
+    /// The slots that the running transaction has freed.
+    private var freed: [Slot] = []
+    /// The numbers of the extents that the running transaction has changed.
+    private var changed: Set<Int> = []
+    /// The numbers of the extents that have become empty and may still take room on disk.
+    private var emptied: [Int] = []
+    /// The extent that ``SlabCompaction`` is emptying. No new body goes there. `nil`: none.
+    private(set) var draining: Int?
+    /// The disk space of slots that were used before and are free now, in bytes. Only bodies of the same slot size can
+    /// reuse it.
+    private(set) var slackBytes: Int64 = 0
+
+    /// Reads the map from the table `extents`. Throws ``DiskCacheError/index(code:message:)`` when the table is
+    /// impossible.
+    init(_ db: Database) throws {
+        for row in try Row.fetchAll(db, sql: "SELECT number, class, written, used FROM extents ORDER BY number") {
+            let (number, code): (Int, Int) = (row[0], row[1])
+            guard number >= extents.count, number < 1 << 24, let slotClass = SlotClass(number: code),
+                let extent = Extent(slotClass, writtenCount: row[2], used: row[3])
+            else { throw DiskCacheError.index(code: 11, message: "an invalid extent") }
+            while extents.count < number { addUnused() }
+            extents.append(extent)
+            slackBytes += extent.slackBytes
+            list(number)
+        }
+        // A process that was killed may have emptied extents without giving their blocks back.
+        emptied = unused
+    }
+
+    // MARK: - Taking and freeing
+
+    /// Takes a free slot for `length` bytes.
+    func take(for length: Int) -> Slot {
+        let slotClass = SlotClass(holding: length)
+        let number = openExtent(of: slotClass)
+        let index = change(number) { $0.takeFirst() }
+        return Slot(extent: number, index: index, slotClass: slotClass)
+    }
+
+    /// Undoes ``take(for:)``.
+    func takeBack(_ slot: Slot) { remove(slot) }
+
+    /// Marks a slot as free from the next commit on. Returns whether the slot was used. A slot that a sound row names
+    /// is always used.
+    func free(_ slot: Slot) -> Bool {
+        guard isUsed(slot) else { return false }
+        freed.append(slot)
+        changed.insert(slot.extent)
+        return true
+    }
+
+    /// Undoes the last ``free(_:)``.
+    func keep(_ slot: Slot) {
+        precondition(freed.popLast() == slot, "only the last free(_:) can be undone")
+    }
+
+    /// Writes the changed extents to the table, inside the transaction that changed them.
+    func save(_ db: Database) throws {
+        if changed.isEmpty { return }
+        var images: [Int: Extent] = [:]
+        for number in changed where extents.indices.contains(number) { images[number] = extents[number] }
+        for slot in freed { images[slot.extent]?.remove(slot.index) }
+        for (number, extent) in images {
+            try Self.save(extent, number: number, db)
+        }
+    }
+
+    /// Writes an extent to the table, or deletes its row when the extent is empty.
+    static func save(_ extent: Extent, number: Int, _ db: Database) throws {
+        if let slotClass = extent.slotClass, extent.count > 0 {
+            try db.cachedStatement(sql: "REPLACE INTO extents VALUES (?, ?, ?, ?)").execute(
+                arguments: [number, slotClass.number, extent.writtenCount, extent.image])
+        } else {
+            try db.cachedStatement(sql: "DELETE FROM extents WHERE number = ?").execute(arguments: [number])
+        }
+    }
+
+    /// The transaction was committed: frees the slots that it gave up.
+    func committed() {
+        for slot in freed { remove(slot) }
+        (freed, changed) = ([], [])
+    }
+
+    /// The transaction was rolled back, and the journal has undone each step.
+    func rolledBack() {
+        precondition(freed.isEmpty)
+        changed = []
+    }
+
+    /// The byte ranges of the extents that have become empty since the last call and are still empty.
+    func takeEmptied() -> [Range<Int64>] {
+        defer { emptied = [] }
+        let length = Int64(Slot.extentBytes)
+        return Set(emptied).filter { extents[$0].slotClass == nil }.sorted()
+            .map { Int64($0) * length..<Int64($0 + 1) * length }
+    }
+
+    // MARK: - Looking
+
+    /// The end of the last extent, in bytes. The file holds no body behind it.
+    var end: Int64 { Int64(extents.count) * Int64(Slot.extentBytes) }
+    var usedCount: Int { extents.reduce(0) { $0 + $1.count } }
+
+    /// Whether a committed row, or a row of the running transaction, uses the slot.
+    func isUsed(_ slot: Slot) -> Bool {
+        extents.indices.contains(slot.extent) && extents[slot.extent].slotClass == slot.slotClass
+            && extents[slot.extent].isUsed(slot.index)
+    }
+
+    /// The used slots of an extent, at most `limit`, without the slots that the running transaction has freed.
+    func used(in number: Int, limit: Int) -> [Slot] {
+        guard let slotClass = extents[number].slotClass else { return [] }
+        let freed = Set(freed)
+        return (0..<extents[number].writtenCount).lazy.filter { self.extents[number].isUsed($0) }
+            .map { Slot(extent: number, index: $0, slotClass: slotClass) }
+            .filter { !freed.contains($0) }.prefix(limit).map { $0 }
+    }
+
+    // MARK: - Draining
+
+    /// Chooses the extent to empty, or returns the extent that is being emptied already. The other extents of its class
+    /// must have free slots for all its bodies. Among such extents, it has the fewest used bytes. `nil` when there is
+    /// none.
+    ///
+    /// - Parameter stuck: extents that cannot be emptied.
+    @discardableResult
+    func beginDraining(except stuck: Set<Int>) -> Int? {
+        if let draining { return draining }
+        var room = [Int](repeating: 0, count: SlotClass.count)
+        for extent in extents { if let slotClass = extent.slotClass { room[slotClass.number] += extent.freeCount } }
+        let candidates = extents.indices.filter { number in
+            let extent = extents[number]
+            guard let slotClass = extent.slotClass, extent.slackBytes > 0, !stuck.contains(number) else { return false }
+            return room[slotClass.number] - extent.freeCount >= extent.count
+        }
+        draining = candidates.min { extents[$0].usedBytes < extents[$1].usedBytes }
+        return draining
+    }
+
+    /// Stops emptying the extent. New bodies may fill it again.
+    func endDraining() {
+        guard let number = draining else { return }
+        draining = nil
+        list(number)
+    }
+
+    // MARK: - Steps
+
+    private func openExtent(of slotClass: SlotClass) -> Int {
+        while let number = open[slotClass.number].last {
+            if extents[number].slotClass == slotClass, extents[number].freeCount > 0, number != draining {
+                return number
+            }
+            open[slotClass.number].removeLast()
+            extents[number].isListed = false
+        }
+        if unused.isEmpty { addUnused() }
+        let number = unused.removeLast()
+        extents[number] = Extent(slotClass)
+        list(number)
+        return number
+    }
+
+    private func addUnused() {
+        extents.append(Extent(nil))
+        unused.append(extents.count - 1)
+    }
+
+    private func list(_ number: Int) {
+        guard let slotClass = extents[number].slotClass, extents[number].freeCount > 0, !extents[number].isListed,
+            number != draining
+        else { return }
+        extents[number].isListed = true
+        open[slotClass.number].append(number)
+    }
+
+    private func remove(_ slot: Slot) {
+        change(slot.extent) { $0.remove(slot.index) }
+        if extents[slot.extent].count == 0 {
+            if let slotClass = extents[slot.extent].slotClass, extents[slot.extent].isListed {
+                open[slotClass.number].removeAll { $0 == slot.extent }
+            }
+            slackBytes -= extents[slot.extent].slackBytes
+            extents[slot.extent] = Extent(nil)
+            unused.append(slot.extent)
+            emptied.append(slot.extent)
+            if draining == slot.extent { draining = nil }
+        } else {
+            list(slot.extent)
+        }
+    }
+
+    @discardableResult
+    private func change<Value>(_ number: Int, _ body: (inout Extent) -> Value) -> Value {
+        changed.insert(number)
+        slackBytes -= extents[number].slackBytes
+        defer { slackBytes += extents[number].slackBytes }
+        return body(&extents[number])
+    }
+}

@@ -1,0 +1,72 @@
+import Primitives
+
+/// The record of an entry in a slot: a head of fixed length, then the body, then texts. Numbers are little-endian.
+///
+/// | bytes | of the head |
+/// |---|---|
+/// | 0 ..< 16 | the first bytes of the SHA-256 of the rest of the head and of the texts |
+/// | 16 ..< 24 | the version of the entry when the record was written |
+/// | 24 ..< 32 | the expiry of the entry at that time, in milliseconds since 1970 |
+/// | 32 ..< 36 | the length of the body |
+/// | 36 ..< 38, 38 ..< 40, 40 ..< 42 | the lengths of the texts: key, Content-Type, Last-Modified |
+/// | 42 ..< 48 | when the record was written, in milliseconds since 1970 |
+/// | 48 ..< 64 | the first bytes of the SHA-256 of the body |
+///
+/// The index is the truth about all of this. The record tells a reader that knows only the slot which entry the body
+/// belongs to.
+struct SlabRecord {
+    /// The head and, directly behind it, the texts.
+    let bytes: [UInt8]
+    static let headLength = 64
+    /// A Content-Type or Last-Modified longer than this, in bytes, is left out. Its length in the head is then 0.
+    static let textLimit = 1024
+    /// The number of bytes that the record keeps of each SHA-256.
+    static let checkLength = 16, digestLength = 16
+
+    /// The estimated length of a record when only the length of the body is known.
+    static func length(ofBody length: Int64) -> Int { headLength + Int(length) + 64 }
+
+    /// Makes the record of an entry, without the body.
+    ///
+    /// - Parameter now: when the record is written.
+    init(of entry: Entry, at now: Timestamp) {
+        let texts = Self.texts(of: entry)
+        let length = Self.headLength + texts.reduce(0) { $0 + $1.utf8.count }
+        bytes = [UInt8](unsafeUninitializedCapacity: length) { buffer, count in
+            let record = UnsafeMutableRawBufferPointer(rebasing: UnsafeMutableRawBufferPointer(buffer)[..<length])
+            func store(_ number: some FixedWidthInteger, at offset: Int) {
+                record.storeBytes(of: number.littleEndian, toByteOffset: offset, as: type(of: number))
+            }
+            store(entry.version, at: 16)
+            store(entry.expiryDate.milliseconds, at: 24)
+            // The date has six bytes. The store of the third text length below overwrites the two bytes before them.
+            store(now.milliseconds << 16, at: 40)
+            store(UInt32(clamping: entry.contentLength), at: 32)
+            for (index, text) in texts.enumerated() { store(UInt16(text.utf8.count), at: 36 + 2 * index) }
+            UnsafeMutableRawBufferPointer(rebasing: record[48..<Self.headLength])
+                .copyBytes(from: entry.digest.prefix(Self.digestLength))
+            var offset = Self.headLength
+            for text in texts {
+                UnsafeMutableRawBufferPointer(rebasing: record[offset...]).copyBytes(from: text.utf8)
+                offset += text.utf8.count
+            }
+            record.copyBytes(
+                from: digest(of: UnsafeRawBufferPointer(rebasing: record[Self.checkLength...]))
+                    .prefix(Self.checkLength))
+            count = length
+        }
+    }
+
+    /// Whether two entries with the same body have the same record.
+    static func isSame(of entry: Entry, _ other: Entry) -> Bool {
+        entry.version == other.version && entry.expiryDate == other.expiryDate && texts(of: entry) == texts(of: other)
+    }
+
+    private static func texts(of entry: Entry) -> [String] {
+        [entry.key, bounded(entry.contentType), bounded(entry.lastModified)]
+    }
+
+    private static func bounded(_ text: String?) -> String {
+        text.flatMap { $0.utf8.count <= textLimit ? $0 : nil } ?? ""
+    }
+}
