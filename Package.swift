@@ -68,8 +68,8 @@ let package = Package(
             dependencies: [
                 "CMicroHTTPD", "Primitives", .product(name: "HTTPTypes", package: "swift-http-types"),
             ],
-            // libmicrohttpd must find these functions in the executable; see ServingThread.swift. Without the flag,
-            // gold does not export them.
+            // libmicrohttpd must find these functions in the executable; see ServingThread.swift and
+            // ConnectionDriver+Receiving.swift. Without the flag, gold does not export them.
             linkerSettings: [
                 .unsafeFlags(
                     ["epoll_wait", "recv", "gnutls_record_recv"].flatMap {

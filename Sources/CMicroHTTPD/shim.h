@@ -184,7 +184,7 @@ static inline int cmhd_accept(int descriptor, struct sockaddr *address, socklen_
 }
 
 /* Receives like `recv`. It does not call `recv`, because the executable defines that name: see
-   ServingThread+Receiving.swift. */
+   ConnectionDriver+Receiving.swift. */
 static inline ssize_t cmhd_receive(int descriptor, void *target, size_t count, int flags) {
     return recvfrom(descriptor, target, count, flags, NULL, NULL);
 }

@@ -92,7 +92,7 @@ static inline bool cmhd_tls_send(gnutls_session_t session, const void *bytes, si
 static inline int cmhd_tls_descriptor(gnutls_session_t session) { return gnutls_transport_get_int(session); }
 
 /* GnuTLS's own gnutls_record_recv, looked up because the executable defines that name: see
-   ServingThread+Receiving.swift. (void *)-1 is RTLD_NEXT, which glibc declares for GNU C only. */
+   ConnectionDriver+Receiving.swift. (void *)-1 is RTLD_NEXT, which glibc declares for GNU C only. */
 static inline ssize_t (*cmhd_tls_receive(void))(gnutls_session_t session, void *target, size_t count) {
     return (ssize_t (*)(gnutls_session_t, void *, size_t))dlsym((void *)-1, "gnutls_record_recv");
 }

@@ -46,7 +46,7 @@ package final class APIServer: Sendable {
         self.draining = draining
         self.logger = logger
         self.service = service
-        var configuration = Daemon.Configuration()
+        var configuration = DaemonConfiguration()
         configuration.host = service.configuration.host
         configuration.port = service.configuration.port
         configuration.tls = tls

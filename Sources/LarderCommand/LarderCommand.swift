@@ -19,7 +19,8 @@ struct LarderCommand: AsyncParsableCommand {
             """,
         version: Version.current,
         subcommands: [
-            ServeCommand.self, CheckCommand.self, VerifyCommand.self, TokenCommand.self, ManualCommand.self,
+            ServeCommand.self, CheckCommand.self, VerifyCommand.self, TokenCommand.self,
+            ManualCommand<LarderCommand>.self,
         ],
         groupedSubcommands: [
             CommandGroup(

@@ -65,14 +65,14 @@ struct FreshnessTests {
             (200, ["CDN-Cache-Control: &", "Cache-Control: max-age=60"], 60, true),
         ] as [(Int, [String], Int64, Bool)])
     func lifetime(status: Int, lines: [String], seconds: Int64, isExplicit: Bool) {
-        let freshness = Freshness(Sample.answer(status, lines))
+        let freshness = Sample.answer(status, lines).freshness
         #expect(freshness.lifetime == .seconds(seconds))
         #expect(freshness.isExplicit == isExplicit)
     }
 
     @Test("The age grows to the millisecond from the age at receipt (RFC 9111 §4.2.3)")
     func currentAge() {
-        let freshness = Freshness(Sample.answer(200, ["Cache-Control: max-age=60", "Age: 20"]))
+        let freshness = Sample.answer(200, ["Cache-Control: max-age=60", "Age: 20"]).freshness
         #expect(freshness.currentAge(at: Sample.now) == .seconds(20))
         #expect(freshness.currentAge(at: Sample.now + .milliseconds(1234)) == .milliseconds(21_234))
         #expect(freshness.remaining(at: Sample.now + .milliseconds(1234)) == .milliseconds(38_766))
@@ -87,9 +87,9 @@ struct FreshnessTests {
     @Test("A response that arrives stale expired before its receipt, and a no-cache response at its receipt")
     func expiryInThePast() {
         #expect(
-            Freshness(Sample.answer(200, ["Cache-Control: max-age=60", "Age: 90"])).expiryDate
+            Sample.answer(200, ["Cache-Control: max-age=60", "Age: 90"]).freshness.expiryDate
                 == Sample.now - .seconds(30))
-        #expect(Freshness(Sample.answer(200, ["Cache-Control: max-age=60, no-cache"])).expiryDate == Sample.now)
+        #expect(Sample.answer(200, ["Cache-Control: max-age=60, no-cache"]).freshness.expiryDate == Sample.now)
     }
 
     @Test(
@@ -117,7 +117,7 @@ struct FreshnessTests {
             ("s-maxage=1, stale-while-revalidate=30, stale-if-error=40", true, 0, 0),
         ] as [(String, Bool, Int64, Int64?)])
     func staleness(control: String, isForbidden: Bool, whileRevalidate: Int64, ifError: Int64?) {
-        let freshness = Freshness(Sample.answer(200, ["Cache-Control: " + control]))
+        let freshness = Sample.answer(200, ["Cache-Control: " + control]).freshness
         #expect(freshness.forbidsStale == isForbidden)
         #expect(freshness.staleWhileRevalidate == .seconds(whileRevalidate))
         #expect(freshness.staleIfError == ifError.map { .seconds($0) })

@@ -89,7 +89,7 @@ struct NotModifiedTests {
         #expect(!response.isInvalid)
         // §4.2.3: the lifetime counts from the receipt of the 304.
         #expect(response.receivedAt == Sample.now + .seconds(100))
-        #expect(Freshness(of: response).expiryDate == Sample.now + .seconds(190))
+        #expect(response.freshness.expiryDate == Sample.now + .seconds(190))
     }
 
     @Test(
@@ -129,9 +129,9 @@ struct NotModifiedTests {
     func age() {
         var response = Sample.stored(["Cache-Control: max-age=60", "ETag: \"a\"", "Age: 50"])
         #expect(response.update(from: Sample.answer(304, offset: 100), for: Sample.request()) == nil)
-        #expect(Freshness(of: response).expiryDate == Sample.now + .seconds(160))
+        #expect(response.freshness.expiryDate == Sample.now + .seconds(160))
         #expect(response.update(from: Sample.answer(304, ["Age: 20"], offset: 200), for: Sample.request()) == nil)
-        #expect(Freshness(of: response).expiryDate == Sample.now + .seconds(240))
+        #expect(response.freshness.expiryDate == Sample.now + .seconds(240))
     }
 
     @Test(

@@ -77,7 +77,7 @@ struct BodyTests {
 
     @Test("Bodies that together exceed the memory limit are refused, and a finished body frees its share")
     func memoryOfAll() async throws {
-        let configure: (inout Daemon.Configuration) -> Void = { $0.bodyMemoryLimit = 150 }
+        let configure: (inout DaemonConfiguration) -> Void = { $0.bodyMemoryLimit = 150 }
         try await withDaemon(Self.describing { .memory(limit: 100) }, configure: configure) { daemon in
             let body = String(repeating: "x", count: 90)
             let head = "PUT / HTTP/1.1\r\nHost: test\r\nContent-Length: 90\r\n\r\n"

@@ -9,7 +9,7 @@ import Testing
 struct ConnectionLimitTests {
     private static let echo = Handler.answering { Response(text: $0.request.target) }
 
-    private static func configure(limit: Int, clock: ManualClock) -> (inout Daemon.Configuration) -> Void {
+    private static func configure(limit: Int, clock: ManualClock) -> (inout DaemonConfiguration) -> Void {
         return { configuration in
             configuration.connectionLimit = limit
             configuration.fullAnswer = Response(status: 503, text: "full", fields: [.retryAfter: "1"])
@@ -62,7 +62,7 @@ struct ConnectionLimitTests {
         arguments: [(2, 0, .limit), (9, 2, .address)] as [(Int, Int, ConnectionRefusal)])
     func refusalsAreTold(limit: Int, perAddress: Int, reason: ConnectionRefusal) async throws {
         let refusals = Recorder<ConnectionRefusal>()
-        let configure: (inout Daemon.Configuration) -> Void = {
+        let configure: (inout DaemonConfiguration) -> Void = {
             $0.connectionLimit = limit
             $0.connectionLimitPerAddress = perAddress
             $0.refused = { refusals.append($0) }

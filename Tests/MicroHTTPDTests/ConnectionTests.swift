@@ -112,7 +112,7 @@ struct ConnectionTests {
 
     @Test("An address with too many connections is refused, and gets room again when it closes a connection")
     func perAddressLimit() async throws {
-        let configure: (inout Daemon.Configuration) -> Void = {
+        let configure: (inout DaemonConfiguration) -> Void = {
             $0.connectionLimitPerAddress = 2
             $0.crowdAnswer = Response(status: 503, text: "too many")
         }
@@ -143,7 +143,7 @@ struct ConnectionTests {
     @Test("A slow head is cut off at its deadline, and other clients are served")
     func slowHead() async throws {
         let clock = ManualClock()
-        let configure: (inout Daemon.Configuration) -> Void = {
+        let configure: (inout DaemonConfiguration) -> Void = {
             $0.threads = 1
             $0.requestDeadline = .milliseconds(300)
             $0.now = { clock.now() }
@@ -151,8 +151,8 @@ struct ConnectionTests {
         try await withDaemon(Self.echo, configure: configure) { daemon in
             let slow = try RawClient(port: daemon.port)
             let other = try RawClient(port: daemon.port)
-            // Asks for the target and awaits the answer, which shows that the only thread of the daemon has
-            // processed all earlier input.
+            // Asks for the target and awaits the answer, which shows that the only thread of the daemon has processed
+            // all earlier input.
             func ask(_ target: String) throws {
                 try other.request("GET", target)
                 #expect(try other.answer().text == target)
@@ -180,7 +180,7 @@ struct ConnectionTests {
     @Test("A slow first head or body is answered with 408; a slow later head only closes its connection")
     func lateAnswer() async throws {
         let clock = ManualClock()
-        let configure: (inout Daemon.Configuration) -> Void = {
+        let configure: (inout DaemonConfiguration) -> Void = {
             $0.requestDeadline = .milliseconds(200)
             $0.inactivityTimeout = .seconds(10)
             $0.minimumBodyRate = 1000
@@ -222,7 +222,7 @@ struct ConnectionTests {
             .accept(.sink(request.path == "/slow" ? slowSink : steadySink)) { $0.respond(Response(text: "whole")) }
         }
         let clock = ManualClock()
-        let configure: (inout Daemon.Configuration) -> Void = {
+        let configure: (inout DaemonConfiguration) -> Void = {
             $0.requestDeadline = .milliseconds(200)
             $0.minimumBodyRate = 1000
             $0.now = { clock.now() }

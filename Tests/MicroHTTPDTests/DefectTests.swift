@@ -12,7 +12,7 @@ struct DefectTests {
     }
 
     /// The bytes sent after `GET `, and the defect that they contain.
-    static let defective: [(String, Request.Defect)] = [
+    static let defective: [(String, RequestDefect)] = [
         // RFC 9112 §2.2, §3: a NUL hides the bytes behind it, in a target and in a value.
         ("/entries?all=true\0zz HTTP/1.1\r\nHost: h\r\n\r\n", .malformedHead),
         ("/a\0b?c HTTP/1.1\r\nHost: h\r\n\r\n", .malformedHead),
@@ -144,7 +144,7 @@ struct DefectTests {
     }
 
     /// The bytes after the head of a chunked body, and the defect that they contain.
-    static let brokenChunks: [(String, Request.Defect)] = [
+    static let brokenChunks: [(String, RequestDefect)] = [
         ("x\r\n", .malformedChunks), ("1\nx\r\n0\r\n\r\n", .malformedChunks),
         ("1\r\nx\n0\r\n\r\n", .malformedChunks), ("1\0\nx\r\n0\r\n\r\n", .malformedChunks),
         ("1\r\nx\r\n0;\n\n", .malformedChunks), ("1\r\nx\r\n0\r\n\0\n", .malformedChunks),
@@ -160,7 +160,7 @@ struct DefectTests {
 
     @Test("A chunked body with wrong or oversized framing is refused, and its connection closed")
     func refusedChunks() async throws {
-        let configure: (inout Daemon.Configuration) -> Void = {
+        let configure: (inout DaemonConfiguration) -> Void = {
             $0.refusal = { Response(status: $0.status, text: "\($0)") }
         }
         try await withDaemon(Self.handler, configure: configure) { daemon in

@@ -59,7 +59,7 @@ struct HandshakeTests {
     @Test("A slow handshake, or a slow head behind a handshake, is cut off at the time limit for heads")
     func slowHandshake() async throws {
         let clock = ManualClock()
-        let configure: (inout Daemon.Configuration) -> Void = {
+        let configure: (inout DaemonConfiguration) -> Void = {
             $0.threads = 1
             $0.requestDeadline = .seconds(2)
             $0.lateAnswer = Response(status: 408, text: "late")
@@ -88,7 +88,7 @@ struct HandshakeTests {
 
     @Test("A connection beyond the limit of its address is closed without an answer")
     func crowd() async throws {
-        let configure: (inout Daemon.Configuration) -> Void = {
+        let configure: (inout DaemonConfiguration) -> Void = {
             $0.connectionLimitPerAddress = 1
             $0.crowdAnswer = Response(status: 503, text: "too many")
         }

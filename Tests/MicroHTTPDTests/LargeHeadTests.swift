@@ -36,7 +36,7 @@ struct LargeHeadTests {
 
     @Test("A head of any size and shape gets an answer, never a silent close", arguments: Shape.allCases)
     func everySize(shape: Shape) async throws {
-        let configure: (inout Daemon.Configuration) -> Void = {
+        let configure: (inout DaemonConfiguration) -> Void = {
             $0.refusal = { Response(status: $0.status, text: $0.reason) }
         }
         try await withDaemon(Self.handler, configure: configure) { daemon in
@@ -62,11 +62,11 @@ struct LargeHeadTests {
 
     @Test("A target that is too long gets 414, any other oversized head 431, with the daemon's own answer")
     func tooLong() async throws {
-        let configure: (inout Daemon.Configuration) -> Void = {
+        let configure: (inout DaemonConfiguration) -> Void = {
             $0.refusal = { Response(status: $0.status, text: "\($0)") }
         }
         try await withDaemon(Self.handler, configure: configure) { daemon in
-            let limit = Daemon.Configuration().targetLimit
+            let limit = DaemonConfiguration().targetLimit
             func answer(target: Int, value: Int) throws -> RawClient.Answer {
                 let client = try RawClient(port: daemon.port)
                 try client.request("GET", "/" + String(repeating: "a", count: target - 1))

@@ -1,3 +1,4 @@
+import CMicroHTTPD
 import Foundation
 import TestSupport
 import Testing
@@ -28,7 +29,7 @@ struct LingeringTests {
     func stop() async throws {
         // The clock stands still: a busy machine may take long to stop listening, and that time must not count as
         // silence of the client.
-        var configuration = Daemon.Configuration()
+        var configuration = DaemonConfiguration()
         let clock = ManualClock()
         configuration.now = { clock.now() }
         let daemon = Daemon(configuration: configuration, handler: Self.handler)
@@ -54,7 +55,7 @@ struct LingeringTests {
     func limit() throws {
         let registry = ConnectionRegistry()
         let sockets = LingeringSockets(
-            watch: try SocketWatch(), registry: registry, limit: 1, now: MonotonicClock.milliseconds)
+            watch: try #require(SocketWatch()), registry: registry, limit: 1, now: MonotonicClock.milliseconds)
         var pair: [Int32] = [-1, -1]
         #expect(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0, &pair) == 0)
         defer { pair.forEach { close($0) } }
@@ -73,7 +74,7 @@ struct LingeringTests {
     func silence() throws {
         let registry = ConnectionRegistry()
         let sockets = LingeringSockets(
-            watch: try SocketWatch(), registry: registry, limit: 10, now: MonotonicClock.milliseconds)
+            watch: try #require(SocketWatch()), registry: registry, limit: 10, now: MonotonicClock.milliseconds)
         var pair: [Int32] = [-1, -1]
         #expect(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0, &pair) == 0)
         defer { close(pair[1]) }

@@ -17,7 +17,7 @@ struct RoundTests {
         }
         // With shorter limits, the daemon would look at overdue connections just before the clients' own limit ends,
         // and a missed request would pass unnoticed.
-        let configure = { (configuration: inout Daemon.Configuration) in
+        let configure = { (configuration: inout DaemonConfiguration) in
             configuration.threads = 1
             configuration.inactivityTimeout = .seconds(600)
             configuration.requestDeadline = nil

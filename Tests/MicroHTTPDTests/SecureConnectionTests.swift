@@ -227,7 +227,7 @@ struct SecureConnectionTests {
     @Test("A certificate that is replaced before the daemon starts is never presented")
     func newCertificateBeforeStart() async throws {
         let other = try TLSCredentials(try await blocking { [authority] in try authority.issue("next", for: .server) })
-        var configuration = Daemon.Configuration()
+        var configuration = DaemonConfiguration()
         configuration.tls = credentials
         let daemon = Daemon(configuration: configuration, handler: Self.echo)
         daemon.use(other)

@@ -13,7 +13,7 @@ struct ServingThreadsTests {
         // A process that another test starts meanwhile must not keep the socket open.
         #expect(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0, &ends) == 0)
         defer { close(ends[0]) }
-        var configuration = Daemon.Configuration()
+        var configuration = DaemonConfiguration()
         configuration.threads = 3
         let core = try DaemonCore(
             configuration: configuration, handler: Handler.answering { _ in Response(text: "") }, tls: nil)

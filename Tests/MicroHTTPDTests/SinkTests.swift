@@ -218,7 +218,7 @@ struct SinkTests {
     func deadline() async throws {
         let sink = NarrowSink()
         let clock = ManualClock()
-        let configure: (inout Daemon.Configuration) -> Void = {
+        let configure: (inout DaemonConfiguration) -> Void = {
             $0.threads = 1
             $0.requestDeadline = .milliseconds(200)
             $0.minimumBodyRate = 1000

@@ -12,7 +12,7 @@ struct SlowReaderTests {
         let size = 32 << 20
         let large = Response(body: .bytes(SharedBytes([UInt8](repeating: 0x78, count: size))))
         let clock = ManualClock()
-        let configure: (inout Daemon.Configuration) -> Void = {
+        let configure: (inout DaemonConfiguration) -> Void = {
             // Makes the daemon check every 50 ms whether an inspection is due by its clock.
             $0.requestDeadline = .milliseconds(200)
             $0.now = { clock.now() }
@@ -56,7 +56,7 @@ struct SlowReaderTests {
         let size = 32 << 20
         let large = Response(body: .bytes(SharedBytes([UInt8](repeating: 0x78, count: size))))
         let clock = ManualClock()
-        let configure: (inout Daemon.Configuration) -> Void = {
+        let configure: (inout DaemonConfiguration) -> Void = {
             $0.requestDeadline = .milliseconds(200)
             $0.now = { clock.now() }
         }
@@ -99,7 +99,7 @@ struct SlowReaderTests {
         let size = 32 << 20
         let large = Response(body: .bytes(SharedBytes([UInt8](repeating: 0x78, count: size))))
         let clock = ManualClock()
-        let configure: (inout Daemon.Configuration) -> Void = {
+        let configure: (inout DaemonConfiguration) -> Void = {
             $0.requestDeadline = .milliseconds(200)
             $0.minimumAnswerRate = 0
             $0.now = { clock.now() }
@@ -130,7 +130,7 @@ struct SlowReaderTests {
     @Test("Bytes in the kernel for a client that takes none are dropped with its connection")
     func nothingLeftBehind() async throws {
         let large = Response(body: .bytes(SharedBytes([UInt8](repeating: 0x78, count: 32 << 20))))
-        let configure: (inout Daemon.Configuration) -> Void = {
+        let configure: (inout DaemonConfiguration) -> Void = {
             $0.inactivityTimeout = .seconds(1)
             $0.minimumAnswerRate = 0
         }
@@ -161,7 +161,7 @@ struct SlowReaderTests {
             }
         }
         let clock = ManualClock()
-        let configure: (inout Daemon.Configuration) -> Void = {
+        let configure: (inout DaemonConfiguration) -> Void = {
             $0.requestDeadline = .milliseconds(200)
             $0.now = { clock.now() }
         }

@@ -118,7 +118,7 @@ struct SoonTests {
         arguments: [.seconds(20), .zero] as [Duration])
     func stopped(deadline: Duration) async throws {
         let handler = Handler()
-        var configuration = Daemon.Configuration()
+        var configuration = DaemonConfiguration()
         configuration.threads = 1
         let daemon = Daemon(configuration: configuration, handler: handler)
         try daemon.start()

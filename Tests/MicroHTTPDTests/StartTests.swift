@@ -7,7 +7,7 @@ struct StartTests {
     private static let handler = Handler.answering { _ in Response() }
 
     private func error(host: String, port: UInt16) -> DaemonError? {
-        var configuration = Daemon.Configuration()
+        var configuration = DaemonConfiguration()
         configuration.host = host
         configuration.port = port
         do {

@@ -27,7 +27,7 @@ struct StopTests {
     @Test("A stop answers all clients that have connected and asked, whether or not a thread has seen them")
     func unread() async throws {
         let handler = HoldingHandler()
-        var configuration = Daemon.Configuration()
+        var configuration = DaemonConfiguration()
         configuration.threads = 1
         let daemon = Daemon(configuration: configuration, handler: handler)
         try daemon.start()

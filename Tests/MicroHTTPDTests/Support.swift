@@ -30,10 +30,10 @@ struct Handler: RequestHandler {
 
 /// Starts a daemon, runs `body` with its clients on a thread of its own, and stops the daemon.
 func withDaemon<Result: Sendable>(
-    _ handler: any RequestHandler, configure: (inout Daemon.Configuration) -> Void = { _ in },
+    _ handler: any RequestHandler, configure: (inout DaemonConfiguration) -> Void = { _ in },
     deadline: Duration = .seconds(5), _ body: @escaping @Sendable (Daemon) throws -> Result
 ) async throws -> Result {
-    var configuration = Daemon.Configuration()
+    var configuration = DaemonConfiguration()
     configure(&configuration)
     let daemon = Daemon(configuration: configuration, handler: handler)
     try daemon.start()

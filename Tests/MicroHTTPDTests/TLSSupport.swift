@@ -30,7 +30,7 @@ extension Daemon {
 /// Runs a daemon like the other `withDaemon`, over TLS with the credentials.
 func withDaemon<Result: Sendable>(
     _ credentials: TLSCredentials, _ handler: any RequestHandler,
-    configure: (inout Daemon.Configuration) -> Void = { _ in }, _ body: @escaping @Sendable (Daemon) throws -> Result
+    configure: (inout DaemonConfiguration) -> Void = { _ in }, _ body: @escaping @Sendable (Daemon) throws -> Result
 ) async throws -> Result {
     try await withDaemon(
         handler,

@@ -32,14 +32,12 @@ struct FieldScanner {
         while let byte = current, byte == 0x20 || byte == 0x09 || byte == UInt8(ascii: ",") { offset += 1 }
     }
 
-    /// Takes the character when it comes next.
     mutating func take(_ character: Unicode.Scalar) -> Bool {
         guard current == UInt8(ascii: character) else { return false }
         offset += 1
         return true
     }
 
-    /// Takes the text when it comes next.
     mutating func take(_ text: StaticString) -> Bool {
         let wanted = UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)
         guard bytes[offset...].starts(with: wanted) else { return false }
@@ -52,7 +50,6 @@ struct FieldScanner {
         take(while: \.isTokenCharacter)
     }
 
-    /// Takes one or more digits.
     mutating func digits() -> String? {
         take { $0 >= 0x30 && $0 <= 0x39 }
     }

@@ -7,7 +7,6 @@ import HTTPTypes
 /// #( value *( OWS ";" OWS parameter ) [ OWS ";" OWS "q=" qvalue ] )
 /// ```
 package struct QualityList: Hashable, Sendable {
-    /// A member of the list.
     package struct Member: Hashable, Sendable {
         /// The preferred value in lower case, with all parameters except the weight: `gzip`, `en-gb`,
         /// `text/html;level=1`.
@@ -24,7 +23,6 @@ package struct QualityList: Hashable, Sendable {
         }
     }
 
-    /// The members in their order.
     package private(set) var members: [Member] = []
 
     /// Reads the lines of a field, which together form one list. Returns `nil` when a member does not follow the

@@ -11,15 +11,11 @@ import HTTPTypes
 /// not follow the grammar keeps the name and gets the argument ``Argument/malformed``, because an unreadable `max-age`
 /// is not the same as a missing `max-age`.
 package struct CacheControl: Hashable, Sendable {
-    /// A directive.
     package struct Directive: Hashable, Sendable {
-        /// The name in lower case.
         package var name: String
-        /// The argument behind `=`.
         package var argument: Argument
     }
 
-    /// The argument of a directive.
     package enum Argument: Hashable, Sendable {
         /// The directive has no `=`.
         case none
@@ -47,7 +43,6 @@ package struct CacheControl: Hashable, Sendable {
         for line in fields[values: name] { append(line) }
     }
 
-    /// Reads the directives of a single line.
     package init(_ line: String) {
         append(line)
     }

@@ -27,20 +27,7 @@ package struct Freshness: Hashable, Sendable {
     /// The statuses that permit a heuristic lifetime without `public` (RFC 9110 §15.1).
     package static let heuristicStatuses: Set<Int> = [200, 203, 204, 206, 300, 301, 308, 404, 405, 410, 414, 501]
 
-    /// Reads an answer.
-    package init(_ answer: OriginAnswer) {
-        self.init(answer.status, answer.fields, requestedAt: answer.requestedAt, receivedAt: answer.receivedAt)
-    }
-
-    /// Reads a stored response.
-    package init(of response: StoredResponse) {
-        self = response.memo.freshness {
-            Self(
-                response.status, response.fields, requestedAt: response.requestedAt, receivedAt: response.receivedAt)
-        }
-    }
-
-    private init(_ status: Int, _ fields: HTTPFields, requestedAt: Timestamp, receivedAt: Timestamp) {
+    init(_ status: Int, _ fields: HTTPFields, requestedAt: Timestamp, receivedAt: Timestamp) {
         let (control, isTargeted) = TargetedCacheControl.effective(fields)
         let stated = FreshnessLifetime.stated(
             fields, control: control, usesExpires: !isTargeted, receivedAt: receivedAt)

@@ -72,7 +72,6 @@ package struct FreshnessLifetime: Hashable, Sendable {
 }
 
 extension Substring {
-    /// Removes SP and HTAB from both ends.
     fileprivate func trimmingSpace() -> Substring {
         var text = drop { $0 == " " || $0 == "\t" }
         while let last = text.last, last == " " || last == "\t" { text.removeLast() }

@@ -3,7 +3,6 @@ package struct ByteCoverage: Hashable, Sendable {
     /// The available bytes: ascending ranges that are not empty, do not overlap and do not touch.
     package private(set) var ranges: [Range<Int64>] = []
 
-    /// Creates an empty set.
     package init() {}
 
     /// Creates the union of ranges, which may overlap and come in any order.

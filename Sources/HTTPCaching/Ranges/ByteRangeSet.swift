@@ -2,7 +2,6 @@ import HTTPTypes
 
 /// The byte ranges in the Range field of a request (RFC 9110 §14.1.2, §14.2).
 package struct ByteRangeSet: Hashable, Sendable {
-    /// A member of the set.
     package enum Specification: Hashable, Sendable {
         /// `first-last`; `first-` reaches to the end of the representation.
         case from(first: Int64, last: Int64?)

@@ -5,7 +5,6 @@ import HTTPTypes
 package struct MultipartByteranges: Hashable, Sendable {
     /// The ranges, in the order of sending.
     package let ranges: [Range<Int64>]
-    /// The boundary between the parts.
     package let boundary: String
     private let heads: [[UInt8]]
 
@@ -34,7 +33,6 @@ package struct MultipartByteranges: Hashable, Sendable {
         }
     }
 
-    /// The Content-Type of the answer.
     package var contentType: String { "multipart/byteranges; boundary=\(boundary)" }
 
     /// Returns the bytes to send before the content of `ranges[index]`.

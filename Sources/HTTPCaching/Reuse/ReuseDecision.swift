@@ -19,6 +19,5 @@ package enum ReuseDecision: Hashable, Sendable {
 package enum OriginFailure: Hashable, Sendable {
     /// The origin did not answer, or its answer was not valid.
     case unreachable
-    /// The origin answered with this status.
     case status(Int)
 }

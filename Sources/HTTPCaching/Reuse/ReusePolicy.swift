@@ -89,7 +89,7 @@ private struct Candidate {
     let mustBeValidated: Bool
 
     init(_ stored: StoredResponse, for request: CacheRequest, expiry: Timestamp?, now: Timestamp) {
-        freshness = Freshness(of: stored)
+        freshness = stored.freshness
         age = freshness.currentAge(at: now)
         let grant = stored.grant
         // The ttl of a caller must not hide from other callers that the origin requires validation for each request.

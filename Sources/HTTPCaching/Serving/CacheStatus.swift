@@ -7,7 +7,6 @@ import HTTPTypes
 /// Cache-Status: larder; fwd=stale; fwd-status=304; stored; ttl=60
 /// ```
 package struct CacheStatus: Hashable, Sendable {
-    /// The source of an answer.
     package enum Source: Hashable, Sendable {
         /// The cache: the request did not go forward (§2.1).
         case hit
@@ -17,13 +16,11 @@ package struct CacheStatus: Hashable, Sendable {
         case refused
     }
 
-    /// The source of the answer.
     package var source: Source
     /// The status of the origin's answer when it differs from the status of this answer; otherwise `nil` (§2.3).
     package var forwardStatus: Int?
     /// The time left until the answer becomes stale; negative when it is stale, `nil` to omit it (§2.4).
     package var ttl: Duration?
-    /// Whether the origin's answer was stored (§2.5).
     package var isStored = false
     /// Whether the request shared another request's answer (§2.6): `true` when it waited and got that answer, `false`
     /// when it waited and then had to go forward itself, `nil` when it did not wait.

@@ -9,11 +9,9 @@ import Primitives
 package struct ServedResponse: Hashable, Sendable {
     /// A stored response with its available bytes.
     package struct Stored: Hashable, Sendable {
-        /// The status code.
         package var status: Int
         /// The end-to-end fields; see ``HTTPFields/endToEnd()``.
         package var fields: HTTPFields
-        /// The length of the whole body.
         package var length: Int64
         /// The available bytes of a body that came in parts, with 206; `nil` when the body is complete.
         package var available: ByteCoverage?
@@ -40,23 +38,16 @@ package struct ServedResponse: Hashable, Sendable {
         }
     }
 
-    /// The bytes of the body to send.
     package enum Body: Hashable, Sendable {
-        /// No bytes.
         case none
-        /// The whole body.
         case whole
-        /// A single part.
         case range(Range<Int64>)
-        /// Several parts.
         case multipart(MultipartByteranges)
     }
 
-    /// The status code.
     package let status: Int
     /// The fields. Content-Length is the length of the sent content; for HEAD, of the content that GET would get.
     package let fields: HTTPFields
-    /// The bytes of the body to send.
     package let body: Body
 
     /// Creates the answer to a GET or HEAD request. Returns `nil` when needed bytes are not available: the request must
@@ -156,7 +147,7 @@ extension SelectedRepresentation {
         let made = fields[values: .date].first.flatMap { Timestamp(httpDate: $0, now: now) }
         self.init(
             etag: validators.etag, lastModified: modified,
-            isLastModifiedStrong: StrongValidators.isStrong(lastModified: modified, madeAt: made),
+            isLastModifiedStrong: Validators.isStrong(lastModified: modified, madeAt: made),
             // RFC 9111 §4.3.2: Date replaces a missing Last-Modified, but not an unreadable Last-Modified.
             madeAt: fields.contains(.lastModified) ? nil : made)
     }

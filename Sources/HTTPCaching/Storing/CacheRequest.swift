@@ -2,7 +2,6 @@ import HTTPTypes
 
 /// A client's request, as far as caching is concerned.
 package struct CacheRequest: Hashable, Sendable {
-    /// The method.
     package var method: HTTPRequest.Method
     /// The absolute URL: the target URI of RFC 9110 §7.1.
     package var url: String

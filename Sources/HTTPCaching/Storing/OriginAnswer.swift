@@ -24,4 +24,8 @@ package struct OriginAnswer: Hashable, Sendable {
             self.fields[.date] = receivedAt.httpDate
         }
     }
+
+    package var freshness: Freshness {
+        Freshness(status, fields, requestedAt: requestedAt, receivedAt: receivedAt)
+    }
 }

@@ -1,6 +1,5 @@
 import Primitives
 
-/// The decision whether to store an answer.
 package enum StorageDecision: Hashable, Sendable {
     /// Store the answer as soon as its body is complete.
     case store(StoredResponse)

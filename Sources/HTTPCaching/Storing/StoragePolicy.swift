@@ -18,7 +18,7 @@ package enum StoragePolicy {
     /// - Parameter answer: the answer with its end-to-end fields. Its declared length is trusted. The receiver of the
     ///   body must discard a body of another length.
     package static func decide(_ request: CacheRequest, _ answer: OriginAnswer) -> StorageDecision {
-        let freshness = Freshness(answer)
+        let freshness = answer.freshness
         if let reason = refusal(of: answer, to: request, freshness) { return .pass(reason) }
         guard let selection = SelectingFields(vary: answer.fields, request: request.fields) else {
             return .pass(.varyAny)

@@ -5,7 +5,6 @@ import Primitives
 package struct StoredResponse: Hashable, Sendable {
     /// The URL as requested.
     package var url: String
-    /// The status code.
     package var status: Int { didSet { memo = FreshnessMemo() } }
     /// The fields, which are served unchanged and in their order.
     package var fields: HTTPFields { didSet { memo = FreshnessMemo() } }
@@ -28,8 +27,8 @@ package struct StoredResponse: Hashable, Sendable {
     /// Whether a caller has changed the expiry of the stored entry. The new expiry applies to all callers instead of
     /// the origin's lifetime, until the next answer or validation from the origin.
     package var isExpirySet = false
-    /// The cached ``Freshness``, because serving a request asks for it several times.
-    private(set) var memo = FreshnessMemo()
+    /// Caches ``freshness``, because serving a request asks for it several times.
+    private var memo = FreshnessMemo()
 
     /// Creates a response; by default complete, valid and stored without a caller's ttl.
     package init(
@@ -47,6 +46,10 @@ package struct StoredResponse: Hashable, Sendable {
         self.completeLength = completeLength
         self.isInvalid = isInvalid
         self.grant = grant
+    }
+
+    package var freshness: Freshness {
+        memo.freshness { Freshness(status, fields, requestedAt: requestedAt, receivedAt: receivedAt) }
     }
 
     /// Caches the ``Freshness`` that was computed from the same fields and times.
@@ -74,7 +77,7 @@ package struct StoredResponse: Hashable, Sendable {
     ///   unless no ttl applies to the answer (see ``StoragePolicy``).
     package func expiryDate(callerTTL: Duration?) -> Timestamp {
         if grant != nil, let callerTTL { return receivedAt + callerTTL }
-        return Freshness(of: self).expiryDate
+        return freshness.expiryDate
     }
 }
 
@@ -86,7 +89,6 @@ package struct CallerGrant: Hashable, Sendable {
     /// The ``CacheRequest/authorization`` of the request that brought the response.
     package var authorization: String?
 
-    /// Creates a grant.
     package init(isOnlyReason: Bool, authorization: String?) {
         self.isOnlyReason = isOnlyReason
         self.authorization = authorization

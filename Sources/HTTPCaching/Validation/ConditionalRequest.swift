@@ -30,7 +30,6 @@ package struct SelectedRepresentation: Hashable, Sendable {
 package struct ConditionalRequest: Hashable, Sendable {
     /// The action of a server after evaluating the conditions.
     package enum Outcome: Hashable, Sendable {
-        /// Perform the request.
         case proceed
         /// Answer 304; only for GET and HEAD.
         case notModified

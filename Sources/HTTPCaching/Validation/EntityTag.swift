@@ -8,7 +8,6 @@ package struct EntityTag: Hashable, Sendable {
     package enum Comparison: Sendable {
         /// Both tags are strong, and their texts are equal.
         case strong
-        /// The texts are equal.
         case weak
     }
 

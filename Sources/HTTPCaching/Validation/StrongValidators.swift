@@ -18,17 +18,7 @@ struct StrongValidators: Hashable {
         etag = hasWeakTag ? nil : validators.etag
         let modified = validators.lastModified.flatMap { Timestamp(httpDate: $0, now: receivedAt) }
         let date = FreshnessLifetime.date(of: fields, receivedAt: receivedAt)
-        lastModified = Self.isStrong(lastModified: modified, madeAt: date) ? modified : nil
-    }
-
-    /// Whether a modification date is a strong validator (§8.8.2.2); see ``lastModified``.
-    ///
-    /// - Parameters:
-    ///   - lastModified: the date; `nil` when it is unreadable.
-    ///   - madeAt: the Date of the answer with the modification date; `nil` when it is unknown.
-    static func isStrong(lastModified: Timestamp?, madeAt: Timestamp?) -> Bool {
-        guard let lastModified, let madeAt else { return false }
-        return madeAt - lastModified >= .seconds(1)
+        lastModified = Validators.isStrong(lastModified: modified, madeAt: date) ? modified : nil
     }
 
     /// Whether no validator can show that two parts belong together.

@@ -24,7 +24,6 @@ package struct Validators: Hashable, Sendable {
             etag: fields[fields: .eTag].first?.latin1, lastModified: fields[fields: .lastModified].first?.latin1)
     }
 
-    /// Whether there is no validator.
     package var isEmpty: Bool { etag == nil && lastModified == nil }
 
     /// The fields that make a request conditional: `If-None-Match`, `If-Modified-Since`, both or neither. Both are sent
@@ -61,13 +60,23 @@ package struct Validators: Hashable, Sendable {
             let modified = Timestamp(httpDate: lastModified, now: now)
             let isSame =
                 date == lastModified || (modified.map { Timestamp(httpDate: date, now: now) == $0 } ?? false)
-            let isStrong = StrongValidators.isStrong(lastModified: modified, madeAt: madeAt)
+            let isStrong = Self.isStrong(lastModified: modified, madeAt: madeAt)
             if isSame, isStrong { return true }
             hasSameDate = isSame
         }
         if let tag = named.etag, !tag.isWeak { return false }
         let stated = [hasSameTag, hasSameDate].compactMap(\.self)
         return stated.isEmpty ? named.isEmpty : stated.allSatisfy(\.self)
+    }
+
+    /// Whether a modification date is a strong validator (RFC 9110 §8.8.2.2).
+    ///
+    /// - Parameters:
+    ///   - lastModified: the date; `nil` when it is unreadable.
+    ///   - madeAt: the Date of the answer with the modification date; `nil` when it is unknown.
+    static func isStrong(lastModified: Timestamp?, madeAt: Timestamp?) -> Bool {
+        guard let lastModified, let madeAt else { return false }
+        return madeAt - lastModified >= .seconds(1)
     }
 
     /// Whether the entity tag of a 304, or of an answer to HEAD, may replace the tag of the stored response. A

@@ -38,7 +38,7 @@ package struct AnswerReuse: Sendable {
         {
             return nil
         }
-        freshness = Freshness(of: held.head)
+        freshness = held.head.freshness
         let remaining = held.head.remaining(for: call.cacheRequest, expiry: entry.expiryDate, now: now)
         statusUntil = now + remaining
         // With a caller's ttl, two limits count: the time left for the request, and the entry's expiry. A grant of

@@ -121,7 +121,7 @@ extension FetchFlight {
                 waiter.call.mayHaveStale(held, onError: .unreachable, now: now)
             {
                 gateway.serve(held, to: waiter.call, as: .staleAfter(.unreachable))
-            } else if let held, error.allowsStale, Freshness(of: held.head).forbidsStale {
+            } else if let held, error.allowsStale, held.head.freshness.forbidsStale {
                 waiter.call.fail(.cannotValidate(error))
             } else {
                 waiter.call.fail(.origin(error))

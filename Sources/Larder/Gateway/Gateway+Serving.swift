@@ -99,7 +99,7 @@ extension Gateway {
         let now = tools.clock.now()
         return ServedResponse(
             to: call.request.method, call.request.fields, from: stored,
-            age: Freshness(of: held.head).currentAge(at: now), now: now, boundary: Self.boundary())
+            age: held.head.freshness.currentAge(at: now), now: now, boundary: Self.boundary())
     }
 
     private func answer(
@@ -157,7 +157,7 @@ extension StoredResponse {
     /// The time for which the response stays fresh for a request; negative when it is stale.
     func remaining(for request: CacheRequest, expiry: Timestamp, now: Timestamp) -> Duration {
         isExpirySet || (request.callerTTL != nil && grant != nil)
-            ? expiry - now : Freshness(of: self).remaining(at: now)
+            ? expiry - now : freshness.remaining(at: now)
     }
 }
 

@@ -54,7 +54,7 @@ extension GatewayCall {
         status.ttl = head.remaining(
             for: cacheRequest, expiry: head.expiryDate(callerTTL: request.ttl), now: now)
         status.key = shared.key
-        let age = Freshness(of: head).currentAge(at: now)
+        let age = head.freshness.currentAge(at: now)
         guard let served = served(shared, age: age, now: now) else {
             var fields = head.fields
             if !isOwn { fields[.age] = String(age.components.seconds) }

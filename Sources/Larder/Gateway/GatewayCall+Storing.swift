@@ -98,7 +98,7 @@ extension StoredResponse {
 
     /// The time after its expiry during which the response may be used without validation.
     var staleAllowance: Duration {
-        let freshness = Freshness(of: self)
+        let freshness = freshness
         if freshness.forbidsStale { return .zero }
         // RFC 9111 §4.2.4: while the origin cannot be reached, any stale response may be served unless it is forbidden.
         return max(freshness.staleWhileRevalidate, freshness.staleIfError ?? .seconds(86_400))

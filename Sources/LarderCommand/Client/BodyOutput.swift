@@ -51,7 +51,6 @@ final class BodyOutput {
         if descriptor > STDERR_FILENO { close(descriptor) }
     }
 
-    /// Throws ``CommandFailure``.
     func write(_ bytes: [UInt8]) throws(CommandFailure) {
         let shown = try text?.take(bytes)
         try Console.write(shown ?? bytes, to: descriptor, name: path ?? Console.output.name)

@@ -7,7 +7,6 @@ import Primitives
 
 /// The options of all commands that call a server.
 struct ClientOptions: ParsableArguments {
-    /// The environment variable with the server's address.
     static let serverVariable = "LARDER_SERVER"
     /// The environment variable with the token. A token on a command line would be visible to all users of the machine.
     static let tokenVariable = "LARDER_TOKEN"

@@ -7,7 +7,6 @@ final class InputFile {
     let length: Int64?
     private let name: String
 
-    /// Opens the file. Throws ``CommandFailure``.
     init(_ path: String) throws(CommandFailure) {
         name = path == "-" ? "standard input" : path
         descriptor = path == "-" ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
@@ -24,7 +23,6 @@ final class InputFile {
         if descriptor > STDERR_FILENO { close(descriptor) }
     }
 
-    /// Reads the whole input. Throws ``CommandFailure``.
     func read() throws(CommandFailure) -> [UInt8] {
         var bytes: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 64 << 10)

@@ -47,7 +47,6 @@ struct RequestOptions: ParsableArguments {
 }
 
 extension Seconds: ExpressibleByArgument {
-    /// `nil` when the text is no duration.
     package init?(argument: String) { self.init(argument) }
 }
 

@@ -16,7 +16,6 @@ struct ManualPage {
         self.version = version
     }
 
-    /// The text of the page.
     var text: String {
         let name = root["commandName"]?.stringValue ?? ""
         var lines = [

@@ -29,7 +29,6 @@ final class BodyMemory: Sendable {
             return true
         }
 
-        /// Gives all bytes back.
         func release() {
             memory.held.subtract(byteCount, ordering: .relaxed)
             byteCount = 0

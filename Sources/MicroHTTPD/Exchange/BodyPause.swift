@@ -27,7 +27,7 @@ final class BodyPause: SuspensionOwner {
     /// suspending, if the daemon is stopping.
     func begin(_ sink: any BodySink) -> Bool {
         connection.stopBodyClock()
-        guard let suspension = connection.core.suspensions.suspend(connection, owner: self) else { return false }
+        guard let suspension = connection.suspend(owner: self) else { return false }
         // The hang-up may have come already.
         let isWaiting = phase.withLock { phase in
             guard case .beginning = phase else { return false }
@@ -37,7 +37,7 @@ final class BodyPause: SuspensionOwner {
         if isWaiting {
             sink.onRoom { [weak self] in self?.end(.over) }
         } else {
-            connection.core.suspensions.resume(suspension)
+            connection.resume(suspension)
         }
         return true
     }
@@ -69,6 +69,6 @@ final class BodyPause: SuspensionOwner {
         }
         guard let suspension else { return }
         connection.startBodyClock()
-        connection.core.suspensions.resume(suspension)
+        connection.resume(suspension)
     }
 }

@@ -14,7 +14,6 @@ struct BodyReceiver {
     private var failure: (any Error)?
     private var hasSinkEnough = false
 
-    /// The result of receiving a piece.
     enum Step {
         /// The piece was taken or discarded.
         case next
@@ -44,7 +43,6 @@ struct BodyReceiver {
         }
     }
 
-    /// Whether the declared length exceeds the limit.
     var isDeclaredTooLarge: Bool { isTooLarge }
 
     /// Whether a body that is too large should be read all the same, because closing the connection of a client that is
@@ -53,7 +51,6 @@ struct BodyReceiver {
         declaredLength.map { $0 <= discardLimit } ?? true
     }
 
-    /// Receives the next bytes.
     mutating func receive(_ bytes: UnsafeRawBufferPointer) -> Step {
         switch policy {
         case .none:

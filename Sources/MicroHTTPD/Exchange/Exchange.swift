@@ -13,10 +13,7 @@ import Primitives
 ///
 /// These invariants make `@unchecked Sendable` safe.
 package final class Exchange: @unchecked Sendable {
-    /// The head of the request.
     package let request: Request
-
-    /// The outcome of receiving the request's body.
     package var body: ReceivedBody { receivedBody }
 
     private enum Phase {
@@ -42,6 +39,7 @@ package final class Exchange: @unchecked Sendable {
 
     private let state = Locked(State())
     private let connection: Connection
+    private let resources: ExchangeResources
     private var receiver: BodyReceiver
     /// The last pause; `nil` if the body was never held up.
     private var pause: BodyPause?
@@ -49,14 +47,16 @@ package final class Exchange: @unchecked Sendable {
     private var receivedBody = ReceivedBody.none
 
     init(
-        request: Request, connection: Connection, policy: BodyPolicy, action: @escaping @Sendable (Exchange) -> Void
+        request: Request, connection: Connection, policy: BodyPolicy, resources: ExchangeResources,
+        action: @escaping @Sendable (Exchange) -> Void
     ) {
         self.request = request
         self.connection = connection
+        self.resources = resources
         self.action = action
         receiver = BodyReceiver(
-            policy: policy, declaredLength: request.declaredLength,
-            discardLimit: connection.core.configuration.discardLimit, memory: connection.core.bodyMemory)
+            policy: policy, declaredLength: request.declaredLength, discardLimit: resources.discardLimit,
+            memory: resources.bodyMemory)
     }
 
     // MARK: For the handler
@@ -67,7 +67,7 @@ package final class Exchange: @unchecked Sendable {
     /// If the client has gone, the call has no effect, except that a stream in the answer is closed. A second answer is
     /// a programmer error; a release build ignores it.
     package func respond(_ response: Response) {
-        let prepared = response.prepared(for: request, on: connection)
+        let prepared = resources.prepare(response, for: request, on: connection)
         enum Outcome {
             case stored
             case resume(Suspension)
@@ -96,7 +96,7 @@ package final class Exchange: @unchecked Sendable {
         case .stored:
             break
         case .resume(let suspension):
-            connection.core.suspensions.resume(suspension)
+            connection.resume(suspension)
         case .dropped:
             prepared.discard()
         case .repeated:
@@ -205,14 +205,14 @@ package final class Exchange: @unchecked Sendable {
             }
         }
         switch step {
-        case .send(let prepared): return connection.queue(prepared)
+        case .send(let prepared): return prepared.queue(on: connection)
         case .suspend: return suspend()
         case .close: return false
         }
     }
 
     private func suspend() -> Bool {
-        guard let suspension = connection.core.suspensions.suspend(connection, owner: self) else {
+        guard let suspension = connection.suspend(owner: self) else {
             clientLeft()
             return false
         }
@@ -222,7 +222,7 @@ package final class Exchange: @unchecked Sendable {
             state.phase = .suspended(suspension)
             return true
         }
-        if !isWaiting { connection.core.suspensions.resume(suspension) }
+        if !isWaiting { connection.resume(suspension) }
         return true
     }
 
@@ -271,7 +271,7 @@ extension Exchange: SuspensionOwner {
                 return nil
             }
         }
-        if let suspension { connection.core.suspensions.resume(suspension) }
+        if let suspension { connection.resume(suspension) }
         for action in actions { action() }
     }
 }

@@ -84,7 +84,6 @@ extension UInt8 {
         self >= 0x41 && self <= 0x5a ? self | 0x20 : self
     }
 
-    /// Whether the byte is a decimal digit.
     var isDigit: Bool { self >= 0x30 && self <= 0x39 }
 
     /// Whether the byte may stand unescaped in a host name (unreserved and sub-delims, RFC 3986 §2).

@@ -12,12 +12,6 @@ struct HeadCheck {
         let target: Int
         /// Whether ``HeadLayout`` knows how libmicrohttpd lays out a head.
         let isLayoutKnown: Bool
-
-        init(_ configuration: Daemon.Configuration) {
-            head = configuration.headLimit
-            target = configuration.targetLimit
-            isLayoutKnown = configuration.isLayoutKnown
-        }
     }
 
     /// The length of the body according to the first `Content-Length`; -1 without a `Content-Length`, and if the body
@@ -25,7 +19,7 @@ struct HeadCheck {
     private(set) var declaredLength: Int64 = -1
     private(set) var hasTransferEncoding = false
     /// The first defect found, except that a head or target that is too large takes precedence.
-    private(set) var defect: Request.Defect?
+    private(set) var defect: RequestDefect?
     /// The length of the head on the wire, in bytes.
     let wireLength: Int
 
@@ -79,7 +73,7 @@ struct HeadCheck {
     }
 
     /// Records a defect that was found elsewhere, unless there is a defect already.
-    mutating func note(_ defect: Request.Defect) {
+    mutating func note(_ defect: RequestDefect) {
         if self.defect == nil { self.defect = defect }
     }
 

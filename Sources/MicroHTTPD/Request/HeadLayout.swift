@@ -13,7 +13,6 @@ struct HeadLayout {
     private let start: UnsafeRawPointer
     /// The address at which the next line must start.
     private var next: UnsafeRawPointer
-    /// Whether there is no gap so far.
     private(set) var isGapless: Bool
 
     /// Starts with the request line. `targetCount` is the target's length before libmicrohttpd cut it up.

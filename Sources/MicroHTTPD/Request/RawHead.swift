@@ -25,7 +25,6 @@ package struct RawHead: ~Copyable {
         self.lines = lines
     }
 
-    /// The number of field lines.
     package var fieldCount: Int { lines.count }
 
     /// The field line at `index`; its name is a token.
@@ -38,7 +37,6 @@ package struct RawHead: ~Copyable {
 package struct RawField {
     /// The name, as it was sent.
     package let name: UnsafeRawBufferPointer
-    /// The value.
     package let value: UnsafeRawBufferPointer
 
     /// A field with its name and value in the given memory.

@@ -74,7 +74,7 @@ package struct Request: @unchecked Sendable {
 
     /// The reason why the request must be refused; `nil` if it has no defect. A handler that accepts a request with a
     /// defect does so at its own risk.
-    package var defect: Defect? { head.header.check.defect }
+    package var defect: RequestDefect? { head.header.check.defect }
 
     /// Whether the method is `HEAD`, so that the answer has no body.
     package var isHead: Bool { head.header.isHead }

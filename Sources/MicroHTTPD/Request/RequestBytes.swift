@@ -59,7 +59,7 @@ final class RequestBytes {
 
     /// Follows the next bytes, at the address to which libmicrohttpd has read them. Returns a defect if the request
     /// must be refused at once.
-    func receive(_ bytes: UnsafeRawBufferPointer) -> Request.Defect? {
+    func receive(_ bytes: UnsafeRawBufferPointer) -> RequestDefect? {
         if start == nil { start = bytes.baseAddress }
         return follow(bytes)
     }
@@ -70,7 +70,7 @@ final class RequestBytes {
     /// - Parameters:
     ///   - method: the start of the request line.
     ///   - size: the length of the head from there on, in bytes.
-    func endHead(at method: UnsafeRawPointer, size: Int, body: Body) -> Request.Defect? {
+    func endHead(at method: UnsafeRawPointer, size: Int, body: Body) -> RequestDefect? {
         guard case .head = place, let start else { return .malformedHead }
         let end = method - start + size
         let isWhole = method >= start && end <= headCount && firstBad.map { $0 >= end } ?? true
@@ -94,7 +94,7 @@ final class RequestBytes {
         isBeforeRequestLine = true
     }
 
-    private func follow(_ bytes: UnsafeRawBufferPointer) -> Request.Defect? {
+    private func follow(_ bytes: UnsafeRawBufferPointer) -> RequestDefect? {
         switch place {
         case .head: look(at: bytes)
         case .body(let rest) where rest > bytes.count: place = .body(rest - Int64(bytes.count))
@@ -109,7 +109,7 @@ final class RequestBytes {
                 place = framing.isComplete ? .end : .chunks(framing)
             } catch {
                 place = .end
-                return Request.Defect(error)
+                return RequestDefect(error)
             }
         case .end: break
         }
@@ -147,7 +147,7 @@ extension ChunkedFraming.Rules {
     }()
 }
 
-extension Request.Defect {
+extension RequestDefect {
     /// The defect for a framing that was refused.
     init(_ problem: ChunkedFraming.Problem) {
         self =

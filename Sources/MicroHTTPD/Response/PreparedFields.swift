@@ -16,7 +16,7 @@ package struct PreparedFields: Sendable {
     /// Keeps the fields that may be sent (see ``Response/init(status:fields:body:)``), in their order, without `Date`
     /// and `Connection`.
     package init(_ fields: HTTPFields = [:]) {
-        Response.forEachLine(of: fields) { name, value in
+        fields.forEachSendable { name, value in
             if !UnsafeRawBufferPointer(name).equalsIgnoringCase("date") { append(name, value) }
         }
     }
@@ -35,7 +35,6 @@ package struct PreparedFields: Sendable {
         }
     }
 
-    /// Adds all fields of `others`.
     package mutating func append(_ others: PreparedFields) {
         guard others.nameLength > 0 else { return }
         others.bytes.withUnsafeBufferPointer { bytes in
@@ -70,7 +69,6 @@ package struct PreparedFields: Sendable {
         bytes.append(0)
     }
 
-    /// Gives the fields to libmicrohttpd's response object.
     func add(to handle: OpaquePointer) {
         if nameLength == 0 { return }
         bytes.withUnsafeBufferPointer { bytes in

@@ -9,7 +9,6 @@ import Primitives
 struct PreparedResponse: @unchecked Sendable {
     /// The object to queue; `nil` if there was no memory for it.
     let handle: OpaquePointer?
-    /// The status code.
     let status: UInt32
     /// Whether the handle was made for this request alone.
     private let isOwned: Bool
@@ -27,6 +26,15 @@ struct PreparedResponse: @unchecked Sendable {
     func discard() {
         if isOwned, let handle { MHD_destroy_response(handle) }
     }
+
+    /// Hands the answer to libmicrohttpd on the connection's thread, and discards it here. Returns false if
+    /// libmicrohttpd does not accept it.
+    func queue(on connection: Connection) -> Bool {
+        defer { discard() }
+        guard let handle else { return false }
+        connection.isAnswering.store(true, ordering: .relaxed)
+        return cmhd_queue(connection.handle, status, handle)
+    }
 }
 
 extension Response {
@@ -42,22 +50,29 @@ extension Response {
 
     /// Prepares the response to the request: shares libmicrohttpd's object for it, or makes a new object if none can be
     /// shared.
-    func prepared(for request: Request, on connection: Connection) -> PreparedResponse {
+    ///
+    /// - Parameters:
+    ///   - memory: for the part of a file or stream that is on its way.
+    ///   - draining: whether the connection closes after any answer.
+    func prepared(
+        for request: Request, on connection: Connection, memory: AnswerMemory, draining: Bool
+    ) -> PreparedResponse {
         // libmicrohttpd accepts chunks with lines that end with a bare LF, also within a chunk extension, and its
         // callbacks do not show it. Another server may see the end of such a body elsewhere. So the connection closes
         // after a chunked request, and the bytes behind it are never taken for a request.
-        let isClosing = request.isChunked || connection.core.isDraining.load(ordering: .relaxed)
+        let isClosing = request.isChunked || draining
         let isWithheld = request.isHead || status == 304 || status == 204
         switch body {
         case .file(let file):
             return owned(
-                isWithheld ? Self.makeWithheld(file.length) : Self.make(file, connection.core.answerMemory),
+                isWithheld ? Self.makeWithheld(file.length) : Self.make(file, memory),
                 closing: isClosing)
         case .stream(let stream, let length):
             if !isWithheld {
                 // HTTP/1.0 has no chunks.
-                stream.attach(to: connection, isChunked: length == nil && request.version != "HTTP/1.0")
-                return owned(Self.make(stream, length, connection.core.answerMemory), closing: isClosing)
+                let isChunked = length == nil && request.version != "HTTP/1.0"
+                stream.attach(to: connection, isChunked: isChunked, memory: memory)
+                return owned(Self.make(stream, length, memory), closing: isClosing)
             }
             stream.close()
             if status == 204 { return owned(Self.makeWithheld(0), closing: isClosing) }

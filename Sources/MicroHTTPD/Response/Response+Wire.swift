@@ -9,7 +9,7 @@ extension Response {
         var bytes = Array("HTTP/1.1 \(status) ".utf8)
         bytes += UnsafeRawBufferPointer(start: reason.utf8Start, count: reason.utf8CodeUnitCount)
         bytes += Array("\r\n".utf8)
-        forEachLine(of: fields) { name, value in
+        fields.forEachSendable { name, value in
             bytes += name
             bytes += Array(": ".utf8)
             bytes += value

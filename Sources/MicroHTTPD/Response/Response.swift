@@ -10,7 +10,6 @@ import Synchronization
 /// nor with 204 and 304. For `HEAD` and 304 the `Content-Length` is that of the given body, so give a 304 the body of
 /// the 200, or ``Body/withheld(length:)``.
 package final class Response: Sendable {
-    /// The body of an answer.
     package enum Body: Sendable {
         /// No body; `Content-Length: 0`.
         case empty
@@ -19,9 +18,9 @@ package final class Response: Sendable {
         /// A range of bytes, which are not copied either.
         case slice(SharedBytes, Range<Int>)
         /// A file, or a part of it. A file of up to 256 KiB is read before the answer starts. A larger file is read as
-        /// it goes out, and so is a file for which ``Daemon/Configuration/answerMemoryLimit`` leaves no room. Its
-        /// blocks have 64 KiB, or 8 KiB if there is no room for a block either (512 bytes less, to be exact). If the
-        /// file is shorter than it should be, the connection breaks off.
+        /// it goes out, and so is a file for which ``DaemonConfiguration/answerMemoryLimit`` leaves no room. Its blocks
+        /// have 64 KiB, or 8 KiB if there is no room for a block either (512 bytes less, to be exact). If the file is
+        /// shorter than it should be, the connection breaks off.
         case file(FileBody)
         /// A body that is produced while it is sent. `length` is its length, `nil` if unknown: then the body is
         /// chunked, or ends with the connection for a client of HTTP/1.0.
@@ -40,7 +39,6 @@ package final class Response: Sendable {
         case .prepared(let prepared): prepared.fields
         }
     }
-    /// The body.
     package let body: Body
 
     /// The fields of the head, as given or prepared.

@@ -51,8 +51,7 @@ package final class ResponseStream: Sendable {
     ///
     /// - Parameter highWaterMark: the number of waiting bytes at which a write returns
     ///   ``Primitives/Backpressure/full``; at half of it there is room again. Before the stream is sent, and if
-    ///   ``Daemon/Configuration/answerMemoryLimit`` leaves no room for more, the mark is at most 8 KiB. Default 256
-    ///   KiB.
+    ///   ``DaemonConfiguration/answerMemoryLimit`` leaves no room for more, the mark is at most 8 KiB. Default 256 KiB.
     package init(highWaterMark: Int = 256 * 1024) {
         self.highWaterMark = highWaterMark
         state = Locked(State(queue: BoundedQueue(highWaterMark: min(highWaterMark, AnswerMemory.small))))
@@ -156,10 +155,12 @@ package final class ResponseStream: Sendable {
 
     /// Attaches the stream to the connection that sends it. A stream can be sent once.
     ///
-    /// - Parameter isChunked: whether libmicrohttpd sends the stream in chunks.
-    func attach(to connection: Connection, isChunked: Bool) {
+    /// - Parameters:
+    ///   - isChunked: whether libmicrohttpd sends the stream in chunks.
+    ///   - memory: for the bytes that the queue may hold beyond ``AnswerMemory/small``.
+    func attach(to connection: Connection, isChunked: Bool, memory: AnswerMemory) {
         let extra = highWaterMark - AnswerMemory.small
-        let share = extra > 0 ? connection.core.answerMemory.take(extra) : nil
+        let share = extra > 0 ? memory.take(extra) : nil
         let (isFirst, roomAction): (Bool, (@Sendable () -> Void)?) = state.withLock { state in
             defer { state.connection = connection }
             state.isChunked = isChunked
@@ -209,7 +210,7 @@ package final class ResponseStream: Sendable {
     }
 
     private func wait(on connection: Connection) -> Int {
-        guard let suspension = connection.core.suspensions.suspend(connection, owner: self) else {
+        guard let suspension = connection.suspend(owner: self) else {
             return cmhd_end_with_error()
         }
         // Bytes, or the end, may have come since the last look.
@@ -218,7 +219,7 @@ package final class ResponseStream: Sendable {
             state.waiting = suspension
             return true
         }
-        if !isWaiting { connection.core.suspensions.resume(suspension) }
+        if !isWaiting { connection.resume(suspension) }
         return 0
     }
 
@@ -241,7 +242,7 @@ package final class ResponseStream: Sendable {
 
     private func resume(_ suspension: Suspension?) {
         guard let suspension else { return }
-        state.withLock { $0.connection }?.core.suspensions.resume(suspension)
+        state.withLock { $0.connection }?.resume(suspension)
     }
 }
 

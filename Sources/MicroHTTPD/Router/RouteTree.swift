@@ -14,7 +14,6 @@ struct RouteTree: Sendable {
         var parameterNames: [Substring]
     }
 
-    /// A node of the tree.
     private struct Node {
         /// A list, because few literals follow a node.
         var literals: [(text: Substring, next: Int)] = []
@@ -28,6 +27,8 @@ struct RouteTree: Sendable {
         var values: [Substring] = []
         var rest: Substring?
     }
+
+    static let anyMethod = "*"
 
     private var nodes = [Node()]
 
@@ -52,7 +53,7 @@ struct RouteTree: Sendable {
         let found =
             routes.first { $0.method == method }
             ?? (method == "HEAD" ? routes.first { $0.method == "GET" } : nil)
-            ?? routes.first { $0.method == Router<Never>.anyMethod }
+            ?? routes.first { $0.method == Self.anyMethod }
         guard let found else { return .methodNotAllowed(allow: Self.allowed(routes.map(\.method))) }
         let parameters = PathParameters(names: found.parameterNames, values: captures.values)
         return .found(number: found.number, parameters: parameters, rest: captures.rest)

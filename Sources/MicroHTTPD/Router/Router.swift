@@ -13,17 +13,14 @@
 /// // .found("entry", …), with the parameter `key` = "a"
 /// ```
 package struct Router<Value: Sendable>: Sendable {
-    /// A declared route.
     package struct Route: Sendable {
         /// The method; ``Router/anyMethod`` for a route of all methods.
         package let method: String
-        /// The pattern as it was declared.
         package let pattern: String
         /// The value that was declared for the route.
         package let value: Value
     }
 
-    /// The result of a look-up.
     package enum Match: Sendable {
         /// The route's value, its parameters, the part that `*` matched (`nil` without a `*`), and the pattern that
         /// matched. The texts are as in the target that was looked up: in a ``Request/target`` bytes that are not UTF-8
@@ -32,7 +29,6 @@ package struct Router<Value: Sendable>: Sendable {
         /// The path is known, but not with this method. `allow` lists the methods that it has, sorted, in the form of
         /// `Allow`.
         case methodNotAllowed(allow: [String])
-        /// No pattern matches this path.
         case notFound
     }
 
@@ -41,7 +37,6 @@ package struct Router<Value: Sendable>: Sendable {
     /// Every route, in the order of declaration.
     package private(set) var routes: [Route] = []
 
-    /// A router without routes.
     package init() {}
 
     /// Declares a route. A method that the pattern has already, or a broken pattern, is a programmer error.
@@ -70,5 +65,5 @@ extension Router where Value == Never {
     /// Declares a route for every method, including unknown and lower-case methods: `router.add(Router.anyMethod, …)`.
     /// (A client may send this text as its method, too. It finds the same route.) `CONNECT` is included: refuse it,
     /// because a 2xx to it starts a tunnel and has no body (RFC 9110 §9.3.6).
-    package static var anyMethod: String { "*" }
+    package static var anyMethod: String { RouteTree.anyMethod }
 }

@@ -17,7 +17,6 @@ package final class TLSCredentials: @unchecked Sendable {
     package let serialNumber: String
     /// Whether a client must show a certificate, on each connection.
     let asksClients: Bool
-    /// GnuTLS's object.
     let handle: OpaquePointer
 
     /// Reads credentials; all texts are PEM. Throws ``TLSCredentialsError``.
@@ -82,7 +81,6 @@ package final class TLSCredentials: @unchecked Sendable {
     }
 }
 
-/// The reason why credentials cannot be used.
 package struct TLSCredentialsError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The part of the credentials that is broken.
     package enum Part: Hashable, Sendable {
@@ -98,12 +96,7 @@ package struct TLSCredentialsError: Error, Hashable, Sendable, CustomStringConve
 
     /// The part of the credentials that is broken.
     package let part: Part
-    /// GnuTLS's own number for the error.
     package let code: Int32
-
-    /// GnuTLS's own words for the error.
     package var reason: String { gnutls_strerror(code).map { String(cString: $0) } ?? "unknown" }
-
-    /// The part, the reason and the code.
     package var description: String { "\(part): \(reason) (\(code))" }
 }

@@ -7,7 +7,7 @@ import CMicroHTTPD
 ///
 /// A session belongs to the connection's thread. GnuTLS's session ends before the connection is reported closed: after
 /// that only the credentials are left.
-struct TLSSession {
+final class TLSSession {
     /// The protocol versions and algorithms, as a GnuTLS priority string: TLS 1.2 and 1.3, forward secrecy,
     /// authenticated encryption, and for clients' certificates keys at least as strong as RSA with 2048 bits.
     ///
@@ -22,20 +22,19 @@ struct TLSSession {
     /// Retained for as long as GnuTLS may read the credentials.
     private let credentials: TLSCredentials
     private let handle: OpaquePointer
+    /// Called with GnuTLS's words when the client's certificate is refused.
+    fileprivate let refused: (String) -> Void
 
-    /// The session of a connection before its handshake; `nil` without TLS.
-    init?(of connection: OpaquePointer, credentials: TLSCredentials?) {
-        guard let credentials, let handle = cmhd_tls_session(connection) else { return nil }
+    /// The session of a connection before its handshake; `nil` without TLS. If the credentials cannot be set, the
+    /// handshake fails. The connection retains the session until it is reported closed, which is after the handshake.
+    init?(of connection: OpaquePointer, credentials: TLSCredentials, refused: @escaping (String) -> Void) {
+        guard let handle = cmhd_tls_session(connection) else { return nil }
         self.credentials = credentials
         self.handle = handle
-    }
-
-    /// Sets the credentials for the handshake. If that fails, the handshake fails.
-    func begin(on connection: Connection) {
-        // The connection outlives the handshake, because it is released only when it is reported closed.
+        self.refused = refused
         _ = cmhd_tls_use(
             handle, credentials.handle, credentials.asksClients, verifyClient,
-            Unmanaged.passUnretained(connection).toOpaque())
+            Unmanaged.passUnretained(self).toOpaque())
     }
 
     /// Sends bytes past libmicrohttpd, like ``Connection/sendWhole(_:)``, on the connection's thread only.
@@ -57,10 +56,7 @@ private func verifyClient(_ session: OpaquePointer?) -> Int32 {
     return withUnsafeTemporaryAllocation(of: CChar.self, capacity: 512) { reason in
         if cmhd_tls_verify_client(session, reason.baseAddress, reason.count) { return 0 }
         let words = reason.baseAddress.map { String(cString: $0) } ?? ""
-        Unmanaged<Connection>.fromOpaque(context)._withUnsafeGuaranteedRef { connection in
-            connection.core.configuration.log(
-                "client certificate of \(connection.remoteAddress.text) refused: \(words)")
-        }
+        Unmanaged<TLSSession>.fromOpaque(context)._withUnsafeGuaranteedRef { $0.refused(words) }
         return GNUTLS_E_CERTIFICATE_ERROR
     }
 }

@@ -12,8 +12,9 @@ final class ServingThread {
     private var full: Int32 = -1
     /// The connections to report as hung up in the next round; see ``lookAgain(at:)``.
     private var unfinished: Set<OpaquePointer> = []
-    /// The connections of this thread, indexed by their sockets' descriptors. ``ConnectionRegistry`` keeps them alive.
-    private var connections = UnsafeMutableBufferPointer<Unmanaged<Connection>?>(start: nil, count: 0)
+    /// The objects that drive the connections of this thread, indexed by the sockets' descriptors. The objects are
+    /// alive for as long as they are in the table.
+    private var contexts = UnsafeMutableBufferPointer<UnsafeMutableRawPointer?>(start: nil, count: 0)
     /// Offers the processor to other threads that are ready to run.
     private let yield: () -> Void
 
@@ -22,7 +23,7 @@ final class ServingThread {
     }
 
     deinit {
-        connections.deallocate()
+        contexts.deallocate()
     }
 
     /// Records that the thread has given an answer that was at hand.
@@ -37,33 +38,34 @@ final class ServingThread {
     /// place until the inactivity limit.
     func lookAgain(at connection: OpaquePointer) { unfinished.insert(connection) }
 
-    /// Adds a connection to the connections of this thread, until ``noteClose(of:descriptor:)``.
-    func noteStart(of connection: Connection) {
-        let index = Int(connection.descriptor)
-        if index >= connections.count { growConnections(to: index + 64) }
-        connections[index] = .passUnretained(connection)
+    /// Adds a connection to the connections of this thread, until ``noteClose(of:descriptor:)``. `context` is the
+    /// object that drives the connection.
+    func noteStart(_ context: UnsafeMutableRawPointer, descriptor: Int32) {
+        let index = Int(descriptor)
+        if index >= contexts.count { growContexts(to: index + 64) }
+        contexts[index] = context
     }
 
     /// Grows the table. The table is no Swift array, because each read of an array would be checked for exclusive
     /// access.
-    private func growConnections(to count: Int) {
-        let grown = UnsafeMutableBufferPointer<Unmanaged<Connection>?>.allocate(capacity: count)
-        let rest = grown[grown.initialize(fromContentsOf: connections)...]
+    private func growContexts(to count: Int) {
+        let grown = UnsafeMutableBufferPointer<UnsafeMutableRawPointer?>.allocate(capacity: count)
+        let rest = grown[grown.initialize(fromContentsOf: contexts)...]
         rest.initialize(repeating: nil)
-        connections.deallocate()
-        connections = grown
+        contexts.deallocate()
+        contexts = grown
     }
 
     /// Removes a connection whose socket libmicrohttpd is about to close.
     func noteClose(of connection: OpaquePointer, descriptor: Int32) {
         unfinished.remove(connection)
-        if connections.indices.contains(Int(descriptor)) { connections[Int(descriptor)] = nil }
+        if contexts.indices.contains(Int(descriptor)) { contexts[Int(descriptor)] = nil }
     }
 
-    /// The connection with that socket; `nil` if this thread does not serve it.
-    func connection(of descriptor: Int32) -> Unmanaged<Connection>? {
+    /// The object that drives the connection with that socket; `nil` if this thread does not serve the connection.
+    func context(of descriptor: Int32) -> UnsafeMutableRawPointer? {
         let index = Int(descriptor)
-        return connections.indices.contains(index) ? connections[index] : nil
+        return contexts.indices.contains(index) ? contexts[index] : nil
     }
 
     /// Waits for events like `epoll_wait`, with three differences:
@@ -116,15 +118,16 @@ extension ServingThread {
         return key
     }()
 
-    /// The object of the calling thread; `nil` if the calling thread does not serve connections.
-    static var current: ServingThread? {
-        pthread_getspecific(key).map { Unmanaged.fromOpaque($0).takeUnretainedValue() }
+    /// The object of the calling thread; `nil` if the calling thread does not serve connections. The thread itself
+    /// retains the object.
+    static var current: Unmanaged<ServingThread>? {
+        pthread_getspecific(key).map { .fromOpaque($0) }
     }
 
     /// The object of the calling thread, created if there is none. From then on the thread counts as serving
     /// connections.
     static func ofCaller() -> ServingThread {
-        if let current { return current }
+        if let current { return current.takeUnretainedValue() }
         let thread = ServingThread()
         pthread_setspecific(key, Unmanaged.passRetained(thread).toOpaque())
         return thread
@@ -140,15 +143,13 @@ func waitForEvents(
     _ epoll: Int32, _ events: UnsafeMutablePointer<epoll_event>?, _ room: Int32, _ timeout: Int32
 ) -> Int32 {
     guard let thread = ServingThread.current else { return epoll_pwait(epoll, events, room, timeout, nil) }
-    return thread.wait(epoll, events, room: room, timeout: timeout)
+    return thread._withUnsafeGuaranteedRef { $0.wait(epoll, events, room: room, timeout: timeout) }
 }
 
 extension ServingThread {
-    /// Whether a library that looks up `epoll_wait`, `recv` and `gnutls_record_recv` finds the functions of this
-    /// module. It does not if the executable fails to export them, or if this module is in a library that was loaded
-    /// after the libraries that define the originals.
-    static var isInFront: Bool {
+    /// Whether a library that looks up `epoll_wait` finds the function of this file.
+    static var waitsInFront: Bool {
         let wait: @convention(c) (Int32, UnsafeMutablePointer<epoll_event>?, Int32, Int32) -> Int32 = waitForEvents
-        return dlsym(nil, "epoll_wait") == unsafeBitCast(wait, to: UnsafeMutableRawPointer.self) && receivesInFront
+        return dlsym(nil, "epoll_wait") == unsafeBitCast(wait, to: UnsafeMutableRawPointer.self)
     }
 }

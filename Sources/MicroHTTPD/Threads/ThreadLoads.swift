@@ -16,7 +16,6 @@ final class ThreadLoads: Sendable {
     }
 
     private let loads: Locked<Loads>
-    /// The number of threads.
     let threadCount: Int
 
     /// - Parameter threads: the number of threads; at least 1.
@@ -25,7 +24,6 @@ final class ThreadLoads: Sendable {
         loads = Locked(Loads(counts: Array(repeating: 0, count: threads), last: threads - 1))
     }
 
-    /// The number of connections of each thread.
     var connectionCounts: [Int] { loads.withLock { $0.counts } }
 
     /// Counts a new connection, and returns the index of the thread that gets it.

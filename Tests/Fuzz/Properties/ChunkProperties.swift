@@ -59,7 +59,7 @@ enum ChunkProperties {
             !bytes.contains(0) && skipped.count % 2 == 0
             && skipped.enumerated().allSatisfy { $0.element == ($0.offset % 2 == 0 ? 0x0d : 0x0a) }
         for size in [1, 3, bytes.count] {
-            let defect = bytes.withUnsafeBytes { memory -> Request.Defect? in
+            let defect = bytes.withUnsafeBytes { memory -> RequestDefect? in
                 let requests = RequestBytes()
                 for start in stride(from: 0, to: bytes.count, by: size) {
                     _ = requests.receive(

@@ -150,7 +150,7 @@ enum FieldProperties {
         let answer = OriginAnswer(
             status: fields.contains(.contentRange) ? 206 : 200, fields: fields, requestedAt: now - .seconds(2),
             receivedAt: now)
-        let freshness = Freshness(answer)
+        let freshness = answer.freshness
         try demand(
             freshness.lifetime >= .zero && freshness.lifetime <= DeltaSeconds.maximum,
             "a lifetime is within its limits",

@@ -19,7 +19,6 @@ struct ProgressDisplay {
         try? console.print(line)
     }
 
-    /// Removes the drawn lines.
     mutating func clear() {
         if lineCount > 0 { replace(with: []) }
     }

@@ -38,7 +38,6 @@ extension RunningDownload {
     /// The largest known size of the download, in bytes.
     fileprivate var size: Int64 { max(totalBytes ?? 0, receivedBytes) }
 
-    /// The progress as a line.
     func progress(width: Int) -> String {
         let fraction = totalBytes.map { $0 == 0 ? 1 : Double(receivedBytes) / Double($0) }
         var amount = Words.bytes(receivedBytes)

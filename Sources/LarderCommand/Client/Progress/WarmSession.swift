@@ -13,7 +13,6 @@ actor WarmSession {
     private let isDrawing: Bool
     private var tally: WarmTally
     private var display = ProgressDisplay(.error)
-    /// The first error of standard output.
     private var outputFailure: CommandFailure?
 
     init(_ list: WarmList, options: DownloadOptions, client: APIClient, printsJSON: Bool) {

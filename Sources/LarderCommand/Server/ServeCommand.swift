@@ -82,7 +82,7 @@ private enum ProcessLimits {
 struct FileLimitError: Error, CustomStringConvertible {
     /// The number of files and sockets that are open before the first client connects, mainly the index's files and the
     /// descriptors of each serving thread, with room for a few clients.
-    static let least = 80 + 4 * Daemon.Configuration().threads
+    static let least = 80 + 4 * DaemonConfiguration().threads
 
     let description =
         "the limit of open files is \(DescriptorLimit.current), but starting needs \(least); raise it (ulimit -n, "

@@ -29,7 +29,6 @@ final class LingeringSockets: Sendable {
     private let watch: SocketWatch
     private let registry: ConnectionRegistry
     private let countLimit: Int
-    /// ``Daemon/Configuration/now``.
     private let now: @Sendable () -> Int64
 
     /// - Parameter limit: the largest number of lingering sockets.
@@ -91,7 +90,6 @@ final class LingeringSockets: Sendable {
         end(table.withLock { $0.filter { min($0.value.end, $0.value.silenceEnd) < now }.map(\.key) })
     }
 
-    /// Whether no socket lingers.
     var isEmpty: Bool {
         table.withLock { $0.isEmpty }
     }

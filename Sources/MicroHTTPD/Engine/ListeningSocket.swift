@@ -41,7 +41,6 @@ final class ListeningSocket: Sendable {
         close(descriptor)
     }
 
-    /// Refuses connections from now on.
     func stopListening() {
         shutdown(descriptor, Int32(SHUT_RDWR))
     }

@@ -37,7 +37,7 @@ extension Character {
         return isEmoji || Self.wide.contains { $0.contains(first.value) } ? 2 : 1
     }
 
-    /// The blocks of UAX #11 whose characters are wide or full-width.
+    /// The blocks of wide or full-width characters in UAX #11.
     private static let wide: [ClosedRange<UInt32>] = [
         0x1100...0x115f, 0x2e80...0x303e, 0x3041...0x4dbf, 0x4e00...0xa4cf, 0xa960...0xa97f, 0xac00...0xd7a3,
         0xf900...0xfaff, 0xfe10...0xfe19, 0xfe30...0xfe6f, 0xff00...0xff60, 0xffe0...0xffe6, 0x16fe0...0x18aff,

@@ -14,7 +14,6 @@ final class Server: Service {
     private let api: APIServer
     private let logger: Logger
 
-    /// Opens the cache.
     init(configuration: Configuration, logger: Logger) throws {
         self.logger = logger
         // Tokens and certificates are read before the cache is opened, because an error in them must leave no open

@@ -1,10 +1,20 @@
 import CMicroHTTPD
 
-// The callbacks of libmicrohttpd. It calls them on its own threads, all callbacks of a connection on the same thread.
-//
-// `context` is the thread's ServingThreads.Context, which lives until after MHD_stop_daemon. The socket context of a
-// connection is its Connection object, retained from NOTIFY_STARTED to NOTIFY_CLOSED. The request context is the same
-// object, not retained.
+/// The context pointer of libmicrohttpd's callbacks, which belongs to a thread and lives until after MHD_stop_daemon.
+///
+/// libmicrohttpd calls the functions of this file on its own threads, all callbacks of a connection on the same thread.
+/// The socket context of a connection is its ``ConnectionDriver``, retained from NOTIFY_STARTED to NOTIFY_CLOSED. The
+/// request context is the same object, not retained.
+final class CallbackContext: Sendable {
+    let core: DaemonCore
+    /// The index of the thread, from 0.
+    let threadIndex: Int
+
+    init(core: DaemonCore, threadIndex: Int) {
+        self.core = core
+        self.threadIndex = threadIndex
+    }
+}
 
 /// Called when the request line is complete. Copies the target now, because libmicrohttpd is about to cut it up in
 /// place.
@@ -15,7 +25,7 @@ func receiveTarget(
     // The text is const in the signature only: it lies in the connection's own buffer, and libmicrohttpd writes to it
     // next.
     let text = UnsafeMutablePointer(mutating: target)
-    Unmanaged<Connection>.fromOpaque(pointer)._withUnsafeGuaranteedRef { $0.receiveTarget(text) }
+    Unmanaged<ConnectionDriver>.fromOpaque(pointer)._withUnsafeGuaranteedRef { $0.receiveTarget(text) }
     return pointer
 }
 
@@ -27,16 +37,16 @@ func handleRequest(
     _ uploadCount: UnsafeMutablePointer<Int>?, _ requestContext: UnsafeMutablePointer<UnsafeMutableRawPointer?>?
 ) -> MHD_Result {
     guard let pointer = requestContext?.pointee, let url, let method, let version else { return cmhd_result(false) }
-    return Unmanaged<Connection>.fromOpaque(pointer)._withUnsafeGuaranteedRef { connection in
+    return Unmanaged<ConnectionDriver>.fromOpaque(pointer)._withUnsafeGuaranteedRef { driver in
         guard let upload, let uploadCount else {
-            return cmhd_result(connection.proceed(RequestLine(method: method, target: url, version: version)))
+            return cmhd_result(driver.proceed(RequestLine(method: method, target: url, version: version)))
         }
         // The next chunk may be at hand although the chunk before it suspended the connection. The chunk stays unread,
         // because suspending twice would corrupt the library's lists.
         if cmhd_is_suspended(handle) { return cmhd_result(true) }
         let bytes = UnsafeRawBufferPointer(start: upload, count: uploadCount.pointee)
         uploadCount.pointee = 0
-        return cmhd_result(connection.receive(bytes))
+        return cmhd_result(driver.receive(bytes))
     }
 }
 
@@ -47,8 +57,8 @@ func completeRequest(
 ) {
     guard let pointer = requestContext?.pointee else { return }
     requestContext?.pointee = nil
-    Unmanaged<Connection>.fromOpaque(pointer)._withUnsafeGuaranteedRef { connection in
-        connection.endRequest(isWhole: cmhd_is_whole(code))
+    Unmanaged<ConnectionDriver>.fromOpaque(pointer)._withUnsafeGuaranteedRef { driver in
+        driver.endRequest(isWhole: cmhd_is_whole(code))
     }
 }
 
@@ -59,30 +69,33 @@ func noteConnection(
     _ socketContext: UnsafeMutablePointer<UnsafeMutableRawPointer?>?, _ code: MHD_ConnectionNotificationCode
 ) {
     guard let context, let handle, let socketContext else { return }
+    let thread = Unmanaged<CallbackContext>.fromOpaque(context).takeUnretainedValue()
+    let core = thread.core
     if cmhd_is_start(code) {
-        let thread = Unmanaged<ServingThreads.Context>.fromOpaque(context).takeUnretainedValue()
-        let core = thread.core
-        let connection = Connection(handle: handle, thread: thread.index, core: core)
-        core.registry.add(connection)
-        core.sockets.addForHangUp(connection.descriptor, id: connection.id)
-        socketContext.pointee = Unmanaged.passRetained(connection).toOpaque()
+        let driver = ConnectionDriver(handle: handle, core: core)
+        core.registry.add(driver.connection)
+        core.sockets.addForHangUp(driver.connection.descriptor, id: driver.connection.id)
+        socketContext.pointee = Unmanaged.passRetained(driver).toOpaque()
     } else if let pointer = socketContext.pointee {
         socketContext.pointee = nil
-        let connection = Unmanaged<Connection>.fromOpaque(pointer).takeRetainedValue()
-        let core = connection.core
+        let driver = Unmanaged<ConnectionDriver>.fromOpaque(pointer).takeRetainedValue()
+        let connection = driver.connection
         connection.noteSent()
         core.registry.remove(connection)
-        core.threadLoads.leave(connection.threadIndex)
+        core.threadLoads.leave(thread.threadIndex)
         core.registry.leave(connection.remoteAddress, limit: core.configuration.connectionLimitPerAddress)
-        if connection.close(), core.lingering.add(connection.descriptor, id: connection.id) { return }
+        if connection.close(isBodyIncomplete: driver.isBodyIncomplete),
+            core.lingering.add(connection.descriptor, id: connection.id)
+        {
+            return
+        }
         core.registry.expectOneLess()
     }
 }
 
-/// Called for each line that libmicrohttpd logs.
 func receiveLog(_ context: UnsafeMutableRawPointer?, _ text: UnsafePointer<CChar>?) {
     guard let context, let text else { return }
     let line = String(cString: text)
-    Unmanaged<ServingThreads.Context>.fromOpaque(context).takeUnretainedValue().core.configuration.log(
+    Unmanaged<CallbackContext>.fromOpaque(context).takeUnretainedValue().core.configuration.log(
         line.last == "\n" ? String(line.dropLast()) : line)
 }

@@ -5,7 +5,7 @@ import Primitives
 protocol SuspensionOwner: AnyObject, Sendable {
     /// Called when the client has gone or the daemon gives up: the owner must resume the connection at once. The call
     /// comes on the watcher's thread or on the thread that stops the daemon. It may come before
-    /// ``Suspensions/suspend(_:owner:)`` has returned, and also from within that method. It may come more than once.
+    /// ``Connection/suspend(owner:)`` has returned, and also from within that method. It may come more than once.
     func clientLeft()
 }
 
@@ -39,15 +39,18 @@ final class Suspensions: Sendable {
 
     /// Suspends a connection, from within one of libmicrohttpd's callbacks for it. Returns `nil`, without effect, if
     /// the daemon is stopping. The owner must resume the connection exactly once.
-    func suspend(_ connection: Connection, owner: any SuspensionOwner) -> Suspension? {
+    ///
+    /// - Parameters:
+    ///   - handle: libmicrohttpd's object for the connection.
+    ///   - id: the connection's number.
+    func suspend(_ handle: OpaquePointer, id: UInt64, owner: any SuspensionOwner) -> Suspension? {
         let isOpen = state.withLock { state in
-            if !state.isClosed { state.waiting[connection.id] = owner }
+            if !state.isClosed { state.waiting[id] = owner }
             return !state.isClosed
         }
         guard isOpen else { return nil }
-        MHD_suspend_connection(connection.handle)
-        if connection.hasHungUp.load(ordering: .acquiring) { owner.clientLeft() }
-        return Suspension(id: connection.id, handle: connection.handle)
+        MHD_suspend_connection(handle)
+        return Suspension(id: id, handle: handle)
     }
 
     /// Lets libmicrohttpd go on with the connection. Called from any thread, once per suspension.

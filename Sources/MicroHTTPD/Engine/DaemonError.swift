@@ -2,7 +2,6 @@ import Foundation
 
 /// The reason why a daemon could not start.
 package struct DaemonError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The step of the start that failed.
     package enum Step: Hashable, Sendable {
         /// The host's name had no usable address. ``DaemonError/code`` is a `getaddrinfo` code.
         case resolve
@@ -14,14 +13,11 @@ package struct DaemonError: Error, Hashable, Sendable, CustomStringConvertible {
         case start
     }
 
-    /// The step that failed.
     package let step: Step
     /// The system's own number for the error; see ``Step``.
     package let code: Int32
     /// The system's (or libmicrohttpd's) own words for the error.
     package let reason: String
-
-    /// The step, the reason and the code.
     package var description: String { "\(step): \(reason) (\(code))" }
 }
 

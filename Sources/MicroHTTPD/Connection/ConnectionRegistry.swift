@@ -13,11 +13,9 @@ final class ConnectionRegistry: Sendable {
     /// counts twice.
     private let sentByClosed = Atomic<Int64>(0)
 
-    /// The numbers of open sockets.
     private struct Counts {
         /// Connections that a thread serves or is about to serve.
         var served = 0
-        /// Sockets in ``LingeringSockets``.
         var lingering = 0
     }
 
@@ -29,8 +27,6 @@ final class ConnectionRegistry: Sendable {
 
     /// Accepted connections that do not linger.
     var servedCount: Int { counts.withLock { $0.served } }
-
-    /// Connections that linger.
     var lingeringCount: Int { counts.withLock { $0.lingering } }
 
     /// Counts an accepted connection that will be passed to ``add(_:)`` soon.
@@ -98,7 +94,6 @@ final class ConnectionRegistry: Sendable {
         return open.reduce(closed) { $0 + $1.sentBytes }
     }
 
-    /// The open connection with that number.
     subscript(id: UInt64) -> Connection? {
         connections.withLock { $0[id] }
     }
@@ -121,11 +116,13 @@ final class ConnectionRegistry: Sendable {
     /// The connections that a thread serves.
     var all: [Connection] { connections.withLock { Array($0.values) } }
 
-    /// Cuts off the connections whose deadline has passed; libmicrohttpd then closes them.
-    func shutDownOverdue(now: Int64) {
+    /// Cuts off the connections that are past their deadlines; libmicrohttpd then closes them.
+    ///
+    /// - Parameter answer: see ``Connection/cutOff(with:)``.
+    func shutDownOverdue(now: Int64, answer: [UInt8]) {
         let overdue = connections.withLock { table in
             table.values.filter { $0.deadline.load(ordering: .relaxed) < now }
         }
-        for connection in overdue { connection.cutOff() }
+        for connection in overdue { connection.cutOff(with: answer) }
     }
 }

@@ -9,8 +9,6 @@ struct Console: Sendable {
 
     let descriptor: Int32
     let name: String
-
-    /// Whether the descriptor is a terminal.
     var isTerminal: Bool { isatty(descriptor) == 1 }
 
     /// Whether drawn lines can be redrawn.
@@ -25,7 +23,6 @@ struct Console: Sendable {
         return Int(size.ws_col)
     }
 
-    /// Writes a line. Throws ``CommandFailure``.
     func print(_ line: String) throws(CommandFailure) {
         try write(Array((line + "\n").utf8))
     }
@@ -36,7 +33,6 @@ struct Console: Sendable {
         try print(isTerminal ? LogText.json(json) : json.text)
     }
 
-    /// Writes all of the bytes. Throws ``CommandFailure``.
     func write(_ bytes: [UInt8]) throws(CommandFailure) {
         try Self.write(bytes, to: descriptor, name: name)
     }

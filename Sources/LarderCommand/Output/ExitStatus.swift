@@ -13,7 +13,6 @@ enum ExitStatus: Int32, CaseIterable {
     case notAllowed = 77
     case interrupted = 130
 
-    /// The meaning, for the help.
     var meaning: String {
         switch self {
         case .failed: "failed; the message names the cause. Of several URLs, at least one failed"
@@ -36,7 +35,6 @@ enum ExitStatus: Int32, CaseIterable {
     /// An error that ends the command with this status, without a further message.
     var code: ExitCode { ExitCode(rawValue) }
 
-    /// The status for a failed call.
     init(_ error: ClientError) {
         switch error {
         case .unreachable, .broken: self = .unavailable

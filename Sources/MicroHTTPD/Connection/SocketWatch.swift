@@ -14,17 +14,12 @@ final class SocketWatch: Sendable {
     /// The number that marks the wake signal in an event.
     private static let wakeID: UInt64 = 0
 
-    /// Throws ``DaemonError`` if the process has no descriptor left.
-    init() throws {
-        guard let wake = WakeSignal() else { throw DaemonError.system(.start) }
+    /// `nil`, with the reason in `errno`, if the process has no descriptor left.
+    init?() {
+        guard let wake = WakeSignal() else { return nil }
         self.wake = wake
         epoll = epoll_create1(Int32(EPOLL_CLOEXEC))
-        if epoll < 0 { throw DaemonError.system(.start) }
-        guard control(EPOLL_CTL_ADD, wake.descriptor, Self.wakeID, EPOLLIN.rawValue) else {
-            let error = DaemonError.system(.start)
-            close(epoll)
-            throw error
-        }
+        guard epoll >= 0, control(EPOLL_CTL_ADD, wake.descriptor, Self.wakeID, EPOLLIN.rawValue) else { return nil }
     }
 
     deinit {

@@ -17,9 +17,10 @@ final class RunningDaemon: @unchecked Sendable {
     /// Released in `stop`, which closes the socket.
     private var socket: ListeningSocket?
 
-    init(configuration: Daemon.Configuration, handler: any RequestHandler, tls: CurrentCredentials?) throws {
-        // This check fails only after a change to the way in which the executable is linked.
-        guard ServingThread.isInFront else {
+    init(configuration: DaemonConfiguration, handler: any RequestHandler, tls: CurrentCredentials?) throws {
+        // This check fails if the executable does not export the functions, or if this module is in a library that was
+        // loaded after the libraries that define the originals.
+        guard ServingThread.waitsInFront, ConnectionDriver.receivesInFront else {
             throw DaemonError(
                 step: .start, code: 0,
                 reason:
@@ -58,7 +59,7 @@ final class RunningDaemon: @unchecked Sendable {
 
     /// Blocks until all threads and connections have ended; see ``Daemon/stop(deadline:)``.
     func stop(deadline: Duration) {
-        core.isDraining.store(true, ordering: .relaxed)
+        core.exchanges.isDraining.store(true, ordering: .relaxed)
         acceptor.stop()
         acceptorThread.join()
         socket?.stopListening()

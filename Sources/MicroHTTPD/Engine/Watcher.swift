@@ -11,7 +11,7 @@ struct Watcher {
     /// ms and at most a second. A client may overstay by that much.
     private let deadlineInterval: Int64
     private var nextDeadlines: Int64 = 0
-    /// Connections whose clients have hung up while their sockets hold bytes that libmicrohttpd has not read yet.
+    /// Connections of clients that have hung up while the sockets hold bytes that libmicrohttpd has not read yet.
     private var unread: [Connection] = []
     private var nextUnread: Int64 = 0
     /// The interval between two checks of `unread`, in milliseconds. It is short because such connections are few, and
@@ -28,7 +28,6 @@ struct Watcher {
     private var readers: [UInt64: Reader] = [:]
     private var nextReaders: Int64 = 0
 
-    /// The state of one connection.
     private struct Reader {
         /// `nil` between answers, and where the kernel does not count acknowledged bytes.
         var sending: SendClock?
@@ -74,7 +73,7 @@ struct Watcher {
         }
         if now >= nextDeadlines {
             nextDeadlines = now + deadlineInterval
-            core.registry.shutDownOverdue(now: now)
+            core.registry.shutDownOverdue(now: now, answer: core.lateAnswer)
             core.lingering.closeOverdue(now: now)
         }
     }
@@ -89,7 +88,7 @@ struct Watcher {
             if isTooSlow(&reader, now: now, progress) {
                 connection.giveUpSending()
             } else if isSilent(&reader, connection, now: now, progress) {
-                if isAnswering { connection.giveUpSending() } else { connection.cutOff() }
+                if isAnswering { connection.giveUpSending() } else { connection.cutOff(with: core.lateAnswer) }
             } else {
                 known[connection.id] = reader
             }

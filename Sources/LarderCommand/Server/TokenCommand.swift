@@ -9,7 +9,6 @@ struct TokenCommand: ParsableCommand {
         commandName: "token", abstract: "Create, list and remove the tokens that a server accepts.",
         subcommands: [Create.self, List.self, Remove.self])
 
-    /// The file of the tokens.
     struct File: ParsableArguments {
         @Option(
             name: .customLong(Setting.tokensFile.name),
@@ -25,7 +24,6 @@ struct TokenCommand: ParsableCommand {
         }
     }
 
-    /// `larder token create`.
     struct Create: ParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "create", abstract: "Create a token and print it. It is shown only once.",
@@ -73,7 +71,6 @@ struct TokenCommand: ParsableCommand {
         }
     }
 
-    /// `larder token list`.
     struct List: ParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "list", abstract: "Print the names, scopes and namespaces of all tokens.")
@@ -91,7 +88,6 @@ struct TokenCommand: ParsableCommand {
         }
     }
 
-    /// `larder token remove`.
     struct Remove: ParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "remove", abstract: "Remove a token. A running server refuses it after kill -HUP.")

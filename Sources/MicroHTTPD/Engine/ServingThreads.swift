@@ -19,19 +19,7 @@ final class ServingThreads: @unchecked Sendable {
     private struct Member {
         let daemon: OpaquePointer
         let options: UnsafeMutablePointer<cmhd_options>
-        let context: Context
-    }
-
-    /// The context pointer of libmicrohttpd's callbacks.
-    final class Context: Sendable {
-        let core: DaemonCore
-        /// The index of the thread, from 0.
-        let index: Int
-
-        init(core: DaemonCore, index: Int) {
-            self.core = core
-            self.index = index
-        }
+        let context: CallbackContext
     }
 
     /// Starts all threads. Throws ``DaemonError``, with the library's last log line as its reason, if a thread does not
@@ -44,7 +32,7 @@ final class ServingThreads: @unchecked Sendable {
     ) throws {
         self.core = core
         for index in 0..<core.threadLoads.threadCount {
-            let context = Context(core: core, index: index)
+            let context = CallbackContext(core: core, threadIndex: index)
             let options = UnsafeMutablePointer<cmhd_options>.allocate(capacity: 1)
             options.initialize(to: Self.options(context))
             guard let daemon = start(options) else {
@@ -57,7 +45,7 @@ final class ServingThreads: @unchecked Sendable {
         }
     }
 
-    private static func options(_ context: Context) -> cmhd_options {
+    private static func options(_ context: CallbackContext) -> cmhd_options {
         let configuration = context.core.configuration
         return cmhd_options(
             connection_memory: max(1024, configuration.connectionMemory),

@@ -24,7 +24,7 @@ import Synchronization
 ///
 /// Stop a started daemon with ``stop(deadline:)``: it keeps running if it is only released.
 package final class Daemon: Sendable {
-    private let configuration: Configuration
+    private let configuration: DaemonConfiguration
     private let handler: any RequestHandler
     private let lifecycle = Locked(Lifecycle.idle)
     /// `nil` without TLS.
@@ -37,8 +37,7 @@ package final class Daemon: Sendable {
         case stopped
     }
 
-    /// A daemon that does not listen yet.
-    package init(configuration: Configuration = Configuration(), handler: any RequestHandler) {
+    package init(configuration: DaemonConfiguration = DaemonConfiguration(), handler: any RequestHandler) {
         self.configuration = configuration
         self.handler = handler
         tls = configuration.tls.map { CurrentCredentials($0) }
@@ -72,8 +71,6 @@ package final class Daemon: Sendable {
     /// feed in a head, which libmicrohttpd hides, is not reported as a ``Request/defect``, so other servers may read
     /// the same request differently. Warn the operator in this case.
     package var checksHeads: Bool { configuration.isLayoutKnown }
-
-    /// The number of connected clients.
     package var connectionCount: Int { running?.core.registry.count ?? 0 }
 
     /// Bytes sent to clients since the start, as the kernel counts them: heads and bodies, including the overhead of
@@ -82,8 +79,8 @@ package final class Daemon: Sendable {
     /// asks the kernel about each connection; answers do not pay for it.
     package var sentBytes: Int64 { running?.core.registry.sentBytes ?? 0 }
 
-    /// The number of requests of which at least the first line has arrived and whose answers are not complete. Reading
-    /// it looks at every connection.
+    /// The number of requests in progress: the first line has arrived, and the answer is not complete. Reading it looks
+    /// at every connection.
     package var exchangesInFlight: Int { running?.core.registry.busyCount ?? 0 }
 
     /// Gives new connections these credentials from now on; open connections keep theirs. May be called before the
@@ -95,7 +92,7 @@ package final class Daemon: Sendable {
     /// Adds `Connection: close` to every answer from now on, so that clients go elsewhere for their next request. New
     /// connections are still accepted.
     package func beginDraining() {
-        running?.core.isDraining.store(true, ordering: .relaxed)
+        running?.core.exchanges.isDraining.store(true, ordering: .relaxed)
     }
 
     /// Stops the daemon, and returns when it has stopped. It takes these steps:

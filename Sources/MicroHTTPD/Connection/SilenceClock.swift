@@ -4,7 +4,6 @@
 struct SilenceClock {
     /// The byte counts of a client at a sample. Two marks differ if bytes have moved between their samples.
     struct Mark: Equatable {
-        /// Bytes received from the client.
         var received: UInt64
         /// The client's progress with the answer; `nil` between answers.
         var sent: SendProgress?

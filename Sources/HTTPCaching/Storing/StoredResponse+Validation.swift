@@ -25,7 +25,7 @@ extension StoredResponse {
     /// Updates this response from a 304 (RFC 9111 §3.2, §4.3.4). Each field of the 304 replaces the stored fields of
     /// the same name, in place. The fields that describe the stored body do not change: Content-Length,
     /// Content-Encoding, Content-Range, Content-Digest, and an entity tag that a strong tag would replace. Set-Cookie
-    /// does not change either, because a cookie is meant for the client whose request was answered (§7.3). The response
+    /// does not change either, because a cookie is meant for the client that sent the request (§7.3). The response
     /// counts as received now, and as valid.
     ///
     /// - Parameter request: the conditional request.

@@ -5,7 +5,6 @@ struct Cell: Hashable, Sendable {
     let plain: String
     let words: String
 
-    /// The same text in both forms.
     init(_ text: String) {
         self.init(plain: text, words: text)
     }
@@ -15,7 +14,6 @@ struct Cell: Hashable, Sendable {
         self.words = words
     }
 
-    /// A number of bytes.
     init(bytes: Int64) {
         self.init(plain: String(bytes), words: Words.bytes(bytes))
     }
@@ -47,7 +45,6 @@ struct Report: Sendable {
         }
     }
 
-    /// Prints the report on standard output.
     func print() throws(CommandFailure) {
         for line in lines(forTerminal: Console.output.isTerminal) { try Console.output.print(line) }
     }
@@ -93,7 +90,6 @@ struct Table: Sendable {
         }
     }
 
-    /// Prints the table on standard output.
     func print() throws(CommandFailure) {
         let console = Console.output
         for line in lines(forTerminal: console.isTerminal, width: console.columns) { try console.print(line) }

@@ -1,0 +1,96 @@
+import CMicroHTTPD
+import Foundation
+
+// The bytes that libmicrohttpd reads. libmicrohttpd receives requests through `ConnectionDriver.read(into:by:)`,
+// because the parts of a request that libmicrohttpd shows afterwards hide some of its bytes.
+
+extension ConnectionDriver {
+    /// The driver of the connection with that socket; `nil` if the calling thread does not serve the connection.
+    fileprivate static func ofCaller(_ descriptor: Int32) -> Unmanaged<ConnectionDriver>? {
+        ServingThread.current?._withUnsafeGuaranteedRef { $0.context(of: descriptor) }.map { .fromOpaque($0) }
+    }
+
+    /// Reads bytes of requests for libmicrohttpd, and checks them before libmicrohttpd sees them. Returns `nil` if the
+    /// client was answered with ``DaemonConfiguration/refusal`` and libmicrohttpd must close the connection.
+    ///
+    /// - Parameter receive: reads bytes to `target`. Returns their number, 0 at the end of the stream, or a negative
+    ///   number for an error.
+    fileprivate func read(into target: UnsafeMutableRawPointer, by receive: () -> Int) -> Int? {
+        // libmicrohttpd reads on only while the head is incomplete. The handler refuses a head that fits into the
+        // memory, once it is complete. For a larger head libmicrohttpd would send its own error page, so it is refused
+        // here.
+        if requests.isInHead(ofAtLeast: core.configuration.connectionMemory * 3 / 4), refuse(excess) { return nil }
+        let count = receive()
+        guard count > 0 else { return count }
+        let receivedCount = connection.receivedCount.load(ordering: .relaxed)
+        connection.receivedCount.store(receivedCount &+ UInt64(count), ordering: .relaxed)
+        guard core.configuration.isLayoutKnown else { return count }
+        if let defect = requests.receive(UnsafeRawBufferPointer(start: target, count: count)) {
+            _ = refuse(defect)
+            return nil
+        }
+        return count
+    }
+
+    /// The defect of a head that is too large. The target is to blame if the request line is still incomplete or the
+    /// target exceeds its limit.
+    private var excess: RequestDefect {
+        let isTargetWhole = connection.isBusy.load(ordering: .relaxed)
+        return isTargetWhole && targetCount <= core.configuration.targetLimit ? .headTooLarge : .targetTooLong
+    }
+
+    /// Sends the refusal of a request that has no answer yet, past libmicrohttpd. Returns false if no refusal is
+    /// configured for the defect.
+    private func refuse(_ defect: RequestDefect) -> Bool {
+        guard let bytes = core.configuration.refusal(defect)?.wireForm(toHead: requests.isForHead) else { return false }
+        // The client may have more of the request to send.
+        isBodyIncomplete = true
+        _ = connection.sendPastLibrary(bytes)
+        return true
+    }
+}
+
+/// The process's `recv`, in front of the C library's, because libmicrohttpd reads sockets with `recv`. For other
+/// callers, and for the encrypted bytes that GnuTLS reads on behalf of libmicrohttpd, it behaves like the C library's.
+@c(recv) @usableFromInline
+func receiveFromSocket(
+    _ descriptor: Int32, _ target: UnsafeMutableRawPointer?, _ count: Int, _ flags: Int32
+) -> Int {
+    guard flags == 0, let target, let driver = ConnectionDriver.ofCaller(descriptor) else {
+        return cmhd_receive(descriptor, target, count, flags)
+    }
+    return driver._withUnsafeGuaranteedRef { driver in
+        if driver.connection.isSecure { return cmhd_receive(descriptor, target, count, flags) }
+        guard let count = driver.read(into: target, by: { cmhd_receive(descriptor, target, count, flags) }) else {
+            errno = ECONNRESET
+            return -1
+        }
+        return count
+    }
+}
+
+/// The process's `gnutls_record_recv`, in front of GnuTLS's. It does for connections with TLS the same as `recv` for
+/// plain connections.
+@c(gnutls_record_recv) @usableFromInline
+func receiveFromSession(_ session: OpaquePointer?, _ target: UnsafeMutableRawPointer?, _ count: Int) -> Int {
+    guard let receive = gnutlsReceive else { return Int(GNUTLS_E_INTERNAL_ERROR) }
+    guard let session, let target, let driver = ConnectionDriver.ofCaller(cmhd_tls_descriptor(session)) else {
+        return receive(session, target, count)
+    }
+    return driver._withUnsafeGuaranteedRef { driver in
+        driver.read(into: target, by: { receive(session, target, count) }) ?? Int(GNUTLS_E_PREMATURE_TERMINATION)
+    }
+}
+
+/// GnuTLS's own `gnutls_record_recv`.
+private let gnutlsReceive = cmhd_tls_receive()
+
+extension ConnectionDriver {
+    /// Whether a library that looks up `recv` and `gnutls_record_recv` finds the functions of this file.
+    static var receivesInFront: Bool {
+        let socket: @convention(c) (Int32, UnsafeMutableRawPointer?, Int, Int32) -> Int = receiveFromSocket
+        let session: @convention(c) (OpaquePointer?, UnsafeMutableRawPointer?, Int) -> Int = receiveFromSession
+        return dlsym(nil, "recv") == unsafeBitCast(socket, to: UnsafeMutableRawPointer.self)
+            && dlsym(nil, "gnutls_record_recv") == unsafeBitCast(session, to: UnsafeMutableRawPointer.self)
+    }
+}

@@ -1,0 +1,207 @@
+import CMicroHTTPD
+import Foundation
+import Primitives
+import Synchronization
+
+/// Drives the requests of one connection, one after another: takes libmicrohttpd's calls for the connection, asks the
+/// handler, and queues the answers.
+///
+/// Invariant: only the libmicrohttpd thread that serves the connection uses the object. libmicrohttpd's socket context
+/// retains it.
+final class ConnectionDriver {
+    let connection: Connection
+    let core: DaemonCore
+    private let thread: ServingThread
+
+    /// The target as it was sent, from the request line until the head is complete. All requests of the connection
+    /// reuse the buffer.
+    private var target = UnsafeMutableRawBufferPointer(start: nil, count: 0)
+    private(set) var targetCount = 0
+    /// The value that the handler returned for the target; see ``RequestHandler/expect(_:)``.
+    private var expectation = 0
+
+    /// The bytes of the requests on this connection, in the order of arrival.
+    let requests = RequestBytes()
+    private var exchange: Exchange?
+    /// The answer that was at hand when the head was complete, until it is queued.
+    private var ready: Response?
+    private var patience = Patience.untried
+    /// Whether a request has, or may have, an incomplete body.
+    var isBodyIncomplete = false
+
+    /// How often the handler was asked for an answer at hand; see ``ReadyResponse/soon``.
+    private enum Patience {
+        case untried
+        /// Once, and the handler returned `soon`. The connection is suspended in libmicrohttpd's second call, because
+        /// it cannot be suspended in the first.
+        case toldSoon
+        /// The connection has waited for its turn.
+        case tried
+    }
+
+    /// Called on the thread that will serve the connection.
+    init(handle: OpaquePointer, core: DaemonCore) {
+        self.core = core
+        thread = .ofCaller()
+        let remoteAddress = RemoteAddress(cmhd_client_address(handle))
+        let tls = core.tls.flatMap { tls in
+            TLSSession(of: handle, credentials: tls.credentials) { reason in
+                core.configuration.log("client certificate of \(remoteAddress.text) refused: \(reason)")
+            }
+        }
+        connection = Connection(
+            handle: handle, id: core.registry.newID(), thread: thread, suspensions: core.suspensions,
+            deadline: core.requestMilliseconds.map { core.now() + $0 } ?? .max, now: core.configuration.now,
+            remoteAddress: remoteAddress, tls: tls)
+        thread.noteStart(Unmanaged.passUnretained(self).toOpaque(), descriptor: connection.descriptor)
+    }
+
+    deinit {
+        target.deallocate()
+    }
+
+    /// Copies the target, because libmicrohttpd cuts it up in place after this call. Then ends the original text after
+    /// its `?`: the arguments that libmicrohttpd would find there are not used, but each would take a record of the
+    /// connection's memory.
+    func receiveTarget(_ text: UnsafeMutablePointer<CChar>?) {
+        connection.isBusy.store(true, ordering: .relaxed)
+        targetCount = text.map { strlen($0) } ?? 0
+        if targetCount > target.count || target.count > 4096 {
+            target.deallocate()
+            target = .allocate(byteCount: max(128, targetCount), alignment: 1)
+        }
+        guard let text else { return }
+        target.copyMemory(from: UnsafeRawBufferPointer(start: text, count: targetCount))
+        expectation = core.handler.expect(UnsafeRawBufferPointer(rebasing: target[..<targetCount]))
+        if let question = strchr(text, 0x3f) { question[1] = 0 }
+    }
+
+    /// Takes a piece of the body. Returning false closes the connection.
+    func receive(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        guard let exchange else { return false }
+        connection.countBody(bytes.count)
+        if exchange.receiveBody(bytes) { return true }
+        connection.isCutOff.store(true, ordering: .relaxed)
+        return false
+    }
+
+    /// Does the next step of the request: shows its head to the handler, or has it answered. Returning false closes the
+    /// connection.
+    func proceed(_ line: RequestLine) -> Bool {
+        if let ready {
+            self.ready = nil
+            return queueReady(ready)
+        }
+        if let exchange {
+            endReading()
+            // This runs after a suspension, too, for a request that was refused unread. The body of such a request
+            // stays incomplete.
+            isBodyIncomplete = isBodyIncomplete && exchange.isRefusedUnread
+            return exchange.proceed()
+        }
+        if patience == .toldSoon {
+            patience = .tried
+            if connection.comeAgain() { return true }
+        }
+        connection.isAwaited.store(false, ordering: .relaxed)
+        let recordCount = Int(cmhd_record_count(connection.handle))
+        return RawFieldLine.withLines(of: connection.handle, limit: recordCount) {
+            begin(line, $0, recordCount: recordCount)
+        }
+    }
+
+    /// Called when the head is complete.
+    private func begin(
+        _ line: RequestLine, _ fields: UnsafeBufferPointer<RawFieldLine>, recordCount: Int
+    ) -> Bool {
+        let target = UnsafeRawBufferPointer(rebasing: target[..<targetCount])
+        var check = HeadCheck(
+            line, target: target, fields: fields, wireLength: cmhd_head_size(connection.handle),
+            recordCount: recordCount, limits: core.headLimits)
+        let isFirstCall = patience == .untried
+        if isFirstCall, core.configuration.isLayoutKnown {
+            let body = check.hasTransferEncoding ? RequestBytes.Body.chunks : .length(max(0, check.declaredLength))
+            if let defect = requests.endHead(at: line.method, size: check.wireLength, body: body) { check.note(defect) }
+        }
+        if check.isPlain, let isHead = line.isHead {
+            let head = RawHead(
+                target: target, expectation: expectation, length: check.wireLength, isHead: isHead, lines: fields)
+            switch core.handler.readyResponse(to: head) {
+            case .response(let response):
+                connection.deadline.store(.max, ordering: .relaxed)
+                // The answer is queued on the second call, because libmicrohttpd closes the connection after an answer
+                // to the first call.
+                if isFirstCall { ready = response } else { return queueReady(response) }
+                return true
+            case .soon where isFirstCall:
+                patience = .toldSoon
+                return true
+            case .soon, .none: break
+            }
+        }
+        let request = Request(
+            line, target: target, fields: fields, check: check, remoteAddress: connection.remoteAddress)
+        // The end of a request with a defect is unknown.
+        isBodyIncomplete = request.hasBody || request.defect != nil
+        connection.beginBody(bodyClock(for: request))
+        switch core.handler.receive(request) {
+        case .refuse(let response):
+            // libmicrohttpd closes the connection after an answer to the first call, and leaves the body unread.
+            endReading()
+            if request.defect?.leavesNoRoom == true, let bytes = response.wireForm(toHead: request.isHead) {
+                // Sent past libmicrohttpd, because libmicrohttpd closes the connection without an answer if its memory
+                // has no room for the answer's head. libmicrohttpd does not know of this answer, and logs "Application
+                // reported internal error, closing connection." for the `false`.
+                _ = connection.sendPastLibrary(bytes)
+                return false
+            }
+            return core.exchanges.prepare(response, for: request, on: connection).queue(on: connection)
+        case .accept(let policy, let action):
+            let exchange = Exchange(
+                request: request, connection: connection, policy: policy, resources: core.exchanges, action: action)
+            self.exchange = exchange
+            // libmicrohttpd calls again after the first call. A request that has waited for its turn is in the second
+            // call already, and no further call comes for it.
+            guard exchange.isRefusedUnread || !isFirstCall else { return true }
+            // On the first call the connection closes after the answer, as with a refusal.
+            endReading()
+            return exchange.proceed()
+        }
+    }
+
+    /// Prepares the connection for its next request.
+    ///
+    /// - Parameter isWhole: whether the answer was sent completely; if not, the connection ends.
+    func endRequest(isWhole: Bool) {
+        if !isWhole { connection.noteEnd() }
+        let ended = exchange
+        exchange = nil
+        ready = nil
+        patience = .untried
+        connection.isBusy.store(false, ordering: .relaxed)
+        connection.isAnswering.store(false, ordering: .relaxed)
+        connection.isAwaited.store(false, ordering: .relaxed)
+        connection.deadline.store(core.idleMilliseconds.map { core.now() + $0 } ?? .max, ordering: .relaxed)
+        ended?.end()
+    }
+
+    /// Clears the deadline, because the server waits for no further byte of the request.
+    private func endReading() {
+        connection.deadline.store(.max, ordering: .relaxed)
+        connection.isAwaited.store(false, ordering: .relaxed)
+    }
+
+    private func queueReady(_ response: Response) -> Bool {
+        thread.noteAnswer()
+        return response.prepared(closing: core.exchanges.isDraining.load(ordering: .relaxed)).queue(on: connection)
+    }
+
+    /// The clock for the request's body; `nil` if no minimum rate applies.
+    private func bodyClock(for request: Request) -> BodyClock? {
+        let rate = Int64(core.configuration.minimumBodyRate)
+        guard request.hasBody, let grace = core.requestMilliseconds, rate > 0 else { return nil }
+        return BodyClock(
+            now: core.now(), grace: grace, limit: core.configuration.inactivityTimeout.milliseconds,
+            bytesPerSecond: rate)
+    }
+}
