@@ -33,7 +33,7 @@ package final class LarderService: Sendable {
         self.clock = clock
         startDate = clock.now()
         directory = try CacheDirectory(path: configuration.directory)
-        var originConfiguration = OriginClient.Configuration()
+        var originConfiguration = OriginConfiguration()
         originConfiguration.schemes = configuration.schemes
         let limits = TransferLimits(
             descriptors: DescriptorLimit.current, maxDownloads: configuration.maxDownloads,

@@ -14,18 +14,14 @@ import Synchronization
 ///     let client = OriginClient()
 ///     client.fetch(OriginRequest(url: "https://example.com/"), receiver: receiver)
 package final class OriginClient: Sendable {
-    /// The values that ``Configuration/schemes`` may contain.
-    package static let possibleSchemes: Set<String> = ["http", "https", "ftp"]
-
-    /// The configuration of the client.
-    package let configuration: Configuration
+    package let configuration: OriginConfiguration
     private let inboxes: [Inbox]
     private let places: TransferPlaces
     private let threads: [LoopThread]
     private let transferCount = Atomic<UInt64>(0)
 
     /// Starts the client's threads.
-    package init(configuration: Configuration = Configuration()) {
+    package init(configuration: OriginConfiguration = OriginConfiguration()) {
         _ = Self.globalInitialisation
         self.configuration = configuration
         let multis = (0..<configuration.threads).map { _ in
@@ -52,7 +48,7 @@ package final class OriginClient: Sendable {
         let inbox = inboxes[index]
         let turn = transferCount.add(1, ordering: .relaxed).newValue
         let transfer = OriginTransfer(id: turn * UInt64(inboxes.count) + UInt64(index), inbox: inbox)
-        request.body?.attach(to: transfer)
+        request.body?.attach { transfer.wake() }
         if !inbox.append(.start(transfer, request, receiver)) {
             request.body?.close()
             receiver.originDidFinish(.failure(OriginError(.cancelled)))
@@ -93,7 +89,7 @@ private final class LoopThread: Sendable {
     private let number = Locked<UInt?>(nil)
 
     init(
-        configuration: OriginClient.Configuration, inbox: Inbox, places: TransferPlaces, multi: UnsafeMutableRawPointer
+        configuration: OriginConfiguration, inbox: Inbox, places: TransferPlaces, multi: UnsafeMutableRawPointer
     ) {
         // A raw pointer is not Sendable, so the address passes as a number. Only the new thread uses the pointer, apart
         // from the wake-up in `Inbox`.

@@ -5,7 +5,7 @@ import Testing
 @testable import Origin
 
 @Suite struct FTPTests {
-    private static func client(_ change: (inout OriginClient.Configuration) -> Void = { _ in }) -> OriginClient {
+    private static func client(_ change: (inout OriginConfiguration) -> Void = { _ in }) -> OriginClient {
         OriginClient(
             configuration: .local {
                 $0.schemes.insert("ftp")

@@ -30,7 +30,7 @@ import Testing
     @Test("A host rule allows a name, although its address alone would be refused")
     func hostRule() async throws {
         let origin = try ScriptedOrigin { _, connection in try connection.respond(body: "local") }
-        var configuration = OriginClient.Configuration.local
+        var configuration = OriginConfiguration.local
         configuration.addressPolicy = AddressPolicy(allowing: [try AddressRule("localhost:\(origin.port)")])
         let client = OriginClient(configuration: configuration)
         #expect(try await client.get(origin.url(host: "localhost")).text == "local")

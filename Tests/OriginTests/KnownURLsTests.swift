@@ -27,7 +27,7 @@ struct KnownURLsTests {
     @Test("A known URL is still refused when the configuration refuses it")
     func checked() throws {
         var known = KnownURLs()
-        var configuration = OriginClient.Configuration()
+        var configuration = OriginConfiguration()
         configuration.schemes = ["http", "https"]
         _ = try request("https://h/").checkedURL(configuration, known: &known)
         configuration.schemes = ["http"]

@@ -23,8 +23,8 @@ import Testing
     }
 
     /// A configuration with a single thread, so that a blocking receiver holds up all transfers.
-    private func oneThread() -> OriginClient.Configuration {
-        var configuration = OriginClient.Configuration.local
+    private func oneThread() -> OriginConfiguration {
+        var configuration = OriginConfiguration.local
         configuration.threads = 1
         return configuration
     }

@@ -137,7 +137,7 @@ import Testing
     func refusedAddress() async throws {
         let hidden = try ScriptedOrigin { _, connection in try connection.respond(body: "secret") }
         let origin = try redirecting(to: hidden.url("/secret"))
-        var configuration = OriginClient.Configuration.local
+        var configuration = OriginConfiguration.local
         configuration.addressPolicy = AddressPolicy(allowing: [try AddressRule("127.0.0.1:\(origin.port)")])
         let error = try await OriginClient(configuration: configuration).failure(origin.url("/start"))
         guard case .addressRefused(let rule) = error.kind else {

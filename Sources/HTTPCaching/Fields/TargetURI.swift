@@ -31,7 +31,7 @@ struct TargetURI: Hashable {
     /// Resolves a reference against this URI (RFC 3986 §5.2.2). Returns `nil` when the result is not an http or https
     /// URI.
     func resolve(_ text: String) -> TargetURI? {
-        let reference = Reference(text.trimmingWhitespace())
+        let reference = Reference(String(text.trimmingSpace()))
         if let scheme = reference.scheme {
             guard let authority = reference.authority else { return nil }
             return TargetURI(scheme: scheme, authority: authority, path: reference.path, query: reference.query)
@@ -96,13 +96,5 @@ private struct Reference {
         let path = rest.prefix { $0 != UInt8(ascii: "?") }
         self.path = String(Substring(path))
         query = String(Substring(rest[path.endIndex...]))
-    }
-}
-
-extension String {
-    fileprivate func trimmingWhitespace() -> String {
-        var text = Substring(self).drop { $0 == " " || $0 == "\t" }
-        while let last = text.last, last == " " || last == "\t" { text.removeLast() }
-        return String(text)
     }
 }

@@ -70,11 +70,3 @@ package struct FreshnessLifetime: Hashable, Sendable {
         return DeltaSeconds.parse(member.trimmingSpace())
     }
 }
-
-extension Substring {
-    fileprivate func trimmingSpace() -> Substring {
-        var text = drop { $0 == " " || $0 == "\t" }
-        while let last = text.last, last == " " || last == "\t" { text.removeLast() }
-        return text
-    }
-}

@@ -121,7 +121,6 @@ enum TokenSearch {
 extension UInt8 {
     /// Whether the byte is in the alphabet of RFC 4648 §5.
     var isBase64URL: Bool {
-        (0x30...0x39).contains(self) || (0x41...0x5a).contains(self) || (0x61...0x7a).contains(self) || self == 0x2d
-            || self == 0x5f
+        isAlphanumeric || self == UInt8(ascii: "-") || self == UInt8(ascii: "_")
     }
 }

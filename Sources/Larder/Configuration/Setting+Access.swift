@@ -4,74 +4,61 @@ extension Setting {
     package static let tokensFile = Setting(
         "tokens-file", "FILE", default: "none",
         "File of accepted tokens, which \"larder token create\" writes; every request then needs a token. Reloaded "
-            + "on SIGHUP."
-    ) { (text, configuration) throws(SettingValueError) in
-        guard !text.isEmpty else { throw SettingValueError("a path") }
-        configuration.tokensFile = text
-    }
+            + "on SIGHUP.", \.tokensFile, path)
 
     package static let open = Setting(
         "open", "BOOL", default: "false",
-        "Without tokens, give every client that reaches the server full access. On loopback this is the default."
-    ) { (text, configuration) throws(SettingValueError) in
-        guard let isOpen = Bool(text) else { throw SettingValueError("true or false") }
-        configuration.isOpen = isOpen
-    }
+        "Without tokens, give every client that reaches the server full access. On loopback this is the default.",
+        \.isOpen
+    ) { value throws(SettingValueError) in try oneOf(Bool(value), "true or false") }
 
     package static let allowHost = Setting(
         "allow-host", "NAME", default: "none",
         "Host name that requests without tokens may use, for example behind a proxy, in addition to localhost. "
             + "Others get 421, on loopback and wherever a name is given. Repeatable.",
-        isList: true
-    ) { (texts, configuration) throws(SettingValueError) in
+        list: \.allowedHosts
+    ) { (texts) throws(SettingValueError) in
         let areNames = texts.allSatisfy { name in
             name.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7f } && !name.contains { ":*/".contains($0) }
         }
         guard areNames else { throw SettingValueError("host names without ports") }
-        configuration.allowedHosts = texts.map { $0.lowercased() }
+        return texts.map { $0.lowercased() }
     }
 
     package static let corsOrigin = Setting(
         "cors-origin", "ORIGIN", default: "none",
-        "Web origin whose pages may use the API, such as https://app.example; * for all. Repeatable.", isList: true
-    ) { (texts, configuration) throws(SettingValueError) in
+        "Web origin whose pages may use the API, such as https://app.example; * for all. Repeatable.",
+        list: \.corsOrigins
+    ) { (texts) throws(SettingValueError) in
         for text in texts where text != "*" && !isOrigin(text) {
             throw SettingValueError("a scheme and a host, such as https://app.example or http://localhost:3000, or *")
         }
-        configuration.corsOrigins = texts
+        return texts
     }
 
     package static let adminPort = Setting(
         "admin-port", "PORT", default: "none",
-        "Port for only /livez, /readyz and /metrics, without token and TLS; 0 takes any free port."
-    ) { (text, configuration) throws(SettingValueError) in
-        guard let port = UInt16(text) else { throw SettingValueError("a number from 0 to 65535") }
-        configuration.adminPort = port
-    }
+        "Port for only /livez, /readyz and /metrics, without token and TLS; 0 takes any free port.", \.adminPort,
+        portNumber)
 
     package static let maxConnectionsPerClient = Setting(
         "max-connections-per-client", "COUNT", default: "auto",
         "Limit of connections for one client address; further connections get 503, and over TLS are closed. 0 is no "
-            + "limit; auto is no limit on loopback, and elsewhere a quarter of the limit for all clients, at least 16."
-    ) { (text, configuration) throws(SettingValueError) in
-        configuration.maxConnectionsPerClient = try countOrAuto(text, from: 0)
-    }
+            + "limit; auto is no limit on loopback, and elsewhere a quarter of the limit for all clients, at least 16.",
+        \.maxConnectionsPerClient
+    ) { value throws(SettingValueError) in try countOrAuto(value, from: 0) }
 
     package static let maxListeners = Setting(
         "max-listeners", "COUNT", default: "auto",
         "Limit of clients that listen to /events; further ones get 503. auto is half of the limit of connections for "
-            + "all clients."
-    ) { (text, configuration) throws(SettingValueError) in
-        configuration.maxListeners = try countOrAuto(text, from: 1)
-    }
+            + "all clients.", \.maxListeners
+    ) { value throws(SettingValueError) in try countOrAuto(value, from: 1) }
 
     package static let maxListenersPerClient = Setting(
         "max-listeners-per-client", "COUNT", default: "auto",
         "Limit of event listeners for one client address; further ones get 503. 0 is no limit; auto is no limit on "
-            + "loopback, and elsewhere a quarter of --max-listeners, at least 16."
-    ) { (text, configuration) throws(SettingValueError) in
-        configuration.maxListenersPerClient = try countOrAuto(text, from: 0)
-    }
+            + "loopback, and elsewhere a quarter of --max-listeners, at least 16.", \.maxListenersPerClient
+    ) { value throws(SettingValueError) in try countOrAuto(value, from: 0) }
 
     /// `nil` for "auto".
     private static func countOrAuto(_ text: String, from least: Int) throws(SettingValueError) -> Int? {

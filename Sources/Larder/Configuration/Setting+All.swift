@@ -11,130 +11,103 @@ extension Setting {
     ]
 
     package static let host = Setting(
-        "host", "ADDRESS", default: "127.0.0.1", "Address to listen on."
-    ) { (text, configuration) throws(SettingValueError) in
-        guard !text.isEmpty else { throw SettingValueError("an IPv4 or IPv6 address or a host name") }
-        configuration.host = text
-    }
+        "host", "ADDRESS", default: "127.0.0.1", "Address to listen on.", \.host
+    ) { value throws(SettingValueError) in try text(value, "an IPv4 or IPv6 address or a host name") }
 
     package static let port = Setting(
-        "port", "PORT", default: "8080", "TCP port to listen on; 0 takes any free port."
-    ) { (text, configuration) throws(SettingValueError) in
-        guard let port = UInt16(text) else { throw SettingValueError("a number from 0 to 65535") }
-        configuration.port = port
-    }
+        "port", "PORT", default: "8080", "TCP port to listen on; 0 takes any free port.", \.port, portNumber)
 
     package static let directory = Setting(
-        "directory", "PATH", default: "$XDG_CACHE_HOME/larder, else ~/.cache/larder", "Cache directory."
-    ) { (text, configuration) throws(SettingValueError) in
-        guard !text.isEmpty else { throw SettingValueError("a path") }
-        configuration.directory = text
-    }
+        "directory", "PATH", default: "$XDG_CACHE_HOME/larder, else ~/.cache/larder", "Cache directory.", \.directory,
+        path)
 
     package static let layout = Setting(
         "layout", "LAYOUT", default: "\(Configuration.defaultLayout)",
         "Storage of bodies: hashed (files named by MD5; small bodies in one file, the slab) or readable (a directory "
-            + "tree that mirrors the URL)."
-    ) { (text, configuration) throws(SettingValueError) in
-        guard let layout = Layout(rawValue: text) else { throw SettingValueError("hashed or readable") }
-        configuration.layout = layout
-    }
+            + "tree that mirrors the URL).", \.layout
+    ) { value throws(SettingValueError) in try oneOf(Layout(rawValue: value), "hashed or readable") }
 
     package static let defaultTTL = Setting(
         "default-ttl", "DURATION", default: "604800",
-        "Time that an entry stays fresh when neither the caller nor the origin sets one."
-    ) { (text, configuration) throws(SettingValueError) in
-        configuration.defaultTTL = try seconds(text)
-    }
+        "Time that an entry stays fresh when neither the caller nor the origin sets one.", \.defaultTTL, seconds)
 
     package static let memoryLimit = Setting(
-        "memory-limit", "BYTES", default: "256MiB", "Size limit of the memory tier; 0 disables it."
-    ) { (text, configuration) throws(SettingValueError) in
-        configuration.memoryLimit = try bytes(text)
-    }
+        "memory-limit", "BYTES", default: "256MiB", "Size limit of the memory tier; 0 disables it.", \.memoryLimit
+    ) { value throws(SettingValueError) in try bytes(value) }
 
     package static let diskLimit = Setting(
-        "disk-limit", "BYTES", default: "10GiB", "Limit of disk space for entries."
-    ) { (text, configuration) throws(SettingValueError) in
-        configuration.diskLimit = try bytes(text, atLeast: 1 << 20)
-    }
+        "disk-limit", "BYTES", default: "10GiB", "Limit of disk space for entries.", \.diskLimit
+    ) { value throws(SettingValueError) in try bytes(value, atLeast: 1 << 20) }
 
     package static let diskReserve = Setting(
         "disk-reserve", "SHARE", default: "5%",
         "Part of the file system that stays free, as a share or in bytes. Entries are evicted when less is free; 0 "
-            + "disables it."
-    ) { (text, configuration) throws(SettingValueError) in
-        configuration.diskReserve = try reserve(text)
-    }
+            + "disables it.", \.diskReserve, reserve)
 
     package static let entryLimit = Setting(
-        "entry-limit", "BYTES", default: "1GiB", "Size limit of one body."
-    ) { (text, configuration) throws(SettingValueError) in
-        configuration.entryLimit = try bytes(text, atLeast: 1)
-    }
+        "entry-limit", "BYTES", default: "1GiB", "Size limit of one body.", \.entryLimit
+    ) { value throws(SettingValueError) in try bytes(value, atLeast: 1) }
 
     package static let inlineLimit = Setting(
         "inline-limit", "BYTES", default: "16KiB",
-        "Bodies up to this size share one file, the slab (hashed layout); 0 stores each body in its own file."
-    ) { (text, configuration) throws(SettingValueError) in
-        configuration.inlineLimit = try bytes(text, atMost: 1 << 20)
-    }
+        "Bodies up to this size share one file, the slab (hashed layout); 0 stores each body in its own file.",
+        \.inlineLimit
+    ) { value throws(SettingValueError) in try bytes(value, atMost: 1 << 20) }
 
     package static let durability = Setting(
         "durability", "LEVEL", default: "process",
-        "Failure that acknowledged writes and removals survive: a kill -9 (process) or a power cut (power)."
-    ) { (text, configuration) throws(SettingValueError) in
-        guard let durability = Durability(rawValue: text) else { throw SettingValueError("process or power") }
-        configuration.durability = durability
-    }
+        "Failure that acknowledged writes and removals survive: a kill -9 (process) or a power cut (power).",
+        \.durability
+    ) { value throws(SettingValueError) in try oneOf(Durability(rawValue: value), "process or power") }
 
     package static let maxDownloads = Setting(
-        "max-downloads", "COUNT", default: "512", "Limit of simultaneous downloads; further ones wait."
-    ) { (text, configuration) throws(SettingValueError) in
-        configuration.maxDownloads = try count(text)
-    }
+        "max-downloads", "COUNT", default: "512", "Limit of simultaneous downloads; further ones wait.", \.maxDownloads,
+        count)
 
     package static let maxDownloadsPerHost = Setting(
-        "max-downloads-per-host", "COUNT", default: "128", "Limit of simultaneous downloads from one host and port."
-    ) { (text, configuration) throws(SettingValueError) in
-        configuration.maxDownloadsPerHost = try count(text)
-    }
+        "max-downloads-per-host", "COUNT", default: "128", "Limit of simultaneous downloads from one host and port.",
+        \.maxDownloadsPerHost, count)
 
     package static let drainDelay = Setting(
         "drain-delay", "DURATION", default: "0",
-        "Time that new requests are still served after SIGTERM, while /readyz already answers 503."
-    ) { (text, configuration) throws(SettingValueError) in
-        configuration.drainDelay = try seconds(text)
-    }
+        "Time that new requests are still served after SIGTERM, while /readyz already answers 503.", \.drainDelay,
+        seconds)
 
     package static let drainTimeout = Setting(
-        "drain-timeout", "DURATION", default: "30", "Time that requests in flight have to finish after SIGTERM."
-    ) { (text, configuration) throws(SettingValueError) in
-        configuration.drainTimeout = try seconds(text)
-    }
+        "drain-timeout", "DURATION", default: "30", "Time that requests in flight have to finish after SIGTERM.",
+        \.drainTimeout, seconds)
 
     package static let logLevel = Setting(
         "log-level", "LEVEL", default: "info",
-        "Lowest level to log: trace, debug, info, notice, warning, error or critical."
-    ) { (text, configuration) throws(SettingValueError) in
-        guard let level = Logger.Level(rawValue: text.lowercased()) else {
-            throw SettingValueError(Logger.Level.allCases.map(\.rawValue).joined(separator: ", "))
-        }
-        configuration.logLevel = level
+        "Lowest level to log: trace, debug, info, notice, warning, error or critical.", \.logLevel
+    ) { value throws(SettingValueError) in
+        try oneOf(
+            Logger.Level(rawValue: value.lowercased()), Logger.Level.allCases.map(\.rawValue).joined(separator: ", "))
     }
 
     package static let logFormat = Setting(
-        "log-format", "FORMAT", default: "text on a terminal, else json", "Format of log lines: text or json."
-    ) { (text, configuration) throws(SettingValueError) in
-        guard let format = Configuration.LogFormat(rawValue: text) else { throw SettingValueError("text or json") }
-        configuration.logFormat = format
+        "log-format", "FORMAT", default: "text on a terminal, else json", "Format of log lines: text or json.",
+        \.logFormat
+    ) { value throws(SettingValueError) in try oneOf(Configuration.LogFormat(rawValue: value), "text or json") }
+
+    /// Returns a parsed value. Throws when the text is none of the `expected` ones.
+    static func oneOf<Value>(_ value: Value?, _ expected: String) throws(SettingValueError) -> Value {
+        guard let value else { throw SettingValueError(expected) }
+        return value
+    }
+
+    static func text(_ text: String, _ expected: String) throws(SettingValueError) -> String {
+        try oneOf(text.isEmpty ? nil : text, expected)
+    }
+
+    static func path(_ path: String) throws(SettingValueError) -> String { try text(path, "a path") }
+
+    static func portNumber(_ text: String) throws(SettingValueError) -> UInt16 {
+        try oneOf(UInt16(text), "a number from 0 to 65535")
     }
 
     private static func seconds(_ text: String) throws(SettingValueError) -> Duration {
-        guard let ttl = TTL(text) else {
-            throw SettingValueError(TTL.expectation)
-        }
-        return ttl.duration
+        try oneOf(TTL(text), TTL.expectation).duration
     }
 
     /// More than the size of any disk, and small enough for sums of such numbers.

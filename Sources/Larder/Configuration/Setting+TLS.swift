@@ -2,30 +2,16 @@ extension Setting {
     package static let tlsCertificate = Setting(
         "tls-certificate", "FILE", default: "none",
         "Certificate (PEM) to serve TLS with, followed by its intermediate certificates. Needs --tls-key. Reloaded "
-            + "on SIGHUP."
-    ) { (text, configuration) throws(SettingValueError) in
-        configuration.tlsCertificate = try path(text)
-    }
+            + "on SIGHUP.", \.tlsCertificate, path)
 
     package static let tlsKey = Setting(
         "tls-key", "FILE", default: "none",
-        "Private key (PEM, without a passphrase) of --tls-certificate. Reloaded on SIGHUP."
-    ) { (text, configuration) throws(SettingValueError) in
-        configuration.tlsKey = try path(text)
-    }
+        "Private key (PEM, without a passphrase) of --tls-certificate. Reloaded on SIGHUP.", \.tlsKey, path)
 
     package static let tlsClientCA = Setting(
         "tls-client-ca", "FILE", default: "none",
         "Certificate authorities (PEM) for client certificates; every client then needs a certificate signed by one "
-            + "of them. Reloaded on SIGHUP."
-    ) { (text, configuration) throws(SettingValueError) in
-        configuration.tlsClientAuthority = try path(text)
-    }
-
-    private static func path(_ text: String) throws(SettingValueError) -> String {
-        guard !text.isEmpty else { throw SettingValueError("a path") }
-        return text
-    }
+            + "of them. Reloaded on SIGHUP.", \.tlsClientAuthority, path)
 }
 
 extension Configuration {

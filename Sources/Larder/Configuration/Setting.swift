@@ -17,32 +17,38 @@ package struct Setting: Sendable {
         "LARDER_" + name.uppercased().replacing("-", with: "_")
     }
 
-    init(
+    /// An option with one value; the last of several counts.
+    init<Value>(
         _ name: String, _ placeholder: String, default defaultText: String, _ help: String,
-        apply: @escaping @Sendable (String, inout Configuration) throws(SettingValueError) -> Void
+        _ property: WritableKeyPath<Configuration, Value> & Sendable,
+        _ parse: @escaping @Sendable (String) throws(SettingValueError) -> Value
     ) {
-        self.init(name, placeholder, default: defaultText, help, isList: false) {
+        self.init(name, placeholder, defaultText, help, isList: false) {
             (values, configuration) throws(SettingValueError) in
-            guard let value = values.last else { return }
-            try apply(value, &configuration)
+            if let value = values.last { configuration[keyPath: property] = try parse(value) }
         }
     }
 
-    /// No value may be empty.
-    init(
-        _ name: String, _ placeholder: String, default defaultText: String, _ help: String, isList: Bool,
-        applyAll: @escaping @Sendable ([String], inout Configuration) throws(SettingValueError) -> Void
+    /// A repeatable option. No value may be empty.
+    init<Value>(
+        _ name: String, _ placeholder: String, default defaultText: String, _ help: String,
+        list property: WritableKeyPath<Configuration, Value> & Sendable,
+        _ parse: @escaping @Sendable ([String]) throws(SettingValueError) -> Value
     ) {
-        self.name = name
-        self.placeholder = placeholder
-        self.defaultText = defaultText
-        self.help = help
-        self.isList = isList
-        apply = { (values, configuration) throws(SettingValueError) in
+        self.init(name, placeholder, defaultText, help, isList: true) {
+            (values, configuration) throws(SettingValueError) in
             // An empty element is an error, because it comes from an unset variable by mistake.
             guard !values.contains("") else { throw SettingValueError("no empty element; leave the empty element out") }
-            try applyAll(values, &configuration)
+            configuration[keyPath: property] = try parse(values)
         }
+    }
+
+    private init(
+        _ name: String, _ placeholder: String, _ defaultText: String, _ help: String, isList: Bool,
+        apply: @escaping @Sendable ([String], inout Configuration) throws(SettingValueError) -> Void
+    ) {
+        (self.name, self.placeholder, self.defaultText, self.help) = (name, placeholder, defaultText, help)
+        (self.isList, self.apply) = (isList, apply)
     }
 
     static func elements(_ text: String) -> [String] {

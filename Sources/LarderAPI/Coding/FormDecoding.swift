@@ -20,19 +20,8 @@ enum FormDecoding {
 
     /// `nil` if an escape is broken or the result is not UTF-8.
     static func decode(_ bytes: some Sequence<UInt8>, plusIsSpace: Bool) -> String? {
-        var output: [UInt8] = []
-        var iterator = bytes.makeIterator()
-        while let byte = iterator.next() {
-            switch byte {
-            case UInt8(ascii: "%"):
-                guard let high = iterator.next()?.hexDigitValue, let low = iterator.next()?.hexDigitValue else {
-                    return nil
-                }
-                output.append(high << 4 | low)
-            case UInt8(ascii: "+") where plusIsSpace: output.append(UInt8(ascii: " "))
-            default: output.append(byte)
-            }
-        }
-        return String(validating: output, as: UTF8.self)
+        let (plus, space) = (UInt8(ascii: "+"), UInt8(ascii: " "))
+        return PercentEscape.decode(bytes.lazy.map { plusIsSpace && $0 == plus ? space : $0 })
+            .flatMap { String(validating: $0, as: UTF8.self) }
     }
 }

@@ -61,7 +61,7 @@ struct PassingAnswers: Sendable {
                 .hasSameBytes(as: UnsafeRawBufferPointer(suffix))
         else { return nil }
         let key = UnsafeRawBufferPointer(rebasing: target[start..<start + count])
-        return key.allSatisfy(URLPath.isUnreserved) ? key : nil
+        return key.allSatisfy(\.isUnreserved) ? key : nil
     }
 }
 

@@ -71,7 +71,7 @@ struct DownloadRoutes: Sendable {
         request.values(.prefer).contains { line in
             line.split(separator: ",").contains { preference in
                 let name = preference.prefix { $0 != ";" && $0 != "=" }
-                return name.trimming(while: { $0 == " " || $0 == "\t" }).lowercased() == "respond-async"
+                return name.trimmingSpace().lowercased() == "respond-async"
             }
         }
     }

@@ -41,7 +41,7 @@ struct FetchRoutes: Sendable {
         if !lines.isEmpty {
             // RFC 9110 §5.3: several lines form one list.
             let tags = lines.joined(separator: ",").utf8.split(separator: UInt8(ascii: ",")).map {
-                String(Substring($0).trimming(while: { $0 == " " || $0 == "\t" }))
+                String(Substring($0).trimmingSpace())
             }
             // RFC 9110 §5.6.1.2: an empty member does not count, even if it contains spaces.
             request.tags = try Tags.check(tags.filter { !$0.isEmpty }, pointer: "/Larder-Tags")

@@ -28,7 +28,7 @@ package final class APIClient: Sendable {
     /// Starts the client's thread, and sends no request yet.
     package init(_ configuration: Configuration) {
         self.configuration = configuration
-        var engine = OriginClient.Configuration()
+        var engine = OriginConfiguration()
         // The user of this client chose the server's address, so no address is refused.
         engine.addressPolicy = AddressPolicy(allowing: [.everything])
         engine.certificateAuthorityFile = configuration.certificateAuthorityFile

@@ -50,21 +50,6 @@ extension UnsafeRawBufferPointer {
         return rest.isEmpty || (rest.first == UInt8(ascii: ":") && rest.dropFirst().allSatisfy(\.isDigit))
     }
 
-    /// The number that the bytes write in decimal digits; `nil` if they contain other characters or the number does not
-    /// fit.
-    var decimal: Int64? {
-        guard !isEmpty else { return nil }
-        var number: Int64 = 0
-        for byte in self {
-            guard byte.isDigit else { return nil }
-            let (product, overflow) = number.multipliedReportingOverflow(by: 10)
-            let (sum, overflow2) = product.addingReportingOverflow(Int64(byte - 0x30))
-            if overflow || overflow2 { return nil }
-            number = sum
-        }
-        return number
-    }
-
     /// Whether the bytes equal `text`, ignoring the case of ASCII letters. `text` is written in lower case.
     func equalsIgnoringCase(_ text: StaticString) -> Bool {
         equalsIgnoringCase(UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
@@ -83,8 +68,6 @@ extension UInt8 {
     var lowercased: UInt8 {
         self >= 0x41 && self <= 0x5a ? self | 0x20 : self
     }
-
-    var isDigit: Bool { self >= 0x30 && self <= 0x39 }
 
     /// Whether the byte may stand unescaped in a host name (unreserved and sub-delims, RFC 3986 §2).
     var isHostCharacter: Bool {

@@ -85,7 +85,7 @@ struct HeadCheck {
         if name.count == 14, name.equalsIgnoringCase("content-length") {
             if hasContentLength { note(.ambiguousLength) }
             hasContentLength = true
-            declaredLength = value.decimal ?? -1
+            declaredLength = Int64(digits: value) ?? -1
             if declaredLength < 0 { note(.invalidLength) }
         } else if name.count == 17, name.equalsIgnoringCase("transfer-encoding") {
             // With trailing white space libmicrohttpd takes `chunked` for another coding, and the body for endless.

@@ -20,9 +20,7 @@ package struct AddressRule: Hashable, Sendable, CustomStringConvertible {
 
     /// The error for a text that is not a rule.
     package struct Malformed: Error, Hashable, Sendable, CustomStringConvertible {
-        /// The text.
         package let rule: String
-        /// The reason.
         package let reason: String
 
         /// A sentence that names the rule and the expected forms.
@@ -32,7 +30,6 @@ package struct AddressRule: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// The target of the rule.
     package let target: Target
     /// The only port that the rule matches; `nil` for all ports.
     package let port: UInt16?
@@ -47,7 +44,7 @@ package struct AddressRule: Hashable, Sendable, CustomStringConvertible {
 
     /// Parses a rule; white space around it is ignored. Throws ``Malformed``.
     package init(_ text: String) throws(Malformed) {
-        let text = text.trimmed
+        let text = String(text.trimmingSpace())
         func malformed(_ reason: String) -> Malformed { Malformed(rule: text, reason: reason) }
         guard !text.isEmpty else { throw malformed("the rule is empty") }
         guard !text.contains("://") else { throw malformed("the rule is a URL; leave out the scheme and the path") }
@@ -126,11 +123,11 @@ package struct AddressRule: Hashable, Sendable, CustomStringConvertible {
         let areLabels = labels.allSatisfy { label in
             (1...63).contains(label.utf8.count) && label.utf8.first != 0x2d && label.utf8.last != 0x2d
                 && label.utf8.allSatisfy {
-                    (0x61...0x7a).contains($0) || (0x30...0x39).contains($0) || $0 == 0x2d || $0 == 0x5f
+                    (0x61...0x7a).contains($0) || $0.isDigit || $0 == 0x2d || $0 == 0x5f
                 }
         }
         let last = labels.last!
-        let isNumeric = last.utf8.allSatisfy { (0x30...0x39).contains($0) } || last.hasPrefix("0x")
+        let isNumeric = last.utf8.allSatisfy(\.isDigit) || last.hasPrefix("0x")
         return areLabels && !isNumeric ? name : nil
     }
 
@@ -181,11 +178,5 @@ package struct AddressRule: Hashable, Sendable, CustomStringConvertible {
             if case .v6 = range.address, port != nil { name = "[\(text)]" } else { name = text }
         }
         return port.map { "\(name):\($0)" } ?? name
-    }
-}
-
-extension String {
-    fileprivate var trimmed: String {
-        String(self[...].trimming { $0 == " " || $0 == "\t" })
     }
 }

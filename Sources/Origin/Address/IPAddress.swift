@@ -2,7 +2,6 @@ import Glibc
 
 /// An IPv4 or IPv6 address as a number.
 package enum IPAddress: Hashable, Sendable, CustomStringConvertible {
-    /// An IPv4 address.
     case v4(UInt32)
     /// An IPv6 address, without a zone.
     case v6(UInt128)

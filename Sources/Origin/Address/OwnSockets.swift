@@ -6,7 +6,6 @@ import Primitives
 package final class OwnSockets: Sendable {
     private let ports = Locked<Set<UInt16>>([])
 
-    /// An empty set of sockets.
     package init() {}
 
     /// Adds a port on which this process listens. The port counts for every address of this machine, even when another

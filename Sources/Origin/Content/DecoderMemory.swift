@@ -20,7 +20,6 @@ final class DecoderMemory: Sendable {
         self.limit = limit
     }
 
-    /// The number of bytes in use.
     var byteCount: Int { held.load(ordering: .relaxed) }
 
     /// Adds to the number of bytes in use, or subtracts from it; returns whether the total is within the limit.

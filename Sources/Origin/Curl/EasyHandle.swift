@@ -73,14 +73,15 @@ final class EasyHandle {
 
     /// Sets the options of every transfer. Only the configuration decides where a transfer goes: no proxy and no file
     /// of the user has an effect.
-    func setCommonOptions(_ configuration: OriginClient.Configuration) {
+    func setCommonOptions(_ configuration: OriginConfiguration) {
         set(CURLOPT_ERRORBUFFER, pointer: words)
         set(CURLOPT_NOSIGNAL, 1)
         set(CURLOPT_PROXY, "")
         set(CURLOPT_NOPROXY, "*")
         set(CURLOPT_NETRC, Int(CURL_NETRC_IGNORED.rawValue))
         set(CURLOPT_FOLLOWLOCATION, 0)
-        let schemes = configuration.schemes.intersection(OriginClient.possibleSchemes).sorted().joined(separator: ",")
+        let schemes = configuration.schemes.intersection(OriginConfiguration.possibleSchemes).sorted().joined(
+            separator: ",")
         set(CURLOPT_PROTOCOLS_STR, schemes)
         set(CURLOPT_REDIR_PROTOCOLS_STR, schemes)
         set(CURLOPT_DISALLOW_USERNAME_IN_URL, 1)

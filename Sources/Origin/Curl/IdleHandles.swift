@@ -8,13 +8,13 @@ import CCurl
 /// (``Transfer/isPlain``) that got a response (see ``EasyHandle``), so only the handles of such requests are kept. All
 /// handles have the common options of the same configuration. Confined to a single thread of the client.
 struct IdleHandles {
-    private let configuration: OriginClient.Configuration
+    private let configuration: OriginConfiguration
     private var handles: [EasyHandle] = []
-    /// The default of ``OriginClient/Configuration/maxTransfersPerHost``. The memory is small, because a handle takes
+    /// The default of ``OriginConfiguration/maxTransfersPerHost``. The memory is small, because a handle takes
     /// about 6 KiB.
     private static let limit = 128
 
-    init(_ configuration: OriginClient.Configuration) {
+    init(_ configuration: OriginConfiguration) {
         self.configuration = configuration
     }
 

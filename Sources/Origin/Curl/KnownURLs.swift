@@ -16,6 +16,5 @@ struct KnownURLs {
         return url
     }
 
-    /// The number of remembered URLs.
     var count: Int { urls.count }
 }

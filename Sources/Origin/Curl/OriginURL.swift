@@ -1,4 +1,5 @@
 import CCurl
+import Primitives
 
 /// A URL in parts. libcurl's own parser splits the URL, so that the client checks the same URL that libcurl fetches.
 struct OriginURL: Hashable {
@@ -18,24 +19,47 @@ struct OriginURL: Hashable {
 
     /// Parses an absolute URL and leaves its path unchanged. Throws ``Invalid``.
     init(_ text: String) throws(Invalid) {
-        let parser = try Parser()
-        try parser.set(CURLUPART_URL, text, CURLU_PATH_AS_IS)
-        self = try parser.url()
+        self = try Self.read { url throws(CurlURLHandle.Failure) in
+            try url.set(CURLUPART_URL, text, CURLU_PATH_AS_IS | Self.flags)
+        }
     }
 
     /// Resolves the bytes of a `Location` against the URL of the response (RFC 9110 §10.2.2, RFC 3986 §5.2). As in
     /// browsers, spaces and bytes outside ASCII are escaped. Throws ``Invalid``.
     init(location: [UInt8], of base: OriginURL) throws(Invalid) {
-        let parser = try Parser()
-        try parser.set(CURLUPART_URL, base.text, CURLU_PATH_AS_IS)
-        // An empty reference, and a reference that is only a fragment, mean the base itself with its query (RFC 3986
-        // §5.2.2). libcurl 7.88 refuses an empty reference and drops the query for a fragment.
-        if let first = location.first, first != UInt8(ascii: "#") {
+        self = try Self.read { url throws(CurlURLHandle.Failure) in
+            try url.set(CURLUPART_URL, base.text, CURLU_PATH_AS_IS | Self.flags)
+            // An empty reference, and a reference that is only a fragment, mean the base itself with its query (RFC
+            // 3986 §5.2.2). libcurl 7.88 refuses an empty reference and drops the query for a fragment.
+            guard let first = location.first, first != UInt8(ascii: "#") else { return }
             // A fragment is for the user, and a `?` in it does not begin a query.
-            let reference = location.prefix { $0 != UInt8(ascii: "#") } + [0]
-            try parser.set(CURLUPART_URL, Array(reference), CURLU_URLENCODE | CURLU_ALLOW_SPACE)
+            let reference = location.prefix { $0 != UInt8(ascii: "#") }.map(CChar.init(bitPattern:)) + [0]
+            try url.set(CURLUPART_URL, reference, CURLU_URLENCODE | CURLU_ALLOW_SPACE | Self.flags)
         }
-        self = try parser.url()
+    }
+
+    /// An unknown scheme is parsed, too, so that the client can refuse it by name.
+    private static let flags = CURLU_DISALLOW_USER | CURLU_NON_SUPPORT_SCHEME
+
+    private static func read(
+        _ set: (borrowing CurlURLHandle) throws(CurlURLHandle.Failure) -> Void
+    ) throws(Invalid) -> OriginURL {
+        let url = CurlURLHandle()
+        do throws(CurlURLHandle.Failure) {
+            try set(url)
+            try url.set(CURLUPART_FRAGMENT, nil)
+            let scheme = try url.get(CURLUPART_SCHEME) ?? ""
+            // A URL without `//` and a host, such as `file:///etc/passwd`, has no origin to connect to.
+            let host = try url.get(CURLUPART_HOST, CURLU_PUNYCODE) ?? ""
+            if try url.get(CURLUPART_ZONEID) == nil {
+                let port = try url.get(CURLUPART_PORT, CURLU_DEFAULT_PORT).flatMap { UInt16($0) } ?? 0
+                let text = try url.get(CURLUPART_URL, CURLU_PUNYCODE) ?? ""
+                return OriginURL(text: text, scheme: scheme.lowercased(), host: host, port: port)
+            }
+        } catch {
+            throw Invalid(reason: error.words)
+        }
+        throw Invalid(reason: "the host has a zone")
     }
 
     private init(text: String, scheme: String, host: String, port: UInt16) {
@@ -52,62 +76,5 @@ struct OriginURL: Hashable {
     var address: IPAddress? {
         let name = AddressRule.comparable(host)
         return IPAddress(name.hasPrefix("[") ? name.dropFirst().dropLast() : name[...])
-    }
-
-    /// Owns a handle of the parser.
-    private struct Parser: ~Copyable {
-        private let handle: OpaquePointer
-
-        init() throws(Invalid) {
-            guard let handle = curl_url() else { throw Invalid(reason: "out of memory") }
-            self.handle = handle
-        }
-
-        deinit {
-            curl_url_cleanup(handle)
-        }
-
-        func set(_ part: CURLUPart, _ text: String, _ flags: Int32) throws(Invalid) {
-            try set(part, Array(text.utf8) + [0], flags)
-        }
-
-        /// Sets a part.
-        ///
-        /// - Parameter bytes: the text of the part, with a NUL at the end.
-        func set(_ part: CURLUPart, _ bytes: [UInt8], _ flags: Int32) throws(Invalid) {
-            // An unknown scheme is parsed, too, so that the client can refuse it by name.
-            let flags = UInt32(flags | CURLU_DISALLOW_USER | CURLU_NON_SUPPORT_SCHEME)
-            let code = bytes.withUnsafeBytes { bytes in
-                curl_url_set(handle, part, bytes.assumingMemoryBound(to: CChar.self).baseAddress, flags)
-            }
-            try Self.check(code)
-        }
-
-        func url() throws(Invalid) -> OriginURL {
-            try Self.check(curl_url_set(handle, CURLUPART_FRAGMENT, nil, 0))
-            let scheme = try get(CURLUPART_SCHEME) ?? ""
-            // A URL without `//` and a host, such as `file:///etc/passwd`, has no origin to connect to.
-            let host = try get(CURLUPART_HOST, CURLU_PUNYCODE) ?? ""
-            guard try get(CURLUPART_ZONEID) == nil else { throw Invalid(reason: "the host has a zone") }
-            let port = try get(CURLUPART_PORT, CURLU_DEFAULT_PORT).flatMap { UInt16($0) } ?? 0
-            let text = try get(CURLUPART_URL, CURLU_PUNYCODE) ?? ""
-            return OriginURL(text: text, scheme: scheme.lowercased(), host: host, port: port)
-        }
-
-        private func get(_ part: CURLUPart, _ flags: Int32 = 0) throws(Invalid) -> String? {
-            var text: UnsafeMutablePointer<CChar>?
-            let code = curl_url_get(handle, part, &text, UInt32(flags))
-            defer { curl_free(text) }
-            switch code {
-            case CURLUE_NO_HOST, CURLUE_NO_PORT, CURLUE_NO_ZONEID: return nil
-            default:
-                try Self.check(code)
-                return text.map { String(cString: $0) }
-            }
-        }
-
-        private static func check(_ code: CURLUcode) throws(Invalid) {
-            guard code == CURLUE_OK else { throw Invalid(reason: String(cString: curl_url_strerror(code))) }
-        }
     }
 }

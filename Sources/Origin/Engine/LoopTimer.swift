@@ -14,7 +14,6 @@ final class LoopTimer {
         self.clock = clock
     }
 
-    /// The current time.
     var now: Instant { clock() }
 
     /// Notes a deadline; ignores `nil`.

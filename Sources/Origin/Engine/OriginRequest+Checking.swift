@@ -3,7 +3,7 @@ import HTTPTypes
 extension OriginRequest {
     /// Checks whether the request can be sent, and returns its URL. Throws the first fault.
     func checkedURL(
-        _ configuration: OriginClient.Configuration, known: inout KnownURLs
+        _ configuration: OriginConfiguration, known: inout KnownURLs
     ) throws(OriginError) -> OriginURL {
         let url: OriginURL
         do {

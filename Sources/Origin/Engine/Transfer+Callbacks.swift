@@ -6,7 +6,7 @@ extension Transfer {
     ///
     /// The handle does not retain the user data; the loop keeps the transfer as long as its handle is in use.
     func configure(
-        _ handle: EasyHandle, _ configuration: OriginClient.Configuration, connections: OriginConnections,
+        _ handle: EasyHandle, _ configuration: OriginConfiguration, connections: OriginConnections,
         ftpSockets: FTPSockets
     ) {
         self.connections = connections

@@ -7,7 +7,7 @@ extension Transfer {
     /// The client follows redirects itself instead of libcurl. It thereby checks the scheme and credentials of each hop
     /// with its own errors, applies the address rules to the host name of each hop, and gives the receiver only the
     /// final response.
-    func follow(_ location: [UInt8], _ configuration: OriginClient.Configuration) throws(OriginError) {
+    func follow(_ location: [UInt8], _ configuration: OriginConfiguration) throws(OriginError) {
         guard redirectCount < configuration.maxRedirects else {
             throw OriginError(.tooManyRedirects(limit: configuration.maxRedirects))
         }
@@ -36,12 +36,6 @@ extension OriginError {
     var afterRedirect: OriginError {
         guard case .addressRefused(let rule) = kind else { return self }
         return OriginError(.addressRefused(rule: "\(rule), the target of a redirect"))
-    }
-}
-
-extension OriginClient.Configuration {
-    func allows(_ scheme: String) -> Bool {
-        schemes.contains(scheme) && OriginClient.possibleSchemes.contains(scheme)
     }
 }
 

@@ -10,7 +10,7 @@ extension Transfer {
     }
 
     /// Sets the options of an HTTP request: its method, target, fields and body.
-    func configureRequest(_ handle: EasyHandle, _ configuration: OriginClient.Configuration) {
+    func configureRequest(_ handle: EasyHandle, _ configuration: OriginConfiguration) {
         var fields = fields
         // The framing fields of a missing or different body would make the origin wait for bytes, or take the next
         // request for the body.

@@ -94,7 +94,7 @@ final class Transfer {
 
     init(
         control: OriginTransfer, request: OriginRequest, receiver: any OriginReceiver, url: OriginURL,
-        configuration: OriginClient.Configuration, timer: LoopTimer, answered: AnsweredTransfers
+        configuration: OriginConfiguration, timer: LoopTimer, answered: AnsweredTransfers
     ) {
         self.control = control
         self.request = request

@@ -9,7 +9,7 @@ import Primitives
 /// further transfers, except that `answered` keeps a transfer until the end of a turn. The handle of a transfer is in
 /// the multi handle exactly while the transfer is in `active`.
 final class TransferLoop {
-    private let configuration: OriginClient.Configuration
+    private let configuration: OriginConfiguration
     private let inbox: Inbox
     private let multi: UnsafeMutableRawPointer
     private var transfers: [UInt64: Transfer] = [:]
@@ -25,7 +25,7 @@ final class TransferLoop {
     private let ftpSockets = FTPSockets()
 
     init(
-        configuration: OriginClient.Configuration, inbox: Inbox, places: TransferPlaces, multi: UnsafeMutableRawPointer
+        configuration: OriginConfiguration, inbox: Inbox, places: TransferPlaces, multi: UnsafeMutableRawPointer
     ) {
         self.configuration = configuration
         self.inbox = inbox

@@ -26,9 +26,7 @@ struct TransferQueue {
         self.limitPerHost = max(limitPerHost, 1)
     }
 
-    /// The number of running transfers.
     var runningCount: Int { runningTransfers.count }
-    /// The number of waiting transfers.
     var waitingCount: Int { hosts.count - runningTransfers.count }
 
     /// Adds a transfer at the end of its host's line.

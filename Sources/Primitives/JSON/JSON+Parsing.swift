@@ -1,13 +1,15 @@
 extension JSON {
-    /// The reason and the place of a syntax error in a JSON text.
     package struct SyntaxError: Error, Hashable, Sendable, CustomStringConvertible {
         /// The reason, as words that fit behind "at byte 17: ".
         package var reason: String
         /// The offset in bytes at which the parser found the error.
         package var offset: Int
 
-        /// The place and the reason in one sentence.
         package var description: String { "at byte \(offset): \(reason)" }
+
+        static func notUTF8(at offset: Int) -> SyntaxError {
+            SyntaxError(reason: "the string is not valid UTF-8", offset: offset)
+        }
     }
 
     /// Parses one JSON text (RFC 8259) strictly: the text must be UTF-8, have no further bytes behind the value, no two
@@ -22,8 +24,11 @@ extension JSON {
     package init(
         parsing bytes: UnsafeRawBufferPointer, depthLimit: Int = 64, valueLimit: Int = .max
     ) throws(SyntaxError) {
-        var parser = JSONParser(bytes: bytes, depthLimit: depthLimit, valuesLeft: valueLimit)
-        self = try parser.parseText()
+        if let fault = JSONEncoding(bytes).fault { throw SyntaxError(reason: fault, offset: 0) }
+        var lexer = JSONLexer(JSONTree(bytes: bytes), depthLimit: depthLimit, valueLimit: valueLimit)
+        try lexer.feed(bytes)
+        try lexer.finish()
+        self = lexer.sink.root
     }
 
     /// Parses one JSON text; see ``init(parsing:depthLimit:valueLimit:)``.
@@ -41,185 +46,88 @@ extension JSON {
     }
 }
 
-/// A recursive-descent parser over bytes. The depth limit also limits the recursion.
-private struct JSONParser {
-    let bytes: UnsafeRawBufferPointer
-    let depthLimit: Int
-    var valuesLeft: Int
-    var offset = 0
-
-    init(bytes: UnsafeRawBufferPointer, depthLimit: Int, valuesLeft: Int) {
-        self.bytes = bytes
-        self.depthLimit = depthLimit
-        self.valuesLeft = valuesLeft
-    }
-
-    mutating func parseText() throws(JSON.SyntaxError) -> JSON {
-        if let fault = JSONEncoding(bytes).fault { throw error(fault) }
-        if bytes.starts(with: JSONEncoding.byteOrderMark) { offset += JSONEncoding.byteOrderMark.count }
-        skipSpace()
-        let value = try parseValue(depth: 0)
-        skipSpace()
-        guard offset == bytes.count else { throw error("unexpected text after the end of the value") }
-        return value
-    }
-
-    private func error(_ reason: String) -> JSON.SyntaxError {
-        JSON.SyntaxError(reason: reason, offset: offset)
-    }
-
-    private var current: UInt8? { offset < bytes.count ? bytes[offset] : nil }
-
-    private mutating func skipSpace() {
-        while let byte = current, byte == 0x20 || byte == 0x09 || byte == 0x0A || byte == 0x0D { offset += 1 }
-    }
-
-    private mutating func take(_ byte: Character) -> Bool {
-        guard current == byte.asciiValue else { return false }
-        offset += 1
-        return true
-    }
-
-    private mutating func parseValue(depth: Int) throws(JSON.SyntaxError) -> JSON {
-        guard valuesLeft > 0 else { throw error("the text has too many values") }
-        valuesLeft -= 1
-        switch current {
-        case nil: throw error("the text ends where a value is expected")
-        case UInt8(ascii: "{"): return try parseObject(depth: depth)
-        case UInt8(ascii: "["): return try parseArray(depth: depth)
-        case UInt8(ascii: "\""): return .string(try parseString())
-        case UInt8(ascii: "t"): return try parse("true", as: .bool(true))
-        case UInt8(ascii: "f"): return try parse("false", as: .bool(false))
-        case UInt8(ascii: "n"): return try parse("null", as: .null)
-        case .some(UInt8(ascii: "-")), .some(UInt8(ascii: "0")...UInt8(ascii: "9")): return .number(try parseNumber())
-        default: throw error("expected a value")
-        }
-    }
-
-    private mutating func parse(_ word: StaticString, as value: JSON) throws(JSON.SyntaxError) -> JSON {
-        let end = offset + word.utf8CodeUnitCount
-        guard end <= bytes.count,
-            bytes[offset..<end].elementsEqual(UnsafeBufferPointer(start: word.utf8Start, count: word.utf8CodeUnitCount))
-        else { throw error("expected a value") }
-        offset = end
-        return value
-    }
-
-    private mutating func parseArray(depth: Int) throws(JSON.SyntaxError) -> JSON {
-        guard depth < depthLimit else { throw error("nested deeper than \(depthLimit) levels") }
-        offset += 1
-        skipSpace()
+/// Builds the tree of a text.
+private struct JSONTree: JSONSink {
+    private struct Container {
+        let isObject: Bool
         var elements: [JSON] = []
-        if take("]") { return .array(elements) }
-        while true {
-            skipSpace()
-            elements.append(try parseValue(depth: depth + 1))
-            skipSpace()
-            if take("]") { return .array(elements) }
-            guard take(",") else { throw error("expected , or ] in the array") }
-        }
-    }
-
-    private mutating func parseObject(depth: Int) throws(JSON.SyntaxError) -> JSON {
-        guard depth < depthLimit else { throw error("nested deeper than \(depthLimit) levels") }
-        offset += 1
-        skipSpace()
         var members: [JSON.Member] = []
         var names: Set<ExactText> = []
-        if take("}") { return .object(members) }
-        while true {
-            skipSpace()
-            guard current == UInt8(ascii: "\"") else { throw error("expected a member name in quotes") }
-            let name = try parseString()
-            guard names.insert(ExactText(name)).inserted else {
-                throw error("the name \"\(name)\" is given twice in one object")
+        /// The name of the member that gets the next value.
+        var name = ""
+    }
+
+    /// The whole text.
+    let bytes: UnsafeRawBufferPointer
+    private(set) var root = JSON.null
+    /// The open containers, outermost first.
+    private var containers: [Container] = []
+    /// The earlier parts of the string or number.
+    private var parts: [UInt8] = []
+    private var highSurrogate: UInt16?
+
+    init(bytes: UnsafeRawBufferPointer) {
+        self.bytes = bytes
+    }
+
+    mutating func take(_ token: JSONToken, endingAt offset: Int) throws(JSON.SyntaxError) {
+        switch token {
+        case .part(let part): parts.append(contentsOf: part)
+        case .unit(let unit): try append(unit, endingAt: offset)
+        case .name(let part):
+            let name = try text(part, endingAt: offset)
+            let object = containers.count - 1
+            guard containers[object].names.insert(ExactText(name)).inserted else {
+                throw JSON.SyntaxError(reason: "the name \"\(name)\" is given twice in one object", offset: offset)
             }
-            skipSpace()
-            guard take(":") else { throw error("expected : after the member name") }
-            skipSpace()
-            members.append(JSON.Member(name, try parseValue(depth: depth + 1)))
-            skipSpace()
-            if take("}") { return .object(members) }
-            guard take(",") else { throw error("expected , or } in the object") }
+            containers[object].name = name
+        case .string(let part): add(.string(try text(part, endingAt: offset)))
+        case .number(let part): add(.number(try text(part, endingAt: offset)))
+        case .word(let value): add(value.map(JSON.bool) ?? .null)
+        case .open(let isObject): containers.append(Container(isObject: isObject))
+        case .close:
+            let container = containers.removeLast()
+            add(container.isObject ? .object(container.members) : .array(container.elements))
         }
     }
 
-    /// Reads a number (RFC 8259 §6).
-    private mutating func parseNumber() throws(JSON.SyntaxError) -> String {
-        let start = offset
-        _ = take("-")
-        if !take("0") { try skipDigits() }
-        if take(".") { try skipDigits() }
-        if take("e") || take("E") {
-            if !take("+") { _ = take("-") }
-            try skipDigits()
+    private mutating func add(_ value: JSON) {
+        guard let last = containers.indices.last else { return root = value }
+        if containers[last].isObject {
+            containers[last].members.append(JSON.Member(containers[last].name, value))
+        } else {
+            containers[last].elements.append(value)
         }
-        return String(decoding: bytes[start..<offset], as: UTF8.self)
     }
 
-    private mutating func skipDigits() throws(JSON.SyntaxError) {
-        let start = offset
-        while let byte = current, byte >= 0x30, byte <= 0x39 { offset += 1 }
-        guard offset > start else { throw error("expected a digit") }
+    /// Ends a string or a number with its last part.
+    private mutating func text(
+        _ part: UnsafeRawBufferPointer, endingAt offset: Int
+    ) throws(JSON.SyntaxError) -> String {
+        if !parts.isEmpty { parts.append(contentsOf: part) }
+        let text = parts.isEmpty ? String(validating: part, as: UTF8.self) : String(validating: parts, as: UTF8.self)
+        guard let text else { throw .notUTF8(at: offset - 1) }
+        parts.removeAll(keepingCapacity: true)
+        return text
     }
 
-    private mutating func parseString() throws(JSON.SyntaxError) -> String {
-        offset += 1
-        var text: [UInt8] = []
-        var start = offset
-        while let byte = current {
-            switch byte {
-            case UInt8(ascii: "\""):
-                text.append(contentsOf: bytes[start..<offset])
-                guard let string = String(validating: text, as: UTF8.self) else {
-                    throw error("the string is not valid UTF-8")
-                }
-                offset += 1
-                return string
-            case UInt8(ascii: "\\"):
-                text.append(contentsOf: bytes[start..<offset])
-                offset += 1
-                try parseEscape(into: &text)
-                start = offset
-            case 0..<0x20: throw error("a control character in a string must be escaped")
-            default: offset += 1
+    /// Appends an escaped code unit. A high surrogate must precede each low surrogate (RFC 8259 §7).
+    private mutating func append(_ unit: UInt16, endingAt offset: Int) throws(JSON.SyntaxError) {
+        let high = highSurrogate
+        highSurrogate = nil
+        if high == nil, UTF16.isLeadSurrogate(unit) {
+            // The next escape follows at once.
+            for (place, byte) in zip(offset..., "\\u".utf8) where place == bytes.count || bytes[place] != byte {
+                throw JSON.SyntaxError(reason: "a high surrogate without a low surrogate", offset: place)
             }
+            highSurrogate = unit
+            return
         }
-        throw error("the text ends within a string")
-    }
-
-    private mutating func parseEscape(into text: inout [UInt8]) throws(JSON.SyntaxError) {
-        guard let byte = current else { throw error("the text ends within a string") }
-        offset += 1
-        switch byte {
-        case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): text.append(byte)
-        case UInt8(ascii: "b"): text.append(0x08)
-        case UInt8(ascii: "f"): text.append(0x0C)
-        case UInt8(ascii: "n"): text.append(0x0A)
-        case UInt8(ascii: "r"): text.append(0x0D)
-        case UInt8(ascii: "t"): text.append(0x09)
-        case UInt8(ascii: "u"):
-            var scalar = try parseHex4()
-            if scalar >= 0xD800, scalar < 0xDC00 {
-                guard take("\\"), take("u") else { throw error("a high surrogate without a low surrogate") }
-                let low = try parseHex4()
-                guard low >= 0xDC00, low < 0xE000 else { throw error("a high surrogate without a low surrogate") }
-                scalar = 0x10000 + (scalar - 0xD800) << 10 + (low - 0xDC00)
-            }
-            guard let unicode = Unicode.Scalar(scalar) else { throw error("a low surrogate without a high surrogate") }
-            text.append(contentsOf: UTF8.encode(unicode)!)
-        default: throw error("unknown escape")
+        let code = high.map { 0x10000 + (UInt32($0) - 0xD800) << 10 + UInt32(unit) - 0xDC00 } ?? UInt32(unit)
+        guard high == nil || UTF16.isTrailSurrogate(unit), let scalar = Unicode.Scalar(code) else {
+            let (one, other) = high == nil ? ("low", "high") : ("high", "low")
+            throw JSON.SyntaxError(reason: "a \(one) surrogate without a \(other) surrogate", offset: offset)
         }
-    }
-
-    private mutating func parseHex4() throws(JSON.SyntaxError) -> UInt32 {
-        guard offset + 4 <= bytes.count else { throw error("the text ends within an escape") }
-        var value: UInt32 = 0
-        for byte in bytes[offset..<offset + 4] {
-            guard let digit = byte.hexDigitValue else { throw error("expected four hexadecimal digits after \\u") }
-            value = value << 4 | UInt32(digit)
-        }
-        offset += 4
-        return value
+        parts.append(contentsOf: UTF8.encode(scalar)!)
     }
 }

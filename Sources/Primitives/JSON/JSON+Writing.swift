@@ -61,12 +61,10 @@ extension JSON {
             case 0x09: output.append(contentsOf: "\\t".utf8)
             case 0..<0x20:
                 output.append(contentsOf: "\\u00".utf8)
-                output.append(hexDigits[Int(byte >> 4)])
-                output.append(hexDigits[Int(byte & 15)])
+                output.append((byte >> 4).hexDigit)
+                output.append((byte & 15).hexDigit)
             default: output.append(byte)
             }
         }
     }
-
-    private static let hexDigits = Array("0123456789abcdef".utf8)
 }

@@ -13,14 +13,11 @@ package enum JSON: Hashable, Sendable {
     /// The members in their order. A parsed object never has two members of the same name.
     case object([Member])
 
-    /// A member of an object.
     package struct Member: Hashable, Sendable {
         /// The name, unescaped.
         package var name: String
-        /// The value.
         package var value: JSON
 
-        /// A member with this name and value.
         package init(_ name: String, _ value: JSON) {
             self.name = name
             self.value = value
@@ -66,7 +63,6 @@ package enum JSON: Hashable, Sendable {
         return .number(String(Double(milliseconds) / 1000))
     }
 
-    /// A number.
     package static func number(_ value: some BinaryInteger) -> JSON {
         .number(String(value))
     }
@@ -80,18 +76,29 @@ package enum JSON: Hashable, Sendable {
     package static func date(_ instant: Timestamp?) -> JSON {
         instant.map { .string($0.rfc3339) } ?? .null
     }
+
+    /// Encodes the name of a member as a token of a JSON Pointer (RFC 6901 §3).
+    package static func pointerToken(_ name: String) -> String {
+        // The code compares bytes, because a tilde with a following accent is another character.
+        guard name.utf8.contains(where: { $0 == UInt8(ascii: "~") || $0 == UInt8(ascii: "/") }) else { return name }
+        var token = ""
+        for character in name.unicodeScalars {
+            switch character {
+            case "~": token += "~0"
+            case "/": token += "~1"
+            default: token.unicodeScalars.append(character)
+            }
+        }
+        return token
+    }
 }
 
 extension JSON: ExpressibleByStringLiteral, ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral,
     ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
 {
-    /// A string.
     package init(stringLiteral value: String) { self = .string(value) }
-    /// A Boolean.
     package init(booleanLiteral value: Bool) { self = .bool(value) }
-    /// A number.
     package init(integerLiteral value: Int) { self = .number(String(value)) }
-    /// An array.
     package init(arrayLiteral elements: JSON...) { self = .array(elements) }
     /// An object; its members keep the order of the literal.
     package init(dictionaryLiteral elements: (String, JSON)...) {

@@ -3,25 +3,21 @@
 package struct JSONObjectWriter {
     private var output: [UInt8] = []
 
-    /// An object without members.
     package init() {
         output.reserveCapacity(1024)
         output.append(UInt8(ascii: "{"))
     }
 
-    /// Adds a string.
     package mutating func add(_ name: String, _ text: String) {
         begin(name)
         JSON.write(text, into: &output)
     }
 
-    /// Adds a number.
     package mutating func add(_ name: String, _ number: some FixedWidthInteger) {
         begin(name)
         output.append(contentsOf: String(number).utf8)
     }
 
-    /// Adds any value.
     package mutating func add(_ name: String, _ value: JSON) {
         begin(name)
         value.write(into: &output)

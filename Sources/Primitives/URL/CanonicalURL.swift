@@ -73,7 +73,6 @@ package struct CanonicalURL: Hashable, Sendable {
     /// URLs are equal if their canonical texts are, independent of their original spelling.
     package static func == (left: CanonicalURL, right: CanonicalURL) -> Bool { left.string == right.string }
 
-    /// Hashes the canonical text.
     package func hash(into hasher: inout Hasher) { hasher.combine(string) }
 
     /// The host, and the port unless it is the default: `example.com`, `example.com:8080`, `[::1]:8080`.
@@ -114,12 +113,7 @@ package struct CanonicalURL: Hashable, Sendable {
     }
 
     private static func isSchemeCharacter(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: "."):
-            true
-        default: false
-        }
+        byte.isAlphanumeric || "+-.".utf8.contains(byte)
     }
 }
 

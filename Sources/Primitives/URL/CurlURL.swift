@@ -21,44 +21,37 @@ enum CurlURL {
     }
 
     private static func read(_ text: String) throws(InvalidURL) -> Parts {
-        guard let handle = curl_url() else { throw .malformed("out of memory") }
-        defer { curl_url_cleanup(handle) }
+        let url = CurlURLHandle()
         return try UTF8Locale.use { () throws(InvalidURL) in
-            let flags = UInt32(CURLU_PATH_AS_IS | CURLU_DISALLOW_USER)
-            let code = curl_url_set(handle, CURLUPART_URL, text, flags)
-            guard code == CURLUE_OK else { throw error(code) }
-            guard try part(CURLUPART_ZONEID, of: handle) == nil else { throw .badHost }
+            let scheme, host, zone, port, path, query: String?
+            do throws(CurlURLHandle.Failure) {
+                try url.set(CURLUPART_URL, text, CURLU_PATH_AS_IS | CURLU_DISALLOW_USER)
+                zone = try url.get(CURLUPART_ZONEID)
+                scheme = try url.get(CURLUPART_SCHEME)
+                host = try url.get(CURLUPART_HOST, CURLU_PUNYCODE)
+                port = try url.get(CURLUPART_PORT, CURLU_NO_DEFAULT_PORT)
+                path = try url.get(CURLUPART_PATH)
+                query = try url.get(CURLUPART_QUERY)
+            } catch {
+                throw Self.error(error)
+            }
+            guard zone == nil else { throw .badHost }
+            guard let host else { throw .noHost }
             return Parts(
-                scheme: try part(CURLUPART_SCHEME, of: handle) ?? "",
-                host: try URLHost.canonical(try part(CURLUPART_HOST, of: handle, UInt32(CURLU_PUNYCODE)) ?? ""),
-                port: try part(CURLUPART_PORT, of: handle, UInt32(CURLU_NO_DEFAULT_PORT)).flatMap { UInt16($0) },
-                path: try part(CURLUPART_PATH, of: handle) ?? "/",
-                query: try part(CURLUPART_QUERY, of: handle))
+                scheme: scheme ?? "", host: try URLHost.canonical(host), port: port.flatMap { UInt16($0) },
+                path: path ?? "/", query: query)
         }
     }
 
-    private static func part(_ part: CURLUPart, of handle: OpaquePointer, _ flags: UInt32 = 0) throws(InvalidURL)
-        -> String?
-    {
-        var text: UnsafeMutablePointer<CChar>?
-        let code = curl_url_get(handle, part, &text, flags)
-        defer { curl_free(text) }
-        switch code {
-        case CURLUE_OK: return text.map { String(cString: $0) }
-        case CURLUE_NO_PORT, CURLUE_NO_QUERY, CURLUE_NO_ZONEID: return nil
-        default: throw error(code)
-        }
-    }
-
-    private static func error(_ code: CURLUcode) -> InvalidURL {
-        switch code {
+    private static func error(_ failure: CurlURLHandle.Failure) -> InvalidURL {
+        switch failure.code {
         case CURLUE_NO_HOST: .noHost
         case CURLUE_BAD_HOSTNAME, CURLUE_BAD_IPV6, CURLUE_LACKS_IDN: .badHost
         case CURLUE_BAD_PORT_NUMBER: .badPort
         case CURLUE_USER_NOT_ALLOWED, CURLUE_BAD_LOGIN, CURLUE_BAD_USER, CURLUE_BAD_PASSWORD: .credentials
         case CURLUE_NO_SCHEME, CURLUE_BAD_SCHEME: .relative
         case CURLUE_URLDECODE: .brokenEscape
-        default: .malformed(String(cString: curl_url_strerror(code)))
+        default: .malformed(failure.words)
         }
     }
 }

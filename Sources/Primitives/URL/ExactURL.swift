@@ -6,7 +6,6 @@
 /// `/`, and non-ASCII characters, which no URL may contain, are escaped. A final dot of the host stays, because it is
 /// part of the `Host` field. Use ``CanonicalURL`` where all spellings of a URL must become the same text.
 package struct ExactURL: Hashable, Sendable {
-    /// The permitted schemes.
     package static let schemes: Set<String> = ["http", "https"]
 
     /// The whole URL, ASCII.
@@ -82,7 +81,7 @@ extension String {
             if byte < 0x80 {
                 text.append(byte)
             } else {
-                text += "%\(String(byte, radix: 16, uppercase: true))".utf8
+                PercentEscape.append(byte, to: &text)
             }
         }
         self.init(decoding: text, as: UTF8.self)

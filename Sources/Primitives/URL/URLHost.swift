@@ -17,7 +17,7 @@ enum URLHost {
             return "[\(address)]"
         }
         let host = text.lowercased()
-        guard !host.isEmpty, host.utf8.allSatisfy({ URLPath.isUnreserved($0) && $0 != UInt8(ascii: "~") }) else {
+        guard !host.isEmpty, host.utf8.allSatisfy({ $0.isUnreserved && $0 != UInt8(ascii: "~") }) else {
             throw .badHost
         }
         return host
@@ -42,7 +42,7 @@ enum URLHost {
     /// Whether a host of ``canonical(_:)`` may be an IPv4 address in another form than four decimal numbers, as in
     /// `127.1` and `0x7f000001`.
     static func mayBeNumbers(_ host: String) -> Bool {
-        guard let first = host.utf8.first, (0x30...0x39).contains(first) else { return false }
+        guard host.utf8.first?.isDigit == true else { return false }
         var address = in_addr()
         return inet_pton(AF_INET, host, &address) != 1
     }

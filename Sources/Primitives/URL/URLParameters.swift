@@ -3,15 +3,12 @@ package struct URLParameters: Hashable, Sendable {
     /// The pairs of name and value, in the order of their addition.
     package private(set) var pairs: [Pair] = []
 
-    /// A name with a single value.
     package struct Pair: Hashable, Sendable {
-        /// The name, not encoded.
         package var name: String
         /// The value in its original spelling, not encoded.
         package var value: String
     }
 
-    /// Creates an empty list.
     package init() {}
 
     /// Adds a value. Names may be repeated.
@@ -74,9 +71,9 @@ package struct URLParameters: Hashable, Sendable {
             switch byte {
             case UInt8(ascii: " "): output.append(UInt8(ascii: "+"))
             case UInt8(ascii: "*"): output.append(byte)
-            case UInt8(ascii: "~"): URLPath.appendEscape(of: byte, to: &output)
-            case _ where URLPath.isUnreserved(byte): output.append(byte)
-            default: URLPath.appendEscape(of: byte, to: &output)
+            case UInt8(ascii: "~"): PercentEscape.append(byte, to: &output)
+            case _ where byte.isUnreserved: output.append(byte)
+            default: PercentEscape.append(byte, to: &output)
             }
         }
     }
@@ -88,21 +85,4 @@ package struct ParameterError: Error, Hashable, Sendable {
     package var pointer: String
     /// A sentence for the caller.
     package var reason: String
-}
-
-extension JSON {
-    /// Encodes the name of a member as a token of a JSON Pointer (RFC 6901 §3).
-    package static func pointerToken(_ name: String) -> String {
-        // The code compares bytes, because a tilde with a following accent is another character.
-        guard name.utf8.contains(where: { $0 == UInt8(ascii: "~") || $0 == UInt8(ascii: "/") }) else { return name }
-        var token = ""
-        for character in name.unicodeScalars {
-            switch character {
-            case "~": token += "~0"
-            case "/": token += "~1"
-            default: token.unicodeScalars.append(character)
-            }
-        }
-        return token
-    }
 }

@@ -23,13 +23,13 @@ package enum URLPath {
                 let decoded = high << 4 | low
                 if !decodingUnreserved {
                     output.append(contentsOf: [byte, first, second])
-                } else if isUnreserved(decoded) {
+                } else if decoded.isUnreserved {
                     output.append(decoded)
                 } else {
-                    appendEscape(of: decoded, to: &output)
+                    PercentEscape.append(decoded, to: &output)
                 }
             } else if byte >= 0x80 {
-                appendEscape(of: byte, to: &output)
+                PercentEscape.append(byte, to: &output)
             } else {
                 output.append(byte)
             }
@@ -62,29 +62,12 @@ package enum URLPath {
         var output: [UInt8] = []
         output.reserveCapacity(text.utf8.count)
         for byte in text.utf8 {
-            if isUnreserved(byte) {
+            if byte.isUnreserved {
                 output.append(byte)
             } else {
-                appendEscape(of: byte, to: &output)
+                PercentEscape.append(byte, to: &output)
             }
         }
         return String(decoding: output, as: UTF8.self)
     }
-
-    /// Whether a byte never needs an escape in a URL (RFC 3986 §2.3).
-    package static func isUnreserved(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
-            UInt8(ascii: "~"):
-            true
-        default: false
-        }
-    }
-
-    static func appendEscape(of byte: UInt8, to output: inout [UInt8]) {
-        output.append(contentsOf: [UInt8(ascii: "%"), hexDigits[Int(byte >> 4)], hexDigits[Int(byte & 15)]])
-    }
-
-    private static let hexDigits = Array("0123456789ABCDEF".utf8)
 }

@@ -70,7 +70,8 @@ package struct URLPrefix: Hashable, Sendable {
         if host == lower { return [lower] }
         if lower == host + "." { return [lower, host + "/", host + ":"] }
         // The text is the beginning of an IPv4 address, as in `192.168.`.
-        let isBegun = lower.utf8.last == UInt8(ascii: ".") && lower.utf8.allSatisfy { "0123456789.".utf8.contains($0) }
+        let isBegun =
+            lower.utf8.last == UInt8(ascii: ".") && lower.utf8.allSatisfy { $0.isDigit || $0 == UInt8(ascii: ".") }
         guard isBegun else { throw .otherHost("\(scheme)://\(host)/") }
         return [lower]
     }
@@ -140,7 +141,7 @@ extension URLPrefix {
         }
         let (host, port) = (text[..<colon], text.utf8[colon...].dropFirst())
         // `name:1` is more likely a key. A host contains a dot, has brackets, or is `localhost`.
-        guard !port.isEmpty, port.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 }),
+        guard !port.isEmpty, port.allSatisfy(\.isDigit),
             host.utf8.contains(UInt8(ascii: ".")) || host.hasPrefix("[") || host.lowercased() == "localhost"
         else { return [text] }
         return CanonicalURL.schemes.sorted().flatMap { whole("\($0)://\(text)") } + [text]

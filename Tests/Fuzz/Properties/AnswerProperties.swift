@@ -46,7 +46,7 @@ private final class HostileRun: Sendable {
 
     init() {
         origin = HostileOrigin()
-        var configuration = OriginClient.Configuration()
+        var configuration = OriginConfiguration()
         configuration.threads = 1
         configuration.totalTimeout = .seconds(5)
         configuration.retry = .never

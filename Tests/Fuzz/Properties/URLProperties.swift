@@ -109,7 +109,7 @@ enum URLProperties {
                 digits.count == 2 && digits.allSatisfy { (0x30...0x39).contains($0) || (0x41...0x46).contains($0) },
                 "escapes are whole and upper-case", url.string)
             let byte = UInt8(String(decoding: digits, as: UTF8.self), radix: 16) ?? 0
-            try demand(!URLPath.isUnreserved(byte), "unreserved characters are not escaped", url.string)
+            try demand(!byte.isUnreserved, "unreserved characters are not escaped", url.string)
         }
     }
 

@@ -15,7 +15,7 @@ extension DownloadManager {
         let cache = try DiskCache(
             in: try CacheDirectory(path: temporary.path("cache")), configuration: CacheConfiguration())
         defer { cache.close() }
-        var configuration = OriginClient.Configuration()
+        var configuration = OriginConfiguration()
         configuration.addressPolicy = AddressPolicy(allowing: [try AddressRule("127.0.0.1")])
         let client = OriginClient(configuration: configuration)
         defer { client.shutDown() }

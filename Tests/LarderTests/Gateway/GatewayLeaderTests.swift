@@ -20,7 +20,8 @@ struct GatewayLeaderTests {
             let late = GatewayCall(request, interim: { _, _ in }) { result in
                 if case .success(let answer) = result, answer.status == 200 { hits.add() }
             }
-            let looked = await withCheckedContinuation { looked in gateway.lookUp(late) { looked.resume(returning: $0) } }
+            let looked = await withCheckedContinuation { looked in gateway.lookUp(late) { looked.resume(returning: $0) }
+            }
             #expect(looked.selected == nil && looked.anyOther == nil)
             // Another request is answered, and its flight ends.
             gateway.fetch(request) { result in

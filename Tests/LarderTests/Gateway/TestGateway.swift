@@ -8,7 +8,7 @@ import TestSupport
 /// A gateway with its own cache and its own client.
 enum TestGateway {
     static func with<Result>(
-        patience: Duration = .seconds(10), configure: (inout OriginClient.Configuration) -> Void = { _ in },
+        patience: Duration = .seconds(10), configure: (inout OriginConfiguration) -> Void = { _ in },
         _ body: (Gateway) async throws -> Result
     ) async throws -> Result {
         let temporary = try TemporaryDirectory("larder-gateway")
@@ -16,7 +16,7 @@ enum TestGateway {
         limits.entryLimit = 1 << 20
         let cache = try DiskCache(in: try CacheDirectory(path: temporary.path("cache")), configuration: limits)
         defer { cache.close() }
-        var configuration = OriginClient.Configuration()
+        var configuration = OriginConfiguration()
         configuration.addressPolicy = AddressPolicy(allowing: [try AddressRule("127.0.0.1")])
         configure(&configuration)
         let client = OriginClient(configuration: configuration)

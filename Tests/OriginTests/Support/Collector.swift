@@ -97,7 +97,7 @@ final class Collector: OriginReceiver {
     struct Unexpected: Error { let summary: OriginSummary }
 }
 
-extension OriginClient.Configuration {
+extension OriginConfiguration {
     /// Allows loopback. Every limit is short enough for a test that runs into it by mistake.
     static var local: Self {
         var configuration = Self()

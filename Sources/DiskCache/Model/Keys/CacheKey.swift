@@ -37,7 +37,7 @@ package struct CacheKey: Hashable, Sendable {
     ///
     /// Values must not contain LF; no valid field value does (RFC 9110 §5.5).
     package static func url(canonical url: String, requestFields: [(name: String, value: String)]) -> CacheKey {
-        let lines = requestFields.map { field in "\(field.name.lowercased()): \(trimmed(field.value))" }
+        let lines = requestFields.map { field in "\(field.name.lowercased()): \(field.value.trimmingSpace())" }
         let sorted = lines.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
         return CacheKey(text: MD5Name.of(([url] + sorted).joined(separator: "\n")), form: .url)
     }
@@ -128,13 +128,6 @@ package struct CacheKey: Hashable, Sendable {
             .response
         default: .data
         }
-    }
-
-    /// Removes SP and HTAB at both ends (RFC 9110 §5.5).
-    private static func trimmed(_ value: String) -> Substring {
-        let isSpace: (Character) -> Bool = { $0 == " " || $0 == "\t" }
-        let end = value.lastIndex { !isSpace($0) }.map { value.index(after: $0) } ?? value.startIndex
-        return value[..<end].drop(while: isSpace)
     }
 }
 

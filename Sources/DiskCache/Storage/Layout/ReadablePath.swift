@@ -1,3 +1,5 @@
+import Primitives
+
 /// Paths of bodies in the readable layout, relative to the namespace's directory:
 /// `QUrlCaches/<scheme>/<host[_port]>/<path…>/<leaf><?query>` and `QDataCaches/<key>`.
 ///
@@ -167,8 +169,7 @@ package enum ReadablePath {
         var output: [UInt8] = []
         for byte in bytes {
             if needsEscape(byte) {
-                output.append(contentsOf: "%".utf8)
-                output.append(contentsOf: [byte].hex.uppercased().utf8)
+                PercentEscape.append(byte, to: &output)
             } else {
                 output.append(byte)
             }

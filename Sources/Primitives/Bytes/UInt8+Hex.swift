@@ -1,6 +1,6 @@
 extension UInt8 {
     /// The value of this byte as a hexadecimal digit in ASCII, in upper or lower case; `nil` for any other byte.
-    package var hexDigitValue: UInt8? {
+    @inlinable package var hexDigitValue: UInt8? {
         switch self {
         case UInt8(ascii: "0")...UInt8(ascii: "9"): self - UInt8(ascii: "0")
         case UInt8(ascii: "a")...UInt8(ascii: "f"): self - UInt8(ascii: "a") + 10
@@ -33,7 +33,7 @@ extension UnsafeRawBufferPointer {
 
 extension UInt8 {
     /// The lower-case hexadecimal digit for 0 to 15, in ASCII.
-    fileprivate var hexDigit: UInt8 {
+    var hexDigit: UInt8 {
         self < 10 ? UInt8(ascii: "0") + self : UInt8(ascii: "a") + self - 10
     }
 }

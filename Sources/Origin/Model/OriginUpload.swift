@@ -11,7 +11,7 @@ import Primitives
 /// exactly while libcurl waits for bytes, and the code that clears it wakes the transfer, so many writes cause one
 /// wake-up.
 package final class OriginUpload: Sendable {
-    private typealias RoomAction = @Sendable () -> Void
+    private typealias Action = @Sendable () -> Void
 
     private enum Phase {
         case open
@@ -27,21 +27,22 @@ package final class OriginUpload: Sendable {
         var writtenCount: Int64 = 0
         var wasRead = false
         var isLastChunkSent = false
-        var transfer: OriginTransfer?
+        /// Wakes the transfer; `nil` before ``attach(wake:)`` and after ``close()``.
+        var wake: Action?
         var isAwaited = false
 
-        /// Clears `isAwaited`; returns the transfer to wake, or `nil` when the transfer does not wait.
-        mutating func takeAwaiting() -> OriginTransfer? {
+        /// Clears `isAwaited`; returns the wake-up of the transfer, or `nil` when the transfer does not wait.
+        mutating func takeAwaiting() -> Action? {
             defer { isAwaited = false }
-            return isAwaited ? transfer : nil
+            return isAwaited ? wake : nil
         }
 
-        /// Makes the body fail; returns the transfer to wake, whether it waits or not, and the producer's action to
-        /// call.
-        mutating func fail(_ words: String) -> (transfer: OriginTransfer?, roomAction: RoomAction?) {
+        /// Makes the body fail; returns the wake-up of the transfer, whether it waits or not, and the producer's
+        /// action to call.
+        mutating func fail(_ words: String) -> (wake: Action?, roomAction: Action?) {
             phase = .failed(words)
             queue.removeAll()
-            return (transfer, queue.takeRoomAction())
+            return (wake, queue.takeRoomAction())
         }
     }
 
@@ -67,17 +68,17 @@ package final class OriginUpload: Sendable {
     /// declared length makes the transfer fail with ``OriginError/Kind/uploadBroken(_:)``, and ends a wait for room.
     @discardableResult
     package func write(_ bytes: SharedBytes) -> Backpressure {
-        let (result, transfer, roomAction): (Backpressure, OriginTransfer?, RoomAction?) = state.withLock { state in
+        let (result, wake, roomAction): (Backpressure, Action?, Action?) = state.withLock { state in
             guard case .open = state.phase else { return (.closed, nil, nil) }
             state.writtenCount += Int64(bytes.count)
             if let length, state.writtenCount > length {
-                let (transfer, roomAction) = state.fail("it is longer than its declared \(length) bytes")
-                return (.closed, transfer, roomAction)
+                let (wake, roomAction) = state.fail("it is longer than its declared \(length) bytes")
+                return (.closed, wake, roomAction)
             }
             let result = state.queue.append(bytes)
             return (result, bytes.count > 0 ? state.takeAwaiting() : nil, nil)
         }
-        transfer?.wake()
+        wake?()
         roomAction?()
         return result
     }
@@ -96,7 +97,7 @@ package final class OriginUpload: Sendable {
     /// Marks the body as complete. When it is shorter than its declared length, the transfer fails with
     /// ``OriginError/Kind/uploadBroken(_:)``.
     package func finish() {
-        let (transfer, roomAction): (OriginTransfer?, RoomAction?) = state.withLock { state in
+        let (wake, roomAction): (Action?, Action?) = state.withLock { state in
             guard case .open = state.phase else { return (nil, nil) }
             if let length, state.writtenCount < length {
                 return state.fail("it ended after \(state.writtenCount) of its declared \(length) bytes")
@@ -104,18 +105,18 @@ package final class OriginUpload: Sendable {
             state.phase = .finished
             return (state.takeAwaiting(), nil)
         }
-        transfer?.wake()
+        wake?()
         roomAction?()
     }
 
     /// Reports that the producer cannot complete the body. The client breaks the transfer off, so that the origin does
     /// not take the body for complete, and the transfer fails with ``OriginError/Kind/uploadBroken(_:)``.
     package func fail() {
-        let (transfer, roomAction): (OriginTransfer?, RoomAction?) = state.withLock { state in
+        let (wake, roomAction): (Action?, Action?) = state.withLock { state in
             guard case .open = state.phase else { return (nil, nil) }
             return state.fail("its sender ended it early")
         }
-        transfer?.wake()
+        wake?()
         roomAction?()
     }
 
@@ -146,10 +147,12 @@ package final class OriginUpload: Sendable {
     var isUntouched: Bool { state.withLock { !$0.wasRead } }
 
     /// Connects the body with its transfer. A body can be sent only once.
-    func attach(to transfer: OriginTransfer) {
+    ///
+    /// - Parameter wake: makes the transfer continue; any thread may call it.
+    func attach(wake: @escaping @Sendable () -> Void) {
         let isFirst = state.withLock { state in
-            defer { state.transfer = transfer }
-            return state.transfer == nil
+            defer { state.wake = wake }
+            return state.wake == nil
         }
         precondition(isFirst, "a body can be sent only once")
     }
@@ -159,7 +162,7 @@ package final class OriginUpload: Sendable {
     /// The chunks are made here because libcurl always writes the last chunk when a body ends. A body that is broken
     /// off must not have a last chunk.
     func read(into target: UnsafeMutableRawBufferPointer) -> Reading {
-        let (reading, roomAction): (Reading, RoomAction?) = state.withLock { state in
+        let (reading, roomAction): (Reading, Action?) = state.withLock { state in
             switch state.phase {
             case .closed: return (.end, nil)
             // The transfer is about to end; see `fail`.
@@ -190,7 +193,7 @@ package final class OriginUpload: Sendable {
         let roomAction = state.withLock { state in
             state.phase = .closed
             state.queue.removeAll()
-            state.transfer = nil
+            state.wake = nil
             return state.queue.takeRoomAction()
         }
         roomAction?()

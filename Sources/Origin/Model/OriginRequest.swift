@@ -51,7 +51,7 @@ package struct OriginRequest: Sendable {
     package var followsRedirects = true
 
     /// The policy for the addresses of this request; `nil`, the default, uses
-    /// ``OriginClient/Configuration/addressPolicy``. The policy applies to a reused connection, too, whichever request
+    /// ``OriginConfiguration/addressPolicy``. The policy applies to a reused connection, too, whichever request
     /// opened it.
     package var addressPolicy: AddressPolicy?
 

@@ -17,8 +17,8 @@ extension Timestamp {
     }
 }
 
-/// Reads the bytes of an HTTP date once, from left to right. The reader allocates nothing, because every response of an
-/// origin has several dates, and each is read more than once.
+/// Reads the bytes of an HTTP date once, from left to right. The reader allocates no memory, because every response of
+/// an origin has several dates, and each is read more than once.
 private struct HTTPDateReader {
     let bytes: UnsafeBufferPointer<UInt8>
     private var position = 0

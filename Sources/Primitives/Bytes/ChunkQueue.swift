@@ -9,7 +9,6 @@ package struct ChunkQueue: Sendable {
     /// The number of waiting bytes.
     package private(set) var count = 0
 
-    /// An empty queue.
     package init() {}
 
     /// Appends bytes, without a copy.

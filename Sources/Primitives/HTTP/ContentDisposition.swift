@@ -2,8 +2,8 @@
 package struct ContentDisposition: Equatable, Sendable {
     /// The name without directories; `nil` when the field has none, or when no usable name is left.
     ///
-    /// `filename*` (RFC 8187) has precedence over `filename` (RFC 6266 §4.3). Everything up to the last slash or
-    /// backslash and all control characters are removed, because the name is only a suggestion and must not lead to
+    /// `filename*` (RFC 8187) has precedence over `filename` (RFC 6266 §4.3). All characters up to the last slash or
+    /// backslash, and all control characters, are removed, because the name is only a suggestion and must not lead to
     /// another directory (§4.3).
     package let fileName: String?
 
@@ -27,13 +27,13 @@ package struct ContentDisposition: Equatable, Sendable {
         var parameters: [(name: String, value: [UInt8])] = []
         var rest = value.utf8.drop { $0 != UInt8(ascii: ";") }
         while !rest.isEmpty {
-            rest = rest.dropFirst().drop { isSpace($0) || $0 == UInt8(ascii: ";") }
+            rest = rest.dropFirst().drop { $0.isFieldSpace || $0 == UInt8(ascii: ";") }
             let name = rest.prefix { $0 != UInt8(ascii: "=") && $0 != UInt8(ascii: ";") }
             rest = rest[name.endIndex...]
             guard rest.first == UInt8(ascii: "=") else { continue }
-            rest = rest.dropFirst().drop(while: isSpace)
+            rest = rest.dropFirst().drop(while: \.isFieldSpace)
             let text = takeValue(&rest)
-            let lowerName = String(decoding: name.filter { !isSpace($0) }, as: UTF8.self).lowercased()
+            let lowerName = String(decoding: name.filter { !$0.isFieldSpace }, as: UTF8.self).lowercased()
             parameters.append((lowerName, text))
         }
         return parameters
@@ -44,7 +44,7 @@ package struct ContentDisposition: Equatable, Sendable {
         guard rest.first == UInt8(ascii: "\"") else {
             let token = rest.prefix { $0 != UInt8(ascii: ";") }
             rest = rest[token.endIndex...]
-            return Array(token.reversed().drop(while: isSpace).reversed())
+            return Array(token.reversed().drop(while: \.isFieldSpace).reversed())
         }
         var text: [UInt8] = []
         rest = rest.dropFirst()
@@ -65,19 +65,7 @@ package struct ContentDisposition: Equatable, Sendable {
     /// for wrong escapes.
     private static func decodeExtended(_ text: [UInt8]) -> String? {
         let parts = text.split(separator: UInt8(ascii: "'"), maxSplits: 2, omittingEmptySubsequences: false)
-        guard parts.count == 3 else { return nil }
-        var bytes: [UInt8] = []
-        var rest = parts[2]
-        while let byte = rest.popFirst() {
-            guard byte == UInt8(ascii: "%") else {
-                bytes.append(byte)
-                continue
-            }
-            guard let high = rest.popFirst()?.hexDigitValue, let low = rest.popFirst()?.hexDigitValue else {
-                return nil
-            }
-            bytes.append(high << 4 | low)
-        }
+        guard parts.count == 3, let bytes = PercentEscape.decode(parts[2]) else { return nil }
         switch String(decoding: parts[0], as: UTF8.self).lowercased() {
         case "utf-8": return String(validating: bytes, as: UTF8.self)
         case "iso-8859-1":
@@ -100,6 +88,4 @@ package struct ContentDisposition: Equatable, Sendable {
     private static func isControl(_ scalar: Unicode.Scalar) -> Bool {
         scalar.properties.generalCategory == .control || scalar.properties.isBidiControl
     }
-
-    private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
 }

@@ -38,7 +38,6 @@ package struct ChunkedFraming: Sendable {
         /// The trailers exceed ``Rules/trailerLimit``.
         case trailersTooLong
 
-        /// The problem as text.
         package var reason: String {
             switch self {
             case .malformed(let reason): reason
@@ -66,7 +65,6 @@ package struct ChunkedFraming: Sendable {
     /// The bytes of all extensions, minus the bytes of content.
     private var excess: Int64 = 0
 
-    /// Starts before the first chunk.
     package init(_ rules: Rules) {
         self.rules = rules
     }

@@ -29,7 +29,7 @@ package struct DurationText: Hashable, Sendable {
         let number = text.utf8.dropLast(factor == nil ? 0 : 1)
         // `Double` also reads a plus sign, "nan", "inf" and hexadecimal.
         guard number.first != UInt8(ascii: "+"),
-            number.allSatisfy({ ($0 >= 0x30 && $0 <= 0x39) || "+-.eE".utf8.contains($0) }),
+            number.allSatisfy({ $0.isDigit || "+-.eE".utf8.contains($0) }),
             let value = Double(Substring(number))
         else { return nil }
         seconds = value * (factor ?? 1)

@@ -6,12 +6,10 @@ package struct Timestamp: Hashable, Comparable, Sendable {
     /// Milliseconds since the Unix epoch; negative before the epoch.
     package var milliseconds: Int64
 
-    /// The instant `milliseconds` after the Unix epoch.
     package init(milliseconds: Int64) {
         self.milliseconds = milliseconds
     }
 
-    /// The instant `seconds` after the Unix epoch.
     package init(seconds: Int64) {
         milliseconds = seconds * 1000
     }
@@ -19,7 +17,6 @@ package struct Timestamp: Hashable, Comparable, Sendable {
     /// The last millisecond of the year 9999, which stands for "never expires".
     package static let distantFuture = Timestamp(milliseconds: 253_402_300_799_999)
 
-    /// Earlier instants come first.
     package static func < (left: Timestamp, right: Timestamp) -> Bool {
         left.milliseconds < right.milliseconds
     }
@@ -30,7 +27,6 @@ package struct Timestamp: Hashable, Comparable, Sendable {
         return overflow ? distantFuture : min(Timestamp(milliseconds: sum), distantFuture)
     }
 
-    /// The instant `duration` earlier.
     package static func - (instant: Timestamp, duration: Duration) -> Timestamp {
         Timestamp(milliseconds: instant.milliseconds - duration.milliseconds)
     }

@@ -9,14 +9,12 @@ package final class SharedBytes: Sendable {
     /// `nonisolated(unsafe)` is safe because no code writes to the memory after `init`.
     package nonisolated(unsafe) let bytes: UnsafeRawBufferPointer
 
-    /// Copies `source`.
     package convenience init(copying source: UnsafeRawBufferPointer) {
         self.init(count: source.count) { target in
             target.copyMemory(from: source)
         }
     }
 
-    /// Copies `source`.
     package convenience init(_ source: some Sequence<UInt8>) {
         let array = Array(source)
         self.init(count: array.count) { target in
@@ -51,6 +49,5 @@ package final class SharedBytes: Sendable {
         return try body(bytes)
     }
 
-    /// The number of bytes.
     package var count: Int { bytes.count }
 }

@@ -18,7 +18,6 @@ package struct Sharded<State>: Sendable {
         }
     }
 
-    /// All shards.
     package let all: [Shard]
 
     /// Creates the shards.

@@ -13,7 +13,6 @@ package struct RetryPolicy: Sendable {
     /// Returns a random number from 0 to 1; the system's generator by default.
     package var random: @Sendable () -> Double = { Double.random(in: 0...1) }
 
-    /// The defaults.
     package init() {}
 
     /// A policy without retries.

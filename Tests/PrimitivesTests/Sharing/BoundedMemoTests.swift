@@ -13,12 +13,10 @@ struct BoundedMemoTests {
         #expect(memo["a"] == nil && memo["c"] == 3 && memo.count == 1)
     }
 
-    @Test("A key counts once, with the cost of its newest value; a value above the limit is not remembered")
-    func cost() {
-        var memo = BoundedMemo<String, Int>(limit: 10)
-        for value in 0..<5 { #expect(memo.remember(value, for: "a", cost: 6).isEmpty) }
+    @Test("A key counts once, with its newest value")
+    func newest() {
+        var memo = BoundedMemo<String, Int>(limit: 1)
+        for value in 0..<5 { #expect(memo.remember(value, for: "a").isEmpty) }
         #expect(memo["a"] == 4 && memo.count == 1)
-        #expect(memo.remember(9, for: "b", cost: 11).count == 1)
-        #expect(memo["b"] == nil && memo.count == 0)
     }
 }

@@ -2,13 +2,11 @@ import Foundation
 
 /// The source of the current time. Every decision about freshness uses it, so that a test can move time forward.
 package protocol WallClock: Sendable {
-    /// The current instant.
     func now() -> Timestamp
 }
 
 /// The clock of the machine.
 package struct SystemClock: WallClock {
-    /// A clock that reads the time of the machine.
     package init() {}
 
     /// `CLOCK_REALTIME`, cut to the millisecond.

@@ -3,16 +3,13 @@
 /// `String` compares by canonical equivalence: `é` as one scalar equals `e` with a combining accent. JSON, the index
 /// and the file system treat the two as different texts, so a look-up of the first must not find the second.
 package struct ExactText: Hashable, Sendable {
-    /// The text.
     package let text: String
 
-    /// The text.
     @inlinable
     package init(_ text: String) {
         self.text = text
     }
 
-    /// Whether the bytes are equal.
     @inlinable
     package static func == (left: ExactText, right: ExactText) -> Bool {
         let areEqual = left.text.utf8.withContiguousStorageIfAvailable { left in
@@ -24,7 +21,6 @@ package struct ExactText: Hashable, Sendable {
         return left.text.utf8.elementsEqual(right.text.utf8)
     }
 
-    /// Hashes the bytes.
     @inlinable
     package func hash(into hasher: inout Hasher) {
         let isContiguous: Void? = text.utf8.withContiguousStorageIfAvailable { bytes in

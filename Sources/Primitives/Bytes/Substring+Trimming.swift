@@ -1,3 +1,10 @@
+extension StringProtocol where SubSequence == Substring {
+    /// Removes SP and HTAB from both ends (RFC 9110 §5.6.3).
+    package func trimmingSpace() -> Substring {
+        self[...].trimming { $0 == " " || $0 == "\t" }
+    }
+}
+
 extension Substring {
     /// Removes from both ends the characters for which `predicate` returns `true`; empty when it returns `true` for
     /// all.

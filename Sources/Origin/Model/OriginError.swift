@@ -2,7 +2,6 @@ import CCurl
 
 /// The reason why a transfer failed.
 package struct OriginError: Error, Sendable, CustomStringConvertible {
-    /// The kind of a failure.
     package enum Kind: Sendable {
         /// The address policy allows none of the host's addresses; `rule` is the reason, such as `127.0.0.1 is loopback
         /// (127.0.0.0/8)`.
@@ -50,7 +49,6 @@ package struct OriginError: Error, Sendable, CustomStringConvertible {
         case queued
     }
 
-    /// The kind of the failure.
     package let kind: Kind
     /// The `CURLcode`. For a failure that the client found itself: the code that libcurl has for such a failure.
     package let code: Int32
