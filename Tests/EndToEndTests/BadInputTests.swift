@@ -3,6 +3,8 @@ import Primitives
 import TestSupport
 import Testing
 
+@testable import Larder
+
 @Suite("The problems of bad input")
 struct BadInputTests {
     struct Case: CustomTestStringConvertible, Sendable {

@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import DiskCache
+@testable import Larder
 
 /// RFC 9111 §4.2.2: a cache in front of the server guesses the freshness of an answer without explicit freshness.
 @Suite("Cache-Control of the API's answers")

@@ -1,8 +1,9 @@
 import HTTPTypes
-import Larder
 import Primitives
 import TestSupport
 import Testing
+
+@testable import Larder
 
 @Suite("Batches, and the watching and cancelling of downloads")
 struct DownloadsTests {

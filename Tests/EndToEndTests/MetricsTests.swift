@@ -1,10 +1,11 @@
 import DiskCache
 import Foundation
 import HTTPTypes
-import Larder
 import Primitives
 import TestSupport
 import Testing
+
+@testable import Larder
 
 @Suite("The values of /metrics")
 struct MetricsTests {

@@ -15,7 +15,6 @@ struct HeldResponse: Sendable {
     private(set) var entry: Entry
     /// The head to answer with. For parts that together have every byte: the head of the whole.
     private(set) var head: StoredResponse
-    /// The head that is stored in the entry.
     private(set) var entryHead: StoredResponse
     /// The parts of an incomplete response, in the order of their bytes; empty for a complete response.
     private(set) var parts: [Part] = []

@@ -45,7 +45,6 @@ struct LinkedTable<Key: Hashable, Value> {
         lastKey = key
     }
 
-    /// Removes the value of a key, and returns it.
     @discardableResult
     mutating func remove(_ key: Key) -> Value? {
         guard let link = links.removeValue(forKey: key) else { return nil }

@@ -1,8 +1,9 @@
 import HTTPTypes
-import Larder
 import Primitives
 import TestSupport
 import Testing
+
+@testable import Larder
 
 @Suite("Access by tokens")
 struct AccessTests {

@@ -1,8 +1,9 @@
 import HTTPTypes
-import Larder
 import Primitives
 import TestSupport
 import Testing
+
+@testable import Larder
 
 @Suite("The request rate of a token")
 struct TokenRateTests {

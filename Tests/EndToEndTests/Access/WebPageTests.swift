@@ -3,6 +3,8 @@ import Primitives
 import TestSupport
 import Testing
 
+@testable import Larder
+
 /// A server on loopback without tokens, and the web pages in its user's browser.
 @Suite("Requests of web pages")
 struct WebPageTests {

@@ -1,9 +1,10 @@
 import DiskCache
 import HTTPTypes
-import Larder
 import Primitives
 import TestSupport
 import Testing
+
+@testable import Larder
 
 @Suite("The events of downloads and entries")
 struct EventTests {

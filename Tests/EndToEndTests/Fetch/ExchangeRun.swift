@@ -4,6 +4,8 @@ import Primitives
 import TestSupport
 import Testing
 
+@testable import Larder
+
 /// Performs the rows of a table in their order, with one origin and one Larder.
 final class ExchangeRun: Sendable {
     private let origin: ScriptedOrigin

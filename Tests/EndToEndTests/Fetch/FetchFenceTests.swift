@@ -3,6 +3,8 @@ import Primitives
 import TestSupport
 import Testing
 
+@testable import Larder
+
 @Suite("Content of other origins under the server's own name")
 struct FetchFenceTests {
     private static let destination = HTTPField.Name("Sec-Fetch-Dest")!

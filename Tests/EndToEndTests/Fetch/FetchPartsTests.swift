@@ -4,6 +4,8 @@ import Primitives
 import TestSupport
 import Testing
 
+@testable import Larder
+
 @Suite("Parts, HEAD and POST with a Content-Location through /fetch")
 struct FetchPartsTests {
     private static let text = "0123456789abcdefghijklmnopqrstuvwxyz"

@@ -1,8 +1,9 @@
 import DiskCache
 import HTTPTypes
-import Larder
 import TestSupport
 import Testing
+
+@testable import Larder
 
 @Suite("The sharing of origin requests through /fetch")
 struct FetchSharingTests {

@@ -4,6 +4,8 @@ import Primitives
 import TestSupport
 import Testing
 
+@testable import Larder
+
 @Suite("The streaming of answers through /fetch")
 struct FetchStreamingTests {
     private let half = pattern(100_000, seed: 1)

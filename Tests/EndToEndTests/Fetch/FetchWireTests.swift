@@ -3,6 +3,8 @@ import Primitives
 import TestSupport
 import Testing
 
+@testable import Larder
+
 @Suite("The messages and the entries of /fetch")
 struct FetchWireTests {
     private func fetch(

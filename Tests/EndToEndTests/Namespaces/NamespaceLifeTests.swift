@@ -4,6 +4,8 @@ import Primitives
 import TestSupport
 import Testing
 
+@testable import Larder
+
 @Suite("The life of namespaces")
 struct NamespaceLifeTests {
     @Test("Settings of a namespace are shown, stay when a request omits them, and hold after a restart")

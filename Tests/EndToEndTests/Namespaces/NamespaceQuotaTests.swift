@@ -1,8 +1,9 @@
 import Foundation
-import Larder
 import Primitives
 import TestSupport
 import Testing
+
+@testable import Larder
 
 @Suite("The quotas of namespaces")
 struct NamespaceQuotaTests {

@@ -1,8 +1,9 @@
 import HTTPTypes
-import Larder
 import Primitives
 import TestSupport
 import Testing
+
+@testable import Larder
 
 @Suite("The isolation of namespaces")
 struct NamespaceTests {

@@ -5,6 +5,7 @@ import TestSupport
 import Testing
 
 @testable import DiskCache
+@testable import Larder
 @testable import LarderAPI
 
 /// Responses with bodies straight from the disk, past the memory tier. Every test proves that its responses pass the

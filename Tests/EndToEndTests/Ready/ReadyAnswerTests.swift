@@ -3,6 +3,8 @@ import Primitives
 import TestSupport
 import Testing
 
+@testable import Larder
+
 /// Ready answers, which are sent again unchanged. Every test first proves by the count of such hits that its answer is
 /// ready.
 @Suite("Ready answers")

@@ -3,6 +3,8 @@ import Primitives
 import TestSupport
 import Testing
 
+@testable import Larder
+
 @Suite("Ready answers of /fetch and /json")
 struct ReadyFetchTests {
     /// Fetches through the gateway, and waits until the response is stored. `isAtHand` tells whether the answer was

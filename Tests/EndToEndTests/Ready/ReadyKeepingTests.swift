@@ -1,12 +1,12 @@
 import DiskCache
 import HTTPTypes
-import Larder
 import Logging
 import MicroHTTPD
 import Primitives
 import TestSupport
 import Testing
 
+@testable import Larder
 @testable import LarderAPI
 
 /// The keeping of ready answers. Each test makes its own answers from an entry in memory.

@@ -1,4 +1,3 @@
-/// The outcome of a publish.
 package enum PublishOutcome: Sendable {
     /// The entry is kept, durably.
     case stored(Entry)
