@@ -55,19 +55,15 @@ final class BodyPause: SuspensionOwner {
     }
 
     private func end(_ last: Phase) {
-        let suspension: Suspension? = phase.withLock { phase in
+        let before = phase.withLock { phase in
+            let before = phase
             switch phase {
-            case .beginning:
-                phase = last
-                return nil
-            case .waiting(let suspension):
-                phase = last
-                return suspension
-            case .over, .hungUp:
-                return nil
+            case .beginning, .waiting: phase = last
+            case .over, .hungUp: break
             }
+            return before
         }
-        guard let suspension else { return }
+        guard case .waiting(let suspension) = before else { return }
         connection.startBodyClock()
         connection.resume(suspension)
     }

@@ -30,6 +30,14 @@ package final class Exchange: @unchecked Sendable {
         case hungUp
         /// libmicrohttpd is done with the request, which had an answer.
         case ended
+
+        /// Whether an answer may still come.
+        var isOpen: Bool {
+            switch self {
+            case .handling, .suspended: true
+            case .answered, .sent, .hungUp, .ended: false
+            }
+        }
     }
 
     private struct State {
@@ -68,38 +76,11 @@ package final class Exchange: @unchecked Sendable {
     /// a programmer error; a release build ignores it.
     package func respond(_ response: Response) {
         let prepared = resources.prepare(response, for: request, on: connection)
-        enum Outcome {
-            case stored
-            case resume(Suspension)
-            case dropped
-            case repeated
-        }
-        // Freed after the lock is released, because an action may hold the last reference to an object.
-        var actions: [@Sendable () -> Void] = []
-        let outcome: Outcome = state.withLock { state in
-            switch state.phase {
-            case .handling:
-                state.phase = .answered(prepared)
-                swap(&actions, &state.hangUpActions)
-                return .stored
-            case .suspended(let suspension):
-                state.phase = .answered(prepared)
-                swap(&actions, &state.hangUpActions)
-                return .resume(suspension)
-            case .hungUp, .ended:
-                return .dropped
-            case .answered, .sent:
-                return .repeated
-            }
-        }
-        switch outcome {
-        case .stored:
-            break
-        case .resume(let suspension):
-            connection.resume(suspension)
-        case .dropped:
-            prepared.discard()
-        case .repeated:
+        switch change({ $0.isOpen ? .answered(prepared) : nil }).before {
+        case .handling: break
+        case .suspended(let suspension): connection.resume(suspension)
+        case .hungUp, .ended: prepared.discard()
+        case .answered, .sent:
             prepared.discard()
             assertionFailure("an exchange was answered twice")
         }
@@ -128,12 +109,7 @@ package final class Exchange: @unchecked Sendable {
         let bytes = Response.wireHead(status: status, reason: reason, fields: fields) + [0x0d, 0x0a]
         // The lock is held so that neither the answer nor the end of the connection can come in between. The call does
         // not block.
-        return state.withLock { state in
-            switch state.phase {
-            case .handling, .suspended: connection.sendWhole(bytes)
-            case .answered, .sent, .hungUp, .ended: false
-            }
-        }
+        return state.withLock { $0.phase.isOpen && connection.sendWhole(bytes) }
     }
 
     /// Calls `action` once if the client goes away before ``respond(_:)``, or if the daemon gives up on the exchange;
@@ -143,15 +119,9 @@ package final class Exchange: @unchecked Sendable {
     /// The daemon watches the client only while the exchange waits, after the handler has returned.
     package func onHangUp(_ action: @escaping @Sendable () -> Void) {
         let isLate = state.withLock { state in
-            switch state.phase {
-            case .handling, .suspended:
-                state.hangUpActions.append(action)
-                return false
-            case .hungUp:
-                return true
-            case .answered, .sent, .ended:
-                return false
-            }
+            if state.phase.isOpen { state.hangUpActions.append(action) }
+            if case .hungUp = state.phase { return true }
+            return false
         }
         if isLate { action() }
     }
@@ -188,26 +158,13 @@ package final class Exchange: @unchecked Sendable {
             receivedBody = receiver.finish()
             action(self)
         }
-        enum Step {
-            case send(PreparedResponse)
-            case suspend
-            case close
+        let (before, _) = change { phase in
+            if case .answered = phase { .sent } else { nil }
         }
-        let step: Step = state.withLock { state in
-            switch state.phase {
-            case .handling:
-                return .suspend
-            case .answered(let prepared):
-                state.phase = .sent
-                return .send(prepared)
-            case .suspended, .sent, .hungUp, .ended:
-                return .close
-            }
-        }
-        switch step {
-        case .send(let prepared): return prepared.queue(on: connection)
-        case .suspend: return suspend()
-        case .close: return false
+        switch before {
+        case .handling: return suspend()
+        case .answered(let prepared): return prepared.queue(on: connection)
+        case .suspended, .sent, .hungUp, .ended: return false
         }
     }
 
@@ -217,12 +174,11 @@ package final class Exchange: @unchecked Sendable {
             return false
         }
         // The answer, or the hang-up, may have come since the last look.
-        let isWaiting = state.withLock { state in
-            guard case .handling = state.phase else { return false }
-            state.phase = .suspended(suspension)
-            return true
+        let (before, _) = change { phase in
+            if case .handling = phase { .suspended(suspension) } else { nil }
         }
-        if !isWaiting { connection.resume(suspension) }
+        if case .handling = before { return true }
+        connection.resume(suspension)
         return true
     }
 
@@ -232,46 +188,36 @@ package final class Exchange: @unchecked Sendable {
             action = nil
             receiver.abandon()
         }
-        var actions: [@Sendable () -> Void] = []
-        let unsent: PreparedResponse? = state.withLock { state in
-            switch state.phase {
-            case .answered(let prepared):
-                state.phase = .ended
-                return prepared
-            case .sent:
-                state.phase = .ended
-                return nil
-            case .handling, .suspended:
-                state.phase = .hungUp
-                swap(&actions, &state.hangUpActions)
-                return nil
-            case .hungUp, .ended:
-                return nil
+        let (before, actions) = change { phase in
+            switch phase {
+            case .handling, .suspended: .hungUp
+            case .answered, .sent: .ended
+            case .hungUp, .ended: nil
             }
         }
-        unsent?.discard()
+        if case .answered(let unsent) = before { unsent.discard() }
         for action in actions { action() }
+    }
+
+    /// Changes the phase to the result of `next`, unless it is `nil`. Returns the phase before, and the hang-up actions
+    /// if no answer can come any more: they are freed after the lock is released, because an action may hold the last
+    /// reference to an object.
+    private func change(_ next: (Phase) -> Phase?) -> (before: Phase, actions: [@Sendable () -> Void]) {
+        state.withLock { state in
+            let before = state.phase
+            guard let phase = next(before) else { return (before, []) }
+            state.phase = phase
+            var actions: [@Sendable () -> Void] = []
+            if !phase.isOpen { swap(&actions, &state.hangUpActions) }
+            return (before, actions)
+        }
     }
 }
 
 extension Exchange: SuspensionOwner {
     func clientLeft() {
-        var actions: [@Sendable () -> Void] = []
-        let suspension: Suspension? = state.withLock { state in
-            switch state.phase {
-            case .handling:
-                state.phase = .hungUp
-                swap(&actions, &state.hangUpActions)
-                return nil
-            case .suspended(let suspension):
-                state.phase = .hungUp
-                swap(&actions, &state.hangUpActions)
-                return suspension
-            case .answered, .sent, .hungUp, .ended:
-                return nil
-            }
-        }
-        if let suspension { connection.resume(suspension) }
+        let (before, actions) = change { $0.isOpen ? .hungUp : nil }
+        if case .suspended(let suspension) = before { connection.resume(suspension) }
         for action in actions { action() }
     }
 }

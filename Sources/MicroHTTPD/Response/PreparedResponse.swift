@@ -143,17 +143,17 @@ extension Response {
 
     private static func makeBlockwise(_ file: FileBody, _ memory: AnswerMemory) -> OpaquePointer? {
         let (block, share) = memory.block()
-        let owner = Unmanaged.passRetained(FileReader(file, share))
+        let owner = Unmanaged.passRetained(BlockReader(file, share))
         let handle = MHD_create_response_from_callback(
             UInt64(file.length), block,
             { context, position, buffer, count in
-                Unmanaged<FileReader>.fromOpaque(context!)._withUnsafeGuaranteedRef { reader in
+                Unmanaged<BlockReader<FileBody>>.fromOpaque(context!)._withUnsafeGuaranteedRef { reader in
                     let target = UnsafeMutableRawBufferPointer(start: buffer, count: count)
-                    let read = reader.file.read(into: target, at: Int64(position))
+                    let read = reader.source.read(into: target, at: Int64(position))
                     return read > 0 ? read : cmhd_end_with_error()
                 }
             },
-            owner.toOpaque(), { Unmanaged<FileReader>.fromOpaque($0!).release() })
+            owner.toOpaque(), { Unmanaged<BlockReader<FileBody>>.fromOpaque($0!).release() })
         if handle == nil { owner.release() }
         return handle
     }
@@ -163,18 +163,18 @@ extension Response {
     ) -> OpaquePointer? {
         // For a chunked body libmicrohttpd uses the connection's memory.
         let (block, share) = length == nil ? (1, nil) : memory.block()
-        let owner = Unmanaged.passRetained(StreamReader(stream, share))
+        let owner = Unmanaged.passRetained(BlockReader(stream, share))
         let handle = MHD_create_response_from_callback(
             length.map { UInt64($0) } ?? cmhd_size_unknown(), min(block, max(1, Int(clamping: length ?? .max))),
             { context, _, buffer, count in
-                Unmanaged<StreamReader>.fromOpaque(context!)._withUnsafeGuaranteedRef { reader in
-                    reader.stream.read(into: UnsafeMutableRawBufferPointer(start: buffer, count: count))
+                Unmanaged<BlockReader<ResponseStream>>.fromOpaque(context!)._withUnsafeGuaranteedRef { reader in
+                    reader.source.read(into: UnsafeMutableRawBufferPointer(start: buffer, count: count))
                 }
             },
             owner.toOpaque(),
             {
-                let reader = Unmanaged<StreamReader>.fromOpaque($0!).takeRetainedValue()
-                reader.stream.close()
+                let reader = Unmanaged<BlockReader<ResponseStream>>.fromOpaque($0!).takeRetainedValue()
+                reader.source.close()
             })
         if handle == nil {
             owner.release()
@@ -184,24 +184,13 @@ extension Response {
     }
 }
 
-/// A file that is read while it is sent, with the share of memory for its blocks.
-private final class FileReader: Sendable {
-    let file: FileBody
+/// A body that is read while it is sent, with the share of memory for its blocks.
+private final class BlockReader<Source: Sendable>: Sendable {
+    let source: Source
     private let share: AnswerMemory.Share?
 
-    init(_ file: FileBody, _ share: AnswerMemory.Share?) {
-        self.file = file
-        self.share = share
-    }
-}
-
-/// A stream that is sent, with the share of memory for its blocks.
-private final class StreamReader: Sendable {
-    let stream: ResponseStream
-    private let share: AnswerMemory.Share?
-
-    init(_ stream: ResponseStream, _ share: AnswerMemory.Share?) {
-        self.stream = stream
+    init(_ source: Source, _ share: AnswerMemory.Share?) {
+        self.source = source
         self.share = share
     }
 }
