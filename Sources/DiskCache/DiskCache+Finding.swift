@@ -4,11 +4,7 @@ import Primitives
 /// answer, otherwise later on a thread that may wait for the disk. `then` must not block.
 extension DiskCache {
     /// Finds an entry with its body, fresh or stale. A body that differs from the index is verified first, which takes
-    /// as long as reading it; a damaged body counts as absent.
-    ///
-    /// - Parameters:
-    ///   - url: see ``load(_:expectingURL:mayWait:)``.
-    ///   - then: gets the entry, `nil` when there is none, or the error of ``load(_:expectingURL:mayWait:)``.
+    /// as long as reading it; a damaged body counts as absent. For `url` see ``load(_:expectingURL:mayWait:)``.
     package func find(
         _ key: String, expectingURL url: String? = nil,
         then: @escaping @Sendable (Result<StoredEntry?, DiskCacheError>) -> Void
@@ -33,16 +29,11 @@ extension DiskCache {
         }
     }
 
-    /// Finds the metadata of an entry, fresh or stale. The body is not checked.
-    ///
-    /// - Parameter then: gets the entry, `nil` when there is none, or the error of the index.
+    /// Finds an entry, fresh or stale. The body is not checked.
     package func findEntry(_ key: String, then: @escaping @Sendable (Result<Entry?, DiskCacheError>) -> Void) {
         resolve(then) { [self] (mayWait) throws(DiskCacheError) in try lookUp(key, mayWait: mayWait) }
     }
 
-    /// Finds the responses to a URL; see ``responses(to:limit:mayWait:)``.
-    ///
-    /// - Parameter then: gets the responses, or the error of the index.
     package func findResponses(
         to url: ResponseURL, then: @escaping @Sendable (Result<[Entry], DiskCacheError>) -> Void
     ) {
@@ -51,9 +42,7 @@ extension DiskCache {
         }
     }
 
-    /// Finds a body that is sent without entering the memory tier; see ``passing(_:at:mayWait:)``.
-    ///
-    /// - Parameter then: gets the body; `nil` when it cannot be read this way.
+    /// `then` gets `nil` when the body cannot be read this way; see ``passing(_:at:mayWait:)``.
     package func findPassing(_ key: String, then: @escaping @Sendable (PassingBody?) -> Void) {
         switch passing(key, at: parts.clock.now()) {
         case .body(let body): then(body)

@@ -6,9 +6,8 @@ package struct CacheLife: Sendable {
         self.parts = parts
     }
 
-    /// Whether the namespace has no user any more, and its files are closed.
+    /// The namespace has no user any more, and its files are closed.
     package var isOver: Bool { parts == nil }
-
     /// See ``DiskCache/takenDiskBytes``; `nil` when ``isOver``.
     package var takenDiskBytes: Int64? { parts?.budget.taken.all }
 }

@@ -1,15 +1,11 @@
-/// The limits that may be changed while a namespace is open.
 extension DiskCache {
-    /// The most bytes that entries may take on disk now.
     package var diskLimit: Int64 { parts.budget.limit }
 
     /// The bytes that count against ``diskLimit``: `all` is the size of the committed entries and of the room promised
-    /// to bodies that are being received. `pinned` is the size of the committed entries that are pinned and never
-    /// evicted.
+    /// to bodies that are being received. `pinned` is the size of the committed entries that are never evicted.
     package var takenDiskBytes: (all: Int64, pinned: Int64) { parts.budget.taken }
 
-    /// Changes ``diskLimit``. Entries beyond the limit are evicted in the background, in small steps. Pinned entries
-    /// stay all the same.
+    /// Entries beyond the limit are evicted in the background, in small steps. Pinned entries stay all the same.
     package func setDiskLimit(_ bytes: Int64) {
         parts.budget.setLimit(bytes)
         evictExcess()
@@ -23,11 +19,10 @@ extension DiskCache {
         }
     }
 
-    /// The most bytes that the memory tier may take.
     package var memoryLimit: Int { parts.memory.limit }
 
-    /// Changes ``memoryLimit``, and sets ``currentMemoryLimit`` to the same value. Entries beyond the limit are evicted
-    /// from memory; they stay on disk. Only one thread may call this method and ``setCurrentMemoryLimit(_:)``.
+    /// Changes both limits. Entries beyond the limit are evicted from memory; they stay on disk. Only one thread may
+    /// call this method and ``setCurrentMemoryLimit(_:)``.
     package func setMemoryLimit(_ bytes: Int) {
         let hasChanged = bytes != memoryLimit
         parts.memory.setLimit(bytes)
@@ -36,32 +31,27 @@ extension DiskCache {
         }
     }
 
-    /// Removes all entries from memory; they stay on disk. All answers kept at hand have ended when this method
-    /// returns.
+    /// Entries stay on disk. All answers kept at hand have ended when this method returns.
     package func emptyMemory() {
         parts.memory.removeAll()
     }
 
-    /// The most bytes that the memory tier may take now: ``memoryLimit``, or less while memory is short.
+    /// ``memoryLimit``, or less while memory is short.
     package var currentMemoryLimit: Int { parts.memory.currentLimit }
 
-    /// Changes the current limit of the memory tier, up to ``memoryLimit``. Entries beyond the limit are evicted from
-    /// memory; they stay on disk. Only one thread may call this method.
+    /// The limit is at most ``memoryLimit``. Entries beyond it stay on disk. Only one thread may call this method.
     package func setCurrentMemoryLimit(_ bytes: Int) {
         parts.memory.setCurrentLimit(bytes)
     }
 
-    /// Evicts entries from memory until the memory tier holds at most `target` bytes. The entries stay on disk.
-    ///
-    /// - Returns: the number of bytes given back.
+    /// Evicts entries from memory until the tier holds at most `target` bytes. Returns the bytes given back.
     @discardableResult
     package func trimMemory(toBytes target: Int) -> Int {
         parts.memory.trim(toBytes: target)
     }
 
-    /// Gives back the memory of the page caches of the index and of the write buffers, and empties the slot table.
-    /// Waits until the connections are not in use, and waits for the writer. So it must not be called from a
-    /// completion.
+    /// Frees the page caches of the index and the write buffers, and empties the slot table. Waits until the
+    /// connections are not in use, and waits for the writer. So it must not be called from a completion.
     package func releaseWorkingMemory() {
         parts.bodies.writeBuffers.trim()
         parts.slotTable.empty()

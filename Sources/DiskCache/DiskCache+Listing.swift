@@ -1,18 +1,11 @@
 import Primitives
 
 extension DiskCache {
-    /// Lists a page of the entries that match a filter.
-    ///
-    /// A page continues after the last value of the page before, not at a position. So in the order of
-    /// ``EntrySort/key``, each entry that exists all the time appears exactly once, even while other entries are added
-    /// and removed.
-    ///
-    /// - Parameters:
-    ///   - filter: the entries to list.
-    ///   - sort: the order.
-    ///   - limit: the most entries of the page, at least 1. A page may have fewer entries and not be the last.
-    ///   - cursor: ``EntryPage/nextCursor`` of the page before, for the same filter and order. `nil`: the first page.
-    /// - Throws: ``DiskCacheError/invalidCursor``, ``DiskCacheError/index(code:message:)``, ``DiskCacheError/closed``.
+    /// Lists a page of the entries that match a filter. It may have fewer than `limit` entries and not be the last. It
+    /// continues after the last value of the page before, not at a position. So in the order of ``EntrySort/key``, each
+    /// entry that exists all the time appears exactly once, even while other entries are added and removed. `cursor` is
+    /// ``EntryPage/nextCursor`` of the page before, for the same filter and order; others throw
+    /// ``DiskCacheError/invalidCursor``.
     package func list(
         _ filter: EntryFilter = .all, sort: EntrySort = .key, limit: Int = 100, cursor: String? = nil
     ) throws(DiskCacheError) -> EntryPage {
@@ -35,8 +28,7 @@ extension DiskCache {
         }
         var entries = settled ?? []
         if settled == nil {
-            // A listing may take longer than the time between two flushes. So each entry is read again by itself,
-            // instead of the whole listing.
+            // A listing may take longer than the time between two flushes. So each entry is read again by itself.
             for row in rows.prefix(limit) {
                 Processor.offer()
                 if let entry = try entry(for: row.entry.key) { entries.append(entry) }

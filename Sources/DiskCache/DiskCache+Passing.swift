@@ -6,38 +6,26 @@ package struct PassingBody: Sendable {
     package let range: Range<Int>
     /// The first 16 bytes of the SHA-256 of the body.
     package let digestPrefix: [UInt8]
-    /// See ``Entry/contentType``.
     package let contentType: String?
-    /// See ``Entry/lastModified``.
     package let lastModified: String?
-    /// See ``Entry/expiryDate``.
     package let expiryDate: Timestamp
 }
 
-/// The result of ``DiskCache/passing(_:at:mayWait:)``.
 package enum PassingResult: Sendable {
-    /// The body. The hit is recorded.
+    /// The hit is recorded.
     case body(PassingBody)
-    /// The body cannot be read this way. Use ``DiskCache/load(_:expectingURL:mayWait:)`` instead.
+    /// Use ``DiskCache/load(_:expectingURL:mayWait:)`` instead.
     case none
-    /// The slot is known, but the disk must be read and the caller may not wait. Call again on
-    /// ``DiskCache/onDiskThread(_:)``. The kernel has begun to read.
+    /// The slot is known, but the disk must be read, and the kernel has begun to. Call again on
+    /// ``DiskCache/onDiskThread(_:)``.
     case onDisk
 }
 
 extension DiskCache {
-    /// Reads a small, fresh body from its slot with a single read and without the index, and records the hit.
-    ///
+    /// Reads a small body, fresh at `now`, from its slot with a single read and without the index, and records the hit.
     /// It works only while the memory tier is full and does not hold the entry, and while the slot is known.
-    /// ``load(_:expectingURL:mayWait:)`` records the slot.
-    ///
-    /// An entry that is requested again after a short time also enters the memory tier. That needs the index, and this
-    /// answer does not wait for it.
-    ///
-    /// - Parameters:
-    ///   - key: the key of the entry.
-    ///   - now: the time that decides whether the entry is fresh.
-    ///   - mayWait: whether this thread may wait for the disk.
+    /// ``load(_:expectingURL:mayWait:)`` records the slot. An entry that is requested again after a short time also
+    /// enters the memory tier. That needs the index, and this answer does not wait for it.
     package func passing(_ key: String, at now: Timestamp, mayWait: Bool = false) -> PassingResult {
         let hash = ExactText(key).hashValue
         guard let (slot, ticket) = parts.slotTable.find(hash) else { return .none }

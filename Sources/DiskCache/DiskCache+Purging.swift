@@ -1,13 +1,9 @@
 import Primitives
 
 extension DiskCache {
-    /// Removes the entry of a key. A body from an origin that is being received under that key is not kept.
-    ///
-    /// - Parameters:
-    ///   - condition: gets the entry, or `nil` when there is none, at the instant of the removal. When it returns
-    ///     `false`, no entry is removed. It must not wait.
-    ///   - completion: gets whether there was an entry, once the removal is durable; or
-    ///     ``DiskCacheError/conditionFailed``.
+    /// Removes the entry of a key. A body from an origin that is being received under that key is not kept. `condition`
+    /// gets the entry, or `nil`, at the instant of the removal, and must not wait; `false` ends with
+    /// ``DiskCacheError/conditionFailed``. `completion` gets whether there was an entry, once the removal is durable.
     package func remove(
         _ key: String, condition: (@Sendable (Entry?) -> Bool)? = nil,
         completion: @escaping @Sendable (Result<Bool, DiskCacheError>) -> Void
@@ -25,7 +21,6 @@ extension DiskCache {
             }, completion: completion)
     }
 
-    /// ``remove(_:condition:completion:)``, and waits.
     @discardableResult
     package func remove(_ key: String) async throws(DiskCacheError) -> Bool {
         try await withCheckedContinuation { continuation in
@@ -34,13 +29,10 @@ extension DiskCache {
     }
 
     /// Removes every entry that matches the filter and was published before now. Matching bodies from an origin that
-    /// are being received are not kept.
-    ///
-    /// The removal runs in steps, between which other operations run. `completion` gets the number of removed entries,
-    /// once all removals are durable. After an error, some entries may be gone.
-    ///
-    /// - Parameter condition: must hold when the removal begins. Otherwise no entry is removed, and `completion` gets
-    ///   ``DiskCacheError/conditionFailed``. It is ignored when no entry matches. `nil`: no condition.
+    /// are being received are not kept. The removal runs in steps, between which other operations run. `completion`
+    /// gets the number of removed entries, once all removals are durable. After an error, some entries may be gone. If
+    /// an entry matches and `condition` does not hold when the removal begins, `completion` gets
+    /// ``DiskCacheError/conditionFailed``, and no entry is removed.
     package func remove(
         matching filter: EntryFilter, condition: RemovalCondition? = nil,
         completion: @escaping @Sendable (Result<Int, DiskCacheError>) -> Void
@@ -49,13 +41,8 @@ extension DiskCache {
     }
 
     /// Removes every entry that matches any of `filters`, as ``remove(matching:condition:completion:)`` does for a
-    /// single filter. All filters apply at the same instant. Without filters, no entry is removed.
-    ///
-    /// - Parameters:
-    ///   - filters: the filters. An entry is removed when a filter matches it.
-    ///   - reservation: a reservation that the purge spares, because a response must not be dropped by the invalidation
-    ///     that it causes itself.
-    ///   - completion: see ``remove(matching:condition:completion:)``.
+    /// single filter. All filters apply at the same instant. Spares `reservation`, because a response must not be
+    /// dropped by the invalidation that it causes itself.
     package func remove(
         matching filters: [EntryFilter], sparing reservation: Reservation? = nil,
         completion: @escaping @Sendable (Result<Int, DiskCacheError>) -> Void
@@ -64,13 +51,11 @@ extension DiskCache {
             filters, sparing: reservation?.number(in: parts), condition: nil, limit: Self.stepLimit, completion)
     }
 
-    /// ``remove(matching:condition:completion:)``, and waits.
     @discardableResult
     package func remove(matching filter: EntryFilter) async throws(DiskCacheError) -> Int {
         try await remove(matching: [filter])
     }
 
-    /// ``remove(matching:sparing:completion:)``, and waits.
     @discardableResult
     package func remove(
         matching filters: [EntryFilter], sparing reservation: Reservation? = nil
@@ -84,9 +69,7 @@ extension DiskCache {
         try parts.reader.count(EntryQuery(filter, now: parts.clock.now()))
     }
 
-    /// Removes the entries that are of no more use: expired, not pinned, without a validator for a revalidation, and
-    /// without a stale allowance. ``maintain(completion:)`` calls it, too. `completion` gets the number of removed
-    /// entries.
+    /// Removes the entries that are of no more use (``EntryRow/isSweepable``). ``maintain(completion:)`` calls it, too.
     package func sweepExpired(completion: @escaping @Sendable (Result<Int, DiskCacheError>) -> Void) {
         sweep(removed: 0, limit: Self.stepLimit, completion)
     }
@@ -96,7 +79,6 @@ extension DiskCache {
     /// The most entries that a transaction removes, because other operations wait behind it. On a full disk it is
     /// fewer: as many as the log has room for. Longer commits would hold a processor for longer and delay hits.
     private static let stepLimit = 100
-
     /// The most slides that a transaction writes for each entry that it may remove: 4,000 in all.
     private static let slidesPerRemoval = 40
 
@@ -132,12 +114,8 @@ extension DiskCache {
 
     /// Runs `work` in a transaction after writing all slides that were pending at the first transaction. Slides decide
     /// which entries have expired. There may be any number of them, so they are written in several transactions,
-    /// between which other operations run. `work` gets the time of the first transaction: an entry that had expired by
-    /// then counts as expired.
-    ///
-    /// - Parameters:
-    ///   - limit: the number of entries that `work` is to remove.
-    ///   - start: the time of the first transaction. `nil`: this is the first.
+    /// between which other operations run. `work` removes up to `limit` entries. It gets the time `start` of the first
+    /// transaction: an entry that had expired by then counts as expired.
     private func submitAfterSlides<Value: Sendable>(
         limit: Int, since start: Timestamp? = nil,
         _ work: @escaping @Sendable (WriteContext, _ start: Timestamp) throws -> Value,
@@ -198,11 +176,8 @@ extension DiskCache {
         return query
     }
 
-    /// Continues after a step that was to remove `limit` entries. Calls `more` with a new limit, or ends the removal.
-    ///
-    /// - Parameters:
-    ///   - removed: the number of entries removed before this step.
-    ///   - telling: how the observer is told about the removals. `nil`: no entry was removed.
+    /// Continues after a step that was to remove `limit` entries, or ends the removal. `removed` entries went before
+    /// the step. Without `telling`, no entry was removed.
     private func stepEnded(
         _ result: Result<Int, DiskCacheError>, removed: Int, limit: Int, _ telling: BulkRemoval?,
         _ completion: (Result<Int, DiskCacheError>) -> Void, more: (_ removed: Int, _ limit: Int) -> Void
@@ -220,7 +195,6 @@ extension DiskCache {
         }
     }
 
-    /// Notifies the observer about entries that were removed without an event of their own.
     private func tellRest(of count: Int, _ telling: BulkRemoval?) {
         if let rest = telling?.rest(of: count) { parts.tell([rest]) }
     }

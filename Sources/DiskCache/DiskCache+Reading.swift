@@ -3,18 +3,10 @@ import Primitives
 
 extension DiskCache {
     /// Loads the entry of a key with its body, fresh or stale: from the memory tier, or by a single look-up in the
-    /// index.
-    ///
+    /// index. An entry of another URL with the same MD5 counts as absent. ``LoadResult/onDisk`` only without `mayWait`.
     /// The digest of a small body is checked when the body is read from the slab. The size, times and inode of a file
     /// are compared with the index when the file is opened. A body that fails the check is never served; the result is
     /// then ``LoadResult/needsVerification``.
-    ///
-    /// - Parameters:
-    ///   - url: the canonical URL that the key was made of. An entry of another URL with the same MD5 counts as absent.
-    ///     `nil`: any entry with the key.
-    ///   - mayWait: whether this thread may wait for the disk. If not, the result may be ``LoadResult/onDisk``.
-    /// - Throws: ``DiskCacheError/fileSystem(operation:path:errno:)``, ``DiskCacheError/index(code:message:)``,
-    ///   ``DiskCacheError/closed``.
     package func load(
         _ key: String, expectingURL url: String? = nil, mayWait: Bool = true
     ) throws(DiskCacheError) -> LoadResult {
@@ -36,7 +28,7 @@ extension DiskCache {
     }
 
     /// Brings an entry into the memory tier after another way of reading has answered the request. Counts no hit. `nil`
-    /// when the memory tier has the entry already.
+    /// when the tier has the entry already.
     func bring(_ key: String, mayWait: Bool) throws(DiskCacheError) -> LoadResult? {
         try parts.hits.settled { () throws(DiskCacheError) in
             guard parts.memory.peek(key) == nil else { return nil }
@@ -44,7 +36,7 @@ extension DiskCache {
         }
     }
 
-    /// ``load(_:expectingURL:mayWait:)`` of an entry that was not in the memory tier a moment ago.
+    /// Loads an entry that was not in the memory tier a moment ago.
     private func read(
         _ key: String, expectingURL url: String?, mayWait: Bool
     ) throws(DiskCacheError) -> LoadResult {
@@ -77,27 +69,21 @@ extension DiskCache {
     }
 
     /// Checks the body of an entry on a thread for such work. A body in the slab is always hashed. A body in a file is
-    /// hashed only if the size, times or inode of the file differ from the index. The entry is kept when the body is
-    /// good, and removed when the body is damaged or missing.
-    ///
-    /// `completion` gets the entry with its body, or `nil` when there is none (any more). It must not wait.
+    /// hashed only if the size, times or inode of the file differ from the index. The entry is removed when the body is
+    /// damaged or missing. `completion` gets `nil` when there is no entry (any more). It must not wait.
     package func verify(
         _ key: String, completion: @escaping @Sendable (Result<StoredEntry?, DiskCacheError>) -> Void
     ) {
         verifier.verify(key, completion: completion)
     }
 
-    /// ``find(_:expectingURL:then:)``, and waits.
     package func stored(_ key: String, expectingURL url: String? = nil) async throws(DiskCacheError) -> StoredEntry? {
         try await withCheckedContinuation { continuation in
             find(key, expectingURL: url) { continuation.resume(returning: $0) }
         }.get()
     }
 
-    /// The metadata of the entry of a key, fresh or stale; `nil` when there is none. The body is not checked. Waits for
-    /// the disk.
-    ///
-    /// - Parameter url: see ``load(_:expectingURL:mayWait:)``.
+    /// Fresh or stale. The body is not checked. Waits for the disk. For `url` see ``load(_:expectingURL:mayWait:)``.
     package func entry(for key: String, expectingURL url: String? = nil) throws(DiskCacheError) -> Entry? {
         guard case .found(let entry) = try lookUp(key, mayWait: true), let entry, entry.isOf(url) else { return nil }
         return entry
@@ -112,11 +98,8 @@ extension DiskCache {
         }
     }
 
-    /// The responses to exactly that URL: every variant, fresh or stale, at most `limit`. The cache keeps at most
-    /// ``Entry/variantLimit`` of them. The bodies are not checked.
-    ///
-    /// - Parameter mayWait: whether this thread may wait for the disk.
-    /// - Returns: `nil` when the disk must be read and `mayWait` is `false`.
+    /// The responses to exactly that URL: every variant, fresh or stale. The bodies are not checked. `nil` when the
+    /// disk must be read and `mayWait` is `false`.
     package func responses(
         to url: ResponseURL, limit: Int = Entry.variantLimit, mayWait: Bool
     ) throws(DiskCacheError) -> [Entry]? {
@@ -127,22 +110,18 @@ extension DiskCache {
         }
     }
 
-    /// ``responses(to:limit:mayWait:)``, and waits.
     package func responses(to url: ResponseURL, limit: Int = Entry.variantLimit) throws(DiskCacheError) -> [Entry] {
         try responses(to: url, limit: limit, mayWait: true) ?? []
     }
 
-    /// Records a hit of an entry. It costs no I/O, and reads show it at once. It is written to the index within a
-    /// second. When hundreds of entries are hit each second, it is written in its turn; when thousands are, only
-    /// entries with frequent hits are sure to get a turn.
+    /// Costs no I/O, and reads show the hit at once. It is written to the index within a second, or in its turn when
+    /// hundreds of entries are hit each second; of thousands, only entries with frequent hits are sure to get a turn.
     package func recordHit(_ entry: Entry) {
         noteHit(of: entry.key, version: entry.version)
     }
 
-    /// Slides the expiry of an entry: the entry stays fresh for `ttl` from now, and `ttl` becomes its ttl. `nil`: the
-    /// ttl of the entry. All reads show it at once, and it is on disk within a second.
-    ///
-    /// - Returns: the entry as it is now.
+    /// The entry stays fresh for `ttl` from now, and `ttl` becomes its ttl; `nil`: the ttl of the entry. All reads show
+    /// it at once, and it is on disk within a second. Returns the entry as it is now.
     package func slide(_ entry: Entry, ttl: Duration? = nil) -> Entry {
         let ttl = max(ttl ?? entry.ttl, .zero)
         let slide = PendingHits.Slide(ttl: ttl, expiryDate: parts.clock.now() + ttl)
@@ -157,17 +136,11 @@ extension DiskCache {
 
     // MARK: - Answers at hand
 
-    /// Lets the caller keep an answer that was made of an entry, ready to be sent again. The answer ends when the entry
-    /// changes, or when too many later answers of the same entry are kept. Its memory counts in the memory tier.
-    ///
-    /// - Parameters:
-    ///   - mark: the mark of the ``StoredEntry`` that the answer was made of.
-    ///   - requests: a hash of the requests that the answer serves. A later answer with the same hash replaces it.
-    ///   - bytes: the memory of the answer beside the body, in bytes.
-    ///   - onEnd: called once when the answer must be dropped, because it is outdated or must make way for other
-    ///     answers. It must not wait.
-    /// - Returns: `false` when the answer must not be kept, because the entry has changed already or there is no room.
-    ///   `onEnd` may have been called in this case.
+    /// Lets the caller keep an answer that was made of the ``StoredEntry`` with that mark, ready to be sent again. Its
+    /// `bytes` beside the body count in the memory tier. `requests` is a hash of the requests that the answer serves: a
+    /// later answer with the same hash replaces it. `onEnd` is called once when the answer must be dropped, because the
+    /// entry has changed or later answers need the place. It must not wait. Returns `false` when the answer must not be
+    /// kept, because the entry has changed already or there is no room; `onEnd` may have been called in this case.
     package func keepAtHand(
         _ mark: HotEntry.Mark, for requests: Int, bytes: Int, onEnd: @escaping @Sendable () -> Void
     ) -> Bool {
@@ -178,8 +151,7 @@ extension DiskCache {
         return false
     }
 
-    /// A mark that tells later whether the result of ``responses(to:limit:)`` is still current. Take it before the
-    /// look-up.
+    /// Tells later whether the result of ``responses(to:limit:)`` is still current. Take the mark before the look-up.
     package func mark(ofResponsesTo url: ResponseURL) -> ChangeMark {
         parts.responseChanges.mark(url.md5)
     }
@@ -191,16 +163,14 @@ extension DiskCache {
 
     // MARK: - Steps
 
-    /// The approximate memory of an entry beside its body and its texts, in bytes.
+    /// The approximate memory of an entry beside its body and its texts.
     private static let memoryCost = 768
-
-    /// The tolerance for an expiry that lies further ahead than the ttl. A later expiry counts as wrong.
+    /// An expiry that lies further ahead than the ttl and this tolerance counts as wrong.
     private static let clockTolerance: Duration = .seconds(60)
 
-    /// Applies the pending hits and slides to an entry that was read.
-    ///
-    /// If the expiry lies further ahead than the ttl, the entry was stored or slid under a clock that was ahead and has
-    /// been set right since. The entry would stay fresh until the time of that clock. Instead, its ttl counts from now.
+    /// Applies the pending hits and slides to an entry that was read. If the expiry lies further ahead than the ttl,
+    /// the entry was stored or slid under a clock that was ahead and has been set right since. The entry would stay
+    /// fresh until the time of that clock. Instead, its ttl counts from now.
     func current(_ entry: Entry) -> Entry {
         let entry = entry.applying(parts.hits.pending(entry.key))
         return entry.expiryDate > parts.clock.now() + entry.ttl + Self.clockTolerance ? slide(entry) : entry
@@ -210,8 +180,7 @@ extension DiskCache {
         if parts.hits.noteHit(of: key, version: version) { writer.flushSoon() }
     }
 
-    /// The body of a row, if it passes its check; `nil` when it needs a verification. Also returns whether the slab
-    /// alone is enough to answer with it.
+    /// `nil` when the body needs a verification. `isPassable`: the slab alone is enough to answer with it.
     private func body(
         of row: EntryRow, mayWait: Bool
     ) throws(DiskCacheError) -> Lookup<(body: StoredBody, isPassable: Bool)?> {
@@ -245,7 +214,6 @@ extension DiskCache {
 }
 
 extension Entry {
-    /// Whether this is an entry of that canonical URL. `nil`: always `true`.
     func isOf(_ url: String?) -> Bool {
         url == nil || url == self.url
     }

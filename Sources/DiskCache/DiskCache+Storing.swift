@@ -1,18 +1,10 @@
 import Primitives
 
 extension DiskCache {
-    /// Begins to receive a body, for an entry of any kind.
-    ///
-    /// From now on, a purge that matches the arguments keeps the future entry from being kept, if the body comes from
-    /// an origin.
-    ///
-    /// - Parameters:
-    ///   - key: the key of the future entry.
-    ///   - kind: the kind of the entry.
-    ///   - url: the canonical URL; `nil` for ``Entry/Kind/data``.
-    ///   - tags: tags of the entry, beside the tags of its metadata.
-    ///   - pinned: whether the entry will be pinned. `nil`: as the entry that it replaces. If the pinned entries leave
-    ///     no room for an unpinned entry, the store is refused before another entry is evicted for it.
+    /// Begins to receive a body, for an entry of any kind. From now on, a purge that matches the arguments keeps the
+    /// future entry from being kept, if the body comes from an origin. `tags` are added to the tags of the metadata.
+    /// `pinned` `nil`: as the entry that it replaces; if the pinned entries leave no room for an unpinned entry, the
+    /// store is refused before another entry is evicted for it.
     package func reserve(
         _ key: CacheKey, kind: Entry.Kind, url: String? = nil, tags: [String] = [], pinned: Bool? = nil
     ) -> Reservation {
@@ -28,19 +20,11 @@ extension DiskCache {
         return Reservation(store, pinned: nil, parts: parts, writer: writer)
     }
 
-    /// Changes the metadata that a caller may change. Arguments that are `nil` leave their field as it is.
-    ///
-    /// - Parameters:
-    ///   - ttl: the new ttl, from now. Zero or less: the entry is stale at once, and an entry that a caller stored
-    ///     (``Entry/Kind/json``, ``Entry/Kind/data``) is removed.
-    ///   - tags: the new tags, in place of the current tags.
-    ///   - addingTags: tags to add to `tags`, or to the current tags.
-    ///   - pinned: whether eviction spares the entry.
-    ///   - fields: returns the new ``Entry/fields`` for the current entry. `nil`: they stay.
-    ///   - condition: gets the entry at the instant of the change. When it returns `false`, the entry is not changed.
-    ///     It must not wait. `nil`: no condition.
-    ///   - completion: gets the changed entry once it is durable, or `nil` when there is none (any more); or
-    ///     ``DiskCacheError/conditionFailed``.
+    /// Changes the metadata that a caller may change. Arguments that are `nil` leave their field as it is. The `ttl`
+    /// counts from now; with zero or less the entry is stale at once, and an entry that a caller stored
+    /// (``Entry/Kind/json``, ``Entry/Kind/data``) is removed. `tags` replace the current tags. `condition` gets the
+    /// entry at the instant of the change, and must not wait; `false` ends with ``DiskCacheError/conditionFailed``.
+    /// `completion` gets the changed entry once it is durable, or `nil` when there is none (any more).
     package func update(
         _ key: String, ttl: Duration? = nil, tags: [String]? = nil, addingTags: [String] = [], pinned: Bool? = nil,
         fields: (@Sendable (Entry) -> String?)? = nil, condition: (@Sendable (Entry?) -> Bool)? = nil,
@@ -69,7 +53,6 @@ extension DiskCache {
             }, completion: completion)
     }
 
-    /// ``update(_:ttl:tags:addingTags:pinned:fields:condition:completion:)``, and waits.
     package func update(
         _ key: String, ttl: Duration? = nil, tags: [String]? = nil, pinned: Bool? = nil
     ) async throws(DiskCacheError) -> Entry? {

@@ -1,9 +1,8 @@
 import Primitives
 
 extension DiskCache {
-    /// Does the periodic upkeep in the background. The owner calls it at the start and every minute. It removes entries
-    /// that have expired and are of no more use, checks some bodies for damage, and looks in some directories for
-    /// leftover files. `completion` is called when all of that is done.
+    /// Does the periodic upkeep in the background. The owner calls it at the start and every minute. Removes useless
+    /// expired entries, checks some bodies for damage, and looks for leftover files in some directories.
     package func maintain(completion: @escaping @Sendable () -> Void) {
         let log = parts.log
         // Frees the write buffers that a burst has left. The next burst allocates its own.

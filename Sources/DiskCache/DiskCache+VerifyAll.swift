@@ -4,12 +4,7 @@ import Primitives
 
 extension DiskCache {
     /// Checks every body against the index, and the index against itself. Changes no data. Blocks for as long as
-    /// reading all bodies takes. No other thread or process may use the cache meanwhile.
-    ///
-    /// - Parameter report: gets each finding.
-    /// - Returns: the number of entries that were checked.
-    /// - Throws: the error that prevents the check: ``DiskCacheError/fileSystem(operation:path:errno:)``,
-    ///   ``DiskCacheError/index(code:message:)``.
+    /// reading all bodies takes. No other thread or process may use the cache meanwhile. Returns the number of entries.
     package func verifyAll(_ report: (VerificationFinding) -> Void) throws(DiskCacheError) -> Int {
         for problem in try parts.index.list({ try String.fetchAll($0, sql: "PRAGMA integrity_check(20)") })
         where problem != "ok" {
@@ -48,7 +43,6 @@ extension DiskCache {
         return checked
     }
 
-    /// Compares the slots that rows name with the slots that the table `extents` marks as used.
     private func verify(
         _ slots: Set<Slot>, _ report: (VerificationFinding) -> Void
     ) throws(DiskCacheError) {

@@ -10,8 +10,7 @@ import Primitives
 ///
 /// - The writer's thread (``Writer``) changes the index and the published files.
 /// - Every body is received through a ``Reservation``.
-/// - ``PendingStores`` explains the promises about purges. `WriteContext+Bodies.swift` explains the promises about
-///   crashes.
+/// - ``PendingStores`` explains the promises about purges, `WriteContext+Bodies.swift` the promises about crashes.
 package final class DiskCache: Sendable {
     package let configuration: CacheConfiguration
     let parts: CacheParts
@@ -20,21 +19,9 @@ package final class DiskCache: Sendable {
     let scrubber: Scrubber
     let diskThreads: DiskThreads
 
-    /// Opens the directory of the namespace, and creates it when it is missing.
-    ///
-    /// An unreadable index is set aside under a dated name, with a notice to `log`, and the cache starts empty. Changes
-    /// that a crash left half done are finished or undone.
-    ///
-    /// - Parameters:
-    ///   - directory: holds the lock; it is kept as long as this object lives.
-    ///   - configuration: the layout and the limits.
-    ///   - clock: decides which entries are fresh.
-    ///   - observer: gets the changes of entries. Default: none.
-    ///   - removals: counts the removed entries; several caches may share the counters.
-    ///   - log: gets notices for an operator, on any thread.
-    /// - Throws: ``DiskCacheError/invalidNamespace(_:)``, ``DiskCacheError/notACache(directory:)``,
-    ///   ``DiskCacheError/newerFormat(found:supported:)``, ``DiskCacheError/fileSystem(operation:path:errno:)``,
-    ///   ``DiskCacheError/noSpace``, ``DiskCacheError/index(code:message:)``.
+    /// Opens the directory of the namespace, and creates it when it is missing. The lock of the cache directory is kept
+    /// as long as this object lives. An unreadable index is set aside under a dated name, with a notice to `log`, and
+    /// the cache starts empty. Changes that a crash left half done are finished or undone.
     package convenience init(
         in directory: CacheDirectory, configuration: CacheConfiguration, clock: any WallClock = SystemClock(),
         observer: (any EntryObserver)? = nil, removals: RemovalCounters = RemovalCounters(),
@@ -45,8 +32,7 @@ package final class DiskCache: Sendable {
             crashHook: { _ in })
     }
 
-    /// ``init(in:configuration:clock:observer:removals:log:)`` with a hook that is called at every ``CrashPoint``, and
-    /// with the calls that sync files.
+    /// Serves tests: `crashHook` is called at every ``CrashPoint``.
     init(
         in directory: CacheDirectory, configuration: CacheConfiguration, clock: any WallClock,
         observer: (any EntryObserver)? = nil, removals: RemovalCounters = RemovalCounters(),
@@ -78,8 +64,7 @@ package final class DiskCache: Sendable {
         writer.close()
     }
 
-    /// Runs `work` soon on a thread that may wait for the disk. After ``close()``, runs it at once on the caller's
-    /// thread.
+    /// Runs `work` on a thread that may wait for the disk. After ``close()``, runs it at once on the caller's thread.
     package func onDiskThread(_ work: @escaping @Sendable () -> Void) {
         diskThreads.run(work)
     }
@@ -88,17 +73,14 @@ package final class DiskCache: Sendable {
 
     /// The path that the body of a new entry would get, if no other file is in its place. `nil` in the hashed layout,
     /// because a small body goes into the slab there; with ``CacheConfiguration/inlineLimit`` 0, that layout has paths,
-    /// too.
-    ///
-    /// - Parameter url: the canonical URL; `nil` for a caller's own key.
+    /// too. `url` is canonical; `nil` for a caller's own key.
     package func expectedPath(of key: CacheKey, url: String?) -> String? {
         guard configuration.layout == .readable || configuration.inlineLimit == 0 else { return nil }
         return parts.bodies.absolute(configuration.layout.path(for: key, url: url))
     }
 
-    /// Whether the directory and its index are still the files that were opened. If they were removed or replaced, all
-    /// writes end with ``DiskCacheError/indexLost(path:)``; held entries can still be read. Each call asks the file
-    /// system.
+    /// Whether the directory and its index are still the files that were opened. Otherwise all writes end with
+    /// ``DiskCacheError/indexLost(path:)``; held entries can still be read. Asks the file system.
     package var isInPlace: Bool { parts.index.isInPlace }
 
     /// The totals as of the last commit. Reading them costs no I/O.
@@ -108,30 +90,26 @@ package final class DiskCache: Sendable {
     /// began it anew, so the entries go with their directory.
     package func countAllAsPurged() { parts.removals.retire(holding: totals.entriesByKind) }
 
-    /// The size of the memory tier, and its hits and misses.
     package var memoryStatistics: MemoryStatistics {
         var statistics = parts.memory.statistics
         statistics.hits += UInt64(hitsAtHand)
         return statistics
     }
 
-    /// The number of hits that were answered from answers kept at hand; see ``HotEntry/recordHit(at:)``.
+    /// The hits that were answered from answers kept at hand; see ``HotEntry/recordHit(at:)``.
     package var hitsAtHand: Int { Int(parts.hits.countedHits) }
 
-    /// The space of the file system, in bytes: `reserve` must stay free, `free` is free now. `nil` when the file system
-    /// does not tell.
+    /// Bytes: `reserve` must stay free, `free` is free now. `nil` when the file system does not tell.
     package var diskSpace: (reserve: Int64, free: Int64)? {
         guard let space = FileSystem.space(at: parts.bodies.directory) else { return nil }
         return (configuration.diskReserve.floor(ofSize: space.size), space.free)
     }
 
-    /// Writes pending hits, last accesses and slides to the index. `completion` is called once they and all earlier
-    /// changes are durable.
+    /// Writes pending hits and slides to the index. `completion` is called once all earlier changes are durable, too.
     package func flush(completion: @escaping @Sendable (Result<Void, DiskCacheError>) -> Void) {
         writer.submit({ context in _ = try context.flushHits() }, completion: completion)
     }
 
-    /// ``flush(completion:)``, and waits.
     package func flush() async throws(DiskCacheError) {
         try await withCheckedContinuation { continuation in
             flush { continuation.resume(returning: $0) }

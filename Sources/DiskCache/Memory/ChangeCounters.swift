@@ -11,7 +11,6 @@ final class ChangeCounters: Sendable {
         number(name).value.add(1, ordering: .releasing)
     }
 
-    /// Returns a mark of the present state of a name. Take it before reading.
     func mark(_ name: String) -> ChangeMark {
         ChangeMark(number(name))
     }
@@ -21,7 +20,6 @@ final class ChangeCounters: Sendable {
     }
 }
 
-/// A mark that tells whether data changed after the mark was taken.
 package struct ChangeMark: Sendable {
     private let number: ChangeNumber
     private let value: Int
@@ -36,7 +34,7 @@ package struct ChangeMark: Sendable {
     package var memory: MemoryHint { MemoryHint(number, length: 24) }
 }
 
-/// A class around an atomic, because an atomic cannot be copied and so cannot be an element of an array.
+/// A class, because an atomic cannot be copied and so cannot be an element of an array.
 private final class ChangeNumber: Sendable {
     let value = Atomic<Int>(0)
 }

@@ -11,28 +11,26 @@ import Primitives
 import Synchronization
 
 /// An entry in the memory tier, as seen by a cache of ready answers that were made of it. Without a lock it tells
-/// whether an answer is still right, and counts hits.
-///
-/// `@unchecked Sendable` is inherited. It is safe because all own properties are constants of `Sendable` types.
+/// whether an answer is still right, and counts hits. `@unchecked Sendable` is inherited, and safe because all own
+/// properties are constants of `Sendable` types.
 package final class HotEntry: HitCounter, @unchecked Sendable {
     /// The state of an entry at a moment. Take the mark *before* reading data that may change.
     package struct Mark: Sendable {
         package let entry: HotEntry
         fileprivate let epoch: Int
 
-        /// Whether the entry is unchanged since the mark was taken: it was not replaced, removed, changed or evicted,
-        /// and its expiry has not slid.
+        /// Whether the entry was not replaced, removed, changed or evicted since then, and its expiry has not slid.
         package var isCurrent: Bool { epoch & 1 == 0 && entry.epoch.load(ordering: .acquiring) == epoch }
     }
 
     private struct State {
-        /// The actions, the oldest first. `requests` is a hash of the requests that the answer is for.
+        /// The oldest first. `requests` is a hash of the requests that the answer is for.
         var actions: [(requests: Int, bytes: Int, action: @Sendable () -> Void)] = []
         var charged = 0
     }
 
-    /// The maximum number of answers at hand for one entry. A client that requests the entry in ever new ways must
-    /// neither fill the memory nor keep the answers to other requests from being at hand.
+    /// The answers at hand for one entry. A client that requests the entry in ever new ways must neither fill the
+    /// memory nor keep the answers to other requests from being at hand.
     private static let answerLimit = 4
 
     private let epoch = Atomic<Int>(0)
@@ -42,8 +40,8 @@ package final class HotEntry: HitCounter, @unchecked Sendable {
     private let onFirstHit: @Sendable () -> Void
     private let state = Locked(State())
 
-    /// - Parameter onFirstHit: called when a hit registers the entry with the log and no other hit was pending in that
-    ///   shard of the log, so that a flush must be scheduled.
+    /// `onFirstHit` is called when a hit registers the entry with the log and a flush must be scheduled, because no
+    /// other hit was pending in that shard of the log.
     init(key: String, version: Int64, log: HitLog, onFirstHit: @escaping @Sendable () -> Void) {
         self.key = ExactText(key)
         self.version = version
@@ -53,22 +51,15 @@ package final class HotEntry: HitCounter, @unchecked Sendable {
 
     package var mark: Mark { Mark(entry: self, epoch: epoch.load(ordering: .acquiring)) }
 
-    /// Counts a hit that was answered without ``DiskCache/load(_:expectingURL:mayWait:)`` and
-    /// ``DiskCache/recordHit(_:)``. The effect is the same as theirs.
-    ///
-    /// - Parameter now: the current time, which the caller has read already.
+    /// Has the effect of ``DiskCache/load(_:expectingURL:mayWait:)`` and ``DiskCache/recordHit(_:)``, for a hit that
+    /// was answered without them at the time `now`.
     package func recordHit(at now: Timestamp) {
         if count(at: now), log.register(self, for: key, version: version) { onFirstHit() }
     }
 
     /// Registers `action`, which runs once: when the mark ceases to be current, or when newer answers need the place.
-    /// It replaces an earlier action for the same requests, which then never runs.
-    ///
-    /// - Parameters:
-    ///   - requests: a hash of the requests that the answer is for.
-    ///   - bytes: the memory that the answer takes.
-    /// - Returns: the number of bytes to charge for the answer; `nil` when the mark is not current, and `action` then
-    ///   never runs.
+    /// It replaces an earlier action for the same `requests`, a hash, which then never runs. Returns the bytes to
+    /// charge for the answer; `nil` when the mark is not current, and `action` then never runs.
     func attach(
         _ mark: Mark, for requests: Int, bytes: Int, _ action: @escaping @Sendable () -> Void
     ) -> Int? {
@@ -113,7 +104,6 @@ package final class HotEntry: HitCounter, @unchecked Sendable {
     }
 }
 
-/// An entry in the memory tier.
 struct HeldEntry: Sendable {
     var entry: Entry
     let body: StoredBody

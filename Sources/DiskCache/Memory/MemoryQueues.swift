@@ -3,12 +3,12 @@ import Primitives
 /// The eviction queues of the memory tier: rings in a single array, linked by indices. A hit increments a number in its
 /// node and moves no node. Every operation is O(1).
 struct MemoryQueues: EvictionQueues, Sendable {
-    /// The index of an entry's node. The index is used again after the entry was removed.
+    /// The index of an entry's node, which is used again after the entry was removed.
     typealias ID = Int
     typealias Failure = Never
 
     private struct Node {
-        /// The entry's key; `nil` for a queue's anchor and for an unused node.
+        /// `nil` for a queue's anchor and for an unused node.
         var key: ExactText?
         var cost: Int64 = 0
         var younger: Int32
@@ -27,12 +27,10 @@ struct MemoryQueues: EvictionQueues, Sendable {
     private var nodes = [EvictionQueue.small, .main].map { queue in
         Node(key: nil, younger: Int32(queue.rawValue), older: Int32(queue.rawValue), place: QueuePlace(queue: queue))
     }
-    /// The nodes that are in no queue.
     private var free: [Int32] = []
-
     private(set) var totals = QueueTotals()
 
-    /// Inserts an entry at the young end of a queue.
+    /// Inserts at the young end of the queue.
     mutating func insert(_ key: ExactText, cost: Int, at place: QueuePlace, tally: HitCounter? = nil) -> ID {
         let node = Node(key: key, cost: Int64(cost), younger: 0, older: 0, place: place, tally: tally)
         let index: Int
@@ -53,14 +51,13 @@ struct MemoryQueues: EvictionQueues, Sendable {
         nodes[id].place.hit()
     }
 
-    /// Replaces the counter of the hits that do not pass through these queues. The hits of the old counter are counted
-    /// first.
+    /// The hits of the old counter are counted first.
     mutating func setTally(_ tally: HitCounter?, of id: ID) {
         nodes[id].countTally()
         nodes[id].tally = tally
     }
 
-    /// Changes the cost of an entry. The entry keeps its position.
+    /// The entry keeps its position.
     mutating func setCost(_ cost: Int, of id: ID) {
         let change = Int64(cost) - nodes[id].cost
         nodes[id].cost += change
@@ -68,7 +65,6 @@ struct MemoryQueues: EvictionQueues, Sendable {
         if nodes[id].place.queue == .small { totals.smallBytes += change }
     }
 
-    /// Removes an entry and returns its last place.
     @discardableResult
     mutating func remove(_ id: ID) -> QueuePlace {
         unlink(id)

@@ -1,9 +1,7 @@
 import Primitives
 
-/// A part of a ``MemoryTier``, guarded by a lock of the tier: a table, the eviction queues, and counters. The shard
-/// itself has no locks.
-///
-/// Methods return the values that leave the table, so that the owner can drop them after the lock was released.
+/// A part of a ``MemoryTier``, guarded by a lock of the tier: a table, the eviction queues, and counters. Methods
+/// return the values that leave the table, so that the owner can drop them after the lock was released.
 struct MemoryShard<Value: Sendable, Policy: EvictionPolicy>: Sendable {
     struct Item: Sendable {
         var value: Value
@@ -15,9 +13,8 @@ struct MemoryShard<Value: Sendable, Policy: EvictionPolicy>: Sendable {
     private var items: [ExactText: Item] = [:]
     private var queues = MemoryQueues()
     private var policy = Policy()
-    /// The sum of the items' costs.
     private(set) var bytes = 0
-    /// The number of invalidations; see ``MemoryTicket``.
+    /// See ``MemoryTicket``.
     private(set) var invalidations: UInt64 = 0
     private(set) var hits: UInt64 = 0
     private(set) var misses: UInt64 = 0
@@ -37,19 +34,17 @@ struct MemoryShard<Value: Sendable, Policy: EvictionPolicy>: Sendable {
 
     func peek(_ key: ExactText) -> Value? { items[key]?.value }
 
-    /// Implements ``MemoryTier/way(of:cost:)`` for a full tier.
+    /// Serves ``MemoryTier/way(of:cost:)`` when the tier is full.
     func way(of key: ExactText, canKeep: Bool) -> MemoryWay {
         if items[key] != nil { return .in }
         return canKeep && policy.isKnown(hash: key.hashValue) ? .pastAndIn : .past
     }
 
-    /// Implements ``MemoryTier/hasPassed(_:remembered:)``.
     mutating func hasPassed(_ key: ExactText, remembered: Bool) {
         misses += 1
         if remembered { policy.pass(hash: key.hashValue, totals: queues.totals) }
     }
 
-    /// Inserts a value, and returns the item that it replaces.
     mutating func insert(_ value: Value, for key: ExactText, cost: Int, tally: HitCounter?) -> Item? {
         let replaced = items[key]
         let id: MemoryQueues.ID
@@ -67,7 +62,7 @@ struct MemoryShard<Value: Sendable, Policy: EvictionPolicy>: Sendable {
         return replaced
     }
 
-    /// Adds `cost` to the cost of an item. Returns false when there is no item with this key.
+    /// Returns `false` when there is no item with this key.
     mutating func charge(_ cost: Int, to key: ExactText) -> Bool {
         guard var item = items[key] else { return false }
         item.cost += cost
@@ -77,7 +72,7 @@ struct MemoryShard<Value: Sendable, Policy: EvictionPolicy>: Sendable {
         return true
     }
 
-    /// Changes the value of a key in place, and makes all older tickets void. The call does not count as a hit.
+    /// Makes all older tickets void. Does not count as a hit.
     mutating func update(_ key: ExactText, _ change: (inout Value) -> Void) {
         invalidations += 1
         guard var item = items[key] else { return }
@@ -102,7 +97,6 @@ struct MemoryShard<Value: Sendable, Policy: EvictionPolicy>: Sendable {
         return all
     }
 
-    /// Removes the item that the policy chooses; `nil` when the shard is empty.
     mutating func evict() -> Item? {
         guard let victim = policy.victim(of: &queues, sparesNewest: false), let key = queues.key(of: victim.id)
         else { return nil }
@@ -113,7 +107,7 @@ struct MemoryShard<Value: Sendable, Policy: EvictionPolicy>: Sendable {
         return item
     }
 
-    /// Removes an item because its entry was removed or replaced on disk.
+    /// Takes out an entry that was removed or replaced on disk.
     private mutating func take(_ key: ExactText) -> Item? {
         guard let item = items.removeValue(forKey: key) else { return nil }
         let totals = queues.totals

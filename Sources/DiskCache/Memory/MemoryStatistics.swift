@@ -2,11 +2,9 @@
 package struct MemoryStatistics: Hashable, Sendable {
     package var count = 0
     package var bytes = 0
-    /// The number of look-ups that found a value.
     package var hits: UInt64 = 0
-    /// The number of look-ups that found no value. A value that was read past the tier counts, too.
+    /// Look-ups that found no value. A value that was read past the tier counts, too.
     package var misses: UInt64 = 0
-    /// The number of values that were evicted to make room.
     package var evictions: UInt64 = 0
 
     package init() {}

@@ -14,19 +14,16 @@
 import Primitives
 import Synchronization
 
-/// The hot entries, kept in memory and ready to send, bounded in bytes.
-///
-/// The table is split into shards by the hash of the key, so that threads seldom contend for a lock. Keys are compared
-/// by their bytes.
+/// The hot entries, kept in memory and ready to send, bounded in bytes. The table is split into shards by the hash of
+/// the key, so that threads seldom contend for a lock. Keys are compared by their bytes.
 package final class MemoryTier<Value: Sendable>: Sendable {
     private typealias Policy = S3FIFOPolicy
 
-    /// The maximum total cost in bytes; 0: the tier keeps no value. Memory that other parts of the cache hold counts,
-    /// too.
+    /// The maximum total cost, with the memory that other parts of the cache hold; 0: the tier keeps no value.
     package var limit: Int { full.load(ordering: .relaxed) }
-    /// The maximum cost of a single value: an eighth of ``currentLimit``, so that a single body cannot empty the tier.
+    /// The maximum cost of a single value, so that a single body cannot empty the tier.
     package var valueLimit: Int { currentLimit / 8 }
-    /// The maximum total cost in bytes for now: ``limit``, or less; see ``setCurrentLimit(_:)``.
+    /// The maximum total cost for now: ``limit``, or less; see ``setCurrentLimit(_:)``.
     package var currentLimit: Int { current.load(ordering: .relaxed) }
 
     private let shards: Sharded<MemoryShard<Value, Policy>>
@@ -35,17 +32,11 @@ package final class MemoryTier<Value: Sendable>: Sendable {
     private let full: Atomic<Int>
     private let current: Atomic<Int>
     private let used = Atomic<Int>(0)
-    /// The part of `used` that other parts of the cache hold.
     private let others = Atomic<Int>(0)
 
-    /// Creates an empty tier.
-    ///
-    /// - Parameters:
-    ///   - limit: in bytes; 0 (or less) turns the tier off.
-    ///   - shardCount: the number of locks, a power of two; `nil`: a number that suits the limit.
-    ///   - onTake: called with each value that is removed, replaced or evicted, under the lock that guards the removal.
-    ///   - onLeave: called with each value that was removed, replaced or evicted, on the thread that did so, before
-    ///     that thread goes on and under no lock.
+    /// `shardCount` is a power of two; `nil`: a number that suits the limit. `onTake` is called with each value that is
+    /// removed, replaced or evicted, under the lock that guards the removal. `onLeave` is called with it afterwards, on
+    /// the same thread before that goes on, under no lock.
     package init(
         limit: Int, shardCount: Int? = nil, onTake: @escaping @Sendable (Value) -> Void = { _ in },
         onLeave: @escaping @Sendable (Value) -> Void = { _ in }
@@ -57,29 +48,30 @@ package final class MemoryTier<Value: Sendable>: Sendable {
         shards = Sharded(count: shardCount ?? Self.shardCount(forLimit: limit)) { MemoryShard() }
     }
 
-    /// Returns a shard for each 32 MiB, at most 16. Each shard evicts on its own, and chooses badly among only a dozen
-    /// values. Among some hundreds the split makes no difference.
+    /// A shard for each 32 MiB, at most 16. Each shard evicts on its own, and chooses badly among only a dozen values.
+    /// Among some hundreds the split makes no difference.
     private static func shardCount(forLimit limit: Int) -> Int { min(16, limit / (32 << 20)) }
 
-    /// Returns the value of a key and counts a hit; `nil`, and a miss, when the key is not in the tier.
+    /// Counts a hit or a miss.
     package func value(for key: String) -> Value? {
         let key = ExactText(key)
         return shards[key.hashValue].withLock { $0.value(for: key) }
     }
 
-    /// Returns the value of a key without counting a hit or a miss; `nil` when the key is not in the tier.
+    /// Counts neither a hit nor a miss.
     func peek(_ key: String) -> Value? {
         let key = ExactText(key)
         return shards[key.hashValue].withLock { $0.peek(key) }
     }
 
-    /// Returns the permission to ``insert(_:for:cost:ticket:tally:)`` a value. Take the ticket *before* reading the
-    /// value.
+    /// Take the ticket *before* reading the value.
     package func ticket(for key: String) -> MemoryTicket {
         MemoryTicket(invalidations: shards[ExactText(key).hashValue].withLock { $0.invalidations })
     }
 
-    /// Keeps a value, in place of an older value of the same key, and evicts other values for it.
+    /// Keeps a value, in place of an older value of the same key, and evicts other values for it. Returns whether the
+    /// value was kept: the ticket was valid, the cost within ``valueLimit``, and there was room. The cost is the bytes
+    /// of the body and an estimate of the memory around it. `tally` counts the hits that bypass ``value(for:)``.
     ///
     /// The race that the ticket prevents:
     /// 1. A reader misses here and reads version 1 from the disk.
@@ -87,15 +79,7 @@ package final class MemoryTier<Value: Sendable>: Sendable {
     /// 3. The reader inserts version 1. From then on the tier would serve it although it is gone.
     ///
     /// The reader took its ticket before it read, so step 2 makes the ticket void and step 3 is refused. *Any* removal
-    /// in the shard makes the ticket void. Now and then a harmless insert is therefore refused, and the next reader
-    /// inserts the value.
-    ///
-    /// - Parameters:
-    ///   - cost: the bytes that the value takes: its body and an estimate of the memory around it.
-    ///   - ticket: from ``ticket(for:)`` of the same key.
-    ///   - tally: counts the hits of the value that bypass ``value(for:)``; `nil`: there are none.
-    /// - Returns: whether the value was kept. It is not kept when the ticket is void, when it costs more than
-    ///   ``valueLimit``, or when there is no room.
+    /// in the shard makes the ticket void. A harmless insert is sometimes refused; the next reader inserts the value.
     @discardableResult
     package func insert(
         _ value: Value, for key: String, cost: Int, ticket: MemoryTicket, tally: HitCounter? = nil
@@ -118,28 +102,22 @@ package final class MemoryTier<Value: Sendable>: Sendable {
         return isKept
     }
 
-    /// Returns the way in which a requested value of at least `cost` bytes should be read. The call does not count as a
-    /// hit.
+    /// The way for a value of at least `cost` bytes. Does not count as a hit.
     func way(of key: String, cost: Int) -> MemoryWay {
-        // Values come and go all the time. The tier therefore counts as full when the room left is about that of a
-        // value.
+        // Values come and go all the time, so the tier counts as full when the room left is about that of a value.
         guard used.load(ordering: .relaxed) >= currentLimit - max(currentLimit / 64, 16 << 10) else { return .in }
         let key = ExactText(key)
         return shards[key.hashValue].withLock { $0.way(of: key, canKeep: cost <= valueLimit) }
     }
 
-    /// Counts a miss for a value that was read past the tier.
-    ///
-    /// - Parameter remembered: whether the policy remembers the request, so that the next request may bring the value
-    ///   into the tier.
+    /// Counts a miss for a value that was read past the tier. If `remembered`, the next request may bring the value in.
     func hasPassed(_ key: String, remembered: Bool) {
         let key = ExactText(key)
         shards[key.hashValue].withLock { $0.hasPassed(key, remembered: remembered) }
     }
 
     /// Raises the cost of a value in the tier, for memory that is kept beside it, and evicts other values for that.
-    ///
-    /// - Returns: false when the value is not in the tier, or there is no room.
+    /// Returns `false` when the value is not in the tier, or there is no room.
     func charge(_ cost: Int, to key: String) -> Bool {
         let key = ExactText(key)
         guard reserve(cost, evictingFrom: key.hashValue) else { return false }
@@ -149,18 +127,15 @@ package final class MemoryTier<Value: Sendable>: Sendable {
     }
 
     /// Changes the value of a key in place, if the tier has it, and makes void the tickets of readers that may be about
-    /// to insert the unchanged value. The call does not count as a hit.
-    ///
-    /// Call it after the change on disk is committed. `change` runs under a lock, so it must replace only data that is
-    /// cheap to drop.
+    /// to insert the unchanged value. Does not count as a hit. Call it after the change on disk is committed. `change`
+    /// runs under a lock, so it must replace only data that is cheap to drop.
     package func update(_ key: String, _ change: (inout Value) -> Void) {
         let key = ExactText(key)
         shards[key.hashValue].withLock { $0.update(key, change) }
     }
 
-    /// Removes the value of a key, and makes void the tickets of readers that may be about to insert an old value.
-    ///
-    /// Call it after the change on disk is committed and before it is acknowledged.
+    /// Removes the value of a key, and makes void the tickets of readers that may be about to insert an old value. Call
+    /// it after the change on disk is committed and before it is acknowledged.
     package func remove(_ key: String) {
         let key = ExactText(key)
         let removed = shards[key.hashValue].withLock { state in
@@ -171,7 +146,7 @@ package final class MemoryTier<Value: Sendable>: Sendable {
         if let removed { leave(removed) }
     }
 
-    /// Removes all values, and makes every ticket void.
+    /// Makes every ticket void.
     package func removeAll() {
         for shard in shards.all {
             let removed = shard.withLock { state in
@@ -183,10 +158,8 @@ package final class MemoryTier<Value: Sendable>: Sendable {
         }
     }
 
-    /// Frees memory: evicts values until the remaining values cost at most `target` bytes. Tickets stay valid, because
-    /// the entries on disk have not changed.
-    ///
-    /// - Returns: the total cost of the evicted values in bytes.
+    /// Evicts values until the remaining values cost at most `target` bytes. Returns the bytes freed. Tickets stay
+    /// valid, because the entries on disk have not changed.
     @discardableResult
     package func trim(toBytes target: Int) -> Int {
         var (index, freed) = (0, 0)
@@ -199,8 +172,7 @@ package final class MemoryTier<Value: Sendable>: Sendable {
         return freed
     }
 
-    /// Changes ``limit``, sets ``currentLimit`` to the same number of bytes, and evicts the excess. A single thread may
-    /// call this method and ``setCurrentLimit(_:)``.
+    /// Changes both limits, and evicts the excess. A single thread may call this method and ``setCurrentLimit(_:)``.
     package func setLimit(_ bytes: Int) {
         full.store(max(0, bytes), ordering: .relaxed)
         setCurrentLimit(bytes)
@@ -225,7 +197,6 @@ package final class MemoryTier<Value: Sendable>: Sendable {
         trim(toBytes: max(0, currentLimit - bytes))
     }
 
-    /// The content of the tier, and its counters since the start.
     package var statistics: MemoryStatistics {
         var sum = MemoryStatistics()
         for shard in shards.all {
@@ -240,8 +211,7 @@ package final class MemoryTier<Value: Sendable>: Sendable {
         return sum
     }
 
-    /// The total cost of the values in the tier and of the values being inserted, with the memory that other parts of
-    /// the cache hold.
+    /// Includes the values that are being inserted, and the memory that other parts of the cache hold.
     var bytesReserved: Int { used.load(ordering: .relaxed) }
 
     // MARK: - Room
@@ -249,8 +219,7 @@ package final class MemoryTier<Value: Sendable>: Sendable {
     private typealias Item = MemoryShard<Value, Policy>.Item
 
     /// Adds `cost` to `used`, and evicts until it fits: first from the shard of the hash `start`, then from each other
-    /// shard in turn.
-    /// Returns false when no shard has a value left to evict, because other threads are inserting at this moment.
+    /// shard in turn. `false`: no shard has a value left to evict, because other threads are inserting.
     private func reserve(_ cost: Int, evictingFrom start: Int) -> Bool {
         var index = start
         while !addIfItFits(cost) {
@@ -275,14 +244,12 @@ package final class MemoryTier<Value: Sendable>: Sendable {
         used.subtract(cost, ordering: .relaxed)
     }
 
-    /// Releases the cost of an item that is no longer in its shard, and reports that its value has left.
     private func leave(_ item: Item) {
         release(item.cost)
         onLeave(item.value)
     }
 
-    /// Evicts a value from the first shard that has any, from the shard of the hash `start` on, and returns its cost;
-    /// `nil` when all shards are empty.
+    /// Evicts from the first shard that has a value, from the shard of the hash `start` on. Returns the value's cost.
     private func evictOne(startingAt start: Int) -> Int? {
         for offset in 0..<shards.all.count {
             let evicted = shards[start &+ offset].withLock { state in
@@ -299,8 +266,7 @@ package final class MemoryTier<Value: Sendable>: Sendable {
     }
 }
 
-/// The permission of a reader to insert a value, taken before it reads; see
-/// ``MemoryTier/insert(_:for:cost:ticket:tally:)``.
+/// The permission to insert a value, taken before the read; see ``MemoryTier/insert(_:for:cost:ticket:tally:)``.
 package struct MemoryTicket: Sendable {
     let invalidations: UInt64
 }

@@ -1,6 +1,6 @@
-/// The way in which a requested value should be read, in the present state of its memory tier.
+/// The way to read a requested value, in the present state of its memory tier.
 enum MemoryWay: Sendable {
-    /// Through the tier: the value is in it, or there is room for the value.
+    /// The value is in the tier, or there is room for it.
     case `in`
     /// Past the tier: the value would displace other values, and was not requested a short time before.
     case past

@@ -1,23 +1,19 @@
-/// The points at which tests simulate a kill while files are being changed. A hook that throws ``SimulatedCrash`` at
-/// such a point stops the writer there, without an undo and without a commit.
+/// Points at which tests simulate a kill while files are being changed. A hook that throws ``SimulatedCrash`` at such a
+/// point stops the writer there, without an undo and without a commit.
 package enum CrashPoint: String, CaseIterable, Sendable {
     /// The path of a new body was noted. No file was moved yet.
     case intentNoted
     /// The body that is to be replaced has a second name in `incoming/`.
     case oldBodyLinked
-    /// The new body is at its path.
     case bodyPlaced
     /// A body that stood where a directory is needed was moved to `incoming/`.
     case bodyTakenAway
     /// That body has its new name.
     case bodyMoved
-    /// The directory was made in place of that body.
     case directoryMade
     /// The body of a removed entry is in `incoming/`.
     case bodySetAside
-    /// A body is in its slot.
     case slotWritten
-    /// All operations of the transaction have run.
     case beforeCommit
     /// The transaction is durable. The bodies that it replaced are still in `incoming/`.
     case afterCommit

@@ -1,33 +1,28 @@
 import Foundation
 
-/// The errors of the cache. None of them knows HTTP.
+/// The errors of the cache, without HTTP.
 package enum DiskCacheError: Error, Hashable, Sendable {
-    /// Another process, or another object of this process, holds the cache directory.
+    /// Another process, or another object of this process, holds the directory.
     case inUse(directory: String)
-    /// The directory that a namespace needs contains files of another program.
+    /// The directory contains files of another program.
     case notACache(directory: String)
-    /// A newer Larder wrote the index. It is left as it is.
+    /// A newer Larder wrote the index, which is left as it is.
     case newerFormat(found: Int, supported: Int)
-    /// The name of a namespace is not 1 to 63 of `a` to `z`, `0` to `9` and `-`.
     case invalidNamespace(String)
-    /// The body is longer than an entry may be.
     case entryTooLarge(limit: Int64)
-    /// There is no room: the disk is full, or the limit is reached and the other entries may not be evicted.
+    /// The disk is full, or the limit is reached and the other entries may not be evicted.
     case noSpace
-    /// The number of received bytes differs from the declared length.
     case lengthMismatch(expected: Int64, received: Int64)
     case emptyBody
-    /// A caller stored JSON `null` or an object without members.
+    /// JSON `null`, or an object without members.
     case emptyJSON
-    /// A caller stored a body as JSON that is not JSON.
     case invalidJSON
-    /// A caller stored JSON in another encoding than UTF-8. The text describes the fault.
+    /// The text describes the fault.
     case notUTF8(String)
-    /// The entry would have more tags than the limit.
     case tooManyTags(limit: Int)
     /// The cursor does not belong to this query, or to any query.
     case invalidCursor
-    /// The entry to refresh is gone or has another body by now. Or the entry kept changing while it was verified.
+    /// The entry to refresh is gone or has another body by now, or the entry kept changing while it was verified.
     case versionChanged
     /// The condition of a publish, a removal or an update did not hold.
     case conditionFailed
@@ -38,7 +33,7 @@ package enum DiskCacheError: Error, Hashable, Sendable {
     /// The file of the index or of the slab, or a directory above it, was removed or replaced while it was open. A
     /// write would be lost at the next start.
     case indexLost(path: String)
-    /// SQLite failed. The values are its extended result code and its message.
+    /// SQLite's extended result code and its message.
     case index(code: Int32, message: String)
 }
 
@@ -77,7 +72,6 @@ extension DiskCacheError: CustomStringConvertible {
     }
 }
 
-/// The C library's message for an error number.
 private func errorText(_ code: Int32) -> String {
     var buffer = [CChar](repeating: 0, count: 256)
     guard strerror_r(code, &buffer, buffer.count) == 0 else { return "error \(code)" }

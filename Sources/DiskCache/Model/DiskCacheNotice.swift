@@ -1,21 +1,19 @@
-/// A notice for an operator: a fixed message, and metadata.
+/// A message to an operator.
 package struct DiskCacheNotice: Sendable {
     package enum Level: String, Sendable {
-        /// Worth knowing.
         case info
-        /// A fault that has been repaired.
+        /// A repaired fault.
         case warning
         /// A fault that persists.
         case error
     }
 
     package var level: Level
-    /// The event. The same event always has the same message.
+    /// The same event always has the same message.
     package var message: String
-    /// The objects and the reason of the event.
     package var metadata: [String: Value]
 
-    /// A text or a number. A number stays a number in a JSON log.
+    /// A number stays a number in a JSON log.
     package enum Value: Hashable, Sendable, ExpressibleByStringInterpolation {
         case text(String)
         case number(Int)

@@ -1,20 +1,18 @@
 import Primitives
 import Synchronization
 
-/// A store under way: the key, URL and tags of a body that is being received, as far as they are known, for the purges
-/// that may match it.
+/// The key, URL and tags of a body that is being received, as far as they are known, for the purges that may match it.
 struct PendingStore: Sendable {
-    /// The key of the future entry. For a response with an undecided variant, the key of an arbitrary variant.
+    /// The key of an arbitrary variant while the variant of a response is undecided.
     private(set) var key: CacheKey
     let kind: Entry.Kind
     let url: String?
     let host: String?
-    /// The canonical URL of a response, when the request spelled its URL differently. Otherwise `nil`.
+    /// `nil` unless a response's request spelled the URL differently.
     private let canonicalURL: String?
-    /// The tags that are known so far; see ``add(_:)``.
     private(set) var tags: Set<ExactText>
     private var latePurges = LatePurges.ofTags([])
-    /// Whether the key is undecided. If so, a purge of any variant of the URL matches this store.
+    /// The key is undecided, and a purge of any variant of the URL matches this store.
     private(set) var isVariantOpen = false
     let purged = PurgeMark()
 
@@ -32,7 +30,7 @@ struct PendingStore: Sendable {
         self.isVariantOpen = isVariantOpen
     }
 
-    /// Adds tags. Marks the store as purged if a purge since the reservation named one of the new tags.
+    /// Marks the store as purged if a purge since the reservation named one of the new tags.
     mutating func add(_ more: [String]) {
         let new = Set(more.map(ExactText.init)).subtracting(tags)
         guard !new.isEmpty else { return }
@@ -64,22 +62,18 @@ struct PendingStore: Sendable {
         }
     }
 
-    /// The most purged tags that a store remembers. A store that meets more of them is not kept if it gets a tag
-    /// afterwards.
+    /// A store that meets more purged tags than it can remember is not kept if it gets a tag afterwards.
     static let latePurgeLimit = 256
 
-    /// How the filters of a ``PurgeScope`` apply to a store.
     enum Meaning {
         case none
-        /// The purge matches the store itself.
         case store
         /// The purge may match the entry that the store is to bring up to date. Only the index can tell.
         case perhapsHeld
     }
 
     /// Applies a purge that begins now. A filter with a state never matches the store itself, because a body that is
-    /// being received is neither fresh nor stale. The store remembers the tags of the purge, for tags that are added
-    /// later.
+    /// being received is neither fresh nor stale. The store remembers the purge's tags, for later.
     mutating func meet(_ scope: PurgeScope) -> Meaning {
         guard isFromOrigin, isIn(scope.filter) else { return .none }
         if scope.filter.state == nil {
@@ -107,13 +101,11 @@ struct PendingStore: Sendable {
         return true
     }
 
-    /// Whether an MD5 is that of the URL, as it was sent or canonical.
     private func isNamed(md5: String) -> Bool {
         guard key.form != .data else { return false }
         return md5 == key.md5Hex || canonicalURL.map { MD5Name.of($0) == md5 } ?? false
     }
 
-    /// Whether `text` is the key of the entry to be, as far as that is decided.
     private func names(_ text: String) -> Bool {
         if ExactText(text) == ExactText(key.text) { return true }
         guard isVariantOpen, let other = CacheKey(text) else { return false }

@@ -2,11 +2,13 @@ import Primitives
 
 /// The stores under way. A purge reaches the bodies that come from an origin.
 ///
-/// A purged body never comes back, for this reason: a purge marks the matching stores on the writer's thread, before it
-/// removes the first entry, and publishing reads the mark on the same thread. So there are three cases. A body was
-/// published before the purge began: the purge removes it. A body was being received: its store is marked. A
-/// reservation was made after the purge began: the purge does not concern it. A store that only lacks a tag of the
-/// purge remembers that tag, and is marked if it gets the tag later.
+/// A purged body never comes back: a purge marks the matching stores on the writer's thread, before it removes the
+/// first entry, and publishing reads the mark on the same thread. So there are three cases:
+/// 1. A body was published before the purge began: the purge removes it.
+/// 2. A body was being received: its store is marked.
+/// 3. A reservation was made after the purge began: the purge does not concern it.
+///
+/// A store that only lacks a tag of the purge remembers that tag, and is marked if it gets the tag later.
 final class PendingStores: Sendable {
     private struct State {
         var stores: [Int: PendingStore] = [:]
@@ -27,7 +29,6 @@ final class PendingStores: Sendable {
         state.withLock { _ = $0.stores.removeValue(forKey: number) }
     }
 
-    /// The store of a number; `nil` when it has ended.
     func store(_ number: Int) -> PendingStore? {
         state.withLock { $0.stores[number] }
     }
@@ -40,18 +41,15 @@ final class PendingStores: Sendable {
         state.withLock { $0.stores[number]?.add(tags) }
     }
 
-    /// A store that a purge may match only by the entry that the store is to bring up to date. Only the index can
-    /// tell whether the purge matches that entry.
+    /// A store that a purge may match only by the entry that the store is to bring up to date. Only the index can tell.
     struct Doubt {
         var purged: PurgeMark
         var url: String?
         var heldKeys: (first: String, last: String)
-        /// The scopes that purge the store if they match the entry.
         var scopes: [PurgeScope]
     }
 
-    /// Marks the stores that a purge matches when it begins, except the store `spared`. Returns the stores that need
-    /// a look in the index.
+    /// Marks the stores that a purge matches when it begins. Returns the stores that need a look in the index.
     func purge(_ scopes: [PurgeScope], sparing spared: Int? = nil) -> [Doubt] {
         state.withLock { state in
             var doubts: [Doubt] = []
@@ -65,7 +63,6 @@ final class PendingStores: Sendable {
 }
 
 extension PendingStore {
-    /// Marks the store if a purge that begins now matches it. Returns a doubt when only the index can tell.
     fileprivate mutating func meet(_ scopes: [PurgeScope]) -> PendingStores.Doubt? {
         if purged.isSet { return nil }
         var doubtful: [PurgeScope] = []

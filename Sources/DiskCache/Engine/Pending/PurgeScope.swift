@@ -2,12 +2,10 @@ import Primitives
 
 /// The filters of a purge that differ only in their tags. Matching them together compares the other fields only once.
 struct PurgeScope: Sendable {
-    /// The common filter, without a tag.
     private(set) var filter: EntryFilter
-    /// The tags of the filters. `nil` when a filter has no tag: then the scope matches entries with any tags.
+    /// `nil` when a filter has no tag: then the scope matches entries with any tags.
     private(set) var tags: Set<ExactText>?
 
-    /// Groups `filters` into scopes, in their order.
     static func scopes(of filters: [EntryFilter]) -> [PurgeScope] {
         var scopes: [PurgeScope] = []
         var positions: [Statement: Int] = [:]
@@ -37,7 +35,7 @@ struct PurgeScope: Sendable {
         tags?.insert(ExactText(tag))
     }
 
-    /// Whether the purge matches a held entry, by its kind, state and tags. The caller has matched the key and the URL.
+    /// Matches by kind, state and tags. The caller has matched the key and the URL.
     func means(_ held: HeldSummary, now: Timestamp) -> Bool {
         if let kind = filter.kind, kind.code != held.kindCode { return false }
         switch filter.state {

@@ -1,7 +1,6 @@
 import Primitives
 
-/// The disk budget: the byte limit, the bytes that committed entries use, and the bytes that are promised to bodies
-/// that are being received.
+/// The disk budget: the byte limit, the bytes of committed entries, and the bytes promised to bodies being received.
 ///
 /// Invariant: no promise makes `used + reserved` exceed the limit. (The sum may exceed it for the instant between a
 /// commit and the release of the promise that the commit fulfils, and after the limit was lowered.) The writer sets
@@ -9,13 +8,12 @@ import Primitives
 ///
 /// A body of unknown length may turn out never to fit. Such a body gets free room as long as the head-room stays free.
 /// Beyond that it gets a part of the *share*, a fifth of the limit, which belongs to all bodies of unknown length
-/// together. A body gets at most as much of the share as it leaves free. A single such body therefore gets a
-/// tenth of the limit, and two at once get a fifteenth each. A small body finds room beside many large bodies.
+/// together. A body gets at most as much of the share as it leaves free. A single such body therefore gets a tenth of
+/// the limit, and two at once get a fifteenth each. A small body finds room beside many large bodies.
 ///
 /// The file system may have less room than the limit allows. Its room is measured for each promise, because other
 /// programs take from it, too. With plenty of room, measurements after each commit and ten times a second are enough.
-/// Promises since the last commit are subtracted from the room at that commit, because their bytes may not be written
-/// yet.
+/// Promises since the last commit are subtracted from the room then, because their bytes may not be written yet.
 package final class ByteBudget: Sendable {
     private struct State {
         var limit: Int64
@@ -24,32 +22,26 @@ package final class ByteBudget: Sendable {
         /// The part of `reserved` that was taken from the share.
         var shared: Int64 = 0
         var pinned: Int64 = 0
-        /// The bytes that the file system had free above the reserve after the last commit, minus the promises since
-        /// then.
+        /// The free bytes above the reserve at the last commit, minus the promises since then.
         var room = FreeSpace.unlimited
         /// The free bytes in index pages and slots at the last commit.
         var reusable: Int64 = 0
-        /// The room at the last measurement, and the time of that measurement.
         var measured: (room: Int64, instant: ContinuousClock.Instant)?
 
-        /// The part of `measured`, the current room, that is not promised. Other programs may have freed space since
-        /// the last commit. In that case all promises are subtracted from the current room, as if none of their bytes
-        /// were written yet.
+        /// The part of the current room that is not promised. Other programs may have freed space since the last
+        /// commit. Then all promises are subtracted, as if none of their bytes were written yet.
         func unpromised(of measured: Int64) -> Int64 {
             min(measured, max(room, measured - reserved))
         }
 
-        /// See ``DiskFullness/headRoom(ofLimit:pinned:)``.
         var headRoom: Int64 { DiskFullness.headRoom(ofLimit: limit, pinned: pinned) }
 
-        /// Whether the share has `bytes` more for a body that already has `own` bytes of it.
         func hasShare(for bytes: Int64, beside own: Int64, measured: Int64) -> Bool {
             // If the file system allows less than the limit, the share is a part of that smaller capacity.
             let capacity = min(limit, used + reserved + max(0, unpromised(of: measured)))
             return own + bytes <= max(0, capacity - pinned) / ByteBudget.sharePart - (shared + bytes)
         }
 
-        /// Promises `bytes` if they fit with `margin` bytes to spare. Returns whether they fit.
         mutating func promise(_ bytes: Int64, margin: Int64, measured: Int64) -> Bool {
             let unpromised = unpromised(of: measured)
             guard used + reserved + bytes + margin <= limit, bytes + min(margin, DiskFullness.leastRoom) <= unpromised
@@ -71,32 +63,25 @@ package final class ByteBudget: Sendable {
         state = Locked(State(limit: limit))
     }
 
-    /// The most bytes that may be on disk.
     package var limit: Int64 { state.withLock { $0.limit } }
 
-    /// Changes ``limit``. More bytes than that may be in use or promised already; this method takes none of them away.
+    /// More bytes than that may be in use or promised already; this method takes none of them away.
     func setLimit(_ bytes: Int64) {
         state.withLock { $0.limit = bytes }
     }
 
-    /// The bytes that committed entries take.
     var used: Int64 { state.withLock { $0.used } }
 
-    /// The bytes that are promised to bodies that are being received.
     var reserved: Int64 { state.withLock { $0.reserved } }
 
-    /// The bytes of committed entries and of promises to bodies that are being received; and the bytes of the committed
-    /// entries that are pinned.
+    /// `all` includes promises; `pinned` are committed entries.
     var taken: (all: Int64, pinned: Int64) { state.withLock { ($0.used + $0.reserved, $0.pinned) } }
 
-    /// The room that is promised to a body.
     struct Promise: Sendable {
         var bytes: Int64 = 0
-        /// The part of `bytes` that was taken from the share of bodies of unknown length.
         var shared: Int64 = 0
     }
 
-    /// Promises `bytes` more to a body of known length; returns `nil` without room.
     func reserve(_ bytes: Int64) -> Promise? {
         let room = room
         return state.withLock { state in
@@ -104,9 +89,7 @@ package final class ByteBudget: Sendable {
         }
     }
 
-    /// Promises `bytes` more to a body of unknown length; returns `nil` without room.
-    ///
-    /// - Parameter own: the earlier promises to the body.
+    /// Serves a body with the earlier promises `own`; `nil` without room.
     func reserve(ofUnknownLength bytes: Int64, beside own: Promise) -> Promise? {
         let room = room
         return state.withLock { state in
@@ -119,16 +102,13 @@ package final class ByteBudget: Sendable {
         }
     }
 
-    /// Whether a body of unknown length may take `bytes` more from the share.
-    ///
-    /// - Parameter own: the earlier promises to the body.
     func hasShare(for bytes: Int64, beside own: Promise) -> Bool {
         let room = room
         return state.withLock { $0.hasShare(for: bytes, beside: own.shared, measured: room) }
     }
 
-    /// The state of the disk for eviction ahead of need. Promises from the share do not count here, although they may
-    /// use the head-room. Entries make way for them only when the body is stored.
+    /// Serves eviction ahead of need. Promises from the share do not count here, although they may use the head-room.
+    /// Entries make way for them only when the body is stored.
     var fullness: DiskFullness {
         state.withLock { state in
             DiskFullness(
@@ -137,10 +117,8 @@ package final class ByteBudget: Sendable {
         }
     }
 
-    /// Whether `bytes` more would fit if all unpinned entries went. Promised bytes stay.
-    ///
-    /// - Parameter asPinned: whether the new bytes will be pinned. Otherwise they have to fit beside the head-room,
-    ///   because eviction would remove them at once to restore it.
+    /// Whether `bytes` more would fit if all unpinned entries went. Promised bytes stay. Unpinned bytes have to fit
+    /// beside the head-room, because eviction would remove them at once to restore it.
     func couldHold(_ bytes: Int64, asPinned: Bool) -> Bool {
         let room = room
         return state.withLock { state in
@@ -158,8 +136,7 @@ package final class ByteBudget: Sendable {
         }
     }
 
-    /// Updates the budget after a commit: the bytes that committed entries take, the pinned part of them, and the bytes
-    /// of free pages and slots on disk. A promise for these entries counts as well until it is released.
+    /// `reusable` are the bytes of free pages and slots. A promise for the entries counts as well until its release.
     func commit(used: Int64, pinned: Int64, reusable: Int64) {
         let room = freeSpace.room(reusable: reusable)
         let now = ContinuousClock.now
@@ -168,8 +145,7 @@ package final class ByteBudget: Sendable {
         }
     }
 
-    /// With more room than this, the room is not measured for each promise, because it cannot fill up between two
-    /// measurements.
+    /// More room than this cannot fill up between two measurements, so it is not measured for each promise.
     private static let plentyOfRoom: Int64 = 2 << 30
     private static let measuringInterval = Duration.milliseconds(100)
 
@@ -185,6 +161,6 @@ package final class ByteBudget: Sendable {
         return room
     }
 
-    /// The bytes that the file system had free above the reserve after the last commit, minus the promises since then.
+    /// The same after the last commit, minus the promises since then.
     var roomAtCommit: Int64 { state.withLock { $0.room } }
 }

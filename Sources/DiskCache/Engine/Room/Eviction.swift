@@ -3,38 +3,30 @@ import Primitives
 /// Decides when entries have to go from disk ahead of need, and keeps the state of the policy that chooses them between
 /// transactions. The writer's thread alone uses this object.
 package final class Eviction {
-    /// The fullness at which eviction found no entry to remove. Eviction does not try again until the fullness has
-    /// changed; see ``wanted(_:)``.
+    /// The fullness at which eviction found no entry to remove; see ``wanted(_:)``.
     private var futile: (used: (all: Int64, pinned: Int64), isTooMuch: Bool)?
     private var policy: S3FIFOPolicy
     /// The bytes still to be removed because the file system had too little room at the last look.
     private var roomToMake: Int64 = 0
-    /// The time of the next look at the file system's room. Freed room may not be visible at once: a file keeps its
-    /// blocks while a reader has it open, and index pages are given back later. Without a pause (a second), eviction
-    /// would remove all entries meanwhile.
+    /// Freed room may not be visible at once: a file keeps its blocks while a reader has it open, and index pages are
+    /// given back later. Without a pause (a second), eviction would remove all entries meanwhile.
     private var nextLook = ContinuousClock.now
 
     init(memoryLimit: Int) {
         policy = S3FIFOPolicy(ghostLimit: Self.ghostLimit(ofMemory: memoryLimit))
     }
 
-    /// Adapts the policy's memory to a changed memory limit.
     func fit(memoryLimit: Int) {
         let limit = Self.ghostLimit(ofMemory: memoryLimit)
         if policy.ghostLimit != limit { policy.ghostLimit = limit }
     }
 
-    /// The number of hashes that the policy may remember. The hashes, of 16 bytes each, count in the memory limit and
-    /// get at most half of it, to leave room for entries.
+    /// The hashes, of 16 bytes each, count in the memory limit and get at most half of it, to leave room for entries.
     private static func ghostLimit(ofMemory limit: Int) -> Int { limit / 2 / 16 }
 
-    /// The memory that the policy takes: at most 16 bytes for each entry on disk.
     package var memoryBytes: Int { policy.memoryBytes }
 
-    /// The place in the queues for an entry that is published.
-    ///
-    /// - Parameter old: the place of the replaced entry. The new entry takes it over with a further hit, because an
-    ///   entry that is stored again is in use.
+    /// Takes over the place of the replaced entry with a further hit, because an entry that is stored again is in use.
     func place(forKey key: String, cost: Int64, replacing old: QueuePlace?, among totals: QueueTotals) -> QueuePlace {
         guard var place = old else {
             return policy.place(hash: ExactText(key).hashValue, cost: cost, among: totals)
@@ -43,17 +35,14 @@ package final class Eviction {
         return place
     }
 
-    /// See ``EvictionPolicy/victim(of:sparesNewest:)``.
     func victim<Queues: EvictionQueues>(
         of queues: inout Queues, sparesNewest: Bool
     ) throws(Queues.Failure) -> QueuedEntry<Queues.ID>? {
         try policy.victim(of: &queues, sparesNewest: sparesNewest)
     }
 
-    /// The number of bytes to remove ahead of need; 0 or less: none.
-    ///
-    /// After a step that found no entry to remove, the number is 0 until bytes are freed, more than a quarter of the
-    /// head-room is added, or the pinned bytes or `isTooMuch` change.
+    /// The bytes to remove ahead of need; 0 or less: none. After a step that found no entry to remove, the number is 0
+    /// until bytes are freed, more than a quarter of the head-room is added, or the pinned bytes or `isTooMuch` change.
     func wanted(_ fullness: DiskFullness) -> Int64 {
         let overLimit = fullness.excess + fullness.headRoom
         let tooLittle = min(fullness.headRoom, DiskFullness.leastRoom) - fullness.room
@@ -69,12 +58,7 @@ package final class Eviction {
         return used.all > futile.used.all + fullness.headRoom / 4 || used.all < futile.used.all ? wanted : 0
     }
 
-    /// Records the end of a step ahead of need.
-    ///
-    /// - Parameters:
-    ///   - freed: the entries that the step removed.
-    ///   - fullness: the fullness before the step.
-    ///   - used: the bytes in use after the step.
+    /// `fullness` is from before the step, `used` from after it.
     func stepEnded(_ freed: Freed, _ fullness: DiskFullness, used: (all: Int64, pinned: Int64)) {
         futile = freed.entries == 0 ? (used, fullness.isTooMuch) : nil
         guard roomToMake > 0 else { return }
@@ -82,7 +66,6 @@ package final class Eviction {
         if roomToMake <= 0 || freed.entries == 0 { (roomToMake, nextLook) = (0, .now + .seconds(1)) }
     }
 
-    /// The number and the bytes of the entries that a step has removed.
     struct Freed {
         var entries = 0
         var bytes: Int64 = 0

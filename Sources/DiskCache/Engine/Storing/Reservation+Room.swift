@@ -2,20 +2,14 @@ import Primitives
 
 /// Room on disk for the body: the amount that it needs, and how the reservation gets it.
 extension Reservation {
-    /// Whether the entry will be pinned, as far as is known now. Without an explicit value, the pinning of the
-    /// current entry stays.
+    /// The pinning of the current entry stays unless there is an explicit value.
     func willBePinned() throws(DiskCacheError) -> Bool {
         if let pinned { return pinned }
         return try parts.reader.row(forKey: key.text)?.entry.pinned == true
     }
 
-    /// Reserves room for a body of `length` bytes, beyond the room that is reserved already.
-    ///
-    /// - Parameters:
-    ///   - ahead: the number of bytes received so far. As much again is reserved in advance, at most 1 MiB. 0: only the
-    ///     missing bytes are reserved.
-    ///   - isKnown: whether the body is known to have that length, because the length was announced or the body is
-    ///     complete.
+    /// Reserves room for a body of `length` bytes, beyond the room that is reserved already. `ahead` bytes were
+    /// received so far; as much again is reserved in advance, at most 1 MiB.
     func reserve(
         forLength length: Int64, ahead: Int64, isKnown: Bool, _ body: IncomingBody
     ) throws(DiskCacheError) {

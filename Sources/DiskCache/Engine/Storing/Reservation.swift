@@ -3,9 +3,8 @@ import Primitives
 /// A body that is being received and will become an entry. Every entry enters the cache this way.
 ///
 /// Receive the bytes, then publish or abandon. A reservation that is released without either is abandoned. Room on disk
-/// is reserved as the bytes arrive, so a body that does not fit fails before it is complete.
-///
-/// Only one thread at a time may deliver bytes. All other methods may be called on any thread.
+/// is reserved as the bytes arrive, so a body that does not fit fails before it is complete. Completions run on the
+/// writer's thread or the caller's, and must not wait. Only one thread at a time may deliver bytes.
 package final class Reservation: Sendable {
     enum Phase: Sendable {
         case idle(IncomingBody)
@@ -16,28 +15,24 @@ package final class Reservation: Sendable {
     struct State: Sendable {
         var key: CacheKey
         var phase: Phase
-        /// The room that the byte budget has promised to this body.
         var promise = ByteBudget.Promise()
         var length: Int64 = 0
-        /// The number of bytes that were announced. Bytes beyond it are of unknown length.
+        /// Bytes beyond this number are of unknown length.
         var announced: Int64 = 0
         /// See ``WriteContext/makeRoom(forUnknownLength:beside:upTo:)``. `nil` until room had to be made.
         var lastTurn: Int64?
 
-        /// Takes the promise out of the state, so that the caller can release it.
         mutating func takePromise() -> ByteBudget.Promise {
             defer { promise = ByteBudget.Promise() }
             return promise
         }
     }
 
-    /// The bytes received so far, for callers that read along.
     package let body: GrowingBody
     private let kind: Entry.Kind
     let url: String?
-    /// Whether the entry will be pinned. `nil`: as the entry that it replaces.
+    /// `nil`: as the entry that it replaces.
     let pinned: Bool?
-    /// The number of this store among the ``PendingStores``.
     private let number: Int
     private let purged: PurgeMark
     let parts: CacheParts
@@ -61,48 +56,33 @@ package final class Reservation: Sendable {
         abandon()
     }
 
-    /// The key of the future entry.
     package var key: CacheKey { state.withLock { $0.key } }
     package var receivedBytes: Int64 { state.withLock { $0.length } }
 
-    /// Whether a purge has matched this reservation. If so, publishing answers the waiters but keeps no entry. It is
-    /// never true for a body that a caller stores, because such a body counts as new when it is published. The value
-    /// stays the same once the reservation has ended.
+    /// A purge has matched this reservation, so publishing answers the waiters but keeps no entry. Never true for a
+    /// body that a caller stores, because such a body counts as new when it is published. Never changes after the end.
     package var isPurged: Bool { purged.isSet }
 
-    /// The number of this store among the stores of the cache with those parts. `nil` when the reservation belongs to
-    /// another cache.
+    /// `nil` when the reservation belongs to another cache.
     func number(in parts: CacheParts) -> Int? { parts === self.parts ? number : nil }
 
     /// Decides the variant of a response before it is published; see ``DiskCache/reserve(responseTo:tags:)``.
-    ///
-    /// - Parameters:
-    ///   - key: the key of the future entry.
-    ///   - tags: further tags of the entry; see ``addTags(_:)``.
     package func decide(_ key: CacheKey, tags: [String] = []) {
         state.withLock { $0.key = key }
         parts.pendingStores.decide(key, tags: tags, of: number)
     }
 
-    /// Adds tags to the future entry. If a purge since the reservation named one of them, and the body comes from an
-    /// origin, the reservation counts as purged.
+    /// A reservation for a body from an origin counts as purged if a purge since then named one of the tags.
     package func addTags(_ tags: [String]) {
         if !tags.isEmpty { parts.pendingStores.add(tags, to: number) }
     }
 
     /// Announces the length, so that a body that does not fit fails before it is sent. Room is still reserved as the
-    /// bytes arrive.
-    ///
-    /// Without this call the length is unknown; so is the length of bytes beyond `length`. Such bytes get free room and
-    /// a share of the limit (see ``ByteBudget``). No entry that was read is evicted for them. They are refused when
-    /// that room is not enough.
-    ///
-    /// Throws ``DiskCacheError/entryTooLarge(limit:)``, ``DiskCacheError/noSpace`` and
-    /// ``DiskCacheError/reservationEnded``.
+    /// bytes arrive. Without this call the length is unknown; so is the length of bytes beyond `length`. Such bytes get
+    /// free room and a share of the limit (see ``ByteBudget``). No entry that was read is evicted for them.
     package func expect(length: Int64) throws(DiskCacheError) {
         try withBody { body throws(DiskCacheError) in
-            // Only checks the length here. Room is reserved as bytes arrive, because an announced length alone must not
-            // evict entries.
+            // Reserves no room yet, because an announced length alone must not evict entries.
             guard length <= parts.configuration.entryLimit else {
                 throw .entryTooLarge(limit: parts.configuration.entryLimit)
             }
@@ -119,11 +99,7 @@ package final class Reservation: Sendable {
 
     /// Takes the next bytes. The call waits when older entries must make room first. That is rare, because the cache
     /// keeps some room free. So never call it, or ``publish(_:expectedLength:condition:completion:)``, from a
-    /// completion of the cache.
-    ///
-    /// Throws ``DiskCacheError/entryTooLarge(limit:)``, ``DiskCacheError/noSpace``,
-    /// ``DiskCacheError/fileSystem(operation:path:errno:)`` and ``DiskCacheError/reservationEnded``. After an error,
-    /// abandon the reservation.
+    /// completion of the cache. After an error, such as ``DiskCacheError/noSpace``, abandon the reservation.
     package func receive(_ bytes: UnsafeRawBufferPointer) throws(DiskCacheError) {
         try withBody { body throws(DiskCacheError) in
             let length = body.length + Int64(bytes.count)
@@ -133,25 +109,14 @@ package final class Reservation: Sendable {
         }
     }
 
-    /// Takes the next bytes; see ``receive(_:)-(UnsafeRawBufferPointer)``.
     package func receive(_ bytes: [UInt8]) throws(DiskCacheError) {
         try bytes.withBytes { bytes throws(DiskCacheError) in try receive(bytes) }
     }
 
-    /// Publishes the received body as an entry, which replaces the entry of the same key.
-    ///
-    /// - Parameters:
-    ///   - metadata: the metadata of the body.
-    ///   - expectedLength: the declared length, in bytes. `nil` when no length was declared.
-    ///   - condition: gets the entry that would be replaced, at the instant of the replacement. When it returns
-    ///     `false`, the body is not published. It must not wait.
-    ///   - completion: gets the outcome once it is durable, or an error:
-    ///     ``DiskCacheError/lengthMismatch(expected:received:)``, ``DiskCacheError/emptyBody``,
-    ///     ``DiskCacheError/emptyJSON``, ``DiskCacheError/invalidJSON``, ``DiskCacheError/notUTF8(_:)``,
-    ///     ``DiskCacheError/conditionFailed``, ``DiskCacheError/noSpace``,
-    ///     ``DiskCacheError/fileSystem(operation:path:errno:)``, ``DiskCacheError/index(code:message:)``,
-    ///     ``DiskCacheError/reservationEnded`` or ``DiskCacheError/closed``. It runs on the writer's thread, or on the
-    ///     caller's, and must not wait.
+    /// Publishes the received body as an entry, which replaces the entry of the same key. Another length than
+    /// `expectedLength` is a ``DiskCacheError/lengthMismatch(expected:received:)``. `condition` gets the entry that
+    /// would be replaced, at the instant of the replacement, and must not wait; `false` ends with
+    /// ``DiskCacheError/conditionFailed``. `completion` gets the outcome once it is durable.
     package func publish(
         _ metadata: EntryMetadata, expectedLength: Int64? = nil, condition: (@Sendable (Entry?) -> Bool)? = nil,
         completion: @escaping @Sendable (Result<PublishOutcome, DiskCacheError>) -> Void
@@ -175,7 +140,6 @@ package final class Reservation: Sendable {
             })
     }
 
-    /// ``publish(_:expectedLength:condition:completion:)``, and waits for the outcome.
     package func publish(
         _ metadata: EntryMetadata, expectedLength: Int64? = nil, condition: (@Sendable (Entry?) -> Bool)? = nil
     ) async throws(DiskCacheError) -> PublishOutcome {
@@ -186,16 +150,8 @@ package final class Reservation: Sendable {
         }.get()
     }
 
-    /// Refreshes an entry instead of replacing it, because the origin said that its body has not changed (RFC 9111
-    /// §4.3.4).
-    ///
-    /// - Parameters:
-    ///   - entry: the entry that the origin confirmed.
-    ///   - refresh: the changes of the entry.
-    ///   - completion: gets ``DiskCacheError/versionChanged`` when the entry is gone or has another body by now.
-    ///     Otherwise it gets the results of ``publish(_:expectedLength:condition:completion:)``;
-    ///     ``PublishOutcome/notKept(_:body:)`` comes without a body. It runs on the writer's thread, or on the
-    ///     caller's, and must not wait.
+    /// Refreshes the entry that the origin confirmed instead of replacing it (RFC 9111 §4.3.4). `completion` gets
+    /// ``DiskCacheError/versionChanged`` when the entry is gone or has another body by now.
     package func publishUnchanged(
         _ entry: Entry, _ refresh: EntryRefresh,
         completion: @escaping @Sendable (Result<PublishOutcome, DiskCacheError>) -> Void
@@ -207,7 +163,6 @@ package final class Reservation: Sendable {
         submit({ context in try operation.run(context) }, completion: completion)
     }
 
-    /// ``publishUnchanged(_:_:completion:)``, and waits for the outcome.
     package func publishUnchanged(
         _ entry: Entry, _ refresh: EntryRefresh
     ) async throws(DiskCacheError) -> PublishOutcome {
@@ -283,8 +238,7 @@ package final class Reservation: Sendable {
             sealed = try body.seal()
         }
         guard let sealed, take() != nil else {
-            // The reservation was abandoned in between. The sealed body has no other owner, so its file is removed
-            // here.
+            // The reservation was abandoned in between, and the sealed body has no other owner.
             sealed?.removePart()
             throw .reservationEnded
         }

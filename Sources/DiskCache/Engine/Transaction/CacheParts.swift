@@ -8,14 +8,13 @@ package final class CacheParts: Sendable {
     private let observer: (any EntryObserver)?
     let crashHook: @Sendable (CrashPoint) throws -> Void
     let sync: FileSync
-    /// Holds the lock of the cache directory.
     let lock: CacheDirectory
     let bodies: BodyStore
     package let index: EntryIndex
     let slab: Slab
     let slotTable: SlotTable
     let memory: MemoryTier<HeldEntry>
-    /// Counts the changes of responses, by the MD5 of their URL.
+    /// Counters by the MD5 of the responses' URL.
     let responseChanges = ChangeCounters()
     package let hits: HitLog
     package let budget: ByteBudget
@@ -65,7 +64,7 @@ package final class CacheParts: Sendable {
             freeSpace: FreeSpace(reserve: configuration.diskReserve, directory: bodies.directory))
     }
 
-    /// The memory for the slot table: a quarter of the memory limit, of which it is a part.
+    /// The slot table is a part of the memory limit.
     static func slotTableLimit(ofMemory limit: Int) -> Int { limit / 4 }
 
     var reader: IndexReader {
@@ -74,16 +73,14 @@ package final class CacheParts: Sendable {
 
     var isWatched: Bool { observer?.isInterested == true }
 
-    /// Sends the observer the changes, on the writer's thread.
     func tell(_ changes: [EntryChange]) {
         if !changes.isEmpty { observer?.entriesChanged(changes) }
     }
 
-    /// The longest body that goes into the slab, in bytes. Negative: no body does.
+    /// The longest body that goes into the slab. Negative: no body does.
     var inlineLimit: Int64 {
         configuration.layout == .hashed && configuration.inlineLimit > 0 ? configuration.inlineLimit : -1
     }
-
-    /// The longest body in a file that is read whole and may enter the memory tier, in bytes.
+    /// The longest body in a file that is read whole and may enter the memory tier.
     var wholeReadLimit: Int64 { min(1 << 20, Int64(memory.limit / 16)) }
 }

@@ -3,17 +3,15 @@ import GRDB
 /// The policy's queues on disk: columns of the entries' rows, in the order of an index. The queues take no memory, and
 /// survive a restart. A hit counts when the log of hits is flushed, or earlier when the policy examines the entry.
 struct DiskQueues: EvictionQueues {
-    /// The number of an entry's row.
     typealias ID = Int64
     typealias Failure = any Error
 
     private let context: WriteContext
-    /// The pass does not offer entries that came to their queue after this turn; `nil`: it offers all entries.
     private let lastTurn: Int64?
     private(set) var moves = 0
 
-    /// - Parameter lastTurn: starts a single pass over the entries that were in the queues at this turn. The pass
-    ///   examines each entry at most once, and an entry keeps its hits. `nil`: no such pass.
+    /// `lastTurn` starts a single pass over the entries that were in the queues at this turn. The pass examines each
+    /// entry at most once, and an entry keeps its hits.
     init(_ context: WriteContext, upTo lastTurn: Int64? = nil) {
         self.context = context
         self.lastTurn = lastTurn
@@ -25,8 +23,7 @@ struct DiskQueues: EvictionQueues {
         guard let (entry, key, turn) = try context.index.oldest(in: queue), turn <= lastTurn ?? .max else {
             return nil
         }
-        // An entry with pending hits was read a moment ago. They are written first, because the index does not count
-        // them yet.
+        // The entry was read a moment ago. The index does not count its pending hits yet.
         guard context.parts.hits.isPending(key) else { return entry }
         try context.flushHits(only: key)
         return try context.index.oldest(in: queue)?.entry

@@ -1,10 +1,8 @@
-/// The steps of a transaction outside the index: how to undo them, and the work that follows the commit. Used by the
-/// writer's thread alone.
+/// The steps of a transaction outside the index: their undos, and the work after the commit. For the writer's thread.
 final class Journal {
     private var undos: [() -> Void] = []
     private var commits: [() -> Void] = []
     private var cleanups: [() -> Void] = []
-    /// The events to send to the observer after the commit.
     private(set) var changes: [EntryChange] = []
 
     struct Mark: Equatable {
@@ -14,13 +12,13 @@ final class Journal {
         fileprivate var changes: Int
     }
 
-    /// Records how to undo the last step. The steps are undone in reverse order.
+    /// Undoes the last step. The steps are undone in reverse order.
     func onUndo(_ action: @escaping () -> Void) { undos.append(action) }
 
-    /// Records an action that runs after the commit, before the change is acknowledged.
+    /// Runs after the commit, before the change is acknowledged.
     func onCommit(_ action: @escaping () -> Void) { commits.append(action) }
 
-    /// Records a clean-up that runs after the change is durable and acknowledged.
+    /// Runs after the change is durable and acknowledged.
     func afterwards(_ action: @escaping () -> Void) { cleanups.append(action) }
     func tell(_ change: EntryChange) { changes.append(change) }
 
@@ -37,14 +35,14 @@ final class Journal {
 
     func undoAll() { undo(to: Mark(undos: 0, commits: 0, cleanups: 0, changes: 0)) }
 
-    /// Runs the commit actions. Call this when the transaction is durable.
+    /// Call this when the transaction is durable.
     func committed() {
         undos = []
         for action in commits { action() }
         commits = []
     }
 
-    /// Runs the clean-ups. Call this after every waiting caller was told.
+    /// Call this after every waiting caller was told.
     func cleanUp() {
         for action in cleanups { action() }
         cleanups = []

@@ -7,10 +7,9 @@ struct Purge: Sendable {
     var now: Timestamp
     var lastVersion: Int64
 
-    /// How the observer is told about the removals.
     var telling: BulkRemoval { BulkRemoval(.removed, by: filters.count == 1 ? filters[0] : nil) }
 
-    /// Removes at most `limit` entries, and returns their number. `count` is the number of entries removed before.
+    /// Returns the number of entries removed. `count` entries were removed before.
     func step(_ context: WriteContext, after count: Int, limit: Int) throws -> Int {
         var removed = 0
         for filter in filters where removed < limit {
@@ -26,7 +25,7 @@ struct Purge: Sendable {
 /// A condition on the entry of a key, checked when a removal begins.
 package struct RemovalCondition: Sendable {
     package var key: String
-    /// Gets the entry, or `nil` when there is none, and returns whether the condition holds. It must not wait.
+    /// Gets `nil` when there is no entry. Must not wait.
     package var holds: @Sendable (Entry?) -> Bool
 
     package init(key: String, holds: @escaping @Sendable (Entry?) -> Bool) {
@@ -44,11 +43,9 @@ extension WriteContext {
         }
     }
 
-    /// Marks the pending stores that a purge matches.
-    ///
-    /// A store that is to bring a held entry up to date must not bring it back after a purge of that entry. The purge
-    /// may match the entry alone, by a tag that only the entry has or because the entry is stale. Only for such stores
-    /// the index is asked, and only once for all stores with the same keys and URL.
+    /// Marks the pending stores that a purge matches. A store that is to bring a held entry up to date must not bring
+    /// it back after a purge of that entry. The purge may match the entry alone, by a tag that only the entry has or
+    /// because the entry is stale. Only for such stores the index is asked, once for all with the same keys and URL.
     func purgeStores(_ filters: [EntryFilter], sparing spared: Int?, now: Timestamp) throws {
         var known: [ExactText: Bool] = [:]
         for doubt in parts.pendingStores.purge(PurgeScope.scopes(of: filters), sparing: spared) {

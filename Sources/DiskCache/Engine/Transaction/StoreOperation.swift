@@ -10,19 +10,17 @@ struct StoreOperation: Sendable {
     var metadata: EntryMetadata
     var condition: (@Sendable (Entry?) -> Bool)?
 
-    /// Publishes the body. Returns `nil`, without any change, when the pinned entries leave no room for it.
+    /// Returns `nil`, without any change, when the pinned entries leave no room for the body.
     func run(_ context: WriteContext) throws -> PublishOutcome? {
         guard let store = context.parts.pendingStores.store(number) else { throw DiskCacheError.reservationEnded }
-        // Most responses are the first of their URL. Such a response replaces no entry, and no variant makes room for
-        // it.
+        // Most responses are the first of their URL. They replace no entry, and no variant makes room for them.
         let isFirst = try key.form == .response && !context.index.hasVariants(ofMD5: key.md5Hex)
         let old = try isFirst ? nil : context.index.row(forKey: key.text)
         if let condition, !condition(old?.entry) { throw DiskCacheError.conditionFailed }
         let isPurged = store.purged.isSet
         guard isPurged || keepsRoom(leastCost, replacing: old, context) else { return nil }
         if try isPurged || !(isFirst || hasRoom(replacing: old?.entry, context)) {
-            // An entry that is not kept takes over no tags and no pinning from the entry under its key, as if there
-            // were none.
+            // An entry that is not kept takes over no tags and no pinning from the entry under its key.
             let entry = entry(version: 0, path: nil, tags: store.tags, replacing: nil, context)
             return .notKept(entry, body: body.stored)
         }
@@ -50,26 +48,26 @@ struct StoreOperation: Sendable {
         return .stored(entry)
     }
 
-    /// Whether an entry of this cost may stay; see ``WriteContext/canKeep(_:replacing:)``. A pinned entry always may.
+    /// A pinned entry may always stay; for others see ``WriteContext/canKeep(_:replacing:)``.
     private func keepsRoom(_ cost: Int64, replacing old: EntryRow?, _ context: WriteContext) -> Bool {
         isPinned(replacing: old?.entry) || context.canKeep(cost, replacing: old)
     }
 
-    /// Whether the body is JSON in the charset that is declared for it.
+    /// Whether the body is JSON in the declared charset.
     private var isJSON: Bool {
         body.isJSON && JSONCharset(contentType: metadata.contentType).fault(isASCII: body.isASCIIJSON) == nil
     }
 
     private func isPinned(replacing old: Entry?) -> Bool { metadata.pinned ?? old?.pinned ?? false }
 
-    /// The cost of the entry without its texts, in bytes.
+    /// The cost without the texts.
     private var leastCost: Int64 {
         var isFile = false
         if case .file = body.content { isFile = true }
         return EntryRow.cost(bodyLength: body.length, isFile: isFile, url: url)
     }
 
-    /// Makes room among the responses to the same URL. Returns whether there is room; always `true` for other kinds.
+    /// Makes room among the responses to the same URL. Always `true` for other kinds.
     private func hasRoom(replacing old: Entry?, _ context: WriteContext) throws -> Bool {
         guard key.form == .response else { return true }
         let length = metadata.fields?.utf8.count ?? 0

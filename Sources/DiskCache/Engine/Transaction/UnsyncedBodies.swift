@@ -1,8 +1,7 @@
 /// The files of a transaction that must be on the disk before its rows. The order is: the bodies, then the directories
-/// that name them, then the log of SQLite with the commit. A group of operations shares these syncs.
-///
-/// A power cut leaves of an uncommitted transaction the same files as a kill; see the table in
-/// `WriteContext+Bodies.swift`. An intent that is lost costs room until the scrubber finds the body.
+/// that name them, then the log of SQLite with the commit. A group of operations shares these syncs. A power cut leaves
+/// of an uncommitted transaction the same files as a kill; see the table in `WriteContext+Bodies.swift`. An intent that
+/// is lost costs room until the scrubber finds the body.
 struct UnsyncedBodies {
     private let sync: FileSync
     private let isWanted: Bool
@@ -29,27 +28,24 @@ struct UnsyncedBodies {
 
     mutating func wroteSlot() { holdsSlots = isWanted }
 
-    /// Notes that a directory has a new name that must survive a power cut.
+    /// The directory has a new name that must survive a power cut.
     mutating func named(_ place: String) {
         guard isWanted, let slash = place.lastSlash else { return }
         directories.insert(String(place[..<slash]))
     }
 
-    /// Notes that a body which a row names got a name in `incoming/` and may lose its own.
+    /// A body that a row names got a name in `incoming/` and may lose its own.
     mutating func keptOld() { holdsOld = isWanted }
 
-    /// Syncs `incoming/` before another file takes the place of a body, so that the second name of that body is on the
-    /// disk.
+    /// Syncs `incoming/` before another file replaces a body, so that the body's second name is on the disk.
     mutating func willReplace() throws(DiskCacheError) {
         guard holdsOld else { return }
         try check(sync.directory(incoming), incoming)
         holdsOld = false
     }
 
-    /// Syncs all noted files and directories.
     mutating func finish() throws(DiskCacheError) {
-        // The slab is synced again after a failure, unlike a ``BodyFile``: the failed transaction is undone, and its
-        // retry writes the slots again.
+        // Unlike a ``BodyFile``, the slab is synced again after a failure: a retry rewrites the slots.
         if holdsSlots { try check(sync.file(slab.file), slab.path) }
         for (body, path) in files { try check(body.sync(by: sync.file), path) }
         for directory in directories { try check(sync.directory(directory), directory) }

@@ -48,15 +48,12 @@ extension WriteContext {
         try reach(.bodySetAside)
     }
 
-    /// Moves a received body to the path that the layout gives it. If the body of another entry or a directory is in
-    /// the way, the body goes to a path beside it.
-    ///
-    /// - Parameter replaced: the row of the same key. The new body may take over its path.
+    /// Moves a received body to the path that the layout gives it, or beside it if the body of another entry or a
+    /// directory is in the way. `replaced` is the row of the same key. The new body may take over its path.
     func place(
         _ body: BodyFile, part: String, id: Int64, key: CacheKey, url: String?, replacing replaced: EntryRow?
     ) throws -> (path: String, identity: FileIdentity) {
-        // If another cache has taken over the directory, a path that is free in this index may hold a body of that
-        // cache.
+        // If another cache has taken over the directory, a path that is free in this index may hold its body.
         try parts.index.checkPlace()
         for path in PathCandidates(layout: parts.configuration.layout, key: key, url: url) {
             let owner = try index.row(forPath: path)
@@ -116,7 +113,7 @@ extension WriteContext {
         return false
     }
 
-    /// Makes the directories above a body. A body that stands in place of such a directory is moved away.
+    /// A body that stands in place of such a directory is moved away.
     private func makeDirectories(above path: String, of id: Int64) throws {
         var position = path.utf8.startIndex
         while let slash = path.utf8[position...].firstIndex(of: UInt8(ascii: "/")) {

@@ -12,15 +12,12 @@
 
 import Primitives
 
-/// Eviction: removes the entries that go from disk when room is needed, expired entries first, then the choices of the
-/// policy, never pinned entries.
 extension WriteContext {
-    /// The most entries that go in one transaction, because other operations wait behind it.
+    /// The limit for one transaction, because other operations wait behind it.
     static let evictionLimit = 64
-    /// The form in which a step notifies the observer: an event for each of the first 16 entries, and a number for the
-    /// rest.
+    /// An event for each of the first 16 entries, and a number for the rest.
     private static let tellingEvicted = BulkRemoval(.evicted, singleLimit: 16)
-    /// After sparing this many entries, a step ends with its first removal.
+    /// A step that has spared this many entries ends with its first removal.
     private static let sparingLimit = 256
 
     /// Runs a step ahead of need. The newest entry stays, unless the reserve is broken, or the limit is exceeded and no
@@ -33,19 +30,14 @@ extension WriteContext {
         return try evict(toFree: bytes, because: cause, sparesNewest: false)
     }
 
-    /// Removes some entries when all entries together exceed the limit. Returns the number of removed entries.
+    /// Evicts when all entries together exceed the limit. Returns the number of removed entries.
     func evictExcess() throws -> Int {
         let excess = totals.diskBytes - parts.budget.limit
         return try evict(toFree: excess, because: .limit, sparesNewest: false).entries
     }
 
-    /// Removes entries until `bytes` are free, at most ``evictionLimit`` entries.
-    ///
-    /// - Parameters:
-    ///   - cause: the cause under which the removals count.
-    ///   - sparesNewest: see ``EvictionPolicy/victim(of:sparesNewest:)``.
-    ///   - lastTurn: makes the step a part of a single pass; see ``DiskQueues/init(_:upTo:)``. Expired entries go all
-    ///     the same.
+    /// Removes at most ``evictionLimit`` entries. `lastTurn` makes the step a part of a single pass
+    /// (``DiskQueues/init(_:upTo:)``); expired entries go all the same.
     private func evict(
         toFree bytes: Int64, because cause: RemovalCause, sparesNewest: Bool, upTo lastTurn: Int64? = nil
     ) throws -> Eviction.Freed {
@@ -65,8 +57,7 @@ extension WriteContext {
         return freed
     }
 
-    /// Removes expired entries. Spares entries with an expiry that slid a moment ago, although the index does not have
-    /// that slide yet.
+    /// Spares entries with an expiry that slid a moment ago, although the index does not have that slide yet.
     private func removeExpired(
         toFree bytes: Int64, because cause: RemovalCause, _ freed: inout Eviction.Freed
     ) throws {
@@ -90,14 +81,11 @@ extension WriteContext {
 
     /// Makes room for `bytes` more on behalf of a waiting caller. Returns `false` when no room can be made. Otherwise
     /// there is room, or a step has removed at least one entry and the caller has to try again.
-    ///
-    /// - Parameter asPinned: whether the room is for an entry that will be pinned.
     package func makeRoom(for bytes: Int64, asPinned: Bool) throws -> Bool {
         let budget = parts.budget
         let pinned = totals.pinnedBytes
         let headRoom = asPinned ? 0 : DiskFullness.headRoom(ofLimit: budget.limit, pinned: pinned)
-        // Fails early if the pinned and promised bytes leave no room even in an otherwise empty cache, so that no entry
-        // goes in vain.
+        // Fails early if the pinned and promised bytes leave no room in an otherwise empty cache.
         guard budget.reserved + pinned + bytes + headRoom <= budget.limit else { return false }
         let room = budget.room
         guard bytes <= room + totals.diskBytes - pinned else { return false }
@@ -106,22 +94,16 @@ extension WriteContext {
         return try excess <= 0 || evict(toFree: excess, because: cause, sparesNewest: false).entries > 0
     }
 
-    /// The number of bytes that must go, and the cause: the bytes above the disk limit, or the bytes that the file
-    /// system lacks, whichever number is larger.
+    /// The bytes that must go: above the disk limit, or lacking on the file system, whichever number is larger.
     private static func excess(overLimit: Int64, overRoom: Int64) -> (Int64, RemovalCause) {
         overLimit >= overRoom ? (overLimit, .limit) : (overRoom, .reserve)
     }
 
-    /// Makes room for `bytes` more of a body of unknown length that waits for it. Returns `false` when no room can be
-    /// made; `true` has the same meaning as in ``makeRoom(for:asPinned:)``.
-    ///
-    /// Such a body may never fit. Therefore eviction passes over the queues once and takes no hits away. Entries that
-    /// were read stay, however many such bodies come, and so do entries that were stored meanwhile. Beyond the share,
-    /// only expired entries go.
-    ///
-    /// - Parameters:
-    ///   - own: the earlier promises to the body.
-    ///   - lastTurn: the number of the last publish before the body asked for room for the first time.
+    /// Makes room for `bytes` more of a body of unknown length that waits for it; the result means the same as in
+    /// ``makeRoom(for:asPinned:)``. Such a body may never fit. Therefore eviction passes over the queues once and takes
+    /// no hits away. Entries that were read stay, however many such bodies come, and so do entries that were stored
+    /// meanwhile. Beyond the share, only expired entries go. `own` are the earlier promises to the body. `lastTurn` is
+    /// the number of the last publish before the body asked for room for the first time.
     func makeRoom(
         forUnknownLength bytes: Int64, beside own: ByteBudget.Promise, upTo lastTurn: Int64
     ) throws -> Bool {
@@ -139,9 +121,7 @@ extension WriteContext {
         return try evict(toFree: excess, because: cause, sparesNewest: false, upTo: last).entries > 0
     }
 
-    /// Whether an unpinned entry of `cost` bytes would stay if all other unpinned entries went.
-    ///
-    /// - Parameter old: the row of the entry that it replaces.
+    /// Whether an unpinned entry of `cost` bytes, which replaces `old`, would stay if all other unpinned entries went.
     func canKeep(_ cost: Int64, replacing old: EntryRow?) -> Bool {
         let limit = parts.budget.limit
         let pinned = totals.pinnedBytes - (old.map { $0.entry.pinned ? $0.cost : 0 } ?? 0)

@@ -1,8 +1,7 @@
 import Primitives
 
-/// Hits, last accesses and slides.
 extension WriteContext {
-    /// Writes at most `limit` of the marked slides to the index. Returns whether none is left.
+    /// Returns whether no marked slide is left.
     func flushMarkedSlides(limit: Int) throws -> Bool {
         try flushHits(limit: .marked(limit))
         return !parts.hits.hasMarkedSlides
@@ -16,7 +15,7 @@ extension WriteContext {
         return true
     }
 
-    /// Writes pending hits, last accesses and slides to the index: up to `limit`, or only those of `key`.
+    /// Writes up to `limit` pending hits, last accesses and slides to the index, or only the changes of `key`.
     package func flushHits(limit: HitLog.FlushLimit = .all, only key: String? = nil) throws {
         var flush = parts.hits.beginFlush(limit: limit, only: key)
         if flush.items.isEmpty { return }
@@ -29,8 +28,7 @@ extension WriteContext {
             if let count = try index.apply(pending, toKey: key) { counts[ExactText(key)] = count }
         }
         parts.hits.wrote(flush, hits: counts)
-        // The memory tier is updated before the log drops the flush. Until then, readers get the pending hits from the
-        // log.
+        // The memory tier is updated first: until the log drops the flush, readers get the pending hits from the log.
         journal.onCommit { [memory = parts.memory, slotTable = parts.slotTable, log = parts.hits, flush] in
             for (key, pending) in flush.items {
                 // A reader that read the row before the commit does not know the slide once the log has dropped it.

@@ -9,7 +9,6 @@
 import Primitives
 
 extension WriteContext {
-    /// Writes the body of an entry into a new slot.
     func keep(_ body: SharedBytes, of entry: Entry) throws -> Slot {
         let record = SlabRecord(of: entry, at: now)
         let slot = take(for: record.bytes.count + body.count)
@@ -28,8 +27,7 @@ extension WriteContext {
         journal.onCommit { [slotTable = parts.slotTable] in slotTable.remove(ExactText(row.entry.key).hashValue) }
     }
 
-    /// The slot for an entry that changes while its body stays. If the record changes too, the body is copied to a new
-    /// slot.
+    /// The slot of an entry that changes while its body stays. If the record changes, too, the body gets a new slot.
     func slot(of entry: Entry, as old: EntryRow) throws -> Slot? {
         guard let slot = old.slot, !SlabRecord.isSame(of: entry, old.entry),
             let body = try parts.slab.body(of: entry, in: slot)
@@ -39,14 +37,12 @@ extension WriteContext {
         return new
     }
 
-    /// Gives up a slot. Another body may take it once the transaction is durable.
+    /// Another body may take the slot once the transaction is durable.
     func free(_ slot: Slot) {
         if slots.free(slot) { journal.onUndo { [slots] in slots.keep(slot) } }
     }
 
-    /// Copies a body to another slot of the same size.
-    ///
-    /// - Parameter content: all bytes of the current slot.
+    /// Copies a body to another slot of the same size. `content` has all bytes of the current slot.
     func move(_ row: EntryRow, _ content: SharedBytes) throws {
         guard let old = row.slot else { return }
         let slot = take(for: old.slotClass.size)

@@ -11,14 +11,10 @@ extension WriteContext {
         return !oldest.isEmpty
     }
 
-    /// Makes room for the fields of another response to the URL of `key`. While all fields together have too many
-    /// bytes, the response that was stored or confirmed longest ago is evicted. Returns `false`, and evicts no
-    /// response, when the pinned responses leave no room.
-    ///
-    /// - Parameters:
-    ///   - length: the length of the new fields, in bytes.
-    ///   - old: the current entry of `key`. An entry that exists already stays, however little room there is: then the
-    ///     result is always `true`.
+    /// Makes room for `length` bytes of fields of a response to the URL of `key`. While all fields together have too
+    /// many bytes, the response that was stored or confirmed longest ago is evicted. Returns `false`, and evicts no
+    /// response, when the pinned responses leave no room. An entry `old` that exists already stays, however little room
+    /// there is: then the result is always `true`.
     func makeRoomForFields(of key: CacheKey, length: Int, replacing old: Entry?) throws -> Bool {
         let oldLength = old?.fieldsLength ?? 0
         let limit = Entry.variantFieldsLimit - length

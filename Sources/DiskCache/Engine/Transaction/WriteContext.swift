@@ -1,9 +1,8 @@
 import GRDB
 import Primitives
 
-/// The tools of an operation on the writer's thread: the index, the files, and the journal that ties them together.
-///
-/// A context lives for a single transaction and never leaves the thread.
+/// The tools of an operation on the writer's thread: the index, the files, and the journal that ties them together. A
+/// context lives for a single transaction and never leaves the thread.
 package final class WriteContext {
     let parts: CacheParts
     let index: IndexWriter
@@ -12,7 +11,6 @@ package final class WriteContext {
     package var totals: Totals
     let slots: SlabMap
     let eviction: Eviction
-    /// The time of the transaction; all its operations see the same instant.
     package let now: Timestamp
 
     init(_ parts: CacheParts, db: Database, totals: Totals, slots: SlabMap, eviction: Eviction) {
@@ -27,7 +25,6 @@ package final class WriteContext {
         now = parts.clock.now()
     }
 
-    /// Calls the crash hook, by which a test may stop the writer at this point.
     func reach(_ point: CrashPoint) throws { try parts.crashHook(point) }
 
     /// Drops all copies of an entry that changed or went, once the transaction is committed: in the memory tier, in the
@@ -44,11 +41,7 @@ package final class WriteContext {
 
     package func entry(forKey key: String) throws -> Entry? { try index.row(forKey: key)?.entry }
 
-    /// Removes an entry: its row, and its body from its path or slot.
-    ///
-    /// - Parameters:
-    ///   - cause: the cause under which the removal is counted.
-    ///   - verb: the event for the observer. `nil`: no event of its own; see ``BulkRemoval``.
+    /// Removes the row, and the body from its path or slot. `verb` `nil`: the removal gets no event of its own.
     func remove(
         _ row: EntryRow, because cause: RemovalCause = .purged, as verb: EntryChange.Verb? = .removed
     ) throws {
@@ -61,13 +54,11 @@ package final class WriteContext {
         if let verb { tell(verb, row.entry) }
     }
 
-    /// Removes the entries that `query` finds, at most `limit`, and returns their number. `count` is the number of
-    /// entries removed before.
+    /// Removes the entries that `query` finds and returns their number. `count` entries were removed before.
     func remove(
         _ query: EntryQuery, because cause: RemovalCause, limit: Int, _ telling: BulkRemoval, after count: Int
     ) throws -> Int {
-        // The thread may yield from here to the end of the transaction, including the commit and the checkpoint that
-        // may follow.
+        // The thread may yield until the end of the transaction, with the commit and the checkpoint that may follow.
         Processor.share()
         let rows = try index.rows(query, limit: limit)
         for (number, row) in rows.enumerated() {
@@ -77,17 +68,14 @@ package final class WriteContext {
         return rows.count
     }
 
-    /// Sends the observer an event about an entry, once the transaction is durable.
     func tell(_ verb: EntryChange.Verb, _ entry: Entry) {
         if parts.isWatched { journal.tell(EntryChange(verb, entry)) }
     }
 
-    /// Sends the observer an event that is complete already. `nil`: there is no event.
     func tell(_ change: EntryChange?) {
         if let change, parts.isWatched { journal.tell(change) }
     }
 
-    /// Writes the row of a published entry, in place of the row `old` of the same key.
     package func put(
         _ entry: Entry, cost: Int64, path: String? = nil, slot: Slot? = nil, identity: FileIdentity? = nil,
         replacing old: EntryRow? = nil
@@ -101,7 +89,6 @@ package final class WriteContext {
         totals.add(row)
     }
 
-    /// Writes the changed metadata of an entry. The body stays.
     func change(_ old: EntryRow, to entry: Entry) throws -> Entry {
         try checkTags(of: entry)
         var row = old
@@ -115,7 +102,7 @@ package final class WriteContext {
         return entry
     }
 
-    /// Throws when the entry has too many tags. Callers add tags, so without a limit the number could grow for ever.
+    /// Callers add tags, so without a limit the number could grow for ever.
     func checkTags(of entry: Entry) throws {
         guard entry.tags.count <= Entry.tagLimit else { throw DiskCacheError.tooManyTags(limit: Entry.tagLimit) }
     }

@@ -1,9 +1,8 @@
 import Foundation
 import Primitives
 
-/// Repairs at each start the state that a killed process left; see the table in `WriteContext+Bodies.swift`.
-///
-/// Recovery itself may be killed, because each of its steps may be repeated.
+/// Repairs at each start the state that a killed process left; see the table in `WriteContext+Bodies.swift`. Recovery
+/// itself may be killed, because each of its steps may be repeated.
 enum Recovery {
     /// Makes the files agree with the index. Runs before the writer's thread starts.
     static func run(
@@ -45,8 +44,7 @@ enum Recovery {
         }
     }
 
-    /// Removes a body that was placed, or was to be placed, but never committed. Also removes the directories made for
-    /// it.
+    /// Removes a body that was placed, or was to be placed, but never committed, and the directories made for it.
     private static func removeUnlessKnown(_ path: String, _ context: WriteContext) throws {
         guard isInside(path), try context.index.row(forPath: path) == nil else { return }
         let place = context.parts.bodies.absolute(path)
@@ -79,8 +77,7 @@ enum Recovery {
             try setFile(of: row, path, context)
             return
         }
-        // The path has become a directory that is in use. The body gets a second name, because the row is not committed
-        // yet.
+        // The path has become a directory in use. The body gets a second name, because the row is not committed yet.
         for candidate in PathCandidates(besides: path, key: key) where try context.index.row(forPath: candidate) == nil
         {
             let target = bodies.absolute(candidate)

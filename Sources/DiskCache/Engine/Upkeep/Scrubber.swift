@@ -5,30 +5,24 @@ import Primitives
 /// Looks for silent damage and for bodies without rows. It checks a small part at a time, round after round.
 final class Scrubber: Sendable {
     private struct Progress: Sendable {
-        /// The id of the last row that this round has checked.
         var lastID: Int64 = 0
-        /// The rest of the tree in this round. `nil`: the round has not begun.
         var tree: BodyTree?
     }
 
-    /// The most work of a step.
     struct Pace: Equatable {
-        /// The number of rows, and the number of directories.
+        /// The number of rows, and of directories.
         var rows: Int
-        /// The number of body bytes. The last body may exceed it.
+        /// The last body may exceed the number.
         var bytes: Int64
 
-        /// Sets the pace so that a pass over all entries ends within a day when a step runs every minute: half a day of
-        /// steps for the rows, half a day for the bytes. A small cache is checked more often. No step takes more than
-        /// 10,000 rows or 256 MiB (about 4 MiB/s), so a pass over more than 7 million entries or 180 GiB takes longer
-        /// than a day.
+        /// A pass ends within a day when a step runs every minute: half a day for the rows, half a day for the bytes,
+        /// up to 7 million entries and 180 GiB (about 4 MiB/s). A small cache is checked more often.
         init(for totals: CacheTotals) {
             rows = Int(min(max(totals.entries / 720 + 1, 200), 10_000))
             bytes = min(max(totals.bodyBytes / 720 + 1, 16 << 20), 256 << 20)
         }
     }
 
-    /// The most rows in memory at a time.
     private static let rowsAtOnce = 200
 
     private let parts: CacheParts
@@ -43,10 +37,8 @@ final class Scrubber: Sendable {
         self.verifier = verifier
     }
 
-    /// Checks the next few bodies and directories, in the background.
-    ///
-    /// - Parameter wholeTree: whether to look at every directory, because the index is new and does not know the files
-    ///   that are there.
+    /// Checks the next few bodies and directories, in the background. `wholeTree`: looks at every directory, because
+    /// the index is new and does not know the files that are there.
     func step(wholeTree: Bool, completion: @escaping @Sendable (Result<Void, DiskCacheError>) -> Void) {
         queue.async { [self] in
             do throws(DiskCacheError) {

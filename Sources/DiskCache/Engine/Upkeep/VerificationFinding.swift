@@ -1,8 +1,6 @@
 /// A fault that ``DiskCache/verifyAll(_:)`` found.
 package enum VerificationFinding: Hashable, Sendable {
-    /// The body of an entry is missing.
     case missing(key: String, path: String?)
-    /// The body of an entry is not the body that was stored.
     case corrupt(key: String, path: String?)
     /// A file in a directory of bodies belongs to no entry.
     case orphan(path: String)
@@ -10,12 +8,10 @@ package enum VerificationFinding: Hashable, Sendable {
     case orphanInIndex(count: Int)
     /// Slots of the slab are marked as used, but belong to no entry.
     case orphanSlots(count: Int)
-    /// An unfinished file is left in `incoming/`.
+    /// An unfinished file in `incoming/`.
     case leftover(path: String)
-    /// A total is not the sum of the entries.
     case wrongTotal(name: String, stated: Int64, counted: Int64)
-    /// The index is inconsistent: the check of SQLite fails, two entries name the same slot, or the slot of an entry is
-    /// not marked as used.
+    /// The check of SQLite fails, two entries name the same slot, or the slot of an entry is not marked as used.
     case damagedIndex(reason: String)
 }
 

@@ -2,17 +2,16 @@ import Dispatch
 import Foundation
 import Primitives
 
-/// Verifies bodies by reading them, a single body at a time, on its own queue.
-///
-/// The verifier removes damaged entries, but only on the writer's thread and after a second look. The first look may
-/// have seen the row and the file of two different moments, because the body was replaced in between.
+/// Verifies bodies by reading them, a single body at a time, on its own queue. Damaged entries are removed only on the
+/// writer's thread and after a second look. The first look may have seen the row and the file of two different moments,
+/// because the body was replaced in between.
 final class Verifier: Sendable {
     typealias Completion = @Sendable (Result<StoredEntry?, DiskCacheError>) -> Void
 
     private let parts: CacheParts
     private let writer: Writer
     private let queue = DispatchQueue(label: "larder.diskcache.verify", qos: .utility)
-    /// The waiting completions by key. A verification answers all callers that came while it ran.
+    /// Callers by key. A verification answers all callers that came while it ran.
     private let waiting = Locked<[ExactText: [Completion]]>([:])
 
     init(_ parts: CacheParts, writer: Writer) {
@@ -20,7 +19,7 @@ final class Verifier: Sendable {
         self.writer = writer
     }
 
-    /// Verifies the entry of a key. `completion` gets the entry, or `nil` when there is none (any more).
+    /// `completion` gets `nil` when there is no entry (any more).
     func verify(_ key: String, completion: @escaping Completion) {
         let isFirst = waiting.withLock { waiting in
             waiting[ExactText(key), default: []].append(completion)
@@ -39,9 +38,7 @@ final class Verifier: Sendable {
         }
     }
 
-    /// Verifies an entry on the calling thread, which waits.
-    ///
-    /// - Parameter evenIfUntouched: whether to read the file even though it looks as it did when it was published.
+    /// Waits on the calling thread. `evenIfUntouched`: reads also a file that looks as when it was published.
     func check(_ key: String, evenIfUntouched: Bool) throws(DiskCacheError) -> StoredEntry? {
         var suspect: Suspect?
         // Each round that does not return has seen the entry being replaced.
@@ -81,7 +78,6 @@ final class Verifier: Sendable {
 
     // MARK: - On the writer's thread
 
-    /// A file that must be read, with the result of reading it.
     private struct Suspect: Sendable {
         var row: EntryRow
         var path: String
@@ -136,12 +132,11 @@ final class Verifier: Sendable {
         return .intact(current(row, parts), .file(file))
     }
 
-    /// The entry with its pending hits and slides. A flush cannot interfere, because it would run on this thread.
+    /// Adds pending hits and slides. A flush cannot interfere, because it would run on this thread.
     private static func current(_ row: EntryRow, _ parts: CacheParts) -> Entry {
         row.entry.applying(parts.hits.pending(row.entry.key))
     }
 
-    /// Opens the file of a body. `nil` when the file is gone.
     private static func open(
         _ row: EntryRow, _ path: String, _ parts: CacheParts
     ) throws(DiskCacheError) -> (BodyFile, FileStatus)? {

@@ -3,8 +3,7 @@ import Foundation
 import GRDB
 import Primitives
 
-/// The only thread that changes the index and the published files. It runs every statement that writes, every
-/// checkpoint, and every change of a published file.
+/// The only thread that changes the index and the published files, and that makes checkpoints.
 ///
 /// Invariants:
 /// - `queue` is guarded by its lock. All other state that changes is used by the thread alone.
@@ -15,7 +14,6 @@ import Primitives
 ///   ``WriteContext``.
 /// - Completions run on this thread after the commit and must not wait for it.
 final class Writer: Sendable {
-    /// The work for a transaction. `finish` gets `nil` once the work is durable, or the error.
     private struct Operation: Sendable {
         var work: @Sendable (WriteContext) throws -> Void
         var finish: @Sendable (DiskCacheError?) -> Void
@@ -25,13 +23,12 @@ final class Writer: Sendable {
 
     private struct Queue {
         var operations: [Operation] = []
-        /// The time at which pending hits and slides are written to the index. `nil`: no flush is due.
+        /// The time of the next flush of hits and slides. `nil`: no flush is due.
         var flushDeadline: DispatchTime?
         var isClosed = false
         /// Whether the thread waits on `wake`, or is about to.
         var isSleeping = false
 
-        /// The number of operations that share the next transaction.
         var groupCount: Int {
             var bytes: Int64 = 0
             let group = operations.prefix(groupLimit)
@@ -55,7 +52,6 @@ final class Writer: Sendable {
     private let queue = Locked(Queue())
     private let wake = DispatchSemaphore(value: 0)
     private let ended = DispatchGroup()
-    /// The thread; `nil` before its start and after its end.
     private let thread = Locked<pthread_t?>(nil)
 
     /// Starts the thread. Only that thread uses `loop` from then on.
@@ -76,11 +72,8 @@ final class Writer: Sendable {
     }
 
     /// Runs `work` in a transaction, then calls `completion` on the writer's thread: after the commit with the result
-    /// of `work`, or with the error. After ``close()`` it calls `completion` at once, on the caller's thread.
-    ///
-    /// - Parameters:
-    ///   - makesRoom: whether the work removes entries, so that it may use the ballast when the disk is full.
-    ///   - bodyBytes: the length of the body that the work writes into the slab, in bytes.
+    /// of `work`, or with the error. After ``close()`` it calls `completion` at once, on the caller's thread. Work that
+    /// `makesRoom` by removing entries may use the ballast on a full disk. `bodyBytes` go into the slab.
     func submit<Value: Sendable>(
         makesRoom: Bool = false, bodyBytes: Int64 = 0,
         _ work: @escaping @Sendable (WriteContext) throws -> Value,
@@ -105,8 +98,7 @@ final class Writer: Sendable {
         if mustWake { wake.signal() }
     }
 
-    /// ``submit(makesRoom:bodyBytes:_:completion:)``, and waits for the outcome. Must not be called from the writer's
-    /// own thread.
+    /// Waits for the outcome. Must not be called from the writer's own thread.
     func perform<Value: Sendable>(
         makesRoom: Bool = false,
         _ work: @escaping @Sendable (WriteContext) throws -> Value
@@ -122,9 +114,7 @@ final class Writer: Sendable {
         return try (box.take() ?? .failure(.closed)).get()
     }
 
-    /// Schedules a flush of the log of hits.
-    ///
-    /// - Parameter atOnce: whether to flush in the next transaction, because more is pending than a flush takes.
+    /// Schedules a flush of the log of hits; `atOnce`: in the next transaction, because much is pending.
     func flushSoon(atOnce: Bool = false) {
         let mustWake = queue.withLock { queue in
             if queue.isClosed || (queue.flushDeadline != nil && !atOnce) { return false }
@@ -135,14 +125,14 @@ final class Writer: Sendable {
         if mustWake { wake.signal() }
     }
 
-    /// Finishes the waiting operations, writes hits and slides, and closes the index. Returns when all of that is done.
+    /// Finishes the waiting operations, writes hits and slides, closes the index, and waits for all of that.
     func close() {
         checkMayWait()
         stop()
         ended.wait()
     }
 
-    /// Traps on the writer's own thread. The thread would wait for itself for ever, and all other threads for it.
+    /// Traps on the writer's own thread, which would wait for itself for ever, and all other threads for it.
     private func checkMayWait() {
         precondition(
             thread.withLock { $0 } != pthread_self(),
@@ -185,8 +175,7 @@ final class Writer: Sendable {
         for operation in takeRest() { operation.finish(.closed) }
     }
 
-    /// Returns the next operations, whether hits and slides are due, and whether the writer stops after this group.
-    /// Without `maySleep` it returns at once.
+    /// The writer stops after the last group. Without `maySleep`, returns at once.
     private func next(orSleep maySleep: Bool) -> (operations: [Operation], mustFlush: Bool, isLast: Bool) {
         while true {
             let (found, deadline) = queue.withLock { queue in
@@ -222,7 +211,6 @@ final class Writer: Sendable {
     }
 }
 
-/// Holds a single value that is set and taken on different threads.
 final class ResultBox<Value: Sendable>: Sendable {
     private let value: Locked<Value?>
 

@@ -1,13 +1,12 @@
 import GRDB
 import Primitives
 
-/// Runs a group of operations on the writer's thread: a transaction, its journal, and the work after the commit. Used
-/// by that thread alone.
+/// Runs a group of operations on the writer's thread: a transaction, its journal, and the work after the commit.
 ///
 /// `@unchecked Sendable` is safe because the loop is made on the thread that starts the writer, handed to the writer's
 /// thread once, and used only there.
 package final class WriterLoop: @unchecked Sendable {
-    /// The work for a transaction. `finish` gets `nil` once the work is durable, or the error.
+    /// `finish` gets `nil` once the work is durable, or the error.
     package struct Job {
         var work: (WriteContext) throws -> Void
         var finish: (DiskCacheError?) -> Void
@@ -30,12 +29,10 @@ package final class WriterLoop: @unchecked Sendable {
     package let eviction: Eviction
     private let shrinking: IndexShrinking
     private let compaction: SlabCompaction
-    /// Whether a test has stopped the writer; see ``CrashPoint``.
     private(set) var isCrashed = false
-    /// Whether the last transaction failed because the files of the cache were removed or replaced.
+    /// The last transaction failed because the files of the cache were removed or replaced.
     private var isIndexLost = false
 
-    /// Makes a loop, and reads the totals and the used slots from the index.
     package init(_ parts: CacheParts) throws(DiskCacheError) {
         self.parts = parts
         eviction = Eviction(memoryLimit: parts.configuration.memoryLimit)
@@ -91,9 +88,9 @@ package final class WriterLoop: @unchecked Sendable {
         }
     }
 
-    /// Finds room for a job on a full disk, and returns whether it found any. The log of the index may give some back.
-    /// A removal also needs room at first, because the log grows; so a removal may use the ballast. For any other job,
-    /// the ballast only helps to empty the log, and is restored afterwards.
+    /// Finds room for a job on a full disk. The log of the index may give some back. A removal also needs room at
+    /// first, because the log grows; so a removal may use the ballast. For any other job, the ballast only helps to
+    /// empty the log, and is restored afterwards.
     private func findRoom(for job: Job) -> Bool {
         let (index, ballast) = (parts.index, parts.bodies.ballast)
         let canEmptyLog = index.canEmptyLog(with: ballast.length)
@@ -106,11 +103,9 @@ package final class WriterLoop: @unchecked Sendable {
     }
 
     /// Runs the jobs and commits. The error of a job fails that job alone. An error of this method fails all jobs, and
-    /// all their steps were undone.
-    ///
-    /// Jobs seldom fail after a change. With a savepoint for each job, SQLite would keep a copy of every page that the
-    /// job changes. So the jobs run without savepoints at first, and again with savepoints if a job fails after a
-    /// change.
+    /// all their steps were undone. Jobs seldom fail after a change. With a savepoint for each job, SQLite would keep a
+    /// copy of every page that the job changes. So the jobs run without savepoints first, and again with them after
+    /// such a failure.
     private func transaction(_ jobs: [Job], _ failures: inout [DiskCacheError?]) throws -> WriteContext {
         do {
             return try transaction(jobs, &failures, hasSavepoints: false)
@@ -119,7 +114,6 @@ package final class WriterLoop: @unchecked Sendable {
         }
     }
 
-    /// Thrown when a job fails after it has changed data.
     private struct SavepointNeeded: Error {}
 
     private func transaction(
@@ -200,8 +194,8 @@ package final class WriterLoop: @unchecked Sendable {
         return nil
     }
 
-    /// Determines the cause of a failed transaction. When the files of the cache are not in place, that is the cause,
-    /// even if the missing files led to another error. It is logged once.
+    /// When the files of the cache are not in place, that is the cause of a failed transaction, even if the missing
+    /// files led to another error. It is logged once.
     private func notice(_ error: any Error) -> DiskCacheError {
         do throws(DiskCacheError) {
             try parts.index.checkPlace()
@@ -219,7 +213,7 @@ package final class WriterLoop: @unchecked Sendable {
 
     // MARK: - Head-room
 
-    /// Below so many bytes, the free room is measured again after files were removed.
+    /// Less free room than this is measured again after files were removed.
     private static let scarceRoom: Int64 = 64 << 20
 
     private func measureRoom() {
@@ -238,7 +232,7 @@ package final class WriterLoop: @unchecked Sendable {
         if wantsShrinking { shrinkSome() }
     }
 
-    /// The bytes to free ahead of need, because little room is left. 0 or less: none.
+    /// The bytes to evict ahead of need, because little room is left. 0 or less: none.
     private var bytesToEvict: Int64 { isCrashed ? 0 : eviction.wanted(parts.budget.fullness) }
 
     private func evictSome(_ bytes: Int64) {
@@ -253,10 +247,8 @@ package final class WriterLoop: @unchecked Sendable {
         eviction.stepEnded(freed, fullness, used: parts.budget.fullness.used)
     }
 
-    /// Whether free slots take more room than the next bodies need.
     private var wantsCompaction: Bool { !isCrashed && compaction.isWanted(slots, room: parts.budget.roomAtCommit) }
 
-    /// Gives some of the free slots back to the file system.
     private func compactSome() {
         guard compaction.begins(slots) else { return }
         run([
@@ -267,10 +259,9 @@ package final class WriterLoop: @unchecked Sendable {
         ])
     }
 
-    /// Whether the index has more free pages than the next entries need.
     private var wantsShrinking: Bool { !isCrashed && shrinking.isWanted(room: parts.budget.roomAtCommit) }
 
-    /// Gives some free pages back. The checkpoint cuts the file once enough of them are gone.
+    /// The checkpoint cuts the file once enough pages are gone.
     private func shrinkSome() {
         run([
             Job(

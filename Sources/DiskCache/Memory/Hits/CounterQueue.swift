@@ -6,13 +6,10 @@ struct CounterQueue {
     struct Item {
         let counter: HitCounter
         let version: Int64
-        /// The position in the order of appending.
         fileprivate let turn: Int
 
-        /// The hits that the log has not taken.
         func pending(_ clock: HitClock) -> PendingHits { pending(counter.hits, clock) }
 
-        /// Takes the hits from the counter.
         func take(_ clock: HitClock) -> PendingHits { pending(counter.take(), clock) }
 
         private func pending(_ hits: HitCounter.Hits, _ clock: HitClock) -> PendingHits {
@@ -24,19 +21,17 @@ struct CounterQueue {
     }
 
     private var items: [ExactText: Item] = [:]
-    /// In the order of turns. Places of removed entries stay in it for a while.
+    /// Keys in the order of turns. Places of removed entries stay for a while.
     private var queue: [(key: ExactText, turn: Int)] = []
     private var nextTurn = 0
 
     var isEmpty: Bool { items.isEmpty }
-
-    /// The length of the queue, including places of removed entries.
     var queueLength: Int { queue.count }
     var pendingHits: Int64 { items.values.reduce(0) { $0 + $1.counter.hitCount } }
 
     subscript(key: ExactText) -> Item? { items[key] }
 
-    /// Adds an entry; its key must not be in the queue.
+    /// The key must not be in the queue.
     mutating func append(_ counter: HitCounter, for key: ExactText, version: Int64) {
         items[key] = Item(counter: counter, version: version, turn: nextTurn)
         queue.append((key, nextTurn))
@@ -47,7 +42,6 @@ struct CounterQueue {
 
     mutating func remove(_ key: ExactText) -> Item? { items.removeValue(forKey: key) }
 
-    /// The keys of the first `limit` entries, for removal.
     mutating func oldest(_ limit: Int) -> [ExactText] {
         guard limit > 0 else { return [] }
         removeGone()

@@ -2,21 +2,16 @@ import Primitives
 
 /// The clock for the times of hits, which decide the order of eviction: the wall clock, but it never goes back.
 /// Otherwise, after the wall clock was set back, new and recently used entries would look older than all earlier
-/// entries and be evicted first.
-///
-/// While the wall clock is behind, this clock advances by a millisecond whenever the wall clock has moved, so hits
-/// keep their order. A millisecond for each hit would keep the order too, but on a busy server it would outrun the
-/// wall clock, perhaps for ever.
+/// entries and be evicted first. While the wall clock is behind, this clock advances by a millisecond whenever the wall
+/// clock has moved, so hits keep their order. A millisecond for each hit would outrun the wall clock on a busy server.
 final class HitClock: Sendable {
     private struct State {
-        /// The latest instant that was returned.
         var latest: Timestamp
         /// The wall clock's time when `latest` was returned.
         var wall: Timestamp
 
         mutating func advance(to clock: any WallClock) -> Timestamp {
-            // The wall clock is read under the lock because another thread's earlier reading would look like a clock
-            // that was set back.
+            // Read under the lock, because another thread's earlier reading would look like a clock that was set back.
             let now = clock.now()
             if now > latest {
                 latest = now
@@ -31,21 +26,17 @@ final class HitClock: Sendable {
     private let clock: any WallClock
     private let state: Locked<State>
 
-    /// - Parameter start: the time of the latest known hit.
     init(_ clock: any WallClock, notBefore start: Timestamp) {
         self.clock = clock
         state = Locked(State(latest: start, wall: clock.now()))
     }
 
-    /// The instant of a hit that happens now.
     func now() -> Timestamp { state.withLock { $0.advance(to: clock) } }
 
-    /// The instant of a recent hit that was noted by the wall clock. Returns `noted`, or the current instant while
-    /// the wall clock is behind.
+    /// Converts a recent instant of the wall clock: `noted`, or the current instant while that clock is behind.
     func instant(ofHitAt noted: Timestamp) -> Timestamp {
         state.withLock { state in
-            // `noted` may be the latest instant, because ``HotEntry`` notes hits by the wall clock without advancing
-            // this clock.
+            // ``HotEntry`` notes hits by the wall clock without advancing this clock.
             if noted > state.latest { (state.latest, state.wall) = (noted, noted) }
             return clock.now() < state.latest ? state.advance(to: clock) : noted
         }

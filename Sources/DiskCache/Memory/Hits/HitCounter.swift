@@ -2,13 +2,10 @@ import Primitives
 import Synchronization
 
 /// Counts the hits of an entry in memory, until the ``HitLog`` takes them. Its only subclass is the ``HotEntry`` of the
-/// entry. As a base class it costs a hit no further object and no further step.
-///
-/// Invariant: `counted` is twice the number of hits that the log has not taken, plus 1 when the log knows that there
-/// are hits. Both values share a number, so that the first hit after the log took them sees that it must register with
-/// the log, and no hit is lost or counted twice.
-///
-/// `@unchecked Sendable` is safe because all properties are atomics.
+/// entry. As a base class it costs a hit no further object and no further step. Invariant: `counted` is twice the
+/// number of hits that the log has not taken, plus 1 when the log knows that there are hits. Both values share a
+/// number, so that the first hit after the log took them sees that it must register with the log, and no hit is lost or
+/// counted twice. `@unchecked Sendable` is safe because all properties are atomics.
 package class HitCounter: @unchecked Sendable {
     // With the first field of the subclass, the fields that a hit touches are stored side by side.
     private let counted = Atomic<Int64>(0)
@@ -18,8 +15,7 @@ package class HitCounter: @unchecked Sendable {
 
     init() {}
 
-    /// Counts a hit. Returns whether the counter must register with the log. It is inlined, so that a hit takes no
-    /// further call.
+    /// Returns whether the counter must register with the log. Inlined, so that a hit takes no further call.
     @inline(__always)
     final func count(at now: Timestamp) -> Bool {
         // The policy ignores hits beyond the limit, and a load is cheaper than an addition that other threads wait for.
@@ -28,29 +24,25 @@ package class HitCounter: @unchecked Sendable {
         return counted.add(2, ordering: .acquiringAndReleasing).oldValue & 1 == 0
     }
 
-    /// Returns the number of hits since the last call, for the eviction policy of the memory tier.
+    /// The hits since the last call, for the eviction policy of the memory tier.
     final func takeTally() -> UInt32 {
         tally.load(ordering: .relaxed) == 0 ? 0 : tally.exchange(0, ordering: .relaxed)
     }
 
     // MARK: - For the log, under its lock
 
-    /// Hits, and the time of the last by the wall clock.
+    /// `last` is a time of the wall clock.
     typealias Hits = (count: Int64, last: Timestamp)
 
-    /// Notes that the log knows of the hits from now on. Returns `false` when the log knew already, because two hits
-    /// were both the first.
+    /// The log knows of the hits from now on. Returns `false` when it knew already: two hits were both the first.
     final func register() -> Bool {
         counted.bitwiseOr(1, ordering: .acquiringAndReleasing).oldValue & 1 == 0
     }
 
-    /// The hits since the log last took them.
     final var hits: Hits { hits(counted.load(ordering: .acquiring)) }
-
-    /// The number of ``hits``.
     final var hitCount: Int64 { counted.load(ordering: .relaxed) >> 1 }
 
-    /// Returns ``hits`` and resets the count. After that the log no longer knows of this counter.
+    /// Resets the count. After that the log no longer knows of this counter.
     final func take() -> Hits { hits(counted.exchange(0, ordering: .acquiringAndReleasing)) }
 
     private func hits(_ counted: Int64) -> Hits {

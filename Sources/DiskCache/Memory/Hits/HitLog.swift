@@ -2,23 +2,22 @@ import Primitives
 import Synchronization
 
 /// The hits, last accesses and slides that are not in the index yet. Writing them at each hit would turn every read
-/// into a disk write, so the writer takes them about once a second.
-///
-/// A caller sees an entry as it was read (from the index or from the memory tier), plus the hits and slides that it
-/// asks this log for *after* reading. None counts twice or is missed, although a flush may commit at any moment:
+/// into a disk write, so the writer takes them about once a second. A caller sees an entry as it was read (from the
+/// index or from the memory tier), plus the hits and slides that it asks this log for *after* reading. None counts
+/// twice or is missed, although a flush may commit at any moment:
 ///
 /// - A flush reports the hits that an entry has with the flush *before* its commit (``wrote(_:hits:)``). A caller that
 ///   asks before the report has read the entry without the flush, and adds the noted hits. A caller that asks after the
 ///   report takes the reported number, whether it read the entry before or after the commit.
-/// - A flush that ends between the read and the question leaves no hits to find. The flush increments
-///   `flushesEnded` before it drops them, so ``settled(_:)`` notices and reads again.
+/// - A flush that ends between the read and the question leaves no hits to find. The flush increments `flushesEnded`
+///   before it drops them, so ``settled(_:)`` notices and reads again.
 ///
 /// Each flush is kept separately until it is committed and dropped, or undone and put back. A transaction may flush a
 /// key twice, first with all other keys and then because of an update of the key, and the second flush may be undone
 /// alone.
 ///
-/// Slides are kept until they are written. Of the hits, the least recent are forgotten (``HitTable``) when entries
-/// are read faster than the index can be updated, because each write changes a page of the index.
+/// Slides are kept until they are written. Of the hits, the least recent are forgotten (``HitTable``) when entries are
+/// read faster than the index can be updated, because each write changes a page of the index.
 package final class HitLog: Sendable {
     /// Hits and slides that the writer has taken to write them in one job of a transaction.
     struct Flush: Sendable {
@@ -26,12 +25,12 @@ package final class HitLog: Sendable {
         var items: [(key: String, pending: PendingHits)] = []
     }
 
-    /// The most hits and slides that a flush takes.
+    /// The most entries that a flush takes.
     package struct FlushLimit: Sendable {
         var slides: Int
-        /// The most entries that have hits and no slide.
+        /// Entries that have hits and no slide.
         var hits: Int
-        /// Whether the flush takes only the slides that ``HitLog/markSlides()`` has marked.
+        /// Takes only the slides that ``HitLog/markSlides()`` has marked.
         var onlyMarked = false
 
         /// All slides, and as many entries with hits as may be pending in ``HitTable``; writing so many takes half a
@@ -41,7 +40,6 @@ package final class HitLog: Sendable {
         /// log and later in the file: 10,000 entries a second took more than half of two cores.
         package static let periodic = FlushLimit(slides: 4096, hits: 512)
 
-        /// At most `limit` of the marked slides.
         static func marked(_ limit: Int) -> FlushLimit { FlushLimit(slides: limit, hits: 0, onlyMarked: true) }
     }
 
@@ -49,15 +47,13 @@ package final class HitLog: Sendable {
         var pending = HitTable()
         /// The entries in memory that count further hits themselves.
         var counters = CounterQueue()
-        /// The number of hits that were taken from `counters` so far.
         var countedHits: Int64 = 0
         /// The flushes that have not ended, the earliest first.
         var flushing: [ExactText: [(number: Int, pending: PendingHits, writtenHits: Int64?)]] = [:]
 
-        /// Whether the shard has no hits and slides to write.
         var isEmpty: Bool { pending.isEmpty && counters.isEmpty }
 
-        /// Takes the hits that the key's entry in memory has counted; `nil` when that entry counts no hits.
+        /// `nil` when the key's entry in memory counts no hits.
         private mutating func takeCounted(_ key: ExactText, _ clock: HitClock) -> PendingHits? {
             guard let counted = counters.remove(key)?.take(clock) else { return nil }
             countedHits += counted.hits
@@ -94,7 +90,7 @@ package final class HitLog: Sendable {
     private static let shardCount = 16
     private let shards = Sharded(count: HitLog.shardCount) { Shard() }
     private let flushesBegun = Atomic<Int>(0)
-    /// The number of flushes that were not for a single key.
+    /// The flushes that were not for a single key.
     private let rounds = Atomic<Int>(0)
     private let flushesEnded = Atomic<Int>(0)
     let clock: HitClock
@@ -103,8 +99,7 @@ package final class HitLog: Sendable {
         self.clock = clock
     }
 
-    /// Notes hits or a slide of an entry. Returns whether they are the shard's first since the last flush; then the
-    /// caller must request a flush.
+    /// Returns whether these are the shard's first since the last flush; then the caller must request a flush.
     func note(_ hits: PendingHits, for key: String) -> Bool {
         let key = ExactText(key)
         // The forgotten hits are freed after the lock is released.
@@ -114,13 +109,11 @@ package final class HitLog: Sendable {
         return isFirst
     }
 
-    /// Notes a hit of an entry that happens now; see ``note(_:for:)``.
     package func noteHit(of key: String, version: Int64) -> Bool {
         note(PendingHits(version: version, hits: 1, lastAccess: clock.now()), for: key)
     }
 
-    /// Registers an entry in memory that counts hits itself. Returns whether the caller must request a flush, as
-    /// ``note(_:for:)`` does.
+    /// Registers an entry in memory that counts hits itself. Returns whether the caller must request a flush.
     func register(_ counter: HitCounter, for key: ExactText, version: Int64) -> Bool {
         shards[key.hashValue].withLock { shard in
             guard counter.register() else { return false }
@@ -132,7 +125,6 @@ package final class HitLog: Sendable {
         }
     }
 
-    /// Whether hits or a slide of that key wait for a flush.
     func isPending(_ key: String) -> Bool {
         let key = ExactText(key)
         return shards[key.hashValue].withLock { $0.pending[key] != nil || $0.counters[key] != nil }
@@ -145,7 +137,7 @@ package final class HitLog: Sendable {
         }
     }
 
-    /// The hits and the slide that an earlier read of the key's entry may lack; `nil` when there are none.
+    /// The hits and the slide that an earlier read of the key's entry may lack.
     func pending(_ key: String) -> PendingHits? {
         let key = ExactText(key)
         return shards[key.hashValue].withLock { shard in
@@ -160,8 +152,8 @@ package final class HitLog: Sendable {
         }
     }
 
-    /// Returns the result of `read`, a closure that reads an entry and asks for its ``pending(_:)`` hits; `nil` when a
-    /// flush has ended meanwhile, because then the closure may have missed hits.
+    /// `read` reads an entry and asks for its ``pending(_:)`` hits. `nil` when a flush has ended meanwhile, because
+    /// then `read` may have missed hits.
     func ifSettled<Value>(
         _ read: () throws(DiskCacheError) -> Value
     ) throws(DiskCacheError) -> Value? {
@@ -170,15 +162,13 @@ package final class HitLog: Sendable {
         return flushesEnded.load(ordering: .acquiring) == before ? value : nil
     }
 
-    /// Runs `read`, as ``ifSettled(_:)`` does, until no flush ends meanwhile, and returns its result. The closure must
-    /// be short.
+    /// Runs `read`, as ``ifSettled(_:)`` does, until no flush ends meanwhile. The closure must be short.
     func settled<Value>(_ read: () throws(DiskCacheError) -> Value) throws(DiskCacheError) -> Value {
         while true {
             if let value = try ifSettled(read) { return value }
         }
     }
 
-    /// The number of hits that counters have counted since the start.
     var countedHits: Int64 {
         shards.sum { $0.countedHits + $0.counters.pendingHits }
     }
@@ -194,19 +184,17 @@ package final class HitLog: Sendable {
         shards.all.contains { $0.withLock { $0.pending.markedCount > 0 } }
     }
 
-    /// Whether a flush with that limit leaves slides behind.
     func hasMoreSlides(than limit: FlushLimit) -> Bool {
         shards.sum { $0.pending.slideCount } > limit.slides
     }
 
-    /// Whether there are no hits and slides to flush.
     var isEmpty: Bool {
         shards.all.allSatisfy { $0.withLock { $0.isEmpty } }
     }
 
     // MARK: - For the writer
 
-    /// Takes pending hits and slides: at most `limit`, or only those of `key`.
+    /// Takes at most `limit`, or only the hits and slide of `key`.
     func beginFlush(limit: FlushLimit = .all, only key: String? = nil) -> Flush {
         var flush = Flush(number: flushesBegun.add(1, ordering: .relaxed).newValue)
         if let key {
@@ -222,8 +210,7 @@ package final class HitLog: Sendable {
                 let slid = shard.pending.slidKeys(limit: left.slides, onlyMarked: limit.onlyMarked)
                 left.slides -= shard.take(slid, for: &flush, clock)
                 let hit = shard.pending.hitKeys(limit: left.hits)
-                // Entries that count in memory get at least half of the limit if there are so many. The remaining
-                // entries go on counting.
+                // Entries that count in memory get at least half of the limit if there are so many.
                 let counted = shard.counters.oldest(max(left.hits / 2, left.hits - hit.count))
                 left.hits -= shard.take(counted, for: &flush, clock)
                 left.hits -= shard.take(hit.prefix(left.hits), for: &flush, clock)
@@ -232,8 +219,7 @@ package final class HitLog: Sendable {
         return flush
     }
 
-    /// Reports the number of hits that entries have with the hits of the flush. Must be called before the flush is
-    /// committed.
+    /// Reports the number of hits that entries have with the hits of the flush. Must be called before the commit.
     func wrote(_ flush: Flush, hits: [ExactText: Int64]) {
         for (key, hits) in hits {
             shards[key.hashValue].withLock { shard in
@@ -253,7 +239,6 @@ package final class HitLog: Sendable {
         }
     }
 
-    /// Puts the hits and slides of a flush back, because the flush was undone.
     func cancelFlush(_ flush: Flush) {
         for (text, _) in flush.items {
             let key = ExactText(text)

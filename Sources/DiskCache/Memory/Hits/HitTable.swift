@@ -1,20 +1,18 @@
 import Primitives
 
-/// The pending hits and slides of one shard of the ``HitLog``. The number of hits is bounded.
+/// The pending hits and slides of one shard of the ``HitLog``. The number of hits is bounded. Slides from before a mark
+/// are kept apart from later slides, so that they can be written a few at a time until all of them are written. Later
+/// hits and slides of the same entry are merged into its marked slide.
 ///
-/// Slides from before a mark are kept apart from later slides, so that they can be written a few at a time until all of
-/// them are written. Later hits and slides of the same entry are merged into its marked slide.
-///
-/// Hits are kept in two generations. A hit is noted in the younger generation, and takes along the hits that the
-/// older generation has for the same entry. When the younger generation is full, it becomes the older one, and the hits
-/// of the former older generation are forgotten. So entries that are read again and again stay, and a flood of entries
+/// Hits are kept in two generations. A hit is noted in the younger generation, and takes along the hits that the older
+/// generation has for the same entry. When the younger generation is full, it becomes the older one, and the hits of
+/// the former older generation are forgotten. So entries that are read again and again stay, and a flood of entries
 /// that are read once passes through.
 struct HitTable {
-    /// Forgotten hits. The caller frees them, because freeing may take long.
+    /// The caller frees forgotten hits, because freeing may take long.
     typealias Forgotten = [ExactText: PendingHits]
 
-    /// The most entries of a generation. With two generations in each of the log's sixteen shards, there are at most
-    /// 16,384 entries in some 4 MiB.
+    /// Entries. Two generations in each of the log's sixteen shards have at most 16,384 entries in some 4 MiB.
     static let generationLimit = 512
 
     /// The entries with a slide, and their hits, noted since the last mark.
@@ -24,11 +22,8 @@ struct HitTable {
     private var younger: [ExactText: PendingHits] = [:]
     private var older: [ExactText: PendingHits] = [:]
 
-    /// Whether no hits and slides are pending.
     var isEmpty: Bool { younger.isEmpty && older.isEmpty && slid.isEmpty && marked.isEmpty }
     var slideCount: Int { slid.count + marked.count }
-
-    /// The number of entries with a slide from before the last mark.
     var markedCount: Int { marked.count }
 
     mutating func markSlides() {
@@ -42,7 +37,6 @@ struct HitTable {
     }
 
     subscript(key: ExactText) -> PendingHits? {
-        // A key is in one table at most.
         younger[key] ?? older[key] ?? slid[key] ?? marked[key]
     }
 
@@ -77,21 +71,19 @@ struct HitTable {
         table.isEmpty ? nil : table.removeValue(forKey: key)
     }
 
-    /// The keys of entries with a slide, at most `limit`. Marked slides come first. `onlyMarked` omits later slides.
+    /// Marked slides come first. `onlyMarked` omits later slides.
     func slidKeys(limit: Int, onlyMarked: Bool) -> [ExactText] {
         let keys = Array(marked.keys.prefix(limit))
         return onlyMarked ? keys : keys + Array(slid.keys.prefix(limit - keys.count))
     }
 
-    /// The keys of entries without a slide, at most `limit`. The older generation comes first, because it is forgotten
-    /// first.
+    /// The keys of entries without a slide. The older generation comes first, because it is forgotten first.
     func hitKeys(limit: Int) -> [ExactText] {
         let keys = Array(older.keys.prefix(limit))
         return keys + Array(younger.keys.prefix(limit - keys.count))
     }
 
-    /// Adds hits of an entry without a slide, with as little hashing as possible, because most calls are of this
-    /// kind.
+    /// Adds hits without a slide, with as little hashing as possible, because most calls are of this kind.
     private mutating func addHits(_ hits: PendingHits, for key: ExactText) -> Forgotten {
         let count = younger.count
         younger[key, default: PendingHits(version: hits.version)].merge(hits)
@@ -112,7 +104,7 @@ struct HitTable {
         return forgetOlder()
     }
 
-    /// Makes room in the younger generation once it is full. Returns the forgotten hits.
+    /// Makes room in the younger generation once it is full.
     private mutating func forgetOlder() -> Forgotten {
         guard younger.count >= Self.generationLimit else { return [:] }
         defer { (older, younger) = (younger, Dictionary(minimumCapacity: Self.generationLimit)) }

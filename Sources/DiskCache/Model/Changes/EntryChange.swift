@@ -1,22 +1,21 @@
 /// A change of an entry, or the removal of several entries by the same operation.
 package struct EntryChange: Sendable {
-    /// The kind of change. A refresh, an update and a slide of the expiry are not reported, because the body stays.
+    /// A refresh, an update and a slide of the expiry are not reported, because the body stays.
     package enum Verb: Sendable, CaseIterable {
-        /// A body was published. It may have replaced an older body of the same key.
+        /// The body may have replaced an older body of the same key.
         case stored
-        /// The sweep removed the entry because it had expired and could not be used any more.
+        /// The sweep removed the entry.
         case expired
         /// A caller removed the entry, or its body was damaged.
         case removed
-        /// The entry was removed to make room, on disk or among the responses to its URL.
+        /// Removed to make room, on disk or among the responses to its URL.
         case evicted
     }
 
     package enum Subject: Sendable {
         /// The entry as it was stored, or as it was when it was removed.
         case entry(EntrySummary)
-        /// The number of entries that the same operation removed without an event of their own, and the filter that
-        /// chose them; the filter is `nil` when the operation used none, or several.
+        /// Entries without an event of their own; the filter is `nil` when the operation used none, or several.
         case others(count: Int, EntryFilter?)
     }
 
@@ -34,16 +33,15 @@ package struct EntryChange: Sendable {
     }
 }
 
-/// The fields of an entry that an observer needs to recognise it.
 package struct EntrySummary: Sendable {
     package let key: String
     package let kind: Entry.Kind
-    /// The canonical URL; `nil` for ``Entry/Kind/data``.
+    /// Canonical; `nil` for ``Entry/Kind/data``.
     package let url: String?
     package let tags: [String]
     package let contentLength: Int64
 
-    /// Copies the fields. The summary keeps no reference to the entry, because its other fields may be long.
+    /// The summary keeps no reference to the entry, because its other fields may be long.
     package init(_ entry: Entry) {
         key = entry.key
         kind = entry.kind

@@ -1,35 +1,28 @@
 import Primitives
 
-/// The reason why an entry left the cache.
 package enum RemovalCause: String, CaseIterable, Sendable {
-    /// A purge removed the entry by its key or by a filter; a `json` or `data` entry was given a ttl of 0; a request
-    /// that changes the entry's resource made it invalid (RFC 9111 §4.4); or its namespace was removed or begun anew.
+    /// Removed by key or filter; by a ttl of 0 for a `json` or `data` entry; by a request that changes the resource
+    /// (RFC 9111 §4.4); or with its namespace, which was removed or begun anew.
     case purged
-    /// The sweep removed the entry, which had expired and had no validator to revalidate it by. An expired entry that
-    /// eviction removes counts as ``limit`` or ``reserve``.
+    /// The sweep removed the entry, which had no validator. Evicted expired entries count as ``limit`` or ``reserve``.
     case expired
-    /// Evicted because the entries had reached the disk limit.
     case limit
     /// Evicted because the file system had less free space than the reserve.
     case reserve
-    /// Evicted because its URL had the maximum number of responses, or the fields of those responses had the maximum
-    /// total length.
+    /// Evicted at the limit for the responses to its URL, or for the length of their fields.
     case variants
     /// The body was damaged or missing.
     case damaged
 }
 
-/// Counts the entries that leave caches, since the start of the process. Several caches may share an object.
-/// - An entry counts once its removal is durable.
-/// - A body that replaces an older body of the same key does not count, because the entry stays.
+/// The entries that left caches since the start of the process; several caches may share an object. A removal counts
+/// once it is durable. A body that replaces an older body of its key does not count, because the entry stays.
 package final class RemovalCounters: Sendable {
     private let counts = Locked<[RemovalCause: [Entry.Kind: Int]]>([:])
 
     package init() {}
 
-    /// Returns the number of entries that left for `cause`.
-    ///
-    /// - Parameter kind: counts only entries of this kind; `nil`, the default, counts all kinds.
+    /// `nil` counts all kinds.
     package func count(of cause: RemovalCause, kind: Entry.Kind? = nil) -> Int {
         counts.withLock { counts in
             let byKind = counts[cause] ?? [:]
@@ -51,9 +44,8 @@ final class RemovalMeter: Sendable {
         self.counters = counters
     }
 
-    /// Counts a removed entry, unless ``retire(holding:)`` was called before.
     func count(_ cause: RemovalCause, _ kind: Entry.Kind) {
-        // The counter changes under the lock, so that `retire` cannot count the same entry again.
+        // Counted under the lock, so that `retire` cannot count the same entry again.
         isRetired.withLock { if !$0 { counters.add(1, cause, kind) } }
     }
 

@@ -1,11 +1,10 @@
 /// The part of the file system that is left to other programs.
 package enum DiskReserve: Hashable, Sendable {
-    /// A percentage of the size of the file system.
+    /// A part of the size of the file system.
     case percent(Double)
-    /// A number of bytes; 0: no reserve.
+    /// 0: no reserve.
     case bytes(Int64)
 
-    /// The bytes that must stay free on a file system of `size` bytes.
     func floor(ofSize size: Int64) -> Int64 {
         switch self {
         case .percent(let percent): Int64(Double(size) * percent / 100)

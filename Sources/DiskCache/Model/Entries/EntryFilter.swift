@@ -1,30 +1,25 @@
 import Primitives
 
-/// Selects the entries for a listing, a count or a purge. An entry matches when it meets every condition that is set.
+/// Selects the entries that meet every set condition. A response matches by its URL as sent and its canonical URL.
 package struct EntryFilter: Hashable, Sendable {
-    /// Whether an entry is still fresh.
     package enum State: String, Hashable, Sendable, CaseIterable {
         case fresh
         case stale
     }
 
     package var key: String?
-    /// The MD5 of a URL. Matches the entry that was downloaded or stored under this URL, and every response to a URL
-    /// with this MD5, as sent or in canonical spelling.
+    /// The MD5 of the URL of a download or of JSON, without request fields, or of a response's URL.
     package var md5: String?
-    /// The exact URL, with its parameters. A response matches by its URL as sent and by its canonical URL.
+    /// Exact, with the parameters.
     package var url: String?
-    /// The beginning of the URL, or of the key of a ``Entry/Kind/data`` entry, compared byte by byte. A response also
-    /// matches by its canonical URL.
+    /// The beginning of the URL, or of the key of a ``Entry/Kind/data`` entry, compared byte by byte.
     package var prefix: String?
-    /// The beginnings of URLs when they differ from ``prefix``, which then applies only to keys. A URL matches when it
-    /// begins with at least one of these texts. `nil`, the default: URLs and keys begin with ``prefix``.
+    /// The beginnings of URLs, one of which must match, when they differ from ``prefix``, which then is for keys only.
     package var urlPrefixes: [String]?
-    /// The host of the canonical URL, without its port. A response with another spelling of the host in its URL as
-    /// sent matches, too.
+    /// The host of the canonical URL, without the port, however a response's URL as sent spells it.
     package var host: String?
     package var tag: String?
-    /// Whether the entry is fresh at the time of the search.
+    /// The state at the time of the search.
     package var state: State?
     package var kind: Entry.Kind?
     package static let all = EntryFilter()
@@ -47,7 +42,6 @@ package struct EntryFilter: Hashable, Sendable {
 }
 
 extension EntryFilter {
-    /// The beginnings of the URLs that match ``prefix``.
     var urlBeginnings: [String] { urlPrefixes ?? prefix.map { [$0] } ?? [] }
 
     enum Condition: CaseIterable {

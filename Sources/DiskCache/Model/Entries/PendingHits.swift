@@ -7,17 +7,16 @@ struct PendingHits: Sendable, Equatable {
         var expiryDate: Timestamp
     }
 
-    /// The version of the entry. The hits and the slide do not apply to any other version.
+    /// The hits and the slide apply to no other version of the entry.
     var version: Int64
-    /// The number of hits; when `writtenHits` is set, the number of hits since then.
+    /// The hits since `writtenHits`, if that is set.
     var hits: Int64 = 0
     var lastAccess = Timestamp(milliseconds: .min)
     var slide: Slide?
-    /// The number of hits that the entry has with the hits that a flush has written; `nil` when no flush has written
-    /// any.
+    /// The number of hits of the entry in the index after a flush; `nil` when no flush has written hits.
     var writtenHits: Int64?
 
-    /// Adds later hits. If the versions differ, the newer version replaces the older one.
+    /// If the versions differ, the newer version replaces the older one.
     mutating func merge(_ later: PendingHits) {
         guard later.version == version else {
             if later.version > version { self = later }
@@ -29,7 +28,7 @@ struct PendingHits: Sendable, Equatable {
         slide = later.slide ?? slide
     }
 
-    /// The hits after a flush has written them. With the flush the entry has `hits` hits.
+    /// The pending hits after the flush that brought the entry to `hits` hits.
     func written(hits: Int64) -> PendingHits {
         var written = self
         (written.hits, written.writtenHits) = (0, hits)
@@ -38,8 +37,7 @@ struct PendingHits: Sendable, Equatable {
 }
 
 extension Entry {
-    /// The entry with its pending hits and slide. The result is the same whether the entry was read before or after the
-    /// commit of a flush that has written them.
+    /// The result is the same whether the entry was read before or after the commit of a flush that wrote the hits.
     func applying(_ pending: PendingHits?) -> Entry {
         guard let pending, pending.version == version else { return self }
         var entry = self

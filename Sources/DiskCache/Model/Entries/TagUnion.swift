@@ -1,6 +1,6 @@
 import Primitives
 
-/// Computes the tags of an entry: the tags held for longest come first, each tag once.
+/// The tags of an entry: the tags held for longest come first, each tag once.
 enum TagUnion {
     /// The tags of `held` that are not in `more`, followed by the tags of `more`, sorted.
     static func tags(_ held: [String], adding more: [String]) -> [String] {
@@ -9,16 +9,9 @@ enum TagUnion {
         return held.filter { known.insert(ExactText($0)).inserted } + Entry.sorted(new)
     }
 
-    /// The tags of an entry that is published.
-    ///
-    /// Tags that are taken over from the old entry must not prevent a store: an origin that names another group with
-    /// each response would soon exceed the limit. So the tags held for longest are dropped first.
-    ///
-    /// - Parameters:
-    ///   - stated: the explicit tags. `nil`: the tags of `held` are taken over.
-    ///   - held: the entry that is replaced or refreshed, if there is one.
-    ///   - dropped: returns the tags of `held` that are not taken over.
-    ///   - new: the tags of the reservation.
+    /// The tags of an entry that is published: `stated`, or else the tags of the replaced or refreshed entry `held`
+    /// without `dropped`, and the tags `new` of the reservation. Tags that are taken over must not prevent a store: an
+    /// origin that names another group with each response would soon exceed the limit. So the oldest tags go first.
     static func tags(
         stated: [String]?, held: Entry?, dropping dropped: (@Sendable (Entry) -> [String])?, adding new: Set<ExactText>
     ) -> [String] {

@@ -1,28 +1,24 @@
 import Primitives
 
-/// The name of an entry in the API.
-///
-/// A key has one of three forms. No text has two forms because ``data(_:)`` refuses text of the other forms:
+/// The name of an entry in the API, in one of three forms. No text has two forms because ``data(_:)`` refuses text of
+/// the other forms:
 ///
 /// | form | text |
 /// |---|---|
-/// | ``Form/url`` | MD5 of the canonical URL, 32 lower-case hexadecimal digits |
+/// | ``Form/url`` | MD5 of the canonical URL and of any request fields, 32 lower-case hexadecimal digits |
 /// | ``Form/response`` | MD5 of the URL as sent, `.`, 8 lower-case hexadecimal digits of the variant |
 /// | ``Form/data`` | the caller's own text |
 ///
 /// Two keys are equal when their bytes are equal; `String`'s canonical equivalence does not count.
 package struct CacheKey: Hashable, Sendable {
     package enum Form: Hashable, Sendable {
-        /// The MD5 of a canonical URL, with or without request fields.
         case url
         case response
         case data
     }
 
-    /// The most bytes that a caller's key may have.
+    /// The most bytes of a caller's key.
     package static let maximumLength = 255
-
-    /// The key as the API writes it.
     package let text: String
     package let form: Form
 
@@ -31,23 +27,18 @@ package struct CacheKey: Hashable, Sendable {
         CacheKey(text: MD5Name.of(url), form: .url)
     }
 
-    /// The key of a download from a canonical URL with request fields of the caller: the MD5 of the URL and of one line
-    /// `name: value` for each field, separated by LF. Names are in lower case, values have no white space around them,
-    /// and the lines are sorted by their bytes. Without fields the key equals ``url(canonical:)``.
-    ///
-    /// Values must not contain LF; no valid field value does (RFC 9110 §5.5).
+    /// The key of a download with request fields of the caller: the MD5 of the URL and of one line `name: value` for
+    /// each field, separated by LF. Names are in lower case, values have no white space around them, and the lines are
+    /// sorted by their bytes. Without fields the key equals ``url(canonical:)``. Values must not contain LF; no valid
+    /// field value does (RFC 9110 §5.5).
     package static func url(canonical url: String, requestFields: [(name: String, value: String)]) -> CacheKey {
         let lines = requestFields.map { field in "\(field.name.lowercased()): \(field.value.trimmingSpace())" }
         let sorted = lines.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
         return CacheKey(text: MD5Name.of(([url] + sorted).joined(separator: "\n")), form: .url)
     }
 
-    /// The key of one variant of the responses to a URL: the URL's MD5, a dot, and the first 8 hexadecimal digits of
-    /// the MD5 of `variant`.
-    ///
-    /// - Parameter variant: text that tells the variants of the URL apart; empty for a URL with a single variant.
+    /// `variant` tells the variants of the URL apart; its MD5 makes the last digits. Most URLs have only an empty one.
     package static func response(to url: ResponseURL, variant: String) -> CacheKey {
-        // Most URLs have one variant, and an empty `variant`.
         let name = variant.isEmpty ? onlyVariant : variantName(variant)
         return CacheKey(text: url.md5 + "." + name, form: .response)
     }
@@ -58,9 +49,6 @@ package struct CacheKey: Hashable, Sendable {
 
     private static let onlyVariant = variantName("")
 
-    /// The key for a caller's own text.
-    ///
-    /// - Throws: ``InvalidKey`` with the rule that `text` breaks.
     package static func data(_ text: String) throws(InvalidKey) -> CacheKey {
         switch form(of: text.utf8) {
         case .data: break
@@ -77,8 +65,7 @@ package struct CacheKey: Hashable, Sendable {
         return CacheKey(text: text, form: .data)
     }
 
-    /// The key that a client wrote, in any of the three forms; `nil` when `text` is not a valid key and so names no
-    /// entry.
+    /// A key that a client wrote, in any form; `nil` when `text` is not a valid key and so names no entry.
     package init?(_ text: String) {
         switch Self.form(of: text.utf8) {
         case .data:
@@ -93,8 +80,7 @@ package struct CacheKey: Hashable, Sendable {
         self.form = form
     }
 
-    /// 32 hexadecimal digits: the MD5 at the start of a key of the form `url` or `response`, or the MD5 of a caller's
-    /// own key.
+    /// The MD5 with which a key of the form `url` or `response` begins, or the MD5 of a caller's own key.
     package var md5Hex: String {
         switch form {
         case .url: text
@@ -135,16 +121,13 @@ extension CacheKey: CustomStringConvertible {
     package var description: String { text }
 }
 
-/// The rule that a caller's own key breaks.
 package enum InvalidKey: Error, Hashable, Sendable {
     case empty
-    /// The key is longer than `limit` bytes of UTF-8.
     case tooLong(limit: Int)
     case slash
-    /// The key contains a control character (Unicode category Cc), such as NUL.
+    /// Unicode category Cc, such as NUL.
     case controlCharacter
     case dots
-    /// The key has the form of a URL's or a response's key.
     case reservedForm
 }
 

@@ -4,7 +4,7 @@ import Primitives
 /// MD5 as a source of names (`printf %s "$URL" | md5sum`), never as a proof. Texts with equal MD5 are easy to make, so
 /// code that finds an entry by its MD5 also compares the full text, such as the URL.
 enum MD5Name {
-    /// The MD5 of the text's UTF-8 bytes in 32 lower-case hexadecimal digits.
+    /// Returns 32 lower-case hexadecimal digits.
     static func of(_ text: String) -> String {
         var text = text
         var hash = Insecure.MD5()
@@ -14,12 +14,10 @@ enum MD5Name {
 
     static let length = 32
 
-    /// Whether `bytes` are 32 lower-case hexadecimal digits.
     static func isName(_ bytes: some Collection<UInt8>) -> Bool {
         bytes.count == length && bytes.allSatisfy(isDigit)
     }
 
-    /// Whether `byte` is a lower-case hexadecimal digit.
     static func isDigit(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"): true

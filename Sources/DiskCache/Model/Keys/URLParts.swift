@@ -1,14 +1,10 @@
-/// The parts of a canonical URL, for ``ReadablePath``.
-///
-/// Every text has parts, so every stored entry has a path. The parser works on bytes, because a `/` followed by a
-/// combining accent is a different `Character`.
+/// The parts of a canonical URL, for ``ReadablePath``. Every text has parts, so every stored entry has a path. The
+/// parser works on bytes, because a `/` followed by a combining accent is a different `Character`.
 struct URLParts {
     var scheme = ""
     var host = ""
-    /// The digits behind the host and its colon; `nil` without a port.
     var port: String?
-    /// The segments of the path, between its slashes. The first segment starts behind the first slash. The array is
-    /// never empty.
+    /// The segments of the path, between its slashes; the first one starts behind the first slash. Never empty.
     var segments: [String] = [""]
     /// Whether the host is followed by a slash, as in every canonical URL.
     var hasPath = false
@@ -35,7 +31,7 @@ struct URLParts {
         (self.host, self.port) = (Self.text(host), port.map(Self.text))
     }
 
-    /// Returns only the host of a URL, because parsing the rest would take longer.
+    /// Parsing only the host is faster.
     static func host(of url: String) -> String {
         var url = url
         return url.withUTF8 { url in
@@ -48,8 +44,7 @@ struct URLParts {
 
     private static func text(_ bytes: Bytes) -> String { String(decoding: bytes, as: UTF8.self) }
 
-    /// Returns the text before `://` and the text behind it. Without `://` the scheme is empty, and the rest is the
-    /// whole URL.
+    /// Without `://` the scheme is empty, and the rest is the whole URL.
     private static func schemeAndRest(of url: Bytes) -> (scheme: String, rest: Bytes) {
         guard let rest = afterScheme(of: url) else { return ("", url) }
         return (text(url[..<(rest.startIndex - 3)]), rest)

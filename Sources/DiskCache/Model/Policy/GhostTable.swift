@@ -4,17 +4,11 @@
 //   of the numbers from `first` up to `next`, exactly the bits of these cells are set.
 // - The range from `first` up to `next` has no more numbers than there are bits.
 
-/// Remembers the hashes of the last evicted entries, up to a limit that each insertion states. The table knows only
-/// that they were evicted.
-///
-/// A bucket is a cache line of eight cells. A cell holds 32 bits of a hash and the number of its insertion. A full
-/// bucket forgets its oldest hash a little early, and two hashes may look alike (in a table of a million hashes, one in
-/// four thousand). Both only cause a worse choice.
-///
-/// A removed hash leaves its number unused and does not push out other hashes early. The bits tell which numbers are in
-/// use.
-///
-/// The table grows with its content: it takes at most 16 bytes for each hash that the limit allows, plus 72 bytes.
+/// Remembers the hashes of the last evicted entries, up to a limit that each insertion states. A bucket is a cache line
+/// of eight cells. A full bucket forgets its oldest hash a little early, and two hashes may look alike (in a table of a
+/// million hashes, one in four thousand). Both only cause a worse choice. A removed hash leaves its number unused and
+/// does not push out other hashes early: the bits tell which numbers are in use. The table grows with its content: it
+/// takes at most 16 bytes for each hash that the limit allows, plus 72 bytes.
 struct GhostTable: Sendable {
     private static let bucketSize = 8
 
@@ -28,7 +22,7 @@ struct GhostTable: Sendable {
 
     var memoryBytes: Int { (cells.count + bits.count) * MemoryLayout<UInt64>.stride }
 
-    /// Removes a hash, because its entry is back. Returns whether the hash was there.
+    /// Called when the entry is back. Returns whether the hash was there.
     mutating func remove(_ hash: Int) -> Bool {
         guard let index = find(Self.mark(hash)) else { return false }
         clear(index)
@@ -37,7 +31,7 @@ struct GhostTable: Sendable {
 
     func contains(_ hash: Int) -> Bool { find(Self.mark(hash)) != nil }
 
-    /// Adds a hash, and forgets the oldest hashes until no more than `limit` are left.
+    /// Forgets the oldest hashes until no more than `limit` are left.
     mutating func insert(_ hash: Int, limit: Int) {
         guard limit > 0 else { return }
         let mark = Self.mark(hash)
@@ -83,8 +77,7 @@ struct GhostTable: Sendable {
         first += 1
     }
 
-    /// Resizes the table if it is too small or too large, and renumbers the remembered hashes. Also renumbers them when
-    /// the numbers run out.
+    /// Resizes the table if it is too small or too large, and renumbers the hashes, also when the numbers run out.
     private mutating func fit(_ limit: Int) {
         let isTight = cells.count * 4 < (count + 1) * 5
         let isWide = cells.count > max(Self.bucketSize, limit * 15 / 8)
@@ -102,7 +95,6 @@ struct GhostTable: Sendable {
         for cell in remembered { put(UInt32(truncatingIfNeeded: cell)) }
     }
 
-    /// Half of a hash.
     private static func mark(_ hash: Int) -> UInt32 {
         UInt32(truncatingIfNeeded: UInt64(truncatingIfNeeded: hash) >> 32)
     }

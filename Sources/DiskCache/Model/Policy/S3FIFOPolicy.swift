@@ -1,7 +1,7 @@
 // Invariants of this file
 //
-// - The policy holds no entries. It remembers only hashes of evicted entries: at most one for each existing entry, and
-//   at most 16 bytes each. Without the hashes it decides worse, never wrongly.
+// - The policy holds no entries. It remembers hashes of evicted entries: at most one for each existing entry. Without
+//   the hashes it decides worse, never wrongly.
 // - A choice spares at most `moveLimit` entries, however often all of them were requested. It seldom spares more than a
 //   few, because each sparing uses up a hit that was counted before.
 
@@ -11,11 +11,8 @@
 /// New entries go to a small queue, a tenth of all bytes. Its oldest entry moves to the main queue if it was requested
 /// meanwhile, otherwise it is evicted. So a scan passes through that tenth and evicts no entries from the main queue.
 /// An entry that is requested again soon after its eviction goes to the main queue at once. The oldest entry of the
-/// main queue is spared once for each hit.
-///
-/// A large entry needs a hit more than other entries at each of these decisions, because it takes the room of many.
-///
-/// The constants were chosen by replaying traces, as `scripts/bench eviction` does.
+/// main queue is spared once for each hit. A large entry needs a hit more at each of these decisions, because it takes
+/// the room of many. The constants were chosen by replaying traces, as `scripts/bench eviction` does.
 struct S3FIFOPolicy: EvictionPolicy {
     /// The small queue's part of all bytes is one divided by this number.
     private static let smallPart: Int64 = 10
@@ -24,8 +21,8 @@ struct S3FIFOPolicy: EvictionPolicy {
     private static let moveLimit = 1000
 
     private var ghosts = GhostTable()
-    /// The most hashes that are remembered, independent of the number of entries. After a decrease, surplus hashes go
-    /// with the next insertion, or at once when the limit is 0.
+    /// The most hashes, independent of the number of entries. After a decrease, surplus hashes go with the next
+    /// insertion, or at once when the limit is 0.
     var ghostLimit: Int {
         didSet { if ghostLimit == 0, oldValue > 0 { ghosts = GhostTable() } }
     }
@@ -34,7 +31,6 @@ struct S3FIFOPolicy: EvictionPolicy {
         self.init(ghostLimit: .max)
     }
 
-    /// Creates a policy that remembers at most `ghostLimit` hashes of evicted entries.
     init(ghostLimit: Int) {
         self.ghostLimit = ghostLimit
     }
@@ -58,7 +54,7 @@ struct S3FIFOPolicy: EvictionPolicy {
             let order: (first: EvictionQueue, second: EvictionQueue) =
                 isSmallFull ? (.small, .main) : (.main, .small)
             var oldest = try queues.oldest(in: order.first)
-            // The entry is the only entry of the small queue, although it alone exceeds that queue's part.
+            // The entry is the only one of the small queue, although it alone exceeds that queue's part.
             let isNewest = order.first == .small && oldest?.cost == totals.smallBytes
             if oldest == nil || (sparesNewest && isNewest) { oldest = try queues.oldest(in: order.second) }
             guard let entry = oldest else { return nil }
@@ -86,7 +82,7 @@ struct S3FIFOPolicy: EvictionPolicy {
         ghosts.insert(hash, limit: min(totals.entries, ghostLimit))
     }
 
-    /// The hits that an entry has left after it is spared; `nil` when it has too few hits to be spared.
+    /// The hits left after the entry is spared; `nil` when it has too few hits to be spared.
     private static func spare(hits: UInt8, cost: Int64, _ totals: QueueTotals) -> UInt8? {
         let isLarge = Double(cost) * Double(totals.entries) > largeFactor * Double(totals.bytes)
         return hits > (isLarge ? 1 : 0) ? hits - 1 : nil

@@ -2,23 +2,23 @@ import Foundation
 import Primitives
 import Synchronization
 
-/// The files of a namespace: its directory, the bodies in it, and `incoming/`, which holds bodies before they are
-/// published and after they are taken away. `incoming/` is on the same file system as the bodies, so that a rename
-/// publishes a body.
+/// The files of a namespace: the bodies, and `incoming/`, which holds bodies before they are published and after they
+/// are taken away. It is on the same file system as the bodies, so that a rename publishes a body.
 ///
 /// - `incoming/<n>.part`: a body that is being received.
 /// - `incoming/<id>-<n>.old`: a body that the transaction in progress takes away from the entry `<id>`.
 /// - `incoming/intents`: the paths at which the transaction in progress puts bodies.
 ///
 /// Ownership: the writer's thread changes bodies under their published names, `.old` files and the intents. A `.part`
-/// file belongs to the reservation that created it, and to the writer while the writer publishes it.
+/// file belongs to the reservation that created it, and to the writer while the writer publishes it. Paths of bodies
+/// are relative to the namespace's directory.
 final class BodyStore: Sendable {
-    /// The namespace's directory, absolute.
+    /// Absolute.
     let directory: String
     let incoming: String
     private let numbers = Atomic<Int64>(0)
     private let intents: Locked<FileDescriptor>
-    /// Disk space for the index when the disk is full: the file `ballast` in the namespace's directory.
+    /// Disk space for the index when the disk is full.
     let ballast: Ballast
     private let openBodies = OpenBodies()
     let writeBuffers: WriteBuffers
@@ -34,28 +34,21 @@ final class BodyStore: Sendable {
         ballast = try Ballast(path: directory + "/ballast", size: footprint.ballastBytes)
     }
 
-    /// The absolute path of the slab file, which holds the small bodies.
     var slabPath: String { directory + "/bodies.slab" }
 
-    /// The absolute path of a body, from its path relative to the namespace's directory.
     func absolute(_ path: String) -> String { directory + "/" + path }
 
-    /// A new path for a body that is being received.
     func newPartPath() -> String { "\(incoming)/\(nextNumber()).part" }
 
-    /// A new path for a body that is taken away from the entry `id`.
     func newOldPath(id: Int64) -> String { "\(incoming)/\(id)-\(nextNumber()).old" }
 
-    /// Opens a body's file for reading. Throws the error of `open`.
-    ///
-    /// - Parameter length: the length of the body according to the index.
+    /// `length` is the length of the body according to the index. Throws the error of `open`.
     func open(_ path: String, length: Int64) throws(DiskCacheError) -> (file: BodyFile, status: FileStatus?) {
         let name = absolute(path)
         return opened(try FileDescriptor(opening: name, Self.openFlags), length, name)
     }
 
-    /// Opens a body's file like ``open(_:length:)``, but without waiting for the disk. Waits only if the kernel cannot
-    /// tell whether it would have to.
+    /// ``open(_:length:)`` without waiting for the disk. Waits only if the kernel cannot tell whether it would have to.
     func openCached(
         _ path: String, length: Int64
     ) throws(DiskCacheError) -> Lookup<(file: BodyFile, status: FileStatus?)> {
@@ -77,7 +70,6 @@ final class BodyStore: Sendable {
         return (status.map { openBodies.shared(body, $0.identity) } ?? body, status)
     }
 
-    /// Removes the directories above a body that are now empty.
     func removeEmptyDirectories(above path: String) {
         var rest = path[...]
         while let slash = rest.utf8.lastIndex(of: UInt8(ascii: "/")) {
@@ -88,7 +80,6 @@ final class BodyStore: Sendable {
 
     // MARK: - incoming/
 
-    /// Creates the file of a body that is being received. Throws the error of `open`.
     func createPart(_ path: String) throws(DiskCacheError) -> FileDescriptor {
         let flags = O_RDWR | O_CREAT | O_EXCL
         do {
@@ -100,8 +91,7 @@ final class BodyStore: Sendable {
         }
     }
 
-    /// Runs a system call that moves a body into `incoming/`. If `incoming/` is missing, creates it and runs the call
-    /// again. Returns 0, or the error number.
+    /// Runs a system call that moves a body into `incoming/`, which is created if missing. Returns the error number.
     func movingIn(_ call: () -> Int32) -> Int32 {
         let code = call()
         guard code == ENOENT else { return code }
@@ -109,14 +99,12 @@ final class BodyStore: Sendable {
         return call()
     }
 
-    /// Creates `incoming/` again if another program removed it, but never the namespace's own directory. Any thread may
-    /// call this.
+    /// Creates `incoming/` if another program removed it, but never the namespace's own directory. For any thread.
     private func restoreIncoming() {
         guard FileSystem.makeDirectory(incoming) == 0, let file = try? Self.openIntents(in: incoming) else { return }
         intents.withLock { $0 = file }
     }
 
-    /// Renames an `.old` back to its path.
     static func putBack(_ old: String, to place: String) {
         var code = FileSystem.rename(old, to: place)
         if code == ENOENT, let slash = place.lastSlash {
@@ -134,8 +122,7 @@ final class BodyStore: Sendable {
         try FileDescriptor(opening: incoming + "/intents", O_RDWR | O_CREAT | O_APPEND, mode: 0o600)
     }
 
-    /// Notes that a body will be at `path`. If the process ends before the entry is committed, the next start removes
-    /// that body.
+    /// If the process ends before the entry is committed, the next start removes the body at `path`.
     func noteIntent(_ path: String) throws(DiskCacheError) {
         let intents = intents.withLock { $0 }
         var line = Array(path.utf8)
@@ -152,12 +139,11 @@ final class BodyStore: Sendable {
         }
     }
 
-    /// Forgets the intents, once their transaction is committed or undone.
+    /// Called once the transaction is committed or undone.
     func clearIntents() {
         _ = intents.withLock { ftruncate($0.number, 0) }
     }
 
-    /// The paths that were noted and not cleared.
     func notedIntents() throws(DiskCacheError) -> [String] {
         let intents = intents.withLock { $0 }
         let name = incoming + "/intents"

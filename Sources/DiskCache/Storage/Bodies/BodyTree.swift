@@ -1,6 +1,6 @@
 import Primitives
 
-/// An iterator over the tree of published bodies below a namespace's directory, one directory at a time.
+/// Iterates over the tree of published bodies, one directory at a time.
 struct BodyTree {
     private var directories: [String]
     private let bodies: BodyStore
@@ -11,15 +11,13 @@ struct BodyTree {
             .filter { FileSystem.status(of: bodies.absolute($0))?.isDirectory == true }
     }
 
-    /// Whether the top directory `name` may hold bodies: two hexadecimal digits, or a top directory of the readable
-    /// layout.
+    /// Whether the top directory `name` may hold bodies: two hexadecimal digits, or a directory of the readable layout.
     static func isRoot(_ name: String) -> Bool {
         name == "QUrlCaches" || name == "QDataCaches"
             || name.utf8.count == 2 && name.utf8.allSatisfy { $0.hexDigitValue != nil }
     }
 
-    /// Returns the relative paths of the files in the next directory, and of all else that is not a directory; `nil`
-    /// after the last directory.
+    /// Returns the relative paths in the next directory that are no directories; `nil` after the last directory.
     mutating func next() throws(DiskCacheError) -> [String]? {
         guard let directory = directories.popLast() else { return nil }
         var files: [String] = []

@@ -1,9 +1,7 @@
 import Primitives
 
-/// A body that is being received, for readers that follow it: any thread can read the received bytes, any number of
-/// times.
-///
-/// The bytes stay readable while a reference exists, even when the body is published, abandoned or removed meanwhile.
+/// A body that is being received. Any thread can read the received bytes, any number of times, while a reference
+/// exists, even when the body is published, abandoned or removed meanwhile.
 ///
 /// Invariants: a single thread receives. This thread first adds bytes to the content and then, under the lock,
 /// increases ``length``, so bytes before `length` never change. For a body in a file, the bytes before `written` are in
@@ -19,24 +17,19 @@ package final class GrowingBody: Sendable {
         var length: Int64 = 0
         var written: Int64 = 0
         var buffer: WriteBuffer?
-        /// Whether the next bytes may get a buffer.
         var takesBuffer = false
     }
 
     private let state = Locked(State())
     private let buffers: WriteBuffers
 
-    /// An empty body, in memory.
     init(buffers: WriteBuffers) {
         self.buffers = buffers
     }
 
     package var length: Int64 { state.withLock { $0.length } }
 
-    /// Returns at most `count` bytes from `offset` on: at least one if the body has bytes there, and no bytes at or
-    /// beyond ``length``.
-    ///
-    /// Throws ``DiskCacheError/fileSystem(operation:path:errno:)``.
+    /// Returns at most `count` bytes: at least one if the body has bytes at `offset`, and none at or beyond ``length``.
     package func read(at offset: Int64, upTo count: Int) throws(DiskCacheError) -> SharedBytes {
         enum Source {
             case bytes(SharedBytes)
@@ -72,14 +65,14 @@ package final class GrowingBody: Sendable {
 
     // MARK: - For the receiving thread
 
-    /// The body's file; `nil` while the body is in memory.
+    /// `nil` while the body is in memory.
     var file: FileDescriptor? {
         state.withLock { state in
             if case .file(let file, _) = state.content { file } else { nil }
         }
     }
 
-    /// All received bytes of a body in memory; `nil` for a body in a file.
+    /// `nil` for a body in a file.
     var bytes: SharedBytes? {
         state.withLock { state in
             guard case .memory(let buffer) = state.content else { return nil }
@@ -87,8 +80,7 @@ package final class GrowingBody: Sendable {
         }
     }
 
-    /// Appends the next bytes. Throws the error of writing to the file; after that the body may hold a part of `bytes`,
-    /// and the caller must not append again.
+    /// The body may hold a part of `bytes` after an error of writing, and the caller must not append again.
     func append(_ bytes: UnsafeRawBufferPointer) throws(DiskCacheError) {
         if let file {
             return try append(bytes, to: file)
@@ -107,8 +99,7 @@ package final class GrowingBody: Sendable {
 
     private func append(_ bytes: UnsafeRawBufferPointer, to file: FileDescriptor) throws(DiskCacheError) {
         guard let buffer = buffer() else {
-            // The write happens outside the lock so that readers do not wait for the disk. That is safe because a
-            // single thread appends.
+            // Outside the lock, so that readers do not wait for the disk; safe because a single thread appends.
             try file.write(bytes, path: path)
             let count = Int64(bytes.count)
             return state.withLock { state in
@@ -128,8 +119,8 @@ package final class GrowingBody: Sendable {
         }
     }
 
-    /// The buffer for the next bytes; `nil` when they go straight to the file. If ``move(to:path:)`` took no buffer,
-    /// the next bytes ask for one, once. An empty body takes no buffer because its bytes may be slow to arrive.
+    /// `nil`: the next bytes go straight to the file. If ``move(to:path:)`` took no buffer, the next bytes ask for one,
+    /// once. An empty body takes no buffer because its bytes may be slow to arrive.
     private func buffer() -> WriteBuffer? {
         let (held, takesOne) = state.withLock { state in
             defer { state.takesBuffer = false }
@@ -148,7 +139,7 @@ package final class GrowingBody: Sendable {
         }
     }
 
-    /// Moves the received bytes to a file, which also takes all later bytes.
+    /// Later bytes go to the file, too.
     func move(to file: FileDescriptor, path: String) throws(DiskCacheError) {
         let bytes = bytes
         let buffer = (1..<WriteBuffers.capacity).contains(bytes?.count ?? 0) ? buffers.take() : nil

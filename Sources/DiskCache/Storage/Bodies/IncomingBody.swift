@@ -11,15 +11,11 @@ final class IncomingBody: @unchecked Sendable {
     private let bodies: BodyStore
     private let partPath: String
     private let memoryLimit: Int64
-    /// The received bytes, for readers that follow the body.
     let growing: GrowingBody
     private var hasher = SHA256()
     private var validator = JSONValidator()
 
-    /// Creates an empty body.
-    ///
-    /// - Parameter memoryLimit: a longer body moves to a file. A negative limit moves the body with its first byte, or
-    ///   in ``seal()``.
+    /// A body longer than `memoryLimit` moves to a file; with a negative limit at its first byte, or in ``seal()``.
     init(in bodies: BodyStore, memoryLimit: Int64) {
         self.bodies = bodies
         partPath = bodies.newPartPath()
@@ -30,7 +26,7 @@ final class IncomingBody: @unchecked Sendable {
     var length: Int64 { growing.length }
     var isFile: Bool { growing.file != nil }
 
-    /// Announces the body's length. A body that is too long for memory then goes to its file from the first byte.
+    /// A body that is announced as too long for memory goes to its file from the first byte.
     func expect(length: Int64) throws(DiskCacheError) {
         if length > memoryLimit, !isFile { try spill() }
     }
@@ -43,7 +39,6 @@ final class IncomingBody: @unchecked Sendable {
         if !validator.isFailed { validator.feed(bytes) }
     }
 
-    /// Ends the body and returns it.
     func seal() throws(DiskCacheError) -> SealedBody {
         if !isFile, length > memoryLimit { try spill() }
         try growing.seal()
@@ -60,8 +55,7 @@ final class IncomingBody: @unchecked Sendable {
             isASCIIJSON: validator.finish() && validator.isASCII)
     }
 
-    /// Throws unless the received bytes may be stored as an entry of that kind. An entry that a caller stores must not
-    /// be empty; an entry of kind `json` must be valid JSON in UTF-8.
+    /// An entry that a caller stores must not be empty; an entry of kind `json` must be valid JSON in UTF-8.
     func check(as kind: Entry.Kind) throws(DiskCacheError) {
         guard kind == .json || kind == .data else { return }
         if length == 0 { throw .emptyBody }
@@ -89,9 +83,8 @@ final class IncomingBody: @unchecked Sendable {
 /// A body that was received completely and is not published yet.
 struct SealedBody: Sendable {
     enum Content: Sendable {
-        /// A body in memory, short enough for a slot of the slab.
+        /// Short enough for a slot of the slab.
         case bytes(SharedBytes)
-        /// A body in its file in `incoming/`.
         case file(BodyFile, part: String)
     }
 
@@ -100,10 +93,9 @@ struct SealedBody: Sendable {
     /// SHA-256, 32 bytes.
     var digest: [UInt8]
     var isJSON: Bool
-    /// Whether it is JSON without a byte above 0x7F.
+    /// JSON without a byte above 0x7F.
     var isASCIIJSON: Bool
 
-    /// The body for the callers that waited for it.
     var stored: StoredBody {
         switch content {
         case .bytes(let bytes): .bytes(bytes)
@@ -111,7 +103,7 @@ struct SealedBody: Sendable {
         }
     }
 
-    /// The number of bytes that the writer puts into the slab; 0 for a body in a file.
+    /// The bytes that the writer puts into the slab; 0 for a body in a file.
     var indexBytes: Int64 {
         if case .bytes = content { length } else { 0 }
     }

@@ -1,9 +1,7 @@
 import Primitives
 
-/// The bodies that are open for reading. All readers of a body share one file descriptor.
-///
-/// Invariants: the lock guards the table. While a file is open, no other file has its inode, so a body found by its
-/// identity belongs to that file.
+/// The bodies that are open for reading. All readers of a body share one file descriptor. The lock guards the table.
+/// While a file is open, no other file has its inode, so a body found by its identity belongs to that file.
 final class OpenBodies: Sendable {
     private struct Reference {
         weak var body: BodyFile?
@@ -17,12 +15,10 @@ final class OpenBodies: Sendable {
 
     private let table = Locked(Table())
 
-    /// The number of rows in the table, including rows of closed bodies.
+    /// Includes the rows of closed bodies.
     var count: Int { table.withLock { $0.bodies.count } }
 
     /// Returns the body that is already open for the same file; otherwise registers and returns `opened`.
-    ///
-    /// - Parameter identity: the identity of the file behind `opened`.
     func shared(_ opened: BodyFile, _ identity: FileIdentity) -> BodyFile {
         table.withLock { table in
             if let body = table.bodies[identity]?.body, body.length == opened.length { return body }

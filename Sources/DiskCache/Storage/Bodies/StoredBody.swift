@@ -1,11 +1,9 @@
 import Primitives
 
-/// A body that can be sent. The body stays readable while a reference exists, even when the entry is changed or removed
-/// meanwhile.
+/// A body that can be sent. It stays readable while a reference exists, even when the entry is changed or removed.
 package enum StoredBody: Sendable {
-    /// The whole body, in memory.
     case bytes(SharedBytes)
-    /// An open file. Its name may have been removed.
+    /// Its name may have been removed.
     case file(BodyFile)
 
     package var length: Int64 {
@@ -15,8 +13,7 @@ package enum StoredBody: Sendable {
         }
     }
 
-    /// Returns a copy of a part of the body. Throws ``DiskCacheError/fileSystem(operation:path:errno:)``, also when the
-    /// file is shorter than the body.
+    /// Copies a part of the body. Throws also when the file is shorter than the body.
     package func read(_ range: Range<Int64>) throws(DiskCacheError) -> SharedBytes {
         switch self {
         case .bytes(let bytes):
@@ -29,7 +26,6 @@ package enum StoredBody: Sendable {
         }
     }
 
-    /// Reads the whole body into memory. Throws ``DiskCacheError/fileSystem(operation:path:errno:)``.
     package func bytes() throws(DiskCacheError) -> SharedBytes {
         switch self {
         case .bytes(let bytes): bytes
@@ -47,7 +43,7 @@ extension BodyFile {
         return .file(self)
     }
 
-    /// The body to hand out, if it is in memory. `nil` when the disk must be read.
+    /// `nil` when the disk must be read.
     func cached(upTo limit: Int64) -> StoredBody? {
         if length <= limit { return readCached(0..<length).map { .bytes($0) } }
         // The kernel reads large blocks. If the bytes at these places are in memory, so are the bytes between them.
@@ -55,6 +51,6 @@ extension BodyFile {
         return places.allSatisfy { readCached($0..<$0 + 1) != nil } ? .file(self) : nil
     }
 
-    /// The part of a long body that is read before its first byte is sent, in bytes.
+    /// The part of a long body that is read before its first byte is sent.
     private static let readAhead: Int64 = 256 << 10
 }

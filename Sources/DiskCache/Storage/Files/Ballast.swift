@@ -1,45 +1,39 @@
 import Foundation
 
-/// A file that reserves disk space, so that entries can be removed when the disk is full. A removal needs free space
-/// because the index logs the change first. The ballast gives its room up for that log.
-///
-/// The writer's thread alone uses a ballast, except for the initializer.
+/// A file that reserves disk space for removals on a full disk. A removal needs free space because the index logs the
+/// change first. The ballast gives its room up for that log.
 final class Ballast: @unchecked Sendable {
-    // @unchecked Sendable: the initializer sets the variables before the writer's thread starts, and afterwards only
-    // that thread changes them.
+    // @unchecked Sendable: the initializer runs before the writer's thread, which alone uses the variables then.
     private let file: FileDescriptor
     private let path: String
-    /// The number of bytes that the file occupies now.
     private(set) var length: Int64 = 0
     /// The most bytes that the file has occupied. ``restore()`` takes this many bytes again before other writers get
     /// them; otherwise the ballast would dwindle away on a disk that stays full.
     private var claim: Int64 = 0
-
     /// The most bytes that the file should occupy.
     private let size: Int64
     /// A smaller ballast hardly allows any removal.
     private static let leastSize: Int64 = 256 << 10
 
-    /// Opens the file, which occupies room at once: up to `size` bytes.
+    /// Takes the room at once.
     init(path: String, size: Int64 = 4 << 20) throws(DiskCacheError) {
         self.path = path
         self.size = size
         file = try FileDescriptor(opening: path, O_RDWR | O_CREAT, mode: 0o600)
-        // The file's size when the last process ended. The bytes are allocated again because a copy of the file may
-        // have holes.
+        // The size at the end of the last process, allocated again because a copy of the file may have holes.
         take(file.status()?.identity.size ?? 0)
         restore()
     }
 
-    /// Gives the room up. Returns whether there was room to give up.
+    /// Returns whether there was room to give up.
     func release() -> Bool {
         guard length > 0 else { return false }
         length = 0
         return ftruncate(file.number, 0) == 0
     }
 
-    /// Takes the room again: ``size`` bytes if the disk has at least four times as many, otherwise about a tenth of the
-    /// free bytes. ``claim`` bytes are taken in any case, or as many of them as are free.
+    /// Takes ``size`` bytes if the disk has at least four times as many, otherwise about a tenth of the free bytes.
+    /// ``claim`` bytes are taken in any case, or as many of them as are free.
     func restore() {
         guard length < max(claim, Self.leastSize) else { return }
         let free = FileSystem.freeBytes(at: path)
@@ -47,7 +41,6 @@ final class Ballast: @unchecked Sendable {
         take(max(share <= free / 4 ? share : 0, min(claim, length + free)))
     }
 
-    /// Grows the file to `wanted` bytes, if the disk has them.
     private func take(_ wanted: Int64) {
         guard wanted > length else { return }
         if posix_fallocate(file.number, 0, off_t(wanted)) == 0 {

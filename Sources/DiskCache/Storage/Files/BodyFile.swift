@@ -3,12 +3,11 @@ import Foundation
 import Primitives
 import Synchronization
 
-/// An open body file. The body stays readable while a reference exists, even when its file is replaced or removed
-/// meanwhile.
+/// An open body file. The body stays readable while a reference exists, even when its file is replaced or removed.
 package final class BodyFile: Sendable {
     private let file: FileDescriptor
     private let path: String
-    /// The error number of the sync that failed; 0 when the sync succeeded or was not requested.
+    /// The error number of the sync that failed; 0: none has failed.
     private let syncFailure = Atomic<Int32>(0)
     package let length: Int64
 
@@ -18,24 +17,19 @@ package final class BodyFile: Sendable {
         self.path = path
     }
 
-    /// The number of the open file, for system calls that read at a position of their own. Valid as long as this object
-    /// lives.
+    /// Serves system calls that read at a position of their own. Valid as long as this object lives.
     package var descriptor: Int32 { file.number }
 
-    /// Reads at `offset` until `target` is full or the body ends. Returns the number of bytes read.
-    ///
-    /// Throws ``DiskCacheError/fileSystem(operation:path:errno:)``.
+    /// Reads until `target` is full or the body ends. Returns the number of bytes.
     package func read(into target: UnsafeMutableRawBufferPointer, at offset: Int64) throws(DiskCacheError) -> Int {
         try file.read(into: target, at: offset, path: path)
     }
 
-    /// Returns the whole body, in memory. Throws ``DiskCacheError/fileSystem(operation:path:errno:)``, also when the
-    /// file is shorter than the body.
+    /// Throws also when the file is shorter than the body.
     package func readWhole() throws(DiskCacheError) -> SharedBytes {
         try read(0..<length)
     }
 
-    /// Returns a part of the body, in memory. Throws like ``readWhole()``.
     func read(_ range: Range<Int64>) throws(DiskCacheError) -> SharedBytes {
         try SharedBytes(count: range.count) { target throws(DiskCacheError) in
             guard try file.read(into: target, at: range.lowerBound, path: path) == target.count else {
@@ -44,10 +38,8 @@ package final class BodyFile: Sendable {
         }
     }
 
-    /// Makes the body durable. Returns 0, or the error number.
-    ///
-    /// A failed sync stays failed for this body. The kernel reports a failed write only once and then treats the pages
-    /// as written, so a second sync would succeed and acknowledge bytes that are not on the disk.
+    /// Returns 0, or the error number. A failed sync stays failed for this body: the kernel reports a failed write only
+    /// once and then treats the pages as written, so a second sync would acknowledge bytes that are not on the disk.
     func sync(by fsync: (BodyFile) -> Int32) -> Int32 {
         let earlier = syncFailure.load(ordering: .relaxed)
         if earlier != 0 { return earlier }
@@ -56,7 +48,7 @@ package final class BodyFile: Sendable {
         return code
     }
 
-    /// Returns a part of the body without waiting for the disk; `nil` when the part is not in memory.
+    /// `nil` when the part is not in memory and reading it would wait for the disk.
     func readCached(_ range: Range<Int64>) -> SharedBytes? {
         struct NotCached: Error {}
         return try? SharedBytes(count: range.count) { target throws(NotCached) in

@@ -1,23 +1,18 @@
 import Foundation
 import Primitives
 
-/// A cache directory that only this process uses.
-///
-/// The directory is created with mode 0700 when it is missing. It holds a `CACHEDIR.TAG` (so that backups skip it), a
-/// lock file, and a directory for each namespace. The lock is an `flock` on the lock file and on the directory itself.
-/// The lock ends with the process, however that ends, and no program can remove the lock without removing the cache.
+/// A cache directory that only this process uses: a `CACHEDIR.TAG` (so that backups skip it), a lock file, and a
+/// directory for each namespace. The lock is an `flock` on the lock file and on the directory itself. It ends with the
+/// process, however that ends, and no program can remove it without removing the cache.
 package final class CacheDirectory: Sendable {
-    /// The absolute path, without a slash at its end.
+    /// Absolute, without a slash at its end.
     package let path: String
-    /// The buffers of bodies that wait to be written, for all namespaces.
+    /// Shared by all namespaces.
     let writeBuffers = WriteBuffers()
-    /// The lock file and the directory, both locked.
     private let locks: [FileDescriptor]
 
-    /// Creates the directory when it is missing, and takes its lock. Waits up to a second for the lock.
-    ///
-    /// Throws ``DiskCacheError/inUse(directory:)`` when another process, or another object of this process, holds the
-    /// lock, and ``DiskCacheError/fileSystem(operation:path:errno:)``.
+    /// Creates a missing directory, with mode 0700, and takes its lock. Waits up to a second for the lock, then throws
+    /// ``DiskCacheError/inUse(directory:)``.
     package init(path: String) throws(DiskCacheError) {
         let absolute = path.hasPrefix("/") ? path : FileManager.default.currentDirectoryPath + "/" + path
         var trimmed = absolute[...]
@@ -39,46 +34,39 @@ package final class CacheDirectory: Sendable {
             }
             if code == 0 { continue }
             if code == EWOULDBLOCK { throw .inUse(directory: self.path) }
-            // NFS locks only files that are open for writing, and a directory never is. There the lock of the file must
-            // suffice.
+            // NFS locks only files that are open for writing, and a directory never is. There the file's lock suffices.
             if lock === directory, code == EBADF { continue }
             throw .fileSystem(operation: "flock", path: path, errno: code)
         }
     }
 
-    /// A killed process holds the lock until the kernel has cleaned it up. A process that starts right after the kill
-    /// waits for that.
+    /// A killed process holds the lock until the kernel has cleaned it up; the next process waits for that.
     private static let patience = Duration.seconds(1)
 
-    /// Releases the lock before this object is deallocated. All users of the directory must be closed by then.
+    /// Releases the lock before the deallocation. All users of the directory must be closed by then.
     package func unlock() {
         // Closing the files might not release the lock at once: a child process that is being started holds copies of
         // them until it runs its program.
         for lock in locks { flock(lock.number, LOCK_UN) }
     }
 
-    /// The directories of the namespaces, sorted by namespace and generation.
     package func namespaceDirectories() throws(DiskCacheError) -> [NamespaceDirectory] {
         try Self.namespaceDirectories(in: path).sorted {
             ($0.namespace, $0.generation) < ($1.namespace, $1.generation)
         }
     }
 
-    /// Whether a directory holds a cache, which means at least one namespace. `false` when the directory does not
-    /// exist. Changes no file and takes no lock. Throws ``DiskCacheError/fileSystem(operation:path:errno:)`` when the
-    /// directory cannot be read.
+    /// Whether a directory holds a namespace; `false` when it is missing. Changes no file and takes no lock. Throws
+    /// when the directory cannot be read.
     package static func isCache(at path: String) throws(DiskCacheError) -> Bool {
         try !namespaceDirectories(in: path).isEmpty
     }
 
-    /// Removes the directory of a namespace with all its files. No cache may have it open. This may take long.
-    ///
-    /// - Parameter mayGoOn: called before each file and directory. When it returns `false`, the rest stays.
-    /// - Returns: whether the directory is gone.
+    /// Removes the directory of a namespace, which no cache may have open. This may take long. `mayGoOn` is called
+    /// before each file and directory; when it returns `false`, the rest stays. Returns whether the directory is gone.
     package func remove(_ place: NamespaceDirectory, while mayGoOn: () -> Bool = { true }) -> Bool {
         let directory = path(of: place)
-        // The index is removed last, because it marks the directory as a namespace. After a kill, the next look finds
-        // the rest.
+        // The index goes last, because it marks the directory as a namespace: after a kill, the rest is found.
         for name in (try? FileSystem.names(in: directory)) ?? [] where name != Self.marks[0] {
             guard FileSystem.remove("\(directory)/\(name)", while: mayGoOn) else { return false }
         }
@@ -88,10 +76,9 @@ package final class CacheDirectory: Sendable {
 
     func path(of place: NamespaceDirectory) -> String { "\(path)/\(place.name)" }
 
-    /// Checks that Larder may use the directory of a namespace, and writes the `CACHEDIR.TAG` of the cache directory. A
-    /// directory that is missing or empty may be used. Throws ``DiskCacheError/notACache(directory:)`` when the
-    /// directory holds files of another program, for example because a whole disk was named as the cache directory. The
-    /// check is needed because the cache removes unknown files from the directories of bodies.
+    /// Checks that Larder may use the directory of a namespace, and writes the `CACHEDIR.TAG`. Throws
+    /// ``DiskCacheError/notACache(directory:)`` when the directory holds files of another program, for example because
+    /// a whole disk was named as the cache directory: the cache removes unknown files from the directories of bodies.
     func claim(_ place: NamespaceDirectory) throws(DiskCacheError) {
         let directory = path(of: place)
         if FileSystem.status(of: directory) != nil, !Self.isNamespace(at: directory) {
@@ -104,8 +91,7 @@ package final class CacheDirectory: Sendable {
         try Self.writeTag(path + "/CACHEDIR.TAG")
     }
 
-    /// The directories with a valid name and with a file that only a namespace has. Other directories may belong to
-    /// other programs.
+    /// The directories with a valid name and a file of a namespace. Others may belong to other programs.
     private static func namespaceDirectories(in path: String) throws(DiskCacheError) -> [NamespaceDirectory] {
         try FileSystem.names(in: path).compactMap { name in
             isNamespace(at: "\(path)/\(name)") ? NamespaceDirectory(name: name) : nil
@@ -116,10 +102,9 @@ package final class CacheDirectory: Sendable {
         marks.contains { FileSystem.status(of: "\(directory)/\($0)") != nil }
     }
 
-    /// The files that only the directory of a namespace has.
     private static let marks = ["index.sqlite", "incoming/intents"]
 
-    /// Whether a text is a valid name of a namespace: 1 to 63 of `a` to `z`, `0` to `9` and `-`.
+    /// 1 to 63 of `a` to `z`, `0` to `9` and `-`.
     package static func isNamespace(_ name: String) -> Bool {
         (1...63).contains(name.utf8.count)
             && name.utf8.allSatisfy { byte in
@@ -127,7 +112,7 @@ package final class CacheDirectory: Sendable {
             }
     }
 
-    /// Writes the tag; see <https://bford.info/cachedir/>.
+    /// See <https://bford.info/cachedir/>.
     private static func writeTag(_ path: String) throws(DiskCacheError) {
         guard FileSystem.status(of: path) == nil else { return }
         let tag = """
@@ -142,7 +127,6 @@ package final class CacheDirectory: Sendable {
 }
 
 extension NamespaceDirectory {
-    /// The directory of that name; `nil` when the name is not valid.
     package init?(name: String) {
         let parts = name.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
         guard let namespace = parts.first.map(String.init), CacheDirectory.isNamespace(namespace) else { return nil }

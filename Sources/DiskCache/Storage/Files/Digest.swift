@@ -12,6 +12,6 @@ func digest(of bytes: UnsafeRawBufferPointer) -> [UInt8] {
 }
 
 extension SHA256Digest {
-    /// The whole digest. `Array(self)` would copy the sequence byte by byte.
+    /// `Array(self)` would copy the sequence byte by byte.
     var bytes: [UInt8] { withUnsafeBytes { Array($0) } }
 }

@@ -1,10 +1,8 @@
 import Foundation
 import Primitives
 
-/// Threads that may wait for the disk, for the serving threads, which must not.
-///
-/// The first work starts the threads, and ``stop()`` ends them. Work that is handed in after ``stop()`` runs at once,
-/// on the caller's thread.
+/// Threads that may wait for the disk, for the serving threads, which must not. The first work starts them. Work after
+/// ``stop()`` runs at once, on the caller's thread.
 final class DiskThreads: Sendable {
     private let count: Int
     private struct State {
@@ -21,7 +19,6 @@ final class DiskThreads: Sendable {
         self.count = count
     }
 
-    /// Runs `work` soon, on one of the threads.
     func run(_ work: @escaping @Sendable () -> Void) {
         let (isStopped, isFirst) = state.withLock { state in
             if state.isStopped { return (true, false) }
@@ -34,8 +31,7 @@ final class DiskThreads: Sendable {
         ready.signal()
     }
 
-    /// Runs `work` like ``run(_:)``, or drops it if as many works as there are threads wait already. For work without a
-    /// waiting caller that may be left out.
+    /// Drops `work` if as many works as there are threads wait already. For work without a waiting caller.
     func runUnlessBusy(_ work: @escaping @Sendable () -> Void) {
         if state.withLock({ !$0.isStopped && $0.works.count - $0.next < count }) { run(work) }
     }
@@ -57,7 +53,7 @@ final class DiskThreads: Sendable {
         }
     }
 
-    /// The next work; `nil` after ``stop()``, when all work is done.
+    /// `nil` after ``stop()``, when all work is done.
     private func next() -> (@Sendable () -> Void)? {
         ready.wait()
         return state.withLock { state in

@@ -2,10 +2,9 @@ import Foundation
 
 /// An open file, closed when its last reference goes away.
 final class FileDescriptor: Sendable {
-    /// The number that system calls take; valid as long as this object lives.
+    /// Valid as long as this object lives.
     let number: Int32
 
-    /// Opens `path`. Throws ``DiskCacheError/fileSystem(operation:path:errno:)`` or ``DiskCacheError/noSpace``.
     init(opening path: String, _ flags: Int32, mode: mode_t = 0) throws(DiskCacheError) {
         let number = retryingInterrupts { open(path, flags | O_CLOEXEC, mode) }
         guard number >= 0 else { throw .system("open", path, errno) }
@@ -20,7 +19,6 @@ final class FileDescriptor: Sendable {
         close(number)
     }
 
-    /// Returns the file's status; `nil` when the file system does not tell it.
     func status() -> FileStatus? {
         var raw = stat()
         return fstat(number, &raw) == 0 ? FileStatus(raw) : nil
@@ -36,7 +34,7 @@ final class FileDescriptor: Sendable {
         }
     }
 
-    /// Reads at `offset` until `target` is full or the file ends. Returns the number of bytes read.
+    /// Reads until `target` is full or the file ends. Returns the number of bytes.
     func read(into target: UnsafeMutableRawBufferPointer, at offset: Int64, path: String) throws(DiskCacheError) -> Int
     {
         var done = 0
@@ -72,7 +70,7 @@ extension [UInt8] {
 }
 
 extension DiskCacheError {
-    /// The error for a failed system call: ``noSpace`` for a full disk or quota.
+    /// ``noSpace`` for a full disk or quota.
     static func system(_ operation: String, _ path: String, _ code: Int32) -> DiskCacheError {
         code == ENOSPC || code == EDQUOT ? .noSpace : .fileSystem(operation: operation, path: path, errno: code)
     }

@@ -1,6 +1,5 @@
 import Foundation
 
-/// The part of `stat` that this module uses.
 struct FileStatus: Equatable, Sendable {
     var identity: FileIdentity
     var isDirectory: Bool
@@ -15,23 +14,21 @@ struct FileStatus: Equatable, Sendable {
     }
 }
 
-/// Identifies an untouched file. While a published file has the same identity, its body need not be hashed again.
+/// Identifies an untouched file: while a published file has the same identity, its body need not be hashed again. Times
+/// are in nanoseconds since the epoch.
 package struct FileIdentity: Hashable, Sendable {
     var inode: Int64
     var size: Int64
-    /// Modification time, in nanoseconds since the epoch.
     var modified: Int64
-    /// Time of the last change of the inode, in nanoseconds since the epoch. Programs cannot set this time back.
+    /// The last change of the inode. Programs cannot set this time back.
     var changed: Int64
 }
 
-/// The device and inode of the file at a path; symbolic links are followed. Two files that exist at the same time never
-/// have equal numbers.
+/// The device and inode of a file; symbolic links are followed. Files that exist together have different numbers.
 struct FileNumber: Equatable, Sendable {
     private var device: dev_t
     private var inode: ino_t
 
-    /// `nil` when there is no file at the path.
     init?(of path: String) {
         var raw = stat()
         guard stat(path, &raw) == 0 else { return nil }

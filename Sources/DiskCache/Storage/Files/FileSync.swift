@@ -1,11 +1,9 @@
 import Foundation
 
-/// The system calls that make written data durable, for ``Durability/power``. Tests replace them to observe calls and
-/// to simulate failures.
+/// The system calls that make written data durable, for ``Durability/power``; they return 0 or the error number. Tests
+/// replace them to observe calls and to simulate failures.
 package struct FileSync: Sendable {
-    /// Makes a body's file durable. Returns 0, or the error number.
     var file: @Sendable (BodyFile) -> Int32
-    /// Makes the names in the directory at a path durable. Returns 0, or the error number.
     var directory: @Sendable (String) -> Int32
 
     package static let system = FileSync(
@@ -25,7 +23,7 @@ package struct FileSync: Sendable {
             return errno == EINVAL ? 0 : errno
         })
 
-    /// Makes the names in a directory and in all directories above it durable, because any of them may be new.
+    /// Syncs the directory and all directories above it, because any of them may be new.
     func path(to directory: String) throws(DiskCacheError) {
         var path = directory[...]
         while true {

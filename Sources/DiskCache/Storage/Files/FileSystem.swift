@@ -1,35 +1,30 @@
 import Foundation
 
-/// System calls on paths, with this module's errors. All paths are absolute.
+/// System calls on absolute paths. A result of type `Int32` is 0, or the error number.
 enum FileSystem {
-    /// Returns the status of a path, without following a symbolic link; `nil` when the path does not exist or cannot be
-    /// examined.
+    /// Does not follow a symbolic link. `nil` when the path does not exist or cannot be examined.
     static func status(of path: String) -> FileStatus? {
         var raw = stat()
         return lstat(path, &raw) == 0 ? FileStatus(raw) : nil
     }
 
-    /// Renames `source`, replacing a file at `target`. Returns 0, or the error number.
     static func rename(_ source: String, to target: String) -> Int32 {
         Foundation.rename(source, target) == 0 ? 0 : errno
     }
 
-    /// Makes `target` a second name of `source`. Returns 0, or the error number.
+    /// Makes `target` a second name of `source`.
     static func link(_ source: String, to target: String) -> Int32 {
         Foundation.link(source, target) == 0 ? 0 : errno
     }
 
-    /// Removes a name. Returns 0, also when the name does not exist, or the error number.
+    /// Returns 0 also when the name does not exist.
     @discardableResult
     static func unlink(_ path: String) -> Int32 {
         Foundation.unlink(path) == 0 || errno == ENOENT ? 0 : errno
     }
 
-    /// Removes a file, or a directory with all its content. For a symbolic link, removes the link and not its target.
-    /// Skips files and directories that cannot be removed.
-    ///
-    /// - Parameter mayGoOn: called before each file and directory; when it returns `false`, the rest stays.
-    /// - Returns: `false` when `mayGoOn` stopped the removal.
+    /// Removes a file or symbolic link, or a directory with all its content. Skips files and directories that cannot be
+    /// removed. `mayGoOn` is called before each; when it returns `false`, the rest stays, and the result is `false`.
     @discardableResult
     static func remove(_ path: String, while mayGoOn: () -> Bool = { true }) -> Bool {
         guard mayGoOn() else { return false }
@@ -42,8 +37,8 @@ enum FileSystem {
         return true
     }
 
-    /// Whether a file in `directory` can grow. Returns `false` only when the disk or a quota is full, not when the disk
-    /// cannot be written for another reason.
+    /// Whether a file in `directory` can grow: `false` only when the disk or a quota is full, not when the disk cannot
+    /// be written for another reason.
     static func hasRoom(in directory: String) -> Bool {
         let path = roomProbe(in: directory)
         let file: FileDescriptor
@@ -57,16 +52,13 @@ enum FileSystem {
         return code != ENOSPC && code != EDQUOT
     }
 
-    /// The path of the file with which ``hasRoom(in:)`` probes the disk. If the process is killed during the probe, the
-    /// next start removes the file, as it removes every `.part`.
+    /// If the process is killed during the probe, the next start removes the file, as it removes every `.part`.
     static func roomProbe(in directory: String) -> String { directory + "/room.part" }
 
-    /// The number of bytes on the volume of `path` that this process may still use; 0 when the volume cannot be
-    /// queried.
+    /// The bytes on the volume that this process may still use; 0 when the volume cannot be queried.
     static func freeBytes(at path: String) -> Int64 { space(at: path)?.free ?? 0 }
 
-    /// The size of the volume of `path`, and the bytes on it that this process may still use; `nil` when the volume
-    /// cannot be queried.
+    /// `nil` when the volume cannot be queried. `free` counts the bytes that this process may still use.
     static func space(at path: String) -> (size: Int64, free: Int64)? {
         var volume = statvfs()
         guard statvfs(path, &volume) == 0 else { return nil }
@@ -74,18 +66,17 @@ enum FileSystem {
         return (Int64(volume.f_blocks) * blockSize, Int64(volume.f_bavail) * blockSize)
     }
 
-    /// Removes a directory if it is empty. Returns whether the directory is gone; `true` also when it did not exist.
+    /// Removes an empty directory. Returns `true` also when it did not exist.
     @discardableResult
     static func removeDirectory(_ path: String) -> Bool {
         rmdir(path) == 0 || errno == ENOENT
     }
 
-    /// Creates a directory with mode 0700. Returns 0, or the error number.
+    /// Sets the mode 0700.
     static func makeDirectory(_ path: String) -> Int32 {
         mkdir(path, 0o700) == 0 ? 0 : errno
     }
 
-    /// Creates a directory and its missing parents.
     static func makeDirectories(_ path: String) throws(DiskCacheError) {
         let code = makeDirectory(path)
         if code == 0 { return }
@@ -102,8 +93,8 @@ enum FileSystem {
         if again != 0, again != EEXIST { throw .system("mkdir", path, again) }
     }
 
-    /// Returns the names in a directory, without `.` and `..`, in no particular order; none when the directory is
-    /// missing. Names that are not UTF-8 are left out, because Larder creates no such names.
+    /// Returns the names without `.` and `..`, in no particular order; none when the directory is missing. Leaves out
+    /// names that are not UTF-8, because Larder creates no such names.
     static func names(in path: String) throws(DiskCacheError) -> [String] {
         guard let directory = opendir(path) else {
             if errno == ENOENT || errno == ENOTDIR { return [] }

@@ -1,14 +1,12 @@
 import Primitives
 
 /// Memory that collects the bytes of a body, so that they are written in large pieces that begin at a page. In pieces
-/// of 64 KiB, as they come from a socket, a body of 1 MiB costs the kernel a third more work.
-///
-/// There are at most ``limit`` buffers; a body without a buffer writes its bytes as they arrive. Returned buffers are
-/// kept for the next body until memory runs short. A new buffer would cost as much as it saves, because the kernel must
-/// clear its pages.
+/// of 64 KiB, as they come from a socket, a body of 1 MiB costs the kernel a third more work. A body that gets no
+/// buffer writes its bytes as they arrive. Returned buffers are kept until memory runs short: a new buffer would cost
+/// as much as it saves, because the kernel must clear its pages.
 final class WriteBuffers: Sendable {
     static let capacity = 256 << 10
-    /// The most buffers at one time. Together they take 16 MiB.
+    /// All buffers together take 16 MiB.
     static let limit = 64
 
     private struct State {
@@ -16,8 +14,7 @@ final class WriteBuffers: Sendable {
         var takenCount = 0
     }
 
-    /// The memory of a buffer. `@unchecked Sendable` because it has one owner at a time: the pool, or a
-    /// ``WriteBuffer``.
+    /// `@unchecked Sendable` because it has one owner at a time: the pool, or a ``WriteBuffer``.
     fileprivate struct Memory: @unchecked Sendable {
         let bytes: UnsafeMutableRawBufferPointer
     }
@@ -28,7 +25,7 @@ final class WriteBuffers: Sendable {
         trim()
     }
 
-    /// Returns an empty buffer; `nil` when all are in use.
+    /// `nil` when all buffers are in use.
     func take() -> WriteBuffer? {
         let memory: Memory?? = state.withLock { state in
             guard state.takenCount < Self.limit else { return nil }
@@ -40,7 +37,7 @@ final class WriteBuffers: Sendable {
         return WriteBuffer(memory ?? Memory(bytes: .allocate(byteCount: Self.capacity, alignment: 4096)), of: self)
     }
 
-    /// Frees the memory of all idle buffers. Returns the number of bytes freed.
+    /// Frees the idle buffers. Returns the number of bytes freed.
     @discardableResult
     func trim() -> Int {
         let idle = state.withLock { state in
@@ -59,9 +56,7 @@ final class WriteBuffers: Sendable {
     }
 }
 
-/// Bytes of a body that are received and not yet in its file. The memory returns to the pool when the last reference
-/// goes away.
-///
+/// Bytes of a body that are received and not yet in its file. The memory returns to the pool with the last reference.
 /// `@unchecked Sendable` because its owner, a ``GrowingBody``, changes a shared buffer only under its lock. Only the
 /// thread that changes the buffer reads it without the lock.
 final class WriteBuffer: @unchecked Sendable {

@@ -3,30 +3,23 @@ import GRDBSQLite
 import Primitives
 
 /// An SQLite VFS that reads only data that the kernel has in memory. A connection over it never waits for a disk: a
-/// statement that would have to wait ends with ``notCached`` instead.
-///
-/// It is the default VFS with another `xRead`. That `xRead` uses a file descriptor of its own, which is passed in the
-/// name that opens the connection (``name(of:database:log:)``), because SQLite's own descriptors are private. The owner
-/// of the descriptor keeps it open for longer than any connection to the same file, because closing a descriptor of a
-/// file drops all locks that the process holds on that file.
-///
-/// See <https://sqlite.org/vfs.html> and <https://man7.org/linux/man-pages/man2/preadv2.2.html>, `RWF_NOWAIT`.
+/// statement that would have to wait ends with ``notCached`` instead. It is the default VFS with another `xRead`. That
+/// `xRead` uses a file descriptor of its own, which is passed in the name that opens the connection
+/// (``name(of:database:log:)``), because SQLite's own descriptors are private. The owner of the descriptor keeps it
+/// open for longer than any connection to the same file, because closing a descriptor of a file drops all locks that
+/// the process holds on that file. See <https://sqlite.org/vfs.html> and
+/// <https://man7.org/linux/man-pages/man2/preadv2.2.html>, `RWF_NOWAIT`.
 enum CachedFilesVFS {
-    /// The result code of a statement that needs data which is not in memory: an I/O error without a name in SQLite.
+    /// An I/O error that has no name in SQLite.
     static let notCached = SQLITE_IOERR | (0xFE << 8)
 
-    /// Returns the name that opens a connection over this VFS; needs `SQLITE_OPEN_URI`.
-    ///
-    /// - Parameters:
-    ///   - path: of the database file.
-    ///   - database: a descriptor of the database file.
-    ///   - log: a descriptor of its log.
+    /// Opens a connection over this VFS, with descriptors of the database file and its log; needs `SQLITE_OPEN_URI`.
     static func name(of path: String, database: Int32, log: Int32) -> String {
         _ = registration
         return name(of: path) + "?vfs=\(vfsName)&\(databaseParameter)=\(database)&\(logParameter)=\(log)"
     }
 
-    /// Returns the name that opens a connection over the default VFS.
+    /// Opens a connection over the default VFS.
     static func name(of path: String) -> String {
         // Every byte is escaped, so that no character of the path can end it: %2F%74%6D%70 is /tmp.
         "file:" + path.utf8.map { "%" + [$0].hex }.joined()
@@ -38,20 +31,17 @@ enum CachedFilesVFS {
 
     /// The data behind the default VFS's own part of an open file.
     private struct Tail {
-        /// The methods of the default VFS, with `xRead` replaced.
         var methods: sqlite3_io_methods
         var descriptor: Int32
     }
 
-    /// The default VFS. SQLite never frees it.
-    ///
-    /// `nonisolated(unsafe)` is safe because the VFS is never changed, and its functions may be called on any thread.
+    /// The default VFS, which SQLite never frees. `nonisolated(unsafe)` is safe because the VFS is never changed, and
+    /// its functions may be called on any thread.
     private nonisolated(unsafe) static let standard: UnsafeMutablePointer<sqlite3_vfs> = {
         ProcessVFS.use()
         return sqlite3_vfs_find(nil)!
     }()
 
-    /// The offset of the tail in an open file.
     private static let tailOffset: Int = {
         let alignment = MemoryLayout<Tail>.alignment
         return (Int(standard.pointee.szOsFile) + alignment - 1) / alignment * alignment

@@ -3,25 +3,22 @@ import GRDB
 import GRDBSQLite
 import Primitives
 
-/// A prepared statement that is bound and run with SQLite's own calls.
-///
-/// It serves the few statements that each store runs: GRDB would box each of the 36 values of an entry's row, and build
-/// the names of all columns only to report that there is no row. GRDB still prepares, caches and closes the statement.
+/// A prepared statement that is bound and run with SQLite's own calls, for the few statements that each store runs.
+/// GRDB would box each of the 36 values of an entry's row, and build the names of all columns only to report that there
+/// is no row. GRDB still prepares, caches and closes the statement.
 struct DirectStatement {
     private let statement: Statement
-    /// The number of the last bound value.
     private var bound: Int32 = 0
 
     private var handle: OpaquePointer { statement.sqliteStatement }
 
-    /// Wraps a statement, which no other code may run at the same time.
+    /// No other code may run the statement at the same time.
     init(_ statement: Statement) {
         self.statement = statement
     }
 
     // MARK: - Values, one after the other
 
-    /// Binds the next value; `nil` as NULL.
     mutating func bind(_ value: Int64?) {
         bound += 1
         if let value {
@@ -33,10 +30,9 @@ struct DirectStatement {
 
     mutating func bind(_ value: Int) { bind(Int64(value)) }
 
-    /// Binds the next value as 1 or 0.
     mutating func bind(_ value: Bool) { bind(value ? Int64(1) : 0) }
 
-    /// Binds the next value, which SQLite copies; `nil` as NULL.
+    /// SQLite copies the text.
     mutating func bind(_ text: String?) {
         bound += 1
         if let text {
@@ -46,7 +42,6 @@ struct DirectStatement {
         }
     }
 
-    /// Binds the next value, which SQLite copies.
     mutating func bind(_ blob: [UInt8]) {
         bound += 1
         blob.withUnsafeBytes { bytes in
@@ -60,12 +55,11 @@ struct DirectStatement {
 
     // MARK: - Running
 
-    /// Runs the statement, which must return no rows, and clears the values.
+    /// Clears the values afterwards. The statement must return no rows.
     mutating func run() throws {
         if try step() { preconditionFailure("a statement that returns rows was run for none") }
     }
 
-    /// Runs the statement, clears the values, and returns whether there is a row.
     mutating func hasRow() throws -> Bool { try step() }
 
     private mutating func step() throws -> Bool {

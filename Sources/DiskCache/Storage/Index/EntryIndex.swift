@@ -5,7 +5,6 @@ import Primitives
 
 /// The connections to `index.sqlite`: a connection that writes, used only by the writer's thread, and several that only
 /// read. The look-up connections use SQLite directly, and some of them never wait for the disk (``CachedFilesVFS``).
-///
 /// Only the writing connection ever makes a checkpoint, because SQLite before 3.51.3 can corrupt a WAL that two
 /// connections reset at the same time.
 package final class EntryIndex: Sendable {
@@ -21,15 +20,11 @@ package final class EntryIndex: Sendable {
     /// The open files that hold the committed data, each with its identity at the time of opening.
     private let files: [(path: String, number: FileNumber?)]
     private let log: @Sendable (DiskCacheNotice) -> Void
-    /// Whether a new index was begun, because there was none or it could not be read. A new index does not know the
-    /// bodies that may be in the directory.
+    /// Whether there was no readable index. A new index does not know the bodies that may be in the directory.
     let startedEmpty: Bool
 
-    /// Opens the index, creates it, or sets an unreadable index aside.
-    ///
-    /// - Parameter other: an open file without which the index is useless.
-    /// Throws ``DiskCacheError/newerFormat(found:supported:)`` for an index of a newer format, and does not change that
-    /// index.
+    /// Opens the index, creates it, or sets an unreadable index aside. `other` is an open file without which the index
+    /// is useless. Throws ``DiskCacheError/newerFormat(found:supported:)`` without a change of the index.
     init(
         path: String, beside other: String, configuration: CacheConfiguration, clock: any WallClock,
         log: @escaping @Sendable (DiskCacheNotice) -> Void
@@ -69,32 +64,28 @@ package final class EntryIndex: Sendable {
         }
     }
 
-    /// Whether the next start would find the same files that are open now. The cost is a `stat` call for each file. Any
-    /// thread may ask.
+    /// Whether the next start would find the files that are open now, for a `stat` call each. Any thread may ask.
     var isInPlace: Bool { missed == nil }
 
-    /// The path of the first open file that the next start would not find.
     private var missed: String? { files.first { FileNumber(of: $0.path) != $0.number }?.path }
 
-    /// Throws ``DiskCacheError/indexLost(path:)`` with the path of the first missing file, unless ``isInPlace``.
+    /// Throws ``DiskCacheError/indexLost(path:)`` unless ``isInPlace``.
     func checkPlace() throws(DiskCacheError) {
         if let missed { throw .indexLost(path: missed) }
     }
 
-    // MARK: - The log
+    // MARK: - The log, on the writer's thread outside of transactions
 
     /// Empties the log when it is longer than 256 KiB and than a quarter of the free space. SQLite lets the log grow to
-    /// 16 MiB, which on a small volume is all the space there is, and a log that is longer than the free space may
-    /// never be emptied again. Only the writer's thread calls this.
+    /// 16 MiB, which on a small volume is all the space there is, and a log longer than that may never be emptied
+    /// again.
     func keepLogShort() {
         let length = logLength
         if length > Self.leastLogLimit, length > FileSystem.freeBytes(at: path) / 4, canEmptyLog() { emptyLog() }
     }
 
-    /// Whether there is a log, and space to write it into the database file. Without that space the attempt would use
-    /// up the free space, and the log would stay. Only the writer's thread calls this, outside of a transaction.
-    ///
-    /// - Parameter reserve: the number of bytes that will become free in addition to the free space.
+    /// Whether there is a log, and space to write it into the database file; `reserve` bytes will become free in
+    /// addition. Without that space the attempt would use up the free space, and the log would stay.
     func canEmptyLog(with reserve: Int64 = 0) -> Bool {
         let sql = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
         guard logLength > 0, let file = FileSystem.status(of: path)?.identity.size,
@@ -103,8 +94,7 @@ package final class EntryIndex: Sendable {
         return needed - file <= FileSystem.freeBytes(at: path) + reserve
     }
 
-    /// Writes the log into the database file and truncates it. Returns whether that succeeded, which readers may
-    /// prevent. Only the writer's thread calls this, outside of a transaction.
+    /// Writes the log into the database file and truncates it. Readers may prevent that.
     @discardableResult
     func emptyLog() -> Bool {
         (try? writing.writeWithoutTransaction { try $0.checkpoint(.truncate) }) != nil
@@ -112,20 +102,18 @@ package final class EntryIndex: Sendable {
 
     private var logLength: Int64 { FileSystem.status(of: path + "-wal")?.identity.size ?? 0 }
 
-    /// The length in bytes up to which a log is left alone, because emptying it takes longer than filling it.
+    /// Bytes. A shorter log is left alone, because emptying it takes longer than filling it.
     private static let leastLogLimit: Int64 = 256 << 10
 
     // MARK: - Reading
 
-    /// Returns the time of the last access to any entry; `nil` when the index is empty.
+    /// The last access to any entry; `nil` when the index is empty.
     func latestAccess() throws(DiskCacheError) -> Timestamp? {
         let sql = "SELECT max(lastAccess) FROM entries"
         return try list { try Int64.fetchOne($0, sql: sql) }.map(Timestamp.init(milliseconds:))
     }
 
-    /// Runs a look-up. Any thread may call this.
-    ///
-    /// - Parameter mayWait: whether to wait for the disk; if not, the result may be ``Lookup/onDisk``.
+    /// Any thread may call this. ``Lookup/onDisk`` only without `mayWait`.
     func lookUp<Value: Sendable>(
         mayWait: Bool, _ body: (LookupConnection) throws -> Value
     ) throws(DiskCacheError) -> Lookup<Value> {
@@ -150,8 +138,8 @@ package final class EntryIndex: Sendable {
         cached.releaseMemory()
     }
 
-    /// Returns the error as an error of this module. When the error says that the index is damaged, this leaves a mark,
-    /// and the next start checks the whole index. Such a check takes too long for every start.
+    /// Returns the error as an error of this module. When it says that the index is damaged, this leaves a mark, and
+    /// the next start checks the whole index. Such a check takes too long for every start.
     func notice(_ error: any Error) -> DiskCacheError {
         let error = DiskCacheError(error)
         if error.isIndexDamage {
@@ -169,17 +157,16 @@ package final class EntryIndex: Sendable {
         }
     }
 
-    /// Writes as much of the log into the database file as readers allow, and cuts the file to its pages. Only the
-    /// writer's thread calls this. A failure is ignored, because a later checkpoint does the same work.
+    /// Writes as much of the log into the database file as readers allow. Only the writer's thread calls this. A
+    /// failure is ignored, because a later checkpoint does the same work.
     func checkpoint() {
         try? writing.writeWithoutTransaction { _ = try $0.checkpoint(.passive) }
     }
 
     /// Writes the log into the database file, if `checkpoint` is set, and closes all connections. The writer's thread
-    /// calls this last.
-    ///
-    /// Another index that has taken the path in the meantime is safe: before SQLite removes a log by its name it
-    /// compares the inode of the database file with the file at the path (`databaseIsUnmoved` in its `pager.c`).
+    /// calls this last. Another index that has taken the path in the meantime is safe: before SQLite removes a log by
+    /// its name it compares the inodes of the database file and the file at the path (`databaseIsUnmoved` in
+    /// `pager.c`).
     package func close(checkpoint: Bool) {
         cached.close()
         waiting.close()
@@ -244,7 +231,7 @@ package final class EntryIndex: Sendable {
         configuration.busyMode = .timeout(5)
         configuration.prepareDatabase { db in
             try db.execute(sql: "PRAGMA cache_size = -2048; PRAGMA temp_store = MEMORY;")
-            // The handler runs every 200 of SQLite's instructions, which are a few rows.
+            // Every 200 of SQLite's instructions, which are a few rows.
             sqlite3_progress_handler(
                 db.sqliteConnection, 200,
                 { _ in
@@ -257,8 +244,7 @@ package final class EntryIndex: Sendable {
 
     private static func isUnreadable(_ error: any Error) -> Bool { DiskCacheError(error).isIndexDamage }
 
-    /// Returns the path of the file that marks the index as damaged. An error while the index was in use creates the
-    /// file.
+    /// The file that marks the index as damaged, after an error in use.
     private static func mark(_ path: String) -> String { path + ".damaged" }
 
     private static func setAside(

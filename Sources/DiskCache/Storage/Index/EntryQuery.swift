@@ -1,7 +1,6 @@
 import GRDB
 import Primitives
 
-/// The way in which SQLite should find the rows of a query.
 enum EntryPath: Equatable {
     case any
     /// Follows the index with that name, which has the order of the listing, and tests each row.
@@ -28,11 +27,6 @@ struct EntryQuery {
     private var order = ""
     private(set) var arguments = StatementArguments()
 
-    /// Creates a query for the entries that match `filter` at `now`.
-    ///
-    /// - Parameters:
-    ///   - path: the way in which SQLite should find them.
-    ///   - places: the columns in which the filter's prefix is looked up; at least one.
     init(_ filter: EntryFilter, now: Timestamp, path: EntryPath = .any, prefixIn places: PrefixPlaces = .all) {
         self.path = path
         if case .inOrder(let index) = path { tables = "entries INDEXED BY \(index)" }
@@ -76,14 +70,12 @@ struct EntryQuery {
         return "SELECT \(columns) FROM \(tables)\(condition)\(order)"
     }
 
-    /// Returns a column as a condition or an order has to write it: with a plus when SQLite must not use an index of
-    /// this column, because the query uses another index.
+    /// Puts a plus before a column of which SQLite must not use the index, because the query uses another index.
     private func column(_ name: String, _ condition: EntryFilter.Condition?) -> String {
         guard case .by(let leading) = path, leading != condition else { return name }
         return "+" + name
     }
 
-    /// Returns a column as the order has to write it.
     func orderColumn(_ name: String) -> String { column(name, nil) }
 
     private mutating func restrict(toTag tag: String) {
@@ -100,7 +92,7 @@ struct EntryQuery {
         }
     }
 
-    /// Restricts to the keys of callers that begin with `prefix`, and to URLs that begin with one of `beginnings`. The
+    /// Restricts to keys of callers that begin with `prefix`, and URLs that begin with one of `beginnings`. The
     /// conditions are comparisons, because an index can answer them and no character has a special meaning in them.
     private mutating func restrict(
         toPrefix prefix: String, ofURLs beginnings: [String], in places: PrefixPlaces
@@ -131,8 +123,7 @@ struct EntryQuery {
         return ("\(column) >= ? AND \(column) < ?", [prefix, end])
     }
 
-    /// Returns the first text, in the order of UTF-8 bytes, that follows every text with `prefix`; `nil` when there is
-    /// none.
+    /// The first text, in the order of UTF-8 bytes, behind every text with `prefix`; `nil` when there is none.
     static func successor(ofPrefix prefix: String) -> String? {
         var scalars = Array(prefix.unicodeScalars)
         while let last = scalars.popLast() {

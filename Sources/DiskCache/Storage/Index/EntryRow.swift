@@ -4,30 +4,24 @@ import Primitives
 
 /// A row of `entries`: the entry, and the columns that only the store needs.
 package struct EntryRow: Sendable {
-    /// The number of the row. It is never used again after the entry is gone.
+    /// Never used again after the entry is gone.
     var id: Int64
     var entry: Entry
     /// The bytes that the entry counts against the disk limit.
     var cost: Int64
-    /// The body's file, relative to the namespace's directory; `nil` when the body is in the slab.
+    /// Relative to the namespace's directory; `nil` when the body is in the slab.
     var path: String?
-    /// The body's slot in the slab; `nil` when the body is in a file.
+    /// `nil` when the body is in a file.
     var slot: Slot?
-    /// The position of the entry in the order of eviction. It has no meaning while the entry is pinned.
+    /// Has no meaning while the entry is pinned.
     var place: QueuePlace
-    /// The sequence number of the entry's arrival in its queue. The lowest number is the oldest. No number is given
-    /// twice.
+    /// The number of the entry's arrival in its queue. The lowest is the oldest, and none is given twice.
     var turn: Int64
     /// The identity of the file when it was published or last hashed.
     var identity: FileIdentity?
-
-    /// The fixed cost in bytes of a row of `entries`, on top of its body: about its share of the table and the indexes.
     private static let rowCost: Int64 = 512
 
-    /// Returns the cost of an entry against the disk limit: its file in whole blocks of 4,096 bytes, or its slot, and
-    /// the row with its texts.
-    ///
-    /// - Parameter slot: the slot of its body; `nil`: the body is in a file.
+    /// The body's file in whole blocks of 4,096 bytes, or its slot, and the row with its texts.
     static func cost(of entry: Entry, in slot: Slot?) -> Int64 {
         // Key, URL and host are stored in the row and again in an index.
         let repeated = entry.key.utf8.count + (entry.url?.utf8.count ?? 0) + (entry.record.host?.utf8.count ?? 0)
@@ -35,7 +29,7 @@ package struct EntryRow: Sendable {
         return bodyCost + rowCost + entry.textLength + Int64(repeated)
     }
 
-    /// Returns the same cost for an entry of which only the length of the body and the URL are known yet.
+    /// The same cost when only the length of the body and the URL are known yet.
     static func cost(bodyLength: Int64, isFile: Bool, url: String?) -> Int64 {
         let bodyCost =
             isFile
@@ -45,7 +39,7 @@ package struct EntryRow: Sendable {
 
     private static func fileCost(_ length: Int64) -> Int64 { (length + 4095) / 4096 * 4096 }
 
-    /// The columns that ``init(_:namespace:directory:)`` reads, in the order in which it reads them.
+    /// Columns in the order in which ``init(_:namespace:directory:)`` reads them.
     static let columns = """
         entries.id, key, kind, url, host, params, status, contentType, contentLength, etag, lastModified, digest, \
         isJSON, downloadStart, downloadEnd, created, ttl, expiry, staleAllowance, pinned, hits, lastAccess, cost, \
@@ -53,7 +47,7 @@ package struct EntryRow: Sendable {
         slot
         """
 
-    /// Reads a row of a statement that selects ``columns``.
+    /// The statement selects ``columns``.
     init(_ row: StatementRow, namespace: String, directory: String) throws {
         guard let kind = Entry.Kind(code: row[2]) else {
             throw DiskCacheError.index(code: 11, message: "an entry of an unknown kind")
@@ -101,8 +95,7 @@ package struct EntryRow: Sendable {
         self.identity = identity
     }
 
-    /// Whether the entry is useless once it has expired: it has no validator, it may not be served stale, and it is not
-    /// pinned.
+    /// Whether the entry is useless once it has expired.
     var isSweepable: Bool {
         !entry.hasValidator && entry.staleAllowance <= .zero && !entry.pinned
     }
@@ -151,12 +144,11 @@ package struct EntryRow: Sendable {
         statement.bind(canonical.map(MD5Name.of))
     }
 
-    /// Returns the tags as a JSON text, so that reading an entry needs no second look-up; `nil` for no tags.
+    /// The tags as a JSON text, so that reading an entry needs no second look-up; `nil` for no tags.
     static func list(fromTags tags: [String]) -> String? {
         tags.isEmpty ? nil : JSON.array(tags.map(JSON.string)).text
     }
 
-    /// Returns the tags in a text made by ``list(fromTags:)``.
     static func tags(fromList text: String?) -> [String] {
         guard let text, let array = try? JSON(parsing: text).arrayValue else { return [] }
         return array.compactMap(\.stringValue)

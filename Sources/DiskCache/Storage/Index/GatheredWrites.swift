@@ -3,20 +3,18 @@
 // - The gathered bytes are contiguous, and continue the last bytes that were written.
 // - No part of a commit stays gathered: the last page of the commit writes all bytes that came before it.
 
-/// Gathers the writes to an SQLite log until they form a commit. The type does no I/O itself.
-///
-/// In the log each page follows a frame header, and the header of a commit's last page marks the commit
+/// Gathers the writes to an SQLite log until they form a commit. The type does no I/O itself. In the log each page
+/// follows a frame header, and the header of a commit's last page marks the commit
 /// (<https://sqlite.org/fileformat2.html#walformat>). SQLite writes each header and each page with a call of its own,
 /// and never a part of either. It would split a write only for a disk that may damage the bytes around a write, and by
 /// default it assumes that no disk does (`psow`, <https://sqlite.org/uri.html>).
 struct GatheredWrites {
-    /// The maximum number of gathered bytes. SQLite's own `seekAndWriteFd` takes less than 128 KiB at once.
+    /// SQLite's own `seekAndWriteFd` takes less than 128 KiB at once.
     static let limit = 120 << 10
-    /// The length of a frame header, and the bytes in it with the size of the database. They are not 0 only for a
-    /// commit's last page.
+    /// The bytes with the size of the database are not 0 only for a commit's last page.
     private static let (headLength, commitOffset) = (24, 4..<8)
 
-    /// The buffer; `nil` until the first write is gathered. A connection that only reads has none.
+    /// `nil` until the first write is gathered. A connection that only reads has none.
     private var memory: UnsafeMutableRawBufferPointer?
     private var count = 0
     /// The offset at which the next write must begin to be gathered.
@@ -24,14 +22,10 @@ struct GatheredWrites {
     private var isCommit = false
 
     var isEmpty: Bool { count == 0 }
-
-    /// Whether any write was gathered since the log was opened.
+    /// Since the log was opened.
     var hasGathered: Bool { memory != nil }
 
-    /// Takes a write, and gathers or writes it.
-    ///
-    /// - Parameter write: writes bytes at an offset during the call; returns 0 on success.
-    /// - Returns: the result of the last call of `write`; 0 when there was no call.
+    /// Gathers or writes bytes. `write` returns 0 on success. Returns the result of its last call, or 0 without a call.
     mutating func append(
         _ bytes: UnsafeRawBufferPointer, at offset: Int64, _ write: (UnsafeRawBufferPointer, Int64) -> Int32
     ) -> Int32 {
@@ -52,8 +46,7 @@ struct GatheredWrites {
         return isCommit && !isHead ? flush(write) : 0
     }
 
-    /// Writes the gathered bytes and returns the result; see ``append(_:at:_:)``. The bytes are dropped even when the
-    /// write fails, because SQLite then rolls the transaction back.
+    /// The bytes are dropped even when the write fails, because SQLite then rolls the transaction back.
     mutating func flush(_ write: (UnsafeRawBufferPointer, Int64) -> Int32) -> Int32 {
         guard count > 0, let memory else { return 0 }
         let length = count

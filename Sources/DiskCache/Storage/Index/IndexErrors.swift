@@ -33,7 +33,6 @@ extension DiskCacheError {
     }
 }
 
-/// Runs `body` and converts its errors to errors of this module.
 func mappingErrors<T>(_ body: () throws -> T) throws(DiskCacheError) -> T {
     do {
         return try body()

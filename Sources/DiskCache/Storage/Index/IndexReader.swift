@@ -5,12 +5,8 @@ import Primitives
 struct IndexReader {
     let index: EntryIndex
     let namespace: String
-    /// The namespace's directory.
     let directory: String
 
-    /// Returns the entry of `key` in a single look-up.
-    ///
-    /// - Parameter mayWait: whether to wait for the disk; if not, the result may be ``Lookup/onDisk``.
     func row(forKey key: String, mayWait: Bool) throws(DiskCacheError) -> Lookup<EntryRow?> {
         try index.lookUp(mayWait: mayWait) { connection in
             var found: EntryRow?
@@ -19,15 +15,11 @@ struct IndexReader {
         }
     }
 
-    /// Does the same as ``row(forKey:mayWait:)``, and waits for the disk.
     func row(forKey key: String) throws(DiskCacheError) -> EntryRow? {
         guard case .found(let row) = try row(forKey: key, mayWait: true) else { return nil }
         return row
     }
 
-    /// Returns the responses with keys that begin with `md5`, at most `limit`.
-    ///
-    /// - Parameter mayWait: see ``row(forKey:mayWait:)``.
     func variants(ofMD5 md5: String, limit: Int, mayWait: Bool) throws(DiskCacheError) -> Lookup<[EntryRow]> {
         try index.lookUp(mayWait: mayWait) { connection in
             var found: [EntryRow] = []
@@ -57,7 +49,7 @@ struct IndexReader {
         }
     }
 
-    /// Returns the position of the row that follows the first `count` rows; `nil` when there are not so many.
+    /// The position of the row that follows the first `count` rows; `nil` when there are not so many.
     func cursor(_ query: EntryQuery, column: String, after count: Int) throws(DiskCacheError) -> ListCursor? {
         try index.list { db in
             let sql = query.sql("\(column), entries.id") + " LIMIT 1 OFFSET ?"
@@ -76,7 +68,7 @@ struct IndexReader {
         }
     }
 
-    /// Returns the elements of `paths` that are paths of entries' bodies.
+    /// The elements of `paths` that are paths of entries' bodies.
     func knownPaths(_ paths: [String]) throws(DiskCacheError) -> Set<ExactText> {
         try index.list { db in
             let statement = try db.cachedStatement(sql: "SELECT 1 FROM entries WHERE path = ?")

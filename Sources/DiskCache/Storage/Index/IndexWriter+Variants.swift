@@ -11,8 +11,7 @@ extension IndexWriter {
         return try statement.hasRow()
     }
 
-    /// Whether the number of responses with that MD5 has reached the limit. The query nearly always looks at a single
-    /// place.
+    /// Whether the URL has the most responses that it may have. The query nearly always looks at a single place.
     func hasFullVariants(ofMD5 md5: String) throws -> Bool {
         var statement = try statements.fullVariants
         let (first, last) = ResponseKeys.bounds(ofMD5: md5)
@@ -21,7 +20,6 @@ extension IndexWriter {
         return try statement.hasRow()
     }
 
-    /// Whether the fields of all responses with that MD5 together have more than `limit` bytes.
     func hasFields(ofMD5 md5: String, longerThan limit: Int) throws -> Bool {
         var statement = try statements.longFields
         let (first, last) = ResponseKeys.bounds(ofMD5: md5)
@@ -31,8 +29,7 @@ extension IndexWriter {
         return try statement.hasRow()
     }
 
-    /// The responses with that MD5, except the response of `key`. The response that was stored or confirmed longest ago
-    /// comes first.
+    /// Except the response of `key`. The response that was stored or confirmed longest ago comes first.
     func variantFields(
         ofMD5 md5: String, but key: String
     ) throws -> [(id: Int64, isPinned: Bool, length: Int)] {
@@ -52,7 +49,7 @@ extension IndexWriter {
         return try db.cachedStatement(sql: Self.variantCountStatement).first([first, last]) { $0[0] } ?? 0
     }
 
-    /// The unpinned responses with that MD5 that were stored or confirmed longest ago, at most `limit`.
+    /// The unpinned responses that were stored or confirmed longest ago.
     func oldestVariants(ofMD5 md5: String, limit: Int) throws -> [EntryRow] {
         try rows(Self.oldestVariants(ofMD5: md5, limit: limit), limit: limit)
     }

@@ -5,7 +5,6 @@ import Primitives
 struct IndexWriter {
     let db: Database
     let namespace: String
-    /// The namespace's directory.
     let directory: String
     let statements: StoreStatements
 
@@ -33,15 +32,14 @@ struct IndexWriter {
         try row(where: "path = ?", [path])
     }
 
-    /// Returns the rows that `query` selects, at most `limit`. The statement is cached: purges, sweep and eviction
-    /// repeat at most a few hundred different statements.
+    /// The statement is cached: purges, sweep and eviction repeat at most a few hundred different statements.
     func rows(_ query: EntryQuery, limit: Int) throws -> [EntryRow] {
         let statement = try db.cachedStatement(sql: query.sql(EntryRow.columns) + " LIMIT ?")
         let arguments = query.arguments + StatementArguments([limit])
         return try statement.all(arguments) { try entryRow($0) }
     }
 
-    /// Returns whether `isWanted` is true of an entry with a key from `first` to `last`, both included.
+    /// Whether `isWanted` is true of an entry with a key from `first` to `last`, both included.
     func holds(from first: String, to last: String, where isWanted: (HeldSummary) -> Bool) throws -> Bool {
         let cursor = try Row.fetchCursor(try db.cachedStatement(sql: Self.heldStatement), arguments: [first, last])
         while let row = try cursor.next() {
@@ -65,7 +63,7 @@ struct IndexWriter {
 
     // MARK: - Changing
 
-    /// Writes a row. `old` is the row of the same key and number that it replaces; `nil`: there is none.
+    /// `old` is the row of the same key and number that the new row replaces.
     func put(_ row: EntryRow, replacing old: EntryRow?) throws {
         if old == nil {
             var statement = try statements.insert
@@ -98,8 +96,7 @@ struct IndexWriter {
         try execute("UPDATE entries SET slot = ? WHERE id = ?", [slot.code, id])
     }
 
-    /// Writes the hits, the last access and the slide of an entry. Returns the number of hits that the entry has now;
-    /// `nil`, without a change, when the entry has another version by now or is gone.
+    /// Returns the new number of hits; `nil`, without a change, when the entry has another version by now or is gone.
     func apply(_ pending: PendingHits, toKey key: String) throws -> Int64? {
         if let slide = pending.slide {
             let statement = try db.cachedStatement(
@@ -127,7 +124,6 @@ struct IndexWriter {
 
     // MARK: - Order of eviction
 
-    /// Returns the entry that has been in a queue for the longest time, with its key and turn.
     func oldest(in queue: EvictionQueue) throws -> (entry: QueuedEntry<Int64>, key: String, turn: Int64)? {
         let statement = try db.cachedStatement(sql: Self.oldestStatement)
         return try statement.first([queue.rawValue]) { row in
@@ -177,7 +173,6 @@ struct HeldSummary {
 }
 
 extension Statement {
-    /// Returns the result of `read` for the first row; `nil` when there is no row.
     func first<T>(_ arguments: StatementArguments, _ read: (StatementRow) throws -> T) throws -> T? {
         let cursor = try Row.fetchCursor(self, arguments: arguments)
         // The row is only a view of the statement, and the end of the cursor resets the statement.
@@ -186,7 +181,6 @@ extension Statement {
         }
     }
 
-    /// Returns the results of `read` for all rows.
     func all<T>(_ arguments: StatementArguments, _ read: (StatementRow) throws -> T) throws -> [T] {
         let cursor = try Row.fetchCursor(self, arguments: arguments)
         var all: [T] = []

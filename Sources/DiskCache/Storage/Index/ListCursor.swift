@@ -2,11 +2,8 @@ import Foundation
 import GRDB
 import Primitives
 
-/// The end of a page: the value of the last row in the order of the listing and, because values repeat, the id of that
-/// row.
-///
-/// As text, the cursor is the base64url of: 8 bytes that identify the query, 8 bytes of the id, a byte for the type of
-/// the value, and the value.
+/// The end of a page: the value of the last row in the order of the listing and, because values repeat, its id. As
+/// text: the base64url of 8 bytes that identify the query, 8 bytes of the id, a byte for the type, and the value.
 struct ListCursor: Equatable {
     var value: DatabaseValue
     var id: Int64
@@ -60,7 +57,6 @@ struct ListCursor: Equatable {
             .replacing("=", with: "")
     }
 
-    /// The first 8 bytes of a digest over the filter and the order.
     private static func queryMark(_ filter: EntryFilter, _ sort: EntrySort) -> [UInt8] {
         let parts: [String?] = [
             filter.key, filter.md5, filter.url, filter.prefix, filter.host, filter.tag, filter.state?.rawValue,

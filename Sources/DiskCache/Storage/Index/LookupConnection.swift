@@ -8,7 +8,6 @@ enum LookupQuery: Int, CaseIterable {
     /// The responses with keys between two texts, up to a limit.
     case responses
 
-    /// The statement. Its first columns are ``EntryRow/columns``.
     fileprivate var sql: String {
         switch self {
         case .entry: "SELECT \(EntryRow.columns) FROM entries WHERE key = ?"
@@ -18,9 +17,7 @@ enum LookupQuery: Int, CaseIterable {
 }
 
 /// A read-only connection to the index for look-ups. It uses SQLite directly, because GRDB costs more than the look-up
-/// itself.
-///
-/// Any thread may use the connection; threads wait for each other.
+/// itself. Any thread may use the connection; threads wait for each other.
 final class LookupConnection: Sendable {
     /// The look-up needs data that is not in memory, and this connection does not wait for the disk.
     struct NotCached: Error {}
@@ -35,9 +32,7 @@ final class LookupConnection: Sendable {
     private let cacheBytes: Int
     private let state = Locked(State())
 
-    /// - Parameters:
-    ///   - name: the database as a URI (<https://sqlite.org/uri.html>).
-    ///   - cacheBytes: the size of the page cache. The cache is valid until the next write, and is then read again.
+    /// `name` is a URI (<https://sqlite.org/uri.html>). The page cache is valid until the next write.
     init(_ name: String, cacheBytes: Int) {
         self.name = name
         self.cacheBytes = cacheBytes
@@ -51,7 +46,7 @@ final class LookupConnection: Sendable {
         try rows(.entry, [""]) { _ in }
     }
 
-    /// Calls `read` with each row. Throws ``NotCached``, `DatabaseError`, and the errors of `read`.
+    /// Throws ``NotCached``, `DatabaseError`, and the errors of `read`.
     func rows(
         _ query: LookupQuery, _ texts: [String], limit: Int? = nil, _ read: (StatementRow) throws -> Void
     ) throws {
@@ -79,7 +74,6 @@ final class LookupConnection: Sendable {
         }
     }
 
-    /// Closes the connection for good.
     func close() {
         state.withLock { state in
             state.isClosed = true
@@ -142,7 +136,6 @@ final class LookupPool: Sendable {
         idle = Locked((Array(connections.indices.reversed()), 0))
     }
 
-    /// Returns the result of `body` with a connection. Throws the errors of `body`.
     func withConnection<Value>(_ body: (LookupConnection) throws -> Value) rethrows -> Value {
         let (number, isFree) = idle.withLock { idle in
             if let number = idle.free.popLast() { return (number, true) }
@@ -153,19 +146,17 @@ final class LookupPool: Sendable {
         return try body(connections[number])
     }
 
-    /// Opens all connections. A connection that would have to wait for the disk and may not is skipped.
+    /// Skips a connection that would have to wait for the disk and may not.
     func open() throws {
         for connection in connections {
             do { try connection.open() } catch is LookupConnection.NotCached {}
         }
     }
 
-    /// Frees the page caches. Waits for each connection until it is not in use.
     func releaseMemory() {
         for connection in connections { connection.releaseMemory() }
     }
 
-    /// Closes all connections for good.
     func close() {
         for connection in connections { connection.close() }
     }

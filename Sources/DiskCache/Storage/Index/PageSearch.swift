@@ -1,20 +1,15 @@
 import GRDB
 import Primitives
 
-/// Finds the rows of a page of a listing, without testing every entry where an index helps.
-///
-/// There are two ways:
+/// Finds the rows of a page of a listing, without testing every entry where an index helps. There are two ways:
 /// - A *walk* follows the index that has the order of the listing, and tests each row. It finds a page soon when many
 ///   entries match, and at once when the same index also answers the filter.
 /// - A *sort* looks up all entries that match one condition of the filter, and sorts them. It is cheap when few entries
-///   match.
+///   match, and the only way for orders without an index.
 ///
 /// Of n entries, m of which match, a page of l rows takes a walk about l * n / m rows, and a sort m rows. The search
 /// therefore walks from m = √(ln) on, and neither way takes more than about √(ln) rows. The numbers assume that
-/// matching entries are mixed evenly with the rest. A walk that has tested several times as many rows gives up, and the
-/// search sorts after all.
-///
-/// Orders without an index always use a sort.
+/// matching entries are mixed evenly with the rest; a walk gives up after ``patience`` times as many rows.
 struct PageSearch {
     let filter: EntryFilter
     let sort: EntrySort
@@ -23,17 +18,15 @@ struct PageSearch {
     let totals: CacheTotals
     let reader: IndexReader
 
-    /// A walk gives up after this many times the expected number of rows.
     private static let patience = 4
 
     enum Way: Equatable {
-        /// Follows an index in its order, and gives up after the row at `end`; `nil`: does not give up.
+        /// Gives up after the row at `end`; `nil`: does not give up.
         case walk(end: ListCursor?)
         /// Uses the index for one condition; `nil`: SQLite chooses.
         case sort(EntryFilter.Condition?)
     }
 
-    /// Returns the first rows after ``position`` that match, at most `limit`.
     func rows(limit: Int) throws(DiskCacheError) -> [EntryRow] {
         let places = try prefixPlaces()
         switch try way(limit: limit, prefixIn: places) {
@@ -56,14 +49,13 @@ struct PageSearch {
         return .walk(end: try walkEnd(after: rowsWorthSorting * Self.patience, places))
     }
 
-    /// Returns the conditions that the index of the order cannot answer.
+    /// The conditions that the index of the order cannot answer.
     private func others(_ places: PrefixPlaces) -> [EntryFilter.Condition] {
         filter.conditions.filter { !isServed($0, prefixIn: places) }
     }
 
     // MARK: - Statements
 
-    /// Returns the query for the rows in the order of the index, up to `end`.
     func walking(to end: ListCursor? = nil, prefixIn places: PrefixPlaces = .all) -> EntryQuery {
         var query = EntryQuery(filter, now: now, path: walkPath, prefixIn: places)
         begin(&query)
@@ -71,7 +63,6 @@ struct PageSearch {
         return query
     }
 
-    /// Returns the query for the rows that the index for `condition` finds, sorted.
     func sorting(_ condition: EntryFilter.Condition?, _ places: PrefixPlaces = .all) -> EntryQuery {
         var query = EntryQuery(filter, now: now, path: condition.map { .by($0) } ?? .any, prefixIn: places)
         begin(&query)
@@ -99,7 +90,7 @@ struct PageSearch {
 
     // MARK: - Choosing
 
-    /// Returns whether the matches of the condition are a contiguous range of the index of the order.
+    /// Whether the matches of the condition are a contiguous range of the index of the order.
     private func isServed(_ condition: EntryFilter.Condition, prefixIn places: PrefixPlaces) -> Bool {
         switch (sort.order, condition) {
         case (.key, .key), (.expiryDate, .state): true
@@ -109,9 +100,8 @@ struct PageSearch {
         }
     }
 
-    /// Returns an estimate of the number of entries that match the condition alone. `key`, `md5` and `url` count as 0,
-    /// because few entries match them. The number of a kind comes from the totals. The other conditions run queries
-    /// that stop counting at `limit`; a prefix adds up three of them.
+    /// An estimate of the entries that match the condition alone. `key`, `md5` and `url` count as 0, because few
+    /// entries match them. Queries stop counting at `limit`; a prefix adds up three of them.
     private func count(
         _ condition: EntryFilter.Condition, _ places: PrefixPlaces, upTo limit: Int
     ) throws(DiskCacheError) -> Int {
@@ -128,8 +118,7 @@ struct PageSearch {
         }
     }
 
-    /// Returns the columns in which an entry may have the filter's prefix now. An entry stored later is not a part of
-    /// this page.
+    /// The columns in which an entry may have the filter's prefix now. An entry stored later is not on this page.
     func prefixPlaces() throws(DiskCacheError) -> PrefixPlaces {
         guard filter.prefix?.isEmpty == false else { return .all }
         var places: PrefixPlaces = []
@@ -141,8 +130,7 @@ struct PageSearch {
         return places
     }
 
-    /// Returns the query for the keys that begin with the filter's prefix, of entries of any kind. Looking up the kind
-    /// would take longer than it is worth.
+    /// Entries of any kind with the filter's prefix in the key. Looking up the kind would take too long.
     private var keysWithPrefix: EntryQuery {
         var query = EntryQuery(.all, now: now)
         query.restrict(column: "key", toPrefix: filter.prefix ?? "")
@@ -153,7 +141,6 @@ struct PageSearch {
         EntryQuery(filter.keeping([condition]), now: now, prefixIn: places)
     }
 
-    /// Returns the position of the row that follows the first `count` rows of a walk; `nil` when there are not so many.
     private func walkEnd(after count: Int, _ places: PrefixPlaces) throws(DiskCacheError) -> ListCursor? {
         let served = filter.conditions.filter { isServed($0, prefixIn: places) }
         var query = EntryQuery(filter.keeping(Set(served)), now: now, path: walkPath, prefixIn: places)
@@ -174,7 +161,6 @@ extension EntrySort.Order {
         }
     }
 
-    /// The name of the index with this order; `nil` when there is none.
     var index: String? {
         switch self {
         case .key: "sqlite_autoindex_entries_1"

@@ -3,64 +3,54 @@ import GRDBSQLite
 import Glibc
 import Primitives
 
-/// An SQLite VFS for a database that a single process uses, as the lock of the cache's directory guarantees. It is
-/// `unix-excl`, which SQLite has on every Unix, except that it gathers the writes to the log.
-///
+/// An SQLite VFS for a database that a single process uses, as the lock of the cache's directory guarantees:
+/// `unix-excl` (<https://sqlite.org/vfs.html#standard_unix_vfses>), except that it gathers the writes to the log.
 /// SQLite holds a single lock on the file for as long as it is open, instead of asking the kernel for two locks at each
 /// look-up, and keeps the index of its log in its own memory. Another process, such as `sqlite3`, finds the file
 /// locked.
 ///
 /// A transaction goes to the log page by page, each page behind a header of 24 bytes. Writing such a header costs the
 /// kernel as much as writing a page. The VFS therefore writes headers and pages together, at the latest with the last
-/// page of a commit, which its header marks (<https://sqlite.org/fileformat2.html#walformat>). No other connection
-/// looks for data that is not committed.
+/// page of a commit (``GatheredWrites``). No other connection looks for data that is not committed.
 ///
 /// The disk starts to write the log early, while no thread waits for it. Otherwise a checkpoint would have to wait, and
-/// with it every store.
-///
-/// A large commit and a checkpoint take milliseconds, page by page. Between two pages they offer the processor, on a
-/// thread that shares it.
-///
-/// See <https://sqlite.org/vfs.html#standard_unix_vfses>.
+/// with it every store. A large commit and a checkpoint take milliseconds. A sharing thread offers the processor
+/// between two pages.
 enum ProcessVFS {
     private static let standardName = "unix-excl"
     private static let name = "larder"
 
-    /// Makes the VFS the default for all connections that are opened from now on.
+    /// Applies to all connections that are opened from now on.
     static func use() {
         _ = registration
     }
 
     /// The data behind the standard VFS's own part of an open log.
     private struct Tail {
-        /// The methods of the standard VFS, some of them replaced.
         var methods: sqlite3_io_methods
         /// The unchanged methods of the standard VFS.
         let standard: UnsafePointer<sqlite3_io_methods>
-        /// The file's name, which SQLite keeps for as long as the file is open.
+        /// SQLite keeps the name for as long as the file is open.
         let name: UnsafePointer<CChar>
         var writes = GatheredWrites()
-        /// The number of bytes written since the disk was last told to begin.
+        /// The bytes written since the disk was last told to begin.
         var waitingBytes = 0
         /// A descriptor of the log for telling the disk to begin; -1 until it is needed. Closing it drops the process's
         /// locks on the log, which is harmless because SQLite takes none.
         var descriptor: Int32 = -1
     }
 
-    /// The number of bytes after which the disk is told to begin.
     private static let writeBackBytes = 1 << 20
 
-    /// The VFS `unix-excl`, which SQLite never frees. `nil` leaves the default VFS unchanged, which is slower but as
-    /// correct. No Unix lacks it.
-    ///
-    /// `nonisolated(unsafe)` is safe because the VFS is never changed, and its functions may be called on any thread.
+    /// The VFS `unix-excl`, which SQLite never frees. `nil`, on no Unix, leaves the default VFS, which is slower but as
+    /// correct. `nonisolated(unsafe)` is safe because the VFS is never changed, and its functions may be called on any
+    /// thread.
     private nonisolated(unsafe) static let standard: UnsafeMutablePointer<sqlite3_vfs>? = {
         // This must be the first call of SQLite in the process. Otherwise SQLite counts its memory, which is harmless.
         _ = csqlite_count_no_memory()
         return sqlite3_vfs_find(standardName)
     }()
 
-    /// The offset of the tail in an open file.
     private static let tailOffset: Int = {
         let alignment = MemoryLayout<Tail>.alignment
         return (Int(standard?.pointee.szOsFile ?? 0) + alignment - 1) / alignment * alignment
@@ -136,7 +126,6 @@ enum ProcessVFS {
         return tail.pointee.writes.flush { standard.pointee.xWrite(file, $0.baseAddress, Int32($0.count), $1) }
     }
 
-    /// Writes the gathered bytes, then calls a method of the standard VFS.
     private static func flushed(
         _ file: UnsafeMutablePointer<sqlite3_file>?, _ body: (sqlite3_io_methods) -> Int32
     ) -> Int32 {

@@ -10,19 +10,16 @@ import GRDB
 /// | `totals` | the numbers of entries and bytes of one kind, updated by the transactions that change them |
 /// | `counters` | `sequence`: the last number of a publish or a turn; `smallBytes`: the bytes in the small queue |
 ///
-/// `entries.id` is the sequence number of the entry's first publish and is never used again.
-///
-/// Every index makes each store about a tenth slower. Each index therefore serves a query that is made again and again.
-/// There is none for a query that a person makes now and then and that a scan of all rows can answer (the orders of
-/// length and hits):
-///
+/// `entries.id` is the sequence number of the entry's first publish and is never used again. Every index makes each
+/// store about a tenth slower. Each index therefore serves a query that is made again and again. There is none for a
+/// query that a person makes now and then and that a scan of all rows can answer (the orders of length and hits):
 /// - of `key`: look-ups; prefixes of callers' keys; the default order of listings, where the other filters are tested
 ///   row by row.
 /// - `entriesByKind`: purges of a kind, and its pages when the kind is rare. An index of kind and key would serve all
 ///   pages of a kind, but make stores a quarter slower, because keys come in no order.
 /// - `entriesByURL`: a URL, prefixes, the order of URLs.
 /// - `entriesByCanonicalURL`: a URL and prefixes, of entries with a URL in another spelling, all of them responses.
-///   There are few of them, and other entries are not in the index, so it does not slow down their stores.
+///   Other entries are not in the index, so it does not slow down their stores.
 /// - `entriesByCanonicalKey`: the MD5 of that URL, for removals by the key of a URL.
 /// - `entriesByHost`: a host's purges and pages.
 /// - `entriesByExpiry`: purges and counts by state, eviction of expired entries, the order of expiry.
@@ -30,16 +27,12 @@ import GRDB
 /// - `entriesByAccess`: the order of access.
 /// - `entriesToSweep`: the entries that the sweep of each minute removes, among all expired entries that stay.
 /// - `entriesByPath`: the entry to which a body's file belongs.
-///
-/// `PRAGMA user_version` is the format's number.
 enum Schema {
-    /// The format of this program, and the first that a release has. Builds before the release wrote formats 1 to 5.
+    /// `PRAGMA user_version`: the first format of a release. Builds before the release wrote formats 1 to 5.
     static let format = 6
 
-    /// Returns the format of the index without changing it; 0 for an empty database.
-    ///
-    /// Throws ``DiskCacheError/newerFormat(found:supported:)``, and ``Unreadable`` when there are tables of no known
-    /// format.
+    /// 0 for an empty database. Changes no file. Throws ``DiskCacheError/newerFormat(found:supported:)``, and
+    /// ``Unreadable`` when there are tables of no known format.
     static func format(of db: Database) throws -> Int {
         let found = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
         guard found <= format else { throw DiskCacheError.newerFormat(found: found, supported: format) }
@@ -131,7 +124,7 @@ enum Schema {
 }
 
 extension Entry.Kind {
-    /// The number of the kind in the index. It is never changed.
+    /// Never changed, because the index stores it.
     var code: Int {
         switch self {
         case .download: 0
@@ -141,7 +134,6 @@ extension Entry.Kind {
         }
     }
 
-    /// Creates the kind with a number; `nil` when no kind has it.
     init?(code: Int) {
         guard let kind = Self.allCases.first(where: { $0.code == code }) else { return nil }
         self = kind

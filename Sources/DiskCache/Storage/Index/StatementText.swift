@@ -1,11 +1,10 @@
 import GRDBSQLite
 
-/// Texts as values of SQLite's statements.
 enum StatementText {
     /// SQLITE_TRANSIENT, with which SQLite copies a value; a macro that Swift cannot import.
     static let copied = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
 
-    /// Binds a copy of the text to the parameter with this number, from 1.
+    /// Parameters are numbered from 1.
     static func bind(_ text: String, to statement: OpaquePointer, at position: Int32) {
         var text = text
         text.withUTF8 { bytes in

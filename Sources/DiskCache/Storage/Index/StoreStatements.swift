@@ -15,17 +15,14 @@ final class StoreStatements {
         get throws { try prepared(&heldStatement, "SELECT 1 FROM entries WHERE key = ?") }
     }
 
-    /// Adds a row of ``EntryRow/bind(to:)``.
     var insert: DirectStatement {
         get throws { try prepared(&insertStatement, Self.insertion) }
     }
 
-    /// Finds out whether there is an entry with a key between two texts.
     var variant: DirectStatement {
         get throws { try prepared(&variantStatement, "SELECT 1 FROM entries WHERE key > ? AND key < ? LIMIT 1") }
     }
 
-    /// Finds out whether there are at least ``Entry/variantLimit`` responses with keys between two texts.
     var fullVariants: DirectStatement {
         get throws { try prepared(&fullVariantsStatement, Self.fullVariantsQuery) }
     }
@@ -33,7 +30,6 @@ final class StoreStatements {
     static let fullVariantsQuery =
         "SELECT 1 FROM entries WHERE \(ResponseKeys.condition()) LIMIT 1 OFFSET \(Entry.variantLimit - 1)"
 
-    /// Finds out whether the fields of the responses with keys between two texts have more bytes in total than a limit.
     var longFields: DirectStatement {
         get throws { try prepared(&longFieldsStatement, Self.longFieldsQuery) }
     }

@@ -1,10 +1,8 @@
 import GRDB
 import Primitives
 
-/// The numbers of entries and bytes, and the last sequence number: the writer's own copy of the tables `totals` and
-/// `counters`.
-///
-/// It changes along with each row and is written at the end of the transaction, so no entries ever have to be counted.
+/// The writer's own copy of the tables `totals` and `counters`. It changes along with each row and is written at the
+/// end of the transaction, so no entries ever have to be counted.
 package struct Totals: Sendable {
     struct Kind: Sendable, Equatable {
         var entries: Int64 = 0
@@ -39,22 +37,17 @@ package struct Totals: Sendable {
             kinds[kind] = Kind(entries: row[1], bodyBytes: row[2], diskBytes: row[3], pinnedBytes: row[4])
         }
     }
-
-    /// The bytes that all entries count against the disk limit.
     package var diskBytes: Int64 { kinds.values.reduce(0) { $0 + $1.diskBytes } }
-
-    /// The part of ``diskBytes`` that must not be evicted.
     var pinnedBytes: Int64 { kinds.values.reduce(0) { $0 + $1.pinnedBytes } }
 
-    /// The numbers for the eviction policy. Bytes of pinned entries are left out, but `entries` counts pinned entries,
-    /// too.
+    /// The input of the eviction policy: without the bytes of pinned entries, but `entries` counts them, too.
     var queues: QueueTotals {
         QueueTotals(
             entries: Int(kinds.values.reduce(0) { $0 + $1.entries }), bytes: diskBytes - pinnedBytes,
             smallBytes: smallBytes)
     }
 
-    /// The totals for readers outside the writer's thread.
+    /// A copy for readers outside the writer's thread.
     var snapshot: CacheTotals {
         CacheTotals(
             entries: kinds.values.reduce(0) { $0 + $1.entries },
@@ -62,7 +55,6 @@ package struct Totals: Sendable {
             diskBytes: diskBytes, entriesByKind: kinds.mapValues(\.entries))
     }
 
-    /// Returns the number of the next publish or turn.
     package mutating func nextSequence() -> Int64 {
         sequence += 1
         changedCounters.insert(.sequence)
@@ -94,7 +86,6 @@ package struct Totals: Sendable {
         kinds[row.entry.kind] = kind
     }
 
-    /// Writes the changed numbers, in the transaction that changed them.
     mutating func save(_ db: Database) throws {
         for kind in changed {
             let total = kinds[kind] ?? Kind()

@@ -1,5 +1,4 @@
-/// Paths of bodies in the hashed layout, relative to the namespace's directory: `ab/cd/abcd…`, two levels of 256
-/// directories.
+/// Paths in the hashed layout, relative to the namespace's directory: `ab/cd/abcd…`, two levels of 256 directories.
 package enum HashedPath {
     package static func path(for key: CacheKey) -> String {
         let name = key.hashedName

@@ -16,7 +16,7 @@ struct PathCandidates: Sequence, IteratorProtocol {
         stem = alternative
     }
 
-    /// The paths for a body that must leave `path`.
+    /// The candidates for a body that must leave `path`.
     init(besides path: String, key: CacheKey) {
         self.key = key
         let alternative = ReadablePath.alternative(for: path, key: key)

@@ -25,12 +25,11 @@ import Primitives
 ///
 /// Percent-escapes stay as in the canonical URL, so names that differ only after decoding have different paths.
 package enum ReadablePath {
-    /// The maximum length of a path in bytes. With a cache directory in front and `~<key>` behind, the path stays under
-    /// PATH_MAX.
+    /// Bytes. With a cache directory in front and `~<key>` behind, the path stays under PATH_MAX.
     package static let maximumLength = 3500
-    /// The maximum number of components of a path. It keeps a single URL from making thousands of directories.
+    /// Components. Keeps a single URL from making thousands of directories.
     package static let maximumDepth = 64
-    /// The maximum length of a file name in bytes on Linux file systems (NAME_MAX).
+    /// Bytes of a file name on Linux file systems (NAME_MAX).
     static let maximumNameLength = 255
 
     package static func path(forURL url: String, key: CacheKey) -> String {
@@ -50,7 +49,6 @@ package enum ReadablePath {
         return (fitting + [leaf]).joined(separator: "/")
     }
 
-    /// Returns the path of a body that a caller stored under a key of its own.
     package static func path(forData key: CacheKey) -> String {
         var isPlain = true
         let name = safeName(key.text.utf8, isPlain: &isPlain)
@@ -58,17 +56,14 @@ package enum ReadablePath {
         return "QDataCaches/" + (isPlain ? name : Self.name(name, markedWith: key))
     }
 
-    /// Returns the path to use when `path` is, or has to become, a directory: the same path with `~` and the key behind
-    /// it.
-    ///
-    /// Returns `path` unchanged when it already ends in `~` and the key, because no directory has such a name.
+    /// The path to use when `path` is, or has to become, a directory: the same path with `~` and the key behind it.
+    /// Unchanged if it ends so already, because no directory has such a name.
     package static func alternative(for path: String, key: CacheKey) -> String {
         let (directory, leaf) = split(path)
         return unmarked(leaf, key) == nil ? directory + name(leaf, markedWith: key) : path
     }
 
-    /// Returns `path` with `~` and a number behind it. When the file name has no room for them, the text before the `~`
-    /// and the key at its end is cut.
+    /// When the file name has no room for `~` and the number, the text before the `~` and the key at its end is cut.
     static func numbered(_ path: String, _ number: Int, key: CacheKey) -> String {
         let end = "~\(number)"
         let (directory, leaf) = split(path)
@@ -82,7 +77,7 @@ package enum ReadablePath {
         return (path[..<start], String(path[start...]))
     }
 
-    /// Returns the file name without the `~` and the key at its end; `nil` when it does not end so.
+    /// Removes the `~` and the key at the end; `nil` when the name does not end so.
     private static func unmarked(_ leaf: String, _ key: CacheKey) -> String? {
         let end = ("~" + mark(of: key)).utf8
         // Compares bytes, because Swift may combine the `~` and the sign before it into one character.
@@ -90,7 +85,6 @@ package enum ReadablePath {
         return String(Substring(leaf.utf8.dropLast(end.count)))
     }
 
-    /// Returns the number of directories that leave room for a leaf of the maximum length.
     private static func directoriesThatFit(_ directories: [String]) -> Int {
         var room = maximumLength - maximumNameLength
         var count = 0
@@ -104,7 +98,7 @@ package enum ReadablePath {
 
     // MARK: - Names
 
-    /// Returns the text behind the `~` of a marked name: the key, or the MD5 of a caller's own key.
+    /// The key, or the MD5 of a caller's own key.
     private static func mark(of key: CacheKey) -> String { key.hashedName }
 
     /// Returns `name` with `~`, the key and `end` behind it, cut so that all fit.
@@ -150,7 +144,6 @@ package enum ReadablePath {
         return leaf
     }
 
-    /// Returns a name that is neither empty nor `.` nor `..`.
     private static func safeName(_ bytes: some Collection<UInt8>, isPlain: inout Bool) -> String {
         let name = escaped(bytes, isPlain: &isPlain)
         switch name {
@@ -161,8 +154,7 @@ package enum ReadablePath {
         }
     }
 
-    /// Escapes the bytes that a name must not contain: `/`, NUL and the other control characters. A canonical URL
-    /// contains none of them.
+    /// Escapes `/`, NUL and the other control characters. A canonical URL contains none of them.
     private static func escaped(_ bytes: some Collection<UInt8>, isPlain: inout Bool) -> String {
         guard bytes.contains(where: { needsEscape($0) }) else { return String(decoding: bytes, as: UTF8.self) }
         isPlain = false
@@ -181,7 +173,7 @@ package enum ReadablePath {
         byte < 0x20 || byte == 0x7F || byte == UInt8(ascii: "/")
     }
 
-    /// Returns the position of the last `~` when the text behind it looks like a key; `nil` otherwise.
+    /// The last `~`, when the text behind it looks like a key.
     private static func markIndex(in name: String) -> String.Index? {
         guard let tilde = name.utf8.lastIndex(of: UInt8(ascii: "~")) else { return nil }
         let rest = String(name[name.utf8.index(after: tilde)...])
@@ -191,7 +183,7 @@ package enum ReadablePath {
         }
     }
 
-    /// Returns at most `limit` bytes of `name`. The cut is never inside a UTF-8 sequence or a percent-escape.
+    /// Never cuts inside a UTF-8 sequence or a percent-escape.
     private static func cut(_ name: String, to limit: Int) -> String {
         let bytes = Array(name.utf8)
         guard bytes.count > limit else { return name }

@@ -1,15 +1,13 @@
 import Foundation
 
-/// A part of the slab of fixed size (``Slot/extentBytes``), divided into slots of equal size, with a map of the used
-/// slots.
+/// A part of the slab (``Slot/extentBytes`` long) that is divided into slots of equal size, with a map of used slots.
 struct Extent {
-    /// The size of the slots. `nil`: the extent is not divided and holds no body.
+    /// `nil`: the extent is not divided and holds no body.
     let slotClass: SlotClass?
     /// One bit per slot; 1 means used.
     private var words: [UInt64]
     private(set) var count = 0
-    /// The number of slots, counted from the first, that have been used at some time. Slots behind them take no room on
-    /// disk.
+    /// The number of slots, counted from the first, that were ever used. Slots behind them take no room on disk.
     private(set) var writtenCount = 0
     /// The words before this index have no free slot.
     private var firstOpenWord = 0
@@ -21,8 +19,7 @@ struct Extent {
         words = [UInt64](repeating: 0, count: ((slotClass?.slotsPerExtent ?? 0) + 63) / 64)
     }
 
-    /// The extent that ``image`` was made of. `nil` when the numbers are impossible: `writtenCount` exceeds the number
-    /// of slots, or a used slot lies beyond `writtenCount`.
+    /// `nil` when `writtenCount` exceeds the number of slots, or a used slot lies beyond `writtenCount`.
     init?(_ slotClass: SlotClass, writtenCount: Int, used image: Data) {
         self.init(slotClass)
         guard 0...capacity ~= writtenCount else { return nil }
@@ -37,26 +34,21 @@ struct Extent {
         }
     }
 
-    /// The bits as the index stores them: the lowest bit of the first byte is the first slot. Slots that were never
-    /// used are left out.
+    /// The bits in the index: the lowest bit of the first byte is the first slot; slots never used are left out.
     var image: Data {
         Data((0..<(writtenCount + 7) / 8).map { UInt8(truncatingIfNeeded: words[$0 / 8] >> UInt64($0 % 8 * 8)) })
     }
 
     private var capacity: Int { slotClass?.slotsPerExtent ?? 0 }
     var freeCount: Int { capacity - count }
-
-    /// The size of all used slots, in bytes.
     var usedBytes: Int { count * (slotClass?.size ?? 0) }
-
-    /// The disk space of slots that were used before and are free now, in bytes.
     var slackBytes: Int64 { Int64((writtenCount - count) * (slotClass?.size ?? 0)) }
 
     func isUsed(_ index: Int) -> Bool {
         index < capacity && words[index / 64] & 1 << UInt64(index % 64) != 0
     }
 
-    /// Takes the first free slot and returns its index. The extent must have a free slot.
+    /// The extent must have a free slot.
     mutating func takeFirst() -> Int {
         while words[firstOpenWord] == .max { firstOpenWord += 1 }
         let index = firstOpenWord * 64 + (~words[firstOpenWord]).trailingZeroBitCount
@@ -65,7 +57,7 @@ struct Extent {
         return index
     }
 
-    /// Takes a slot. Returns `false` when the slot is in use or does not exist.
+    /// Returns `false` when the slot is in use or does not exist.
     mutating func take(_ index: Int) -> Bool {
         guard index < capacity, !isUsed(index) else { return false }
         words[index / 64] |= 1 << UInt64(index % 64)
@@ -74,7 +66,6 @@ struct Extent {
         return true
     }
 
-    /// Frees a slot, if it is used.
     mutating func remove(_ index: Int) {
         guard isUsed(index) else { return }
         words[index / 64] &= ~(1 << UInt64(index % 64))

@@ -1,20 +1,16 @@
 import Foundation
 import Primitives
 
-/// The file `bodies.slab`. It holds small bodies, each in a slot (``Slot``), behind a head that names the entry
-/// (``SlabRecord``).
-///
-/// A slot is written before the row that names it is committed, and only while no committed row names it. A reader
-/// takes the slot from a row that may have been replaced since. So each read compares the bytes with the digest.
-///
-/// The file is sparse: extents that have become empty have no blocks.
+/// The file `bodies.slab` of small bodies, each in a slot (``Slot``), behind a head that names the entry
+/// (``SlabRecord``). The file is sparse: extents that have become empty have no blocks. A slot is written before the
+/// row that names it is committed, and only while no committed row names it. A reader takes the slot from a row that
+/// may have been replaced since. So each read compares the bytes with the digest.
 final class Slab: Sendable {
-    /// The open file, as a ``BodyFile`` so that ``FileSync`` can sync it.
+    /// A ``BodyFile`` so that ``FileSync`` can sync it.
     let file: BodyFile
     let path: String
     private let descriptor: FileDescriptor
 
-    /// Opens the file, and creates it when it is missing.
     init(path: String) throws(DiskCacheError) {
         self.path = path
         descriptor = try FileDescriptor(opening: path, O_RDWR | O_CREAT | O_NOFOLLOW, mode: 0o600)
@@ -23,12 +19,8 @@ final class Slab: Sendable {
 
     // MARK: - Reading, on any thread
 
-    /// Reads the body of an entry and checks its digest.
-    ///
-    /// - Parameter mayWait: whether this thread may wait for the disk. If not, the result may be ``Lookup/onDisk``.
-    /// - Returns: the body, and whether the record in the slot agrees with the entry. `nil` when the slot holds only a
-    ///   part of the body, or another body.
-    /// - Throws: ``DiskCacheError/fileSystem(operation:path:errno:)``.
+    /// Reads the body of an entry and checks its digest. `agrees`: the record in the slot agrees with the entry. `nil`:
+    /// the slot holds only a part of the body, or another body. ``Lookup/onDisk`` only without `mayWait`.
     func body(
         of entry: Entry, in slot: Slot, mayWait: Bool
     ) throws(DiskCacheError) -> Lookup<(bytes: SharedBytes, agrees: Bool)?> {
@@ -63,13 +55,12 @@ final class Slab: Sendable {
         return .found((bytes, view?.agrees(with: entry) == true))
     }
 
-    /// ``body(of:in:mayWait:)`` that waits for the disk and returns the bytes alone.
     func body(of entry: Entry, in slot: Slot) throws(DiskCacheError) -> SharedBytes? {
         guard case .found(let body) = try body(of: entry, in: slot, mayWait: true) else { return nil }
         return body?.bytes
     }
 
-    /// Reads the bytes of a slot, and says how many bytes were read. Without `mayWait` it reads only bytes that are in
+    /// Reads the bytes of a slot, and says how many were read. Without `mayWait` it reads only bytes that are in
     /// memory. `nil` when no byte could be read.
     func content(of slot: Slot, mayWait: Bool) -> (bytes: SharedBytes, count: Int)? {
         var count = 0
@@ -88,7 +79,7 @@ final class Slab: Sendable {
         return retryingInterrupts { preadv(descriptor.number, &vectors, Int32(vectors.count), off_t(offset)) }
     }
 
-    /// Reads all bytes of a slot and waits for the disk. Throws ``DiskCacheError/fileSystem(operation:path:errno:)``.
+    /// Waits for the disk.
     func content(of slot: Slot) throws(DiskCacheError) -> SharedBytes {
         try SharedBytes(count: slot.slotClass.size) { target throws(DiskCacheError) in
             let count = try descriptor.read(into: target, at: slot.offset, path: path)
@@ -99,9 +90,6 @@ final class Slab: Sendable {
 
     // MARK: - Writing, on the writer's thread
 
-    /// Writes a record and its body into a slot that is large enough.
-    ///
-    /// Throws ``DiskCacheError/noSpace`` and ``DiskCacheError/fileSystem(operation:path:errno:)``.
     func write(_ record: SlabRecord, _ body: SharedBytes, in slot: Slot) throws(DiskCacheError) {
         let length = record.bytes.count + body.count
         precondition(length <= slot.slotClass.size, "a record is longer than its slot")
@@ -120,8 +108,7 @@ final class Slab: Sendable {
         guard written == length else { throw .system("write", path, written < 0 ? errno : ENOSPC) }
     }
 
-    /// Writes the bytes that ``content(of:)`` read from another slot of the same size. Throws the errors of
-    /// ``write(_:_:in:)``.
+    /// Writes the bytes that ``content(of:)`` read from another slot of the same size.
     func write(_ content: SharedBytes, in slot: Slot) throws(DiskCacheError) {
         let written = content.withUnsafeBytes { bytes in
             retryingInterrupts { pwrite(descriptor.number, bytes.baseAddress, bytes.count, off_t(slot.offset)) }
@@ -129,13 +116,12 @@ final class Slab: Sendable {
         guard written == content.count else { throw .system("write", path, written < 0 ? errno : ENOSPC) }
     }
 
-    /// Truncates the file at `end`. No row names a slot behind `end`. Call this before the first read.
+    /// No row names a slot behind `end`. Call this before the first read.
     func cut(at end: Int64) {
         if let length = descriptor.status()?.identity.size, length > end { ftruncate(descriptor.number, off_t(end)) }
     }
 
-    /// Gives the blocks of a range back to the file system, if the file system can do that. The range then reads as
-    /// zeros.
+    /// Gives the blocks of a range back, if the file system can do that. The range then reads as zeros.
     func erase(_ range: Range<Int64>) {
         FileHole.make(in: descriptor.number, range)
     }

@@ -1,10 +1,8 @@
 import GRDB
 
 extension SlabMap {
-    /// Reads the map from the table `extents`. When the table is impossible, rebuilds it from the rows of the entries
-    /// and saves it. The rebuild reads every row.
-    ///
-    /// - Parameter onDamage: called before a rebuild.
+    /// Reads the map from the table `extents`. When the table is impossible, calls `onDamage`, and rebuilds and saves
+    /// the table. The rebuild reads every row of the entries.
     static func load(_ db: Database, onDamage: () -> Void) throws -> SlabMap {
         do {
             return try SlabMap(db)
@@ -18,8 +16,7 @@ extension SlabMap {
         return try SlabMap(db)
     }
 
-    /// Rebuilds the table `extents` from the slots that rows name. When two rows contradict each other, the later row
-    /// loses its slot, and the scrubber removes its entry.
+    /// When two rows contradict each other, the later row loses its slot, and the scrubber removes its entry.
     private static func rebuild(_ db: Database) throws {
         try db.execute(sql: "DELETE FROM extents")
         var extents: [Int: Extent] = [:]

@@ -11,26 +11,22 @@ import GRDB
 /// The map of used and free slots in the slab. Used by the writer's thread alone. ``takeBack(_:)`` and ``keep(_:)``
 /// undo the steps of a transaction, the last step first.
 final class SlabMap {
-    /// The extents; the index is the number of the extent.
     private var extents: [Extent] = []
-    /// The numbers of the extents with free slots, by class. The last extent of each list is filled first.
+    /// The extents with free slots, by class. The last extent of each list is filled first.
     private var open = [[Int]](repeating: [], count: SlotClass.count)
-    /// The numbers of the extents that have no class.
+    /// The extents that have no class.
     private var unused: [Int] = []
-    /// The slots that the running transaction has freed.
+    /// The slots that the running transaction has freed, and the extents that it has changed.
     private var freed: [Slot] = []
-    /// The numbers of the extents that the running transaction has changed.
     private var changed: Set<Int> = []
-    /// The numbers of the extents that have become empty and may still take room on disk.
+    /// The extents that have become empty and may still take room on disk.
     private var emptied: [Int] = []
-    /// The extent that ``SlabCompaction`` is emptying. No new body goes there. `nil`: none.
+    /// The extent that ``SlabCompaction`` is emptying. No new body goes there.
     private(set) var draining: Int?
-    /// The disk space of slots that were used before and are free now, in bytes. Only bodies of the same slot size can
-    /// reuse it.
+    /// The disk space of slots that were used before and are free now. Only bodies of the same slot size can reuse it.
     private(set) var slackBytes: Int64 = 0
 
-    /// Reads the map from the table `extents`. Throws ``DiskCacheError/index(code:message:)`` when the table is
-    /// impossible.
+    /// Throws ``DiskCacheError/index(code:message:)`` when the table `extents` is impossible.
     init(_ db: Database) throws {
         for row in try Row.fetchAll(db, sql: "SELECT number, class, written, used FROM extents ORDER BY number") {
             let (number, code): (Int, Int) = (row[0], row[1])
@@ -48,7 +44,6 @@ final class SlabMap {
 
     // MARK: - Taking and freeing
 
-    /// Takes a free slot for `length` bytes.
     func take(for length: Int) -> Slot {
         let slotClass = SlotClass(holding: length)
         let number = openExtent(of: slotClass)
@@ -56,11 +51,9 @@ final class SlabMap {
         return Slot(extent: number, index: index, slotClass: slotClass)
     }
 
-    /// Undoes ``take(for:)``.
     func takeBack(_ slot: Slot) { remove(slot) }
 
-    /// Marks a slot as free from the next commit on. Returns whether the slot was used. A slot that a sound row names
-    /// is always used.
+    /// Marks a slot as free from the next commit on. Returns whether the slot was used, as the slot of a sound row is.
     func free(_ slot: Slot) -> Bool {
         guard isUsed(slot) else { return false }
         freed.append(slot)
@@ -68,7 +61,6 @@ final class SlabMap {
         return true
     }
 
-    /// Undoes the last ``free(_:)``.
     func keep(_ slot: Slot) {
         precondition(freed.popLast() == slot, "only the last free(_:) can be undone")
     }
@@ -84,7 +76,6 @@ final class SlabMap {
         }
     }
 
-    /// Writes an extent to the table, or deletes its row when the extent is empty.
     static func save(_ extent: Extent, number: Int, _ db: Database) throws {
         if let slotClass = extent.slotClass, extent.count > 0 {
             try db.cachedStatement(sql: "REPLACE INTO extents VALUES (?, ?, ?, ?)").execute(
@@ -94,19 +85,18 @@ final class SlabMap {
         }
     }
 
-    /// The transaction was committed: frees the slots that it gave up.
     func committed() {
         for slot in freed { remove(slot) }
         (freed, changed) = ([], [])
     }
 
-    /// The transaction was rolled back, and the journal has undone each step.
+    /// The journal has undone each step.
     func rolledBack() {
         precondition(freed.isEmpty)
         changed = []
     }
 
-    /// The byte ranges of the extents that have become empty since the last call and are still empty.
+    /// The extents that have become empty since the last call and are still empty, as ranges of bytes.
     func takeEmptied() -> [Range<Int64>] {
         defer { emptied = [] }
         let length = Int64(Slot.extentBytes)
@@ -126,7 +116,7 @@ final class SlabMap {
             && extents[slot.extent].isUsed(slot.index)
     }
 
-    /// The used slots of an extent, at most `limit`, without the slots that the running transaction has freed.
+    /// Leaves out the slots that the running transaction has freed.
     func used(in number: Int, limit: Int) -> [Slot] {
         guard let slotClass = extents[number].slotClass else { return [] }
         let freed = Set(freed)
@@ -137,11 +127,8 @@ final class SlabMap {
 
     // MARK: - Draining
 
-    /// Chooses the extent to empty, or returns the extent that is being emptied already. The other extents of its class
-    /// must have free slots for all its bodies. Among such extents, it has the fewest used bytes. `nil` when there is
-    /// none.
-    ///
-    /// - Parameter stuck: extents that cannot be emptied.
+    /// Returns the extent that is being emptied already, or else chooses an extent with slack and with the fewest used
+    /// bytes; its bodies fit into other extents of its class. `stuck` extents cannot be emptied.
     @discardableResult
     func beginDraining(except stuck: Set<Int>) -> Int? {
         if let draining { return draining }
@@ -156,7 +143,7 @@ final class SlabMap {
         return draining
     }
 
-    /// Stops emptying the extent. New bodies may fill it again.
+    /// New bodies may fill the extent again.
     func endDraining() {
         guard let number = draining else { return }
         draining = nil

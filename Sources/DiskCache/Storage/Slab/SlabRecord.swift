@@ -1,34 +1,31 @@
 import Primitives
 
-/// The record of an entry in a slot: a head of fixed length, then the body, then texts. Numbers are little-endian.
+/// The record of an entry in a slot: a head of fixed length, then the body, then texts. Numbers are little-endian,
+/// times in milliseconds since 1970.
 ///
 /// | bytes | of the head |
 /// |---|---|
 /// | 0 ..< 16 | the first bytes of the SHA-256 of the rest of the head and of the texts |
 /// | 16 ..< 24 | the version of the entry when the record was written |
-/// | 24 ..< 32 | the expiry of the entry at that time, in milliseconds since 1970 |
+/// | 24 ..< 32 | the expiry of the entry at that time |
 /// | 32 ..< 36 | the length of the body |
 /// | 36 ..< 38, 38 ..< 40, 40 ..< 42 | the lengths of the texts: key, Content-Type, Last-Modified |
-/// | 42 ..< 48 | when the record was written, in milliseconds since 1970 |
+/// | 42 ..< 48 | when the record was written |
 /// | 48 ..< 64 | the first bytes of the SHA-256 of the body |
 ///
-/// The index is the truth about all of this. The record tells a reader that knows only the slot which entry the body
-/// belongs to.
+/// The index is the truth about all of this. A reader that knows only the slot learns the entry from the record.
 struct SlabRecord {
     /// The head and, directly behind it, the texts.
     let bytes: [UInt8]
     static let headLength = 64
-    /// A Content-Type or Last-Modified longer than this, in bytes, is left out. Its length in the head is then 0.
+    /// A Content-Type or Last-Modified of more bytes is left out; its length in the head is then 0.
     static let textLimit = 1024
-    /// The number of bytes that the record keeps of each SHA-256.
+    /// The bytes that the record keeps of each SHA-256.
     static let checkLength = 16, digestLength = 16
 
-    /// The estimated length of a record when only the length of the body is known.
+    /// An estimate, when only the length of the body is known.
     static func length(ofBody length: Int64) -> Int { headLength + Int(length) + 64 }
 
-    /// Makes the record of an entry, without the body.
-    ///
-    /// - Parameter now: when the record is written.
     init(of entry: Entry, at now: Timestamp) {
         let texts = Self.texts(of: entry)
         let length = Self.headLength + texts.reduce(0) { $0 + $1.utf8.count }

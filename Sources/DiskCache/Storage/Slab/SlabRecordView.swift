@@ -1,18 +1,13 @@
 import Crypto
 
-/// Reads the record in a slot; see ``SlabRecord``.
 struct SlabRecordView {
     private let head: UnsafeRawBufferPointer
     /// The texts: key, Content-Type and Last-Modified, without separators.
     private let tail: UnsafeRawBufferPointer
     private let lengths: (key: Int, contentType: Int, lastModified: Int)
 
-    /// Reads a record. `nil` when the bytes are no record or the record is damaged. The body is not checked.
-    /// Both buffers must outlive this value.
-    ///
-    /// - Parameters:
-    ///   - head: the ``SlabRecord/headLength`` bytes at the beginning of the slot.
-    ///   - tail: all bytes behind the body.
+    /// `nil` when the bytes are no record or the record is damaged. The body is not checked. `tail` has all bytes
+    /// behind the body. Both buffers must outlive this value.
     init?(head: UnsafeRawBufferPointer, tail: UnsafeRawBufferPointer) {
         guard head.count == SlabRecord.headLength else { return nil }
         func length(at offset: Int) -> Int {
@@ -33,7 +28,6 @@ struct SlabRecordView {
         guard isWhole else { return nil }
     }
 
-    /// Reads the record from the bytes of a whole slot.
     init?(_ slot: UnsafeRawBufferPointer) {
         guard let body = Self.body(in: slot) else { return nil }
         self.init(
@@ -41,7 +35,7 @@ struct SlabRecordView {
             tail: UnsafeRawBufferPointer(rebasing: slot[body.upperBound...]))
     }
 
-    /// The range of the body in the bytes of a slot, by the length in the head. `nil` when that length is impossible.
+    /// The range of the body in a slot, by the length in the head. `nil` when that length is impossible.
     static func body(in slot: UnsafeRawBufferPointer) -> Range<Int>? {
         guard slot.count >= SlabRecord.headLength else { return nil }
         let length = Int(UInt32(littleEndian: slot.loadUnaligned(fromByteOffset: 32, as: UInt32.self)))
@@ -50,20 +44,14 @@ struct SlabRecordView {
     }
 
     var version: Int64 { Int64(littleEndian: head.loadUnaligned(fromByteOffset: 16, as: Int64.self)) }
-
-    /// The expiry of the entry, in milliseconds since 1970.
     var expiry: Int64 { Int64(littleEndian: head.loadUnaligned(fromByteOffset: 24, as: Int64.self)) }
-
-    /// When the record was written, in milliseconds since 1970.
     var stored: Int64 {
         // The date has six bytes. The two bytes before them are a text length.
         Int64(littleEndian: head.loadUnaligned(fromByteOffset: 40, as: Int64.self)) >> 16
     }
 
-    /// The first bytes of the digest of the body.
     var digestPrefix: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: head[48...]) }
 
-    /// Whether the digest in the record is that of this body.
     func isDigest(of body: UnsafeRawBufferPointer) -> Bool {
         var hasher = SHA256()
         hasher.update(bufferPointer: body)
@@ -73,14 +61,10 @@ struct SlabRecordView {
     }
 
     var key: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: tail[..<lengths.key]) }
-
-    /// The Content-Type. `nil` when the record has none.
     var contentType: String? { text(lengths.key, lengths.contentType) }
-
-    /// The Last-Modified, as the origin sent it. `nil` when the record has none.
     var lastModified: String? { text(lengths.key + lengths.contentType, lengths.lastModified) }
 
-    /// Whether the record agrees with the entry in the index. It does not after a change that only the index knows.
+    /// `false` after a change that only the index knows.
     func agrees(with entry: Entry) -> Bool {
         version == entry.version && expiry == entry.expiryDate.milliseconds && contentType == entry.contentType
             && lastModified == entry.lastModified && key.elementsEqual(entry.key.utf8)

@@ -1,23 +1,20 @@
-/// The size of a slot. There are eight sizes for each doubling, from 256 bytes on, so that a body wastes at most a
-/// ninth of its slot.
+/// The size of a slot. Eight sizes for each doubling, from 256 bytes on, let a body waste at most a ninth of its slot.
 struct SlotClass: Hashable, Sendable {
-    /// The number of the class; the smallest size is 0.
+    /// The smallest size is 0.
     let number: Int
 
-    /// The number of classes. The class takes seven bits of ``Slot/code``.
+    /// The class takes seven bits of ``Slot/code``.
     static let count = 1 << 7
-    /// The unit of all sizes, in bytes: each size is a multiple of it.
+    /// Each size is a multiple of these bytes.
     static let unit = 1 << unitBits
     private static let unitBits = 5
     private static let stepBits = 3
 
-    /// The class of that number. `nil` when there is none.
     init?(number: Int) {
         guard 0..<Self.count ~= number else { return nil }
         self.number = number
     }
 
-    /// The smallest class that holds `length` bytes.
     init(holding length: Int) {
         let length = max(length, Self.unit << Self.stepBits)
         let bits = Int.bitWidth - 1 - length.leadingZeroBitCount - Self.stepBits
@@ -30,7 +27,6 @@ struct SlotClass: Hashable, Sendable {
         return (steps + number & (steps - 1)) << (number >> Self.stepBits + Self.unitBits)
     }
 
-    /// The number of slots in an extent of ``Slot/extentBytes``.
     var slotsPerExtent: Int { Slot.extentBytes / size }
 }
 
@@ -40,7 +36,7 @@ package struct Slot: Hashable, Sendable {
     let index: Int
     let slotClass: SlotClass
 
-    /// The size of an extent, in bytes. The longest body that goes into the slab, 1 MiB, fits with its record.
+    /// The longest body that goes into the slab, 1 MiB, fits with its record.
     static let extentBytes = 2 << 20
 
     init(extent: Int, index: Int, slotClass: SlotClass) {
@@ -49,7 +45,6 @@ package struct Slot: Hashable, Sendable {
         self.slotClass = slotClass
     }
 
-    /// The slot of a ``code``. `nil` when the number is no valid code.
     init?(code: Int64) {
         guard code >= 0, let slotClass = SlotClass(number: Int(code) % SlotClass.count) else { return nil }
         let offset = Int(code) / SlotClass.count * SlotClass.unit
@@ -61,7 +56,5 @@ package struct Slot: Hashable, Sendable {
     /// The place and the class in a single number, for the index: the offset in units of ``SlotClass/unit``, and the
     /// class in the lowest seven bits.
     var code: Int64 { offset / Int64(SlotClass.unit) * Int64(SlotClass.count) + Int64(slotClass.number) }
-
-    /// The offset of the slot in the file, in bytes.
     var offset: Int64 { Int64(extent) * Int64(Self.extentBytes) + Int64(index * slotClass.size) }
 }

@@ -8,10 +8,8 @@
 import Primitives
 
 /// The slots of small bodies, by the hashes of their keys. The table spares a hit on disk the look-up in the index.
-///
 /// Cells of eight bytes form buckets of eight cells, a cache line each. The hash splits the table into shards, so that
-/// threads seldom meet. A cell holds the slot and the bits of the hash that the bucket does not imply. An insertion
-/// into a full bucket overwrites another cell. Readers fill the table, and it grows up to its limit.
+/// threads seldom meet. An insertion into a full bucket overwrites another cell. The table grows up to its limit.
 final class SlotTable: Sendable {
     private let shards = Sharded { Shard() }
     private let limit: Locked<Int>
@@ -20,15 +18,14 @@ final class SlotTable: Sendable {
         limit = Locked(memoryLimit)
     }
 
-    /// The slot that may hold the body of a key, and a ticket that tells later whether that is still true. `nil` when
-    /// the table has no such key.
+    /// The slot that may hold the body of a key, and a ticket that tells later whether that is still true.
     func find(_ hash: Int) -> (slot: Slot, ticket: SlotTicket)? {
         shards[hash].withLock { shard in
             shard.find(Self.spread(hash)).map { ($0, SlotTicket(changes: shard.changes)) }
         }
     }
 
-    /// A ticket for ``insert(_:at:ticket:)``. Take it *before* reading the row.
+    /// Take the ticket for ``insert(_:at:ticket:)`` *before* reading the row.
     func ticket(for hash: Int) -> SlotTicket {
         SlotTicket(changes: shards[hash].withLock { $0.changes })
     }
@@ -39,7 +36,7 @@ final class SlotTable: Sendable {
         shards[hash].withLock { $0.changes } == ticket.changes
     }
 
-    /// Records the slot of the body of a key, unless the ticket is out of date.
+    /// Has no effect if the ticket is out of date.
     func insert(_ hash: Int, at slot: Slot, ticket: SlotTicket) {
         let limit = limit.withLock { $0 } / shards.all.count
         shards[hash].withLock { shard in
@@ -53,7 +50,6 @@ final class SlotTable: Sendable {
         shards[hash].withLock { $0.remove(Self.spread(hash)) }
     }
 
-    /// Removes all keys, and changes the memory limit. `nil`: the limit stays.
     func empty(memoryLimit: Int? = nil) {
         if let memoryLimit { limit.withLock { $0 = memoryLimit } }
         for shard in shards.all { shard.withLock { $0.empty() } }
@@ -65,18 +61,16 @@ final class SlotTable: Sendable {
     private static func spread(_ hash: Int) -> UInt64 { UInt64(UInt(bitPattern: hash)) >> 4 }
 }
 
-/// The state of a shard before a read. It tells whether the result may be inserted or believed; see ``SlotTable``.
+/// The state of a shard before a read.
 struct SlotTicket: Sendable {
     fileprivate let changes: UInt64
 }
 
-/// The part of the table that one lock guards.
 private struct Shard {
     private static let cellCount = 8
-    /// The least number of buckets is 2 to this power. The lowest bits of a hash choose the bucket. A cell holds the
-    /// bits above ``leastBits``.
+    /// The least number of buckets is 2 to this power. A cell holds the bits of a hash above these.
     private static let leastBits = 4
-    /// The number of bits of the hash in a cell, above the bits of the slot.
+    /// The bits of the hash in a cell, above the bits of the slot.
     private static let markBits = 24
     private static let slotBits = 40
 
