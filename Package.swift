@@ -133,7 +133,7 @@ let package = Package(
         // Scripted origins, clients, gates and clocks, which the tests use.
         .target(
             name: "TestSupport",
-            dependencies: ["Primitives", .product(name: "HTTPTypes", package: "swift-http-types")],
+            dependencies: ["DiskCache", "Primitives", .product(name: "HTTPTypes", package: "swift-http-types")],
             path: "Tests/TestSupport"),
         .testTarget(name: "PrimitivesTests", dependencies: ["Primitives", "TestSupport"]),
         .testTarget(

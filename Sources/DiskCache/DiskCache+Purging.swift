@@ -21,13 +21,6 @@ extension DiskCache {
             }, completion: completion)
     }
 
-    @discardableResult
-    package func remove(_ key: String) async throws(DiskCacheError) -> Bool {
-        try await withCheckedContinuation { continuation in
-            remove(key) { continuation.resume(returning: $0) }
-        }.get()
-    }
-
     /// Removes every entry that matches the filter and was published before now. Matching bodies from an origin that
     /// are being received are not kept. The removal runs in steps, between which other operations run. `completion`
     /// gets the number of removed entries, once all removals are durable. After an error, some entries may be gone. If
@@ -49,20 +42,6 @@ extension DiskCache {
     ) {
         purge(
             filters, sparing: reservation?.number(in: parts), condition: nil, limit: Self.stepLimit, completion)
-    }
-
-    @discardableResult
-    package func remove(matching filter: EntryFilter) async throws(DiskCacheError) -> Int {
-        try await remove(matching: [filter])
-    }
-
-    @discardableResult
-    package func remove(
-        matching filters: [EntryFilter], sparing reservation: Reservation? = nil
-    ) async throws(DiskCacheError) -> Int {
-        try await withCheckedContinuation { continuation in
-            remove(matching: filters, sparing: reservation) { continuation.resume(returning: $0) }
-        }.get()
     }
 
     package func count(matching filter: EntryFilter) throws(DiskCacheError) -> Int {

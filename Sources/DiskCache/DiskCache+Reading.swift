@@ -77,12 +77,6 @@ extension DiskCache {
         verifier.verify(key, completion: completion)
     }
 
-    package func stored(_ key: String, expectingURL url: String? = nil) async throws(DiskCacheError) -> StoredEntry? {
-        try await withCheckedContinuation { continuation in
-            find(key, expectingURL: url) { continuation.resume(returning: $0) }
-        }.get()
-    }
-
     /// Fresh or stale. The body is not checked. Waits for the disk. For `url` see ``load(_:expectingURL:mayWait:)``.
     package func entry(for key: String, expectingURL url: String? = nil) throws(DiskCacheError) -> Entry? {
         guard case .found(let entry) = try lookUp(key, mayWait: true), let entry, entry.isOf(url) else { return nil }

@@ -52,12 +52,4 @@ extension DiskCache {
                 return try context.change(row, to: entry)
             }, completion: completion)
     }
-
-    package func update(
-        _ key: String, ttl: Duration? = nil, tags: [String]? = nil, pinned: Bool? = nil
-    ) async throws(DiskCacheError) -> Entry? {
-        try await withCheckedContinuation { continuation in
-            update(key, ttl: ttl, tags: tags, pinned: pinned) { continuation.resume(returning: $0) }
-        }.get()
-    }
 }

@@ -109,10 +109,4 @@ package final class DiskCache: Sendable {
     package func flush(completion: @escaping @Sendable (Result<Void, DiskCacheError>) -> Void) {
         writer.submit({ context in _ = try context.flushHits() }, completion: completion)
     }
-
-    package func flush() async throws(DiskCacheError) {
-        try await withCheckedContinuation { continuation in
-            flush { continuation.resume(returning: $0) }
-        }.get()
-    }
 }

@@ -109,10 +109,6 @@ package final class Reservation: Sendable {
         }
     }
 
-    package func receive(_ bytes: [UInt8]) throws(DiskCacheError) {
-        try bytes.withBytes { bytes throws(DiskCacheError) in try receive(bytes) }
-    }
-
     /// Publishes the received body as an entry, which replaces the entry of the same key. Another length than
     /// `expectedLength` is a ``DiskCacheError/lengthMismatch(expected:received:)``. `condition` gets the entry that
     /// would be replaced, at the instant of the replacement, and must not wait; `false` ends with
@@ -140,16 +136,6 @@ package final class Reservation: Sendable {
             })
     }
 
-    package func publish(
-        _ metadata: EntryMetadata, expectedLength: Int64? = nil, condition: (@Sendable (Entry?) -> Bool)? = nil
-    ) async throws(DiskCacheError) -> PublishOutcome {
-        try await withCheckedContinuation { continuation in
-            publish(metadata, expectedLength: expectedLength, condition: condition) {
-                continuation.resume(returning: $0)
-            }
-        }.get()
-    }
-
     /// Refreshes the entry that the origin confirmed instead of replacing it (RFC 9111 §4.3.4). `completion` gets
     /// ``DiskCacheError/versionChanged`` when the entry is gone or has another body by now.
     package func publishUnchanged(
@@ -161,14 +147,6 @@ package final class Reservation: Sendable {
         addTags(refresh.tags ?? [])
         let operation = RefreshOperation(entry: entry, number: number, refresh: refresh)
         submit({ context in try operation.run(context) }, completion: completion)
-    }
-
-    package func publishUnchanged(
-        _ entry: Entry, _ refresh: EntryRefresh
-    ) async throws(DiskCacheError) -> PublishOutcome {
-        try await withCheckedContinuation { continuation in
-            publishUnchanged(entry, refresh) { continuation.resume(returning: $0) }
-        }.get()
     }
 
     /// Discards the received bytes, and gives their room back. Has no effect after a publish or an abandon.

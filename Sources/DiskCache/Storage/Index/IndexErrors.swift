@@ -16,21 +16,15 @@ extension DiskCacheError {
         }
     }
 
-    var isIndexIO: Bool {
-        guard case .index(let code, _) = self else { return false }
-        return ResultCode(rawValue: code & 0xFF) == .SQLITE_IOERR
+    /// SQLite's primary result code; `nil` for an error of another kind.
+    private var indexCode: ResultCode? {
+        guard case .index(let code, _) = self else { return nil }
+        return ResultCode(rawValue: code & 0xFF)
     }
 
-    var isBusy: Bool {
-        guard case .index(let code, _) = self else { return false }
-        return ResultCode(rawValue: code & 0xFF) == .SQLITE_BUSY
-    }
-
-    var isIndexDamage: Bool {
-        guard case .index(let code, _) = self else { return false }
-        let primary = ResultCode(rawValue: code & 0xFF)
-        return primary == .SQLITE_CORRUPT || primary == .SQLITE_NOTADB
-    }
+    var isIndexIO: Bool { indexCode == .SQLITE_IOERR }
+    var isBusy: Bool { indexCode == .SQLITE_BUSY }
+    var isIndexDamage: Bool { indexCode == .SQLITE_CORRUPT || indexCode == .SQLITE_NOTADB }
 }
 
 func mappingErrors<T>(_ body: () throws -> T) throws(DiskCacheError) -> T {
