@@ -1,15 +1,12 @@
 import Primitives
 
-/// Reads a field value from left to right by the grammar of RFC 9110 §5.6.
-///
-/// A method that cannot read its element returns `nil` or `false` and does not move the position, so the caller decides
-/// whether the value is an error.
+/// Reads a field value from left to right by the grammar of RFC 9110 §5.6. A method that cannot read its element
+/// returns `nil` or `false` and does not move the position, so the caller decides whether the value is an error.
 struct FieldScanner {
     private let bytes: [UInt8]
     private var offset = 0
-    /// Whether the scanner has met a quote that is never closed. All later quotes are then unclosed, too, because they
-    /// are escaped inside the open string. The flag keeps the scanner from searching for an end at each of them, which
-    /// would take quadratic time.
+    /// Whether a quote was never closed. All later quotes are then unclosed, too, because they are escaped inside the
+    /// open string. The flag avoids a search for an end at each of them, which would take quadratic time.
     private var hasOpenQuote = false
 
     init(_ text: some StringProtocol) {
@@ -22,12 +19,12 @@ struct FieldScanner {
 
     private var current: UInt8? { offset < bytes.count ? bytes[offset] : nil }
 
-    /// Skips optional white space (§5.6.3).
+    /// Optional white space (§5.6.3).
     mutating func skipSpace() {
         while let byte = current, byte == 0x20 || byte == 0x09 { offset += 1 }
     }
 
-    /// Skips white space and the commas of empty list members, which a recipient ignores (§5.6.1.2).
+    /// White space and the commas of empty list members, which a recipient ignores (§5.6.1.2).
     mutating func skipListSeparators() {
         while let byte = current, byte == 0x20 || byte == 0x09 || byte == UInt8(ascii: ",") { offset += 1 }
     }
@@ -45,7 +42,7 @@ struct FieldScanner {
         return true
     }
 
-    /// Takes a token: one or more token characters (§5.6.2).
+    /// One or more token characters (§5.6.2).
     mutating func token() -> String? {
         take(while: \.isTokenCharacter)
     }
@@ -54,8 +51,7 @@ struct FieldScanner {
         take { $0 >= 0x30 && $0 <= 0x39 }
     }
 
-    /// Takes a quoted string (§5.6.4) and returns its content without quotes and backslashes. Returns `nil` when the
-    /// closing quote is missing.
+    /// Returns the content of a quoted string (§5.6.4) without quotes and backslashes; `nil` without a closing quote.
     mutating func quotedString() -> String? {
         guard current == UInt8(ascii: "\""), !hasOpenQuote else { return nil }
         var content: [UInt8] = []
@@ -77,7 +73,7 @@ struct FieldScanner {
         return nil
     }
 
-    /// Takes the opaque part of an entity tag, with its quotes (§8.8.3). A backslash has no special meaning there.
+    /// With its quotes (§8.8.3). A backslash has no special meaning in it.
     mutating func opaqueTag() -> String? {
         guard current == UInt8(ascii: "\"") else { return nil }
         for index in bytes.indices[(offset + 1)...] {
@@ -92,8 +88,7 @@ struct FieldScanner {
         return nil
     }
 
-    /// Skips to the comma that ends this list member, or to the end of the value. A comma inside a quoted string does
-    /// not end the member, unless the closing quote is missing.
+    /// A comma inside a quoted string does not end the member, unless the closing quote is missing.
     mutating func skipListMember() {
         while let byte = current, byte != UInt8(ascii: ",") {
             if byte == UInt8(ascii: "\""), quotedString() != nil { continue }
@@ -101,7 +96,7 @@ struct FieldScanner {
         }
     }
 
-    /// Returns the members of a list as written, including empty members, without the white space around them.
+    /// As written, including empty members, without the white space around them.
     static func listMembers(_ line: String) -> [String] {
         var scanner = FieldScanner(line)
         var members: [String] = []

@@ -1,14 +1,11 @@
 import HTTPTypes
 
 extension HTTPFields {
-    /// Returns the end-to-end fields, which may be forwarded and stored, in their order.
-    ///
-    /// Removes the fields of a single connection (RFC 9110 §7.6.1): `Connection`, every field that `Connection` names,
-    /// and the fields known to be hop-by-hop even when `Connection` does not name them. Also removes the fields between
-    /// a client and its proxy (RFC 9111 §3.1).
+    /// The end-to-end fields, which may be forwarded and stored. Removes the fields of a single connection (RFC 9110
+    /// §7.6.1): `Connection`, every field that `Connection` names, and the fields known to be hop-by-hop even when
+    /// `Connection` does not name them; also the fields between a client and its proxy (RFC 9111 §3.1).
     package func endToEnd() -> HTTPFields {
-        // Most messages have no such field. `Connection` itself is in the list, so no other field can be named here
-        // either.
+        // Mostly there is none. `Connection` itself is in the list, so no other field can be named here either.
         guard contains(where: { Self.isHopByHop($0.name) }) else { return self }
         let named = namedByConnection
         return filter { field in
@@ -16,7 +13,7 @@ extension HTTPFields {
         }
     }
 
-    /// The connection options in lower case: names of fields, or words such as `close`.
+    /// In lower case: names of fields, or words such as `close`.
     private var namedByConnection: Set<String> {
         var names: Set<String> = []
         for line in self[values: .connection] {
@@ -31,7 +28,6 @@ extension HTTPFields {
         return hopByHopLengths & 1 << length != 0 && hopByHop.contains(name.canonicalName)
     }
 
-    /// A bit for each length of a name in ``hopByHop``.
     private static let hopByHopLengths = hopByHop.reduce(0 as UInt64) { $0 | 1 << $1.utf8.count }
 
     private static let hopByHop: Set<String> = [

@@ -8,13 +8,11 @@ import HTTPTypes
 /// ```
 package struct QualityList: Hashable, Sendable {
     package struct Member: Hashable, Sendable {
-        /// The preferred value in lower case, with all parameters except the weight: `gzip`, `en-gb`,
-        /// `text/html;level=1`.
+        /// In lower case, with all parameters except the weight: `gzip`, `en-gb`, `text/html;level=1`.
         package var value: String
         /// The weight in thousandths, from 0 ("not acceptable") to 1000, the default.
         package var quality: Int
 
-        /// The member in the syntax of a field.
         var text: String {
             if quality == 1000 { return value }
             let digits = String(1000 + quality).dropFirst()
@@ -25,8 +23,7 @@ package struct QualityList: Hashable, Sendable {
 
     package private(set) var members: [Member] = []
 
-    /// Reads the lines of a field, which together form one list. Returns `nil` when a member does not follow the
-    /// grammar.
+    /// The lines form one list. `nil` when a member does not follow the grammar.
     package init?(_ lines: [String]) {
         for line in lines {
             var scanner = FieldScanner(line)
@@ -66,7 +63,7 @@ package struct QualityList: Hashable, Sendable {
         return Member(value: value, quality: quality ?? 1000)
     }
 
-    /// Parses a weight: `( "0" [ "." 0*3DIGIT ] ) / ( "1" [ "." 0*3("0") ] )` (§12.4.2).
+    /// `( "0" [ "." 0*3DIGIT ] ) / ( "1" [ "." 0*3("0") ] )` (§12.4.2).
     private static func thousandths(_ text: String) -> Int? {
         let bytes = Array(text.utf8)
         guard (1...5).contains(bytes.count), bytes.count == 1 || bytes[1] == UInt8(ascii: ".") else { return nil }
@@ -79,8 +76,7 @@ package struct QualityList: Hashable, Sendable {
         return value <= 1000 ? value : nil
     }
 
-    /// Returns the normal form of a parameter's argument, because a token and a quoted string with the same content are
-    /// the same argument (§5.6.6).
+    /// A token and a quoted string with the same content are the same argument (§5.6.6).
     private static func quotedIfNeeded(_ argument: String) -> String {
         var scanner = FieldScanner(argument)
         if scanner.token() != nil, scanner.isAtEnd { return argument }
@@ -98,9 +94,8 @@ package struct QualityList: Hashable, Sendable {
 // MARK: - Comparing the fields that Vary names
 
 extension QualityList {
-    /// Returns the lines of a field in a normal form: values with the same meaning give the same bytes (RFC 9111 §4.1).
-    /// The caller must handle an absent field, because an absent field is not an empty field.
-    ///
+    /// The normal form of a field: values with the same meaning give the same bytes (RFC 9111 §4.1). The caller must
+    /// handle an absent field, because an absent field is not an empty field.
     /// - Accept, Accept-Charset, Accept-Encoding and Accept-Language: members are sorted and deduplicated, in lower
     ///   case, with weights in one notation. No specification gives their order a meaning (RFC 9110 §12.5.4 says that
     ///   it cannot be relied upon). Different weights are a difference, even when the ranking is the same. In

@@ -1,23 +1,19 @@
 import HTTPTypes
 import RawStructuredFieldValues
 
-/// Reads structured fields (RFC 8941, RFC 9651) as caching needs them. All lines of a field form one value, and a value
-/// that does not follow the grammar counts as absent.
+/// All lines of a structured field (RFC 8941, RFC 9651) form one value. A malformed value counts as absent.
 enum StructuredField {
-    /// The most members and parameters that a value may have. RFC 8941 §3 asks for support of 1,024 members. A longer
-    /// value is rejected before parsing, because the library compares each key with all keys before it: a hostile
-    /// origin could make parsing very slow.
+    /// The most members and parameters of a value; RFC 8941 §3 asks for 1,024 members. A longer value is rejected
+    /// before parsing, because the library compares each key with all keys before it.
     static let maximumCount = 1024
 
-    /// A member of a dictionary, without its parameters.
     struct Member {
         var key: String
-        /// The value; `nil` for an inner list.
+        /// `nil` for an inner list.
         var item: RFC9651BareItem?
     }
 
-    /// Returns the members of a dictionary. The last member of a repeated key wins. Returns `nil` when the field is
-    /// absent, empty or malformed.
+    /// The last member of a repeated key wins. `nil` when the field is absent, empty or malformed.
     static func dictionary(_ fields: HTTPFields, name: HTTPField.Name) -> [Member]? {
         guard var parser = parser(fields, name), let map = try? parser.parseDictionaryFieldValue(), !map.isEmpty else {
             return nil
@@ -28,8 +24,7 @@ enum StructuredField {
         }
     }
 
-    /// Returns the strings of a list, without their parameters. Returns `nil` when the field is absent, empty or
-    /// malformed, or when a member is not a string.
+    /// Without parameters. `nil` when the field is absent, empty or malformed, or when a member is not a string.
     static func strings(_ fields: HTTPFields, name: HTTPField.Name) -> [String]? {
         guard var parser = parser(fields, name), let list = try? parser.parseListFieldValue(), !list.isEmpty else {
             return nil
@@ -43,8 +38,7 @@ enum StructuredField {
     }
 
     private static func parser(_ fields: HTTPFields, _ name: HTTPField.Name) -> StructuredFieldValueParser<[UInt8]>? {
-        // RFC 8941 §4.2: the lines are joined by commas before parsing. The field is mostly absent, and `contains`
-        // costs less than the subscript.
+        // RFC 8941 §4.2: commas join the lines. The field is mostly absent; `contains` costs less than the subscript.
         guard fields.contains(name), let value = fields[name] else { return nil }
         let bytes = Array(value.utf8)
         let separators = bytes.count { $0 == UInt8(ascii: ",") || $0 == UInt8(ascii: ";") }

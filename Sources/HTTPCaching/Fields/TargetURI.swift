@@ -1,35 +1,27 @@
 import Primitives
 
-/// An absolute http or https URI, which also resolves the references in an answer from it (RFC 3986 §5).
-///
-/// Scheme and host are in lower case, a default port and the fragment are dropped, and an empty path becomes `/`,
-/// because these forms are equivalent in every implementation (RFC 9110 §4.2.3). Path and query stay unchanged.
+/// An absolute http or https URI, which also resolves the references in an answer from it (RFC 3986 §5). Scheme and
+/// host are in lower case, a default port and the fragment are dropped, and an empty path becomes `/`, because these
+/// forms are equivalent in every implementation (RFC 9110 §4.2.3). Path and query stay unchanged.
 struct TargetURI: Hashable {
-    /// `http` or `https`.
     let scheme: String
-    /// The host, and the port unless it is the default.
+    /// With the port unless it is the default.
     let authority: String
-    /// The path; begins with `/`.
     private let path: String
-    /// The query with its `?`; empty without a query.
+    /// With its `?`; empty without a query.
     private let query: String
-
-    /// The origin: two URIs have the same origin when these texts are equal (RFC 9110 §4.3.1).
+    /// Two URIs have the same origin when these texts are equal (RFC 9110 §4.3.1).
     var origin: String { scheme + "://" + authority }
-
-    /// The whole URI.
     var text: String { origin + path + query }
 
-    /// Reads an absolute URI. Returns `nil` for a relative reference, another scheme, user information, or a missing
-    /// host.
+    /// `nil` for a relative reference, another scheme, user information, or a missing host.
     init?(_ text: String) {
         let parts = Reference(text)
         guard let scheme = parts.scheme, let authority = parts.authority else { return nil }
         self.init(scheme: scheme, authority: authority, path: parts.path, query: parts.query)
     }
 
-    /// Resolves a reference against this URI (RFC 3986 §5.2.2). Returns `nil` when the result is not an http or https
-    /// URI.
+    /// RFC 3986 §5.2.2. `nil` when the result is not an http or https URI.
     func resolve(_ text: String) -> TargetURI? {
         let reference = Reference(String(text.trimmingSpace()))
         if let scheme = reference.scheme {
@@ -78,7 +70,6 @@ private struct Reference {
     var scheme: String?
     var authority: String?
     var path: String
-    /// The query with its `?`; empty without a query.
     var query: String
 
     init(_ text: String) {

@@ -17,28 +17,23 @@ package struct CacheControl: Hashable, Sendable {
     }
 
     package enum Argument: Hashable, Sendable {
-        /// The directive has no `=`.
+        /// Without `=`.
         case none
-        /// A token, or the content of a quoted string. A recipient treats both forms alike.
+        /// A token, or the content of a quoted string: a recipient treats both alike.
         case value(String)
-        /// The argument is neither a token nor a quoted string.
+        /// Neither a token nor a quoted string.
         case malformed
     }
 
-    /// The argument of a directive that states a number of seconds.
     package enum Seconds: Hashable, Sendable {
-        /// A valid number, at most ``DeltaSeconds/maximum``.
+        /// At most ``DeltaSeconds/maximum``.
         case valid(Duration)
-        /// The argument is missing or not a number. It counts as 0 for freshness (RFC 9111 §4.2.1).
+        /// Missing or not a number. Counts as 0 for freshness (RFC 9111 §4.2.1).
         case invalid
     }
 
-    /// The directives of all lines, in their order.
     package private(set) var directives: [Directive] = []
 
-    /// Reads the directives of all lines of a field.
-    ///
-    /// - Parameter name: the field; `Cache-Control` by default.
     package init(_ fields: HTTPFields, name: HTTPField.Name = .cacheControl) {
         for line in fields[values: name] { append(line) }
     }
@@ -47,18 +42,17 @@ package struct CacheControl: Hashable, Sendable {
         append(line)
     }
 
-    /// Wraps directives that another grammar has read; see ``TargetedCacheControl``.
+    /// For directives that another grammar has read; see ``TargetedCacheControl``.
     init(directives: [Directive]) {
         self.directives = directives
     }
 
-    /// Whether there is a directive with this name, in lower case. The argument does not matter.
+    /// `name` is in lower case. The argument does not matter.
     package func contains(_ name: String) -> Bool {
         directives.contains { $0.name == name }
     }
 
-    /// Returns the seconds of the first directive with this name, in lower case; `nil` without such a directive. RFC
-    /// 9111 §4.2.1 lets a cache use the first of several directives.
+    /// Of the first directive with this name, in lower case. RFC 9111 §4.2.1 permits the first of several directives.
     package func seconds(_ name: String) -> Seconds? {
         guard let directive = directives.first(where: { $0.name == name }) else { return nil }
         guard case .value(let text) = directive.argument, let duration = DeltaSeconds.parse(text) else {
@@ -67,13 +61,13 @@ package struct CacheControl: Hashable, Sendable {
         return .valid(duration)
     }
 
-    /// `no-store` (§5.2.2.5).
+    /// §5.2.2.5.
     package var noStore: Bool { contains("no-store") }
-    /// `no-cache` (§5.2.2.4), with or without field names.
+    /// With or without field names (§5.2.2.4).
     package var noCache: Bool { contains("no-cache") }
-    /// `max-age` (§5.2.2.1); `nil` without the directive.
+    /// §5.2.2.1.
     package var maxAge: Seconds? { seconds("max-age") }
-    /// `s-maxage` (§5.2.2.10), which a shared cache uses in place of `max-age`; `nil` without the directive.
+    /// `s-maxage` (§5.2.2.10), which a shared cache uses in place of `max-age`.
     package var sharedMaxAge: Seconds? { seconds("s-maxage") }
 
     private mutating func append(_ line: String) {
@@ -88,7 +82,6 @@ package struct CacheControl: Hashable, Sendable {
         }
     }
 
-    /// Reads the rest of a list member behind the name.
     private static func argument(_ scanner: inout FieldScanner) -> Argument {
         var argument = Argument.none
         if scanner.take("=" as Unicode.Scalar) {

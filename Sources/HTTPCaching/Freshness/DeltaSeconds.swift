@@ -1,11 +1,8 @@
-/// A number of seconds in Cache-Control or Age: digits only (RFC 9111 §1.2.2).
-///
-/// A number above 2^31, even if no integer type can hold it, counts as 2^31 seconds (68 years).
+/// Digits only (RFC 9111 §1.2.2). A number above 2^31, however long, counts as 2^31 seconds (68 years).
 package enum DeltaSeconds {
-    /// The largest value: 2^31 seconds.
     package static let maximum = Duration.seconds(1 << 31)
 
-    /// Parses one or more digits. Returns `nil` for any other text, such as a sign, a fraction, white space or quotes.
+    /// `nil` for any text but digits, such as a sign, a fraction, white space or quotes.
     package static func parse(_ text: some StringProtocol) -> Duration? {
         guard !text.isEmpty, text.utf8.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 }) else { return nil }
         let significant = text.utf8.drop { $0 == UInt8(ascii: "0") }

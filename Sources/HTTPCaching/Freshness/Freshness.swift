@@ -1,29 +1,23 @@
 import HTTPTypes
 import Primitives
 
-/// The time for which a shared cache may use an answer without contacting the origin, and the permitted uses after that
-/// time (RFC 9111 §4.2).
-///
-/// ``StoragePolicy`` decides whether an answer is stored, and ``ReusePolicy`` decides whether it answers a request.
+/// How long a shared cache may use an answer without the origin, and the permitted uses afterwards (RFC 9111 §4.2).
 package struct Freshness: Hashable, Sendable {
-    /// The effective directives: from the first targeted field (RFC 9213), otherwise from Cache-Control.
+    /// From the first targeted field (RFC 9213), otherwise from Cache-Control.
     package let control: CacheControl
-    /// The freshness lifetime (§4.2.1), counted from the instant at which the origin generated the answer. Zero when
-    /// the answer was stale at once.
+    /// Counted from the generation of the answer at the origin (§4.2.1). Zero when the answer was stale at once.
     package let lifetime: Duration
-    /// Whether the origin stated the lifetime. Otherwise the lifetime is heuristic (§4.2.2) and may be zero.
+    /// Whether the origin stated the lifetime. Otherwise it is heuristic (§4.2.2) and may be zero.
     package let isExplicit: Bool
-    /// The age of the answer on arrival (§4.2.3: `corrected_initial_age`).
+    /// §4.2.3: `corrected_initial_age`.
     package let ageAtReceipt: Duration
-    /// Whether the answer is a server error (5xx), which never replaces a newer failure.
+    /// A 5xx never replaces a newer failure.
     package let isServerError: Bool
-    /// Whether the answer is an error of the origin or of the request (4xx, 5xx), which never replaces a newer error.
+    /// A 4xx or 5xx never replaces a newer error.
     package let isError: Bool
     private let receivedAt: Timestamp
 
-    /// The longest heuristic lifetime: a week.
     package static let heuristicMaximum = Duration.seconds(7 * 86_400)
-
     /// The statuses that permit a heuristic lifetime without `public` (RFC 9110 §15.1).
     package static let heuristicStatuses: Set<Int> = [200, 203, 204, 206, 300, 301, 308, 404, 405, 410, 414, 501]
 
@@ -43,54 +37,49 @@ package struct Freshness: Hashable, Sendable {
         ageAtReceipt = FreshnessLifetime.age(fields, requestedAt: requestedAt, receivedAt: receivedAt)
     }
 
-    /// The age at an instant (§4.2.3: `current_age`), in milliseconds. Setting the clock back never makes an answer
-    /// younger than on its arrival.
+    /// §4.2.3: `current_age`, in milliseconds. Setting the clock back never makes an answer younger than on arrival.
     package func currentAge(at now: Timestamp) -> Duration {
         ageAtReceipt + max(.zero, now - receivedAt)
     }
 
-    /// The time left until the answer becomes stale; zero or negative when the answer is stale, by how much.
+    /// Until the answer becomes stale; zero or negative once it is stale.
     package func remaining(at now: Timestamp) -> Duration {
         lifetime - currentAge(at: now)
     }
 
-    /// Whether the answer is fresh (§4.2): its age is less than its lifetime. Does not consider `no-cache`.
+    /// §4.2. Does not consider `no-cache`.
     package func isFresh(at now: Timestamp) -> Bool {
         remaining(at: now) > .zero
     }
 
-    /// The instant from which the answer must not be used without contacting the origin. With `no-cache`, the instant
-    /// of receipt.
+    /// Afterwards every use needs the origin. With `no-cache`, the instant of receipt.
     package var expiryDate: Timestamp {
         control.noCache ? receivedAt : receivedAt + (lifetime - ageAtReceipt)
     }
 
-    /// Whether the origin forbids stale use (§4.2.4): by `must-revalidate`, `proxy-revalidate`, `s-maxage` or
-    /// `no-cache` (§5.2.2.2, §5.2.2.8, §5.2.2.10, §5.2.2.4).
+    /// §4.2.4, §5.2.2.2, §5.2.2.8, §5.2.2.10, §5.2.2.4.
     package var forbidsStale: Bool {
         ["must-revalidate", "proxy-revalidate", "s-maxage", "no-cache"].contains { control.contains($0) }
     }
 
-    /// The time after expiry for which the answer may be served while a background request revalidates it (RFC 5861
-    /// §3). Zero when the origin does not allow it. Zero for a server error, because clients must see when the error
-    /// ends.
+    /// After expiry, while a background request revalidates the answer (RFC 5861 §3). Zero when the origin does not
+    /// allow it, and for a server error, because clients must see when the error ends.
     package var staleWhileRevalidate: Duration {
         forbidsStale || isServerError ? .zero : allowance("stale-while-revalidate") ?? .zero
     }
 
-    /// The time after expiry for which the answer may be served in place of an error (RFC 5861 §4). `nil` when the
-    /// origin does not state it, zero when the origin forbids it. Zero for a server error, because an older error is no
-    /// better than the newer error.
+    /// After expiry, in place of an error (RFC 5861 §4). `nil` when the origin does not state it, zero when the origin
+    /// forbids it. Zero for a server error, because an older error is no better than the newer error.
     package var staleIfError: Duration? {
         forbidsStale || isServerError ? .zero : allowance("stale-if-error")
     }
 
-    /// Returns the seconds of a directive that permits stale use. A value that is not a number counts as zero.
+    /// A value that is not a number counts as zero.
     private func allowance(_ name: String) -> Duration? {
         control.seconds(name).map { if case .valid(let duration) = $0 { duration } else { .zero } }
     }
 
-    /// The heuristic lifetime (§4.2.2): a tenth of the time since the last modification.
+    /// §4.2.2: a tenth of the time since the last modification.
     private static func guessed(_ fields: HTTPFields, receivedAt: Timestamp) -> Duration {
         let modified = fields[values: .lastModified].first.flatMap { Timestamp(httpDate: $0, now: receivedAt) }
         guard let modified else { return .zero }

@@ -1,27 +1,18 @@
 import HTTPTypes
 import Primitives
 
-/// The freshness lifetime that an origin states for a shared cache (RFC 9111 §4.2.1), and the age of the response on
-/// arrival (§4.2.3).
-///
-/// Only a stated lifetime counts: there is no heuristic here. ``CacheControl`` handles `no-store`, `no-cache` and other
-/// directives.
+/// The freshness lifetime that an origin states for a shared cache (RFC 9111 §4.2.1), without a heuristic, and the age
+/// of the response on arrival (§4.2.3). ``CacheControl`` handles `no-store`, `no-cache` and other directives.
 package struct FreshnessLifetime: Hashable, Sendable {
-    /// The stated lifetime, counted from the instant at which the origin generated the response. Zero when the response
-    /// was stale at once or the stated lifetime is unreadable. At most ``DeltaSeconds/maximum``.
+    /// Counted from the generation of the response at the origin. Zero when the response was stale at once or the
+    /// stated lifetime is unreadable. At most ``DeltaSeconds/maximum``.
     package var lifetime: Duration
-    /// The age of the response on arrival.
     package var ageAtReceipt: Duration
 
-    /// The time from arrival for which the response stays fresh; zero when it arrived stale.
+    /// Counted from arrival; zero when the response arrived stale.
     package var remaining: Duration { max(.zero, lifetime - ageAtReceipt) }
 
-    /// Reads a response. Returns `nil` when the origin states no lifetime: the caller may then use a default or a
-    /// heuristic.
-    ///
-    /// - Parameters:
-    ///   - requestedAt: the time at which the request was sent; `nil` means `receivedAt`.
-    ///   - receivedAt: the time at which the response arrived.
+    /// `nil` when the origin states no lifetime: use a default or a heuristic. `requestedAt` defaults to `receivedAt`.
     package init?(_ fields: HTTPFields, requestedAt: Timestamp? = nil, receivedAt: Timestamp) {
         let stated = Self.stated(fields, control: CacheControl(fields), usesExpires: true, receivedAt: receivedAt)
         guard let stated else { return nil }
@@ -29,10 +20,8 @@ package struct FreshnessLifetime: Hashable, Sendable {
         ageAtReceipt = Self.age(fields, requestedAt: requestedAt ?? receivedAt, receivedAt: receivedAt)
     }
 
-    /// Returns the stated lifetime (§4.2.1): the first present of `s-maxage`, `max-age` and `Expires` − `Date`, even
-    /// when its value is unreadable.
-    ///
-    /// - Parameter usesExpires: `false` when RFC 9213 §2.2 requires that `Expires` is ignored.
+    /// The first present of `s-maxage`, `max-age` and `Expires` − `Date`, even when its value is unreadable (§4.2.1).
+    /// `usesExpires` is `false` when RFC 9213 §2.2 requires that `Expires` is ignored.
     static func stated(
         _ fields: HTTPFields, control: CacheControl, usesExpires: Bool, receivedAt: Timestamp
     ) -> Duration? {
@@ -50,20 +39,19 @@ package struct FreshnessLifetime: Hashable, Sendable {
 
     /// §4.2.3: `corrected_initial_age`.
     static func age(_ fields: HTTPFields, requestedAt: Timestamp, receivedAt: Timestamp) -> Duration {
-        // A Date has whole seconds, so the time of receipt is cut to whole seconds, too. Otherwise a response with a
-        // lifetime of one second would never arrive fresh.
+        // Cut to whole seconds, like a Date, because a lifetime of one second would otherwise never arrive fresh.
         let received = Timestamp(seconds: receivedAt.milliseconds / 1000)
         let apparentAge = date(of: fields, receivedAt: receivedAt).map { max(.zero, received - $0) } ?? .zero
         let responseDelay = max(.zero, receivedAt - requestedAt)
         return min(max(apparentAge, (Self.ageField(fields) ?? .zero) + responseDelay), DeltaSeconds.maximum)
     }
 
-    /// The time at which the origin generated the response; `nil` without a readable Date.
+    /// `nil` without a readable Date.
     static func date(of fields: HTTPFields, receivedAt: Timestamp) -> Timestamp? {
         fields[values: .date].first.flatMap { Timestamp(httpDate: $0, now: receivedAt) }
     }
 
-    /// Reads Age (§5.1): the first line, and the first member of a list. Returns `nil` when that is not a number.
+    /// The first line of Age (§5.1), and the first member of a list. `nil` when that is not a number.
     private static func ageField(_ fields: HTTPFields) -> Duration? {
         guard let line = fields[values: .age].first else { return nil }
         let member = line.prefix { $0 != "," }

@@ -1,9 +1,7 @@
 import Primitives
 
-/// Caches the ``Freshness`` of a stored response, shared by all copies of the response. A memo never makes two
-/// responses differ: all memos are equal.
-///
-/// ``StoredResponse`` replaces its memo whenever a property changes that the freshness depends on.
+/// Caches the ``Freshness`` of a stored response, for all its copies. All memos are equal, so that none makes two
+/// responses differ. ``StoredResponse`` replaces its memo when a property changes that the freshness depends on.
 struct FreshnessMemo: Hashable, Sendable {
     private final class Known: Sendable {
         let freshness: Locked<Freshness?>
@@ -15,12 +13,10 @@ struct FreshnessMemo: Hashable, Sendable {
 
     private let known: Known
 
-    /// Creates a memo with a known freshness; `nil` when the freshness is not known yet.
     init(_ freshness: Freshness? = nil) {
         known = Known(freshness)
     }
 
-    /// Returns the cached freshness, or calls `make` and caches its result.
     func freshness(_ make: () -> Freshness) -> Freshness {
         if let freshness = known.freshness.withLock({ $0 }) { return freshness }
         let freshness = make()

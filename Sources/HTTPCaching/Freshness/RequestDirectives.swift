@@ -2,24 +2,20 @@ import HTTPTypes
 
 /// The directives of a request about the stored responses that it accepts (RFC 9111 §5.2.1, §5.4).
 struct RequestDirectives {
-    /// `no-cache`: the request accepts no stored response without validation.
     let noCache: Bool
-    /// `no-store`: this exchange must not be stored. A response that is already stored may be used (§5.2.1.5).
+    /// A response that is already stored may be used (§5.2.1.5).
     let noStore: Bool
-    /// `only-if-cached`: the request must not go to the origin.
     let onlyIfCached: Bool
-    /// `max-age`: the highest age of an accepted response. An unreadable value accepts no stored response.
+    /// The highest age. An unreadable value accepts no stored response.
     let maxAge: Duration?
-    /// `min-fresh`: the time for which an accepted response must stay fresh. An unreadable value has no effect.
+    /// The time for which the response must stay fresh. An unreadable value has no effect.
     let minFresh: Duration?
-    /// `max-stale`: the longest time for which an accepted response may have been stale; unlimited without an argument.
-    /// An unreadable value permits no stale response.
+    /// Unlimited without an argument. An unreadable value permits no stale response.
     let maxStale: Duration?
-    /// `stale-if-error` (RFC 5861 §4): the longest time for which a response may have been stale that replaces an
-    /// error.
+    /// RFC 5861 §4.
     let staleIfError: Duration?
 
-    /// Reads the fields of a request. Most requests have no directives.
+    /// Most requests have no directives.
     init(_ fields: HTTPFields) {
         self = fields.contains(.cacheControl) || fields.contains(.pragma) ? Self(stated: fields) : Self.none
     }
@@ -47,8 +43,7 @@ struct RequestDirectives {
         staleIfError = seconds("stale-if-error", invalid: nil)
     }
 
-    /// Whether a response of this age is young enough. `max-age=0` always requires validation, even within the first
-    /// millisecond.
+    /// `max-age=0` always requires validation, even within the first millisecond.
     func accepts(age: Duration) -> Bool {
         maxAge.map { age <= $0 && $0 > .zero } ?? true
     }

@@ -3,13 +3,10 @@ import RawStructuredFieldValues
 
 /// Selects and reads the cache directives that an answer addresses to Larder or its kind of cache (RFC 9213).
 package enum TargetedCacheControl {
-    /// The fields addressed to Larder, the most applicable first (§2.2).
+    /// The most applicable field first (§2.2).
     package static let targets: [HTTPField.Name] = [.larderCacheControl, .cdnCacheControl]
 
-    /// Returns the effective directives of an answer, and whether a targeted field states them. `Expires` and
-    /// `Cache-Control` do not count beside a targeted field (§2.2).
-    ///
-    /// The directives come from the first targeted field with a readable value, otherwise from `Cache-Control`.
+    /// From the first readable targeted field, beside which `Expires` and `Cache-Control` do not count (§2.2).
     package static func effective(_ fields: HTTPFields) -> (control: CacheControl, isTargeted: Bool) {
         for name in targets {
             if let control = parse(fields, name: name) { return (control, true) }
@@ -17,13 +14,11 @@ package enum TargetedCacheControl {
         return (CacheControl(fields), false)
     }
 
-    /// Returns the directives of a targeted field. Returns `nil` when the field is absent, empty or not a dictionary:
-    /// it must then be ignored (§2.1). Ignores parameters. The last of several directives with the same name counts
-    /// (RFC 8941 §3.2).
-    ///
-    /// A directive with a value of the wrong type does not get its usual meaning (§2.1). A `max-age` that is not an
-    /// integer is ``CacheControl/Argument/malformed``, which makes the answer stale at once. A restriction counts with
-    /// any value except `?0`. A permission counts only without a value.
+    /// `nil` when the field is absent, empty or not a dictionary: it must then be ignored (§2.1). Ignores parameters.
+    /// The last of several directives with the same name counts (RFC 8941 §3.2). A directive with a value of the wrong
+    /// type does not get its usual meaning (§2.1). A `max-age` that is not an integer is
+    /// ``CacheControl/Argument/malformed``, which makes the answer stale at once. A restriction counts with any value
+    /// except `?0`. A permission counts only without a value.
     package static func parse(_ fields: HTTPFields, name: HTTPField.Name) -> CacheControl? {
         StructuredField.dictionary(fields, name: name).map { members in
             CacheControl(directives: members.compactMap(directive))
@@ -50,8 +45,8 @@ package enum TargetedCacheControl {
 }
 
 extension HTTPField.Name {
-    /// `CDN-Cache-Control` (RFC 9213 §3).
+    /// RFC 9213 §3.
     package static let cdnCacheControl = Self("CDN-Cache-Control")!
-    /// `Larder-Cache-Control`: Cache-Control for Larder alone (RFC 9213 §2).
+    /// Cache-Control for Larder alone (RFC 9213 §2).
     package static let larderCacheControl = Self("Larder-Cache-Control")!
 }

@@ -1,25 +1,20 @@
 import HTTPTypes
 
-/// The groups that an answer belongs to or invalidates (RFC 9875).
-///
-/// Two answers share a group only when they have the same origin, too (§2.1). The caller must check the origin.
+/// The groups that an answer belongs to or invalidates (RFC 9875). The caller must check the origin, too (§2.1).
 package struct CacheGroups: Hashable, Sendable {
-    /// The most groups of an answer; §2 and §3 ask for at least 32. Further groups are ignored.
+    /// §2 and §3 ask for at least 32. Further groups are ignored.
     package static let maximumCount = 128
-    /// The longest group name in bytes; §2 and §3 ask for at least 32 characters. Longer names are ignored.
+    /// In bytes; §2 and §3 ask for at least 32 characters. Longer names are ignored.
     package static let maximumLength = 256
-
-    /// The group names without repetitions, in their order. Empty when the field is absent or is not a list of strings.
+    /// Without repetitions, in their order. Empty when the field is absent or is not a list of strings.
     package let names: [String]
 
-    /// Reads the groups that an answer belongs to: `Cache-Groups` (§2).
+    /// `Cache-Groups` (§2).
     package init(_ fields: HTTPFields) {
         self.init(fields, name: .cacheGroups)
     }
 
-    /// Reads the groups that an answer invalidates: `Cache-Group-Invalidation` (§3). Empty for a safe method.
-    ///
-    /// Invalidating a group does not invalidate the other groups of its members (§2.2.1).
+    /// `Cache-Group-Invalidation` (§3). Empty for a safe method. Other groups of the members stay valid (§2.2.1).
     package init(invalidatedBy fields: HTTPFields, method: HTTPRequest.Method) {
         self.init(Self.safeMethods.contains(method) ? [:] : fields, name: .cacheGroupInvalidation)
     }
@@ -32,13 +27,11 @@ package struct CacheGroups: Hashable, Sendable {
         self.names = Array(names.prefix(Self.maximumCount))
     }
 
-    /// The safe methods of RFC 9110 §9.2.1.
+    /// RFC 9110 §9.2.1.
     private static let safeMethods: Set<HTTPRequest.Method> = [.get, .head, .options, .trace]
 }
 
 extension HTTPField.Name {
-    /// `Cache-Groups` (RFC 9875 §2).
     package static let cacheGroups = Self("Cache-Groups")!
-    /// `Cache-Group-Invalidation` (RFC 9875 §3).
     package static let cacheGroupInvalidation = Self("Cache-Group-Invalidation")!
 }

@@ -2,18 +2,15 @@ import HTTPTypes
 
 /// Invalidation of stored responses by a request that may have changed a resource (RFC 9111 §4.4).
 package enum Invalidation {
-    /// The methods known to be safe (RFC 9110 §9.2.1 and the registry of methods). Any other method may change its
-    /// target.
+    /// RFC 9110 §9.2.1 and the registry of methods. Any other method may change its target.
     package static let safeMethods: Set<String> = [
         "GET", "HEAD", "OPTIONS", "TRACE", "PROPFIND", "REPORT", "SEARCH", "QUERY",
     ]
 
-    /// Returns the URLs whose stored responses must be validated before reuse: the target, and the URLs in Location and
-    /// Content-Location that have the same origin. Empty for a safe method and for an error answer.
-    ///
-    /// - Parameter url: the absolute target URL, returned unchanged. The other URLs have a scheme and a host in lower
-    ///   case and no default port or fragment. Their dot segments are resolved only when the reference had neither a
-    ///   scheme nor a host.
+    /// Stored responses under these URLs must be validated before reuse: the absolute target, unchanged, and the URLs
+    /// in Location and Content-Location that have the same origin. Empty for a safe method and for an error answer. The
+    /// other URLs have a scheme and a host in lower case and no default port or fragment. Their dot segments are
+    /// resolved only when the reference had neither a scheme nor a host.
     package static func urls(method: HTTPRequest.Method, url: String, answer: OriginAnswer) -> [String] {
         guard !safeMethods.contains(method.rawValue), (200..<400).contains(answer.status) else { return [] }
         var urls = [url]

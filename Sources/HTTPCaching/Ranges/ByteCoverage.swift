@@ -1,21 +1,20 @@
 /// The set of available bytes of a representation that may be incomplete (RFC 9111 §3.4).
 package struct ByteCoverage: Hashable, Sendable {
-    /// The available bytes: ascending ranges that are not empty, do not overlap and do not touch.
+    /// Ascending ranges that are not empty, do not overlap and do not touch.
     package private(set) var ranges: [Range<Int64>] = []
 
     package init() {}
 
-    /// Creates the union of ranges, which may overlap and come in any order.
+    /// The ranges may overlap and come in any order.
     package init(_ ranges: some Sequence<Range<Int64>>) {
         for range in ranges { insert(range) }
     }
 
-    /// The number of available bytes.
     package var count: Int64 {
         ranges.reduce(0) { $0 + $1.upperBound - $1.lowerBound }
     }
 
-    /// Adds the bytes of a range. An empty range has no effect.
+    /// An empty range has no effect.
     package mutating func insert(_ range: Range<Int64>) {
         guard !range.isEmpty else { return }
         let first = ranges.firstIndex { $0.upperBound >= range.lowerBound } ?? ranges.endIndex
@@ -26,12 +25,11 @@ package struct ByteCoverage: Hashable, Sendable {
         ranges.replaceSubrange(first..<end, with: [lower..<upper])
     }
 
-    /// Whether every byte of a range is available. An empty range is always available.
+    /// An empty range is always available.
     package func contains(_ range: Range<Int64>) -> Bool {
         range.isEmpty || ranges.contains { $0.lowerBound <= range.lowerBound && range.upperBound <= $0.upperBound }
     }
 
-    /// Returns the unavailable bytes of a range: ascending ranges that are not empty, do not overlap and do not touch.
     package func missing(in range: Range<Int64>) -> [Range<Int64>] {
         var missing: [Range<Int64>] = []
         var position = range.lowerBound
@@ -43,7 +41,6 @@ package struct ByteCoverage: Hashable, Sendable {
         return missing
     }
 
-    /// Whether all bytes of a representation of this length are available.
     package func isComplete(length: Int64) -> Bool {
         contains(0..<length)
     }

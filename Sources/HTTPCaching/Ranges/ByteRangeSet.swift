@@ -9,24 +9,21 @@ package struct ByteRangeSet: Hashable, Sendable {
         case suffix(length: Int64)
     }
 
-    /// The part of a representation that answers the request.
     package enum Resolution: Hashable, Sendable {
-        /// The whole representation, with 200, as if the request had no Range.
+        /// With 200, as if the request had no Range.
         case whole
-        /// These parts, with 206: at least one part. The parts are not empty, do not overlap and do not touch.
+        /// With 206: at least one part. The parts are not empty, do not overlap and do not touch.
         case parts([Range<Int64>])
-        /// No bytes, with 416: no range begins within the representation.
+        /// With 416: no range begins within the representation.
         case unsatisfiable
     }
 
-    /// The most ranges that are answered individually. A request for more ranges gets the whole representation (§14.2).
+    /// A request for more ranges gets the whole representation (§14.2).
     package static let maximumCount = 16
-
-    /// The members in their order; at least one.
+    /// In their order; at least one.
     package let specifications: [Specification]
 
-    /// Reads the value of the field. Returns `nil` when a server must or may ignore the field: the unit is not bytes,
-    /// the value does not follow the grammar, or a range ends before it begins.
+    /// `nil` when the field must or may be ignored: another unit, bad grammar, or a range that ends before it begins.
     package init?(_ text: String) {
         var scanner = FieldScanner(text)
         scanner.skipSpace()
@@ -44,19 +41,15 @@ package struct ByteRangeSet: Hashable, Sendable {
         specifications = members
     }
 
-    /// Reads the ranges of a request. Returns `nil` when no range applies: the method is not GET, the only method for
-    /// which §14.2 defines Range; the field is absent or has several lines; or the value must be ignored.
+    /// `nil` unless a single line of a GET, the only method for which §14.2 defines Range, states a valid value.
     package init?(_ fields: HTTPFields, method: HTTPRequest.Method) {
         let lines = fields[values: .range]
         guard method == .get, lines.count == 1 else { return nil }
         self.init(lines[0])
     }
 
-    /// Returns the bytes to send from a representation of `length` bytes.
-    ///
-    /// Ranges that begin behind the end are dropped, and ranges that end behind it are cut. When ranges overlap or
-    /// touch, they are joined and all ranges come in ascending order. Otherwise the ranges keep the order of the
-    /// request (§15.3.7.2).
+    /// Drops ranges that begin behind the end, and cuts ranges that end behind it. Ranges that overlap or touch are
+    /// joined, and all come in ascending order; otherwise they keep the order of the request (§15.3.7.2).
     package func resolve(length: Int64) -> Resolution {
         guard specifications.count <= Self.maximumCount else { return .whole }
         var parts: [Range<Int64>] = []
@@ -87,8 +80,7 @@ package struct ByteRangeSet: Hashable, Sendable {
         return merged.count == parts.count ? parts : merged
     }
 
-    /// Takes `first-pos "-" [ last-pos ]` or `"-" suffix-length`. A number that does not fit counts as the largest
-    /// integer.
+    /// `first-pos "-" [ last-pos ]` or `"-" suffix-length`. A number that does not fit counts as the largest integer.
     private static func member(_ scanner: inout FieldScanner) -> Specification? {
         if scanner.take("-" as Unicode.Scalar) {
             return scanner.digits().map { .suffix(length: number($0)) }

@@ -3,25 +3,18 @@ import HTTPTypes
 /// The framing of a body with several ranges (RFC 9110 §14.6, §15.3.7.2). The sender sends the body piece by piece: for
 /// each part its ``head(of:)`` and its bytes, and at the end ``closing``.
 package struct MultipartByteranges: Hashable, Sendable {
-    /// The ranges, in the order of sending.
+    /// In the order of sending; none is empty.
     package let ranges: [Range<Int64>]
     package let boundary: String
     private let heads: [[UInt8]]
 
-    /// Creates the framing for parts of a representation.
-    ///
-    /// - Parameters:
-    ///   - ranges: the parts; none is empty.
-    ///   - completeLength: the length of the representation.
-    ///   - contentType: the Content-Type of the representation, repeated in each part; `nil` without a Content-Type.
-    ///   - boundary: 1 to 70 letters and digits (RFC 2046 §5.1.1) that do not occur in the body. A caller that cannot
-    ///     search the body chooses them at random.
+    /// Each part repeats the Content-Type of the representation. `boundary` has 1 to 70 letters and digits (RFC 2046
+    /// §5.1.1) that do not occur in the body. A caller that cannot search the body chooses them at random.
     package init(ranges: [Range<Int64>], completeLength: Int64, contentType: HTTPField?, boundary: String) {
         self.ranges = ranges
         self.boundary = boundary
         heads = ranges.indices.map { index in
-            // The line break before a delimiter belongs to the delimiter (RFC 2046 §5.1.1). The first delimiter has
-            // none.
+            // The line break before a delimiter belongs to it (RFC 2046 §5.1.1). The first delimiter has none.
             var head = Array("\(index == 0 ? "" : "\r\n")--\(boundary)\r\n".utf8)
             if let contentType {
                 head += "Content-Type: ".utf8
@@ -35,13 +28,10 @@ package struct MultipartByteranges: Hashable, Sendable {
 
     package var contentType: String { "multipart/byteranges; boundary=\(boundary)" }
 
-    /// Returns the bytes to send before the content of `ranges[index]`.
     package func head(of index: Int) -> [UInt8] { heads[index] }
-
-    /// The bytes to send behind the content of the last part.
     package var closing: [UInt8] { Array("\r\n--\(boundary)--\r\n".utf8) }
 
-    /// The length of the whole body, including the framing.
+    /// Includes the framing.
     package var contentLength: Int64 {
         let framing = heads.reduce(closing.count) { $0 + $1.count }
         return ranges.reduce(Int64(framing)) { $0 + $1.upperBound - $1.lowerBound }

@@ -1,8 +1,6 @@
-/// The reason why a request went to the origin; the raw value is the parameter of Cache-Status (RFC 9211 §2.2).
+/// The raw value is the parameter of Cache-Status (RFC 9211 §2.2).
 package enum ForwardReason: String, Hashable, Sendable {
-    /// The method always goes to the origin.
     case method
-    /// No response is stored for the URL.
     case uriMiss = "uri-miss"
     /// Responses are stored for the URL, but the request does not select any of them (Vary).
     case varyMiss = "vary-miss"

@@ -3,10 +3,9 @@ import Primitives
 
 /// Decides whether a stored response answers a request (RFC 9111 §4).
 package enum ReusePolicy {
-    /// Returns the index of the stored response that a request selects among the variants of a URL (§4.1): of all
-    /// matching responses that the request may use, the newest by Date, and at the same Date the response received
-    /// last. Returns `nil` when no response matches. Pass any of the variants to ``decide(_:_:expiry:coverage:now:)``
-    /// to get the reason.
+    /// Returns the index of the variant that a request selects (§4.1): of all matching responses that the request may
+    /// use, the newest by Date, and at the same Date the response received last. `nil` when no response matches: pass
+    /// any variant to ``decide(_:_:expiry:coverage:now:)`` to get the reason.
     package static func select(_ request: CacheRequest, from variants: [StoredResponse]) -> Int? {
         func made(_ response: StoredResponse) -> Timestamp {
             FreshnessLifetime.date(of: response.fields, receivedAt: response.receivedAt) ?? response.receivedAt
@@ -19,16 +18,11 @@ package enum ReusePolicy {
         }
     }
 
-    /// Decides how to answer a request.
-    ///
-    /// - Parameters:
-    ///   - stored: the stored response for the URL; `nil` when no response is stored.
-    ///   - expiry: the expiry of the entry: ``StoredResponse/expiryDate(callerTTL:)``, or a later change of it. It
-    ///     replaces the origin's lifetime for every request when ``StoredResponse/isExpirySet`` is set. Otherwise it
-    ///     replaces the lifetime only for a request with a ttl, and only with the same Authorization when the response
-    ///     has a ``StoredResponse/grant``. `nil` leaves the origin's lifetime in place.
-    ///   - coverage: the available bytes; `nil` means ``StoredResponse/part``.
-    ///   - now: the current time.
+    /// `stored` is `nil` when no response is stored for the URL. `expiry` is the expiry of the entry:
+    /// ``StoredResponse/expiryDate(callerTTL:)``, or a later change of it. It replaces the origin's lifetime for every
+    /// request when ``StoredResponse/isExpirySet`` is set. Otherwise it replaces the lifetime only for a request with a
+    /// ttl, and only with the same Authorization when the response has a ``StoredResponse/grant``. `coverage` has the
+    /// available bytes; `nil` means ``StoredResponse/part``.
     package static func decide(
         _ request: CacheRequest, _ stored: StoredResponse?, expiry: Timestamp? = nil, coverage: ByteCoverage? = nil,
         now: Timestamp
@@ -53,20 +47,15 @@ package enum ReusePolicy {
             reason: reason, mayServeStaleOnError: candidate.mayServeStale(by: directives, onError: .unreachable))
     }
 
-    /// Whether a stored response may be served stale because the origin failed (§4.2.4, §4.3.3).
+    /// Whether a stored response may be served stale because the origin failed (§4.2.4, §4.3.3). For `expiry` and
+    /// `coverage` see ``decide(_:_:expiry:coverage:now:)``.
     ///
     /// When the origin is unreachable, a stale response may be served unless the origin forbids it or the time of
     /// `stale-if-error` is over. On 500, 502, 503 and 504, a stale response may be served only within `stale-if-error`
-    /// (RFC 5861 §4). The `stale-if-error` of the request overrules that of the origin. A request whose directives
-    /// demand validation or a younger response gets no stale response.
-    ///
-    /// A stored error never replaces a newer error response, because it is no better. When the origin is unreachable, a
-    /// stored 4xx may be served, because it was an answer; a stored 5xx may not.
-    ///
-    /// - Parameters:
-    ///   - expiry: see ``decide(_:_:expiry:coverage:now:)``.
-    ///   - coverage: see ``decide(_:_:expiry:coverage:now:)``.
-    ///   - now: the current time.
+    /// (RFC 5861 §4). The `stale-if-error` of the request overrules that of the origin. A request with directives that
+    /// demand validation or a younger response gets no stale response. A stored error never replaces a newer error
+    /// response, because it is no better. When the origin is unreachable, a stored 4xx may be served, because it was an
+    /// answer; a stored 5xx may not.
     package static func mayServeStale(
         _ request: CacheRequest, _ stored: StoredResponse, onError failure: OriginFailure, expiry: Timestamp? = nil,
         coverage: ByteCoverage? = nil, now: Timestamp
@@ -83,9 +72,9 @@ package enum ReusePolicy {
 private struct Candidate {
     let freshness: Freshness
     let age: Duration
-    /// The time left until the response becomes stale; negative when it is stale.
+    /// Until the response becomes stale; negative when it is stale.
     let remaining: Duration
-    /// Whether every use requires validation, fresh or not.
+    /// Every use requires validation, fresh or not.
     let mustBeValidated: Bool
 
     init(_ stored: StoredResponse, for request: CacheRequest, expiry: Timestamp?, now: Timestamp) {
@@ -100,13 +89,11 @@ private struct Candidate {
         mustBeValidated = stored.isInvalid || (freshness.control.noCache && !isOverruled)
     }
 
-    /// The time since the response became stale; negative when it is fresh.
     var staleness: Duration { .zero - remaining }
 
-    /// Whether the response is fresh and neither the origin nor a later event requires validation.
     var isUsableUnasked: Bool { remaining > .zero && !mustBeValidated }
 
-    /// Returns the way to answer without waiting for the origin; `nil` when the request must wait.
+    /// Without waiting for the origin; `nil` when the request must wait.
     func use(by directives: RequestDirectives) -> ReuseDecision? {
         guard !mustBeValidated, !directives.noCache else { return nil }
         if remaining > .zero {

@@ -2,17 +2,14 @@ import HTTPTypes
 import Primitives
 
 extension StoredResponse {
-    /// Whether a request may use this response at all. A response stored only because of a caller's ttl is limited to
-    /// requests with a ttl and the same Authorization.
+    /// A response stored only because of a caller's ttl is limited to requests with a ttl and the same Authorization.
     package func isOpen(to request: CacheRequest) -> Bool {
         guard let grant, grant.isOnlyReason else { return true }
         return request.callerTTL != nil && grant.authorization == request.authorization
     }
 
     /// Whether every byte that a request needs is available (RFC 9111 §3.3, §4). An unsatisfiable range needs no bytes,
-    /// if the complete length is known.
-    ///
-    /// - Parameter held: the available bytes; `nil` means ``part``.
+    /// if the complete length is known. `held` has the available bytes; `nil` means ``part``.
     func covers(_ request: CacheRequest, held: ByteCoverage?, now: Timestamp) -> Bool {
         guard let part else { return true }
         guard let completeLength, let ranges = ByteRangeSet(request.fields, method: request.method) else {
@@ -30,7 +27,6 @@ extension StoredResponse {
         }
     }
 
-    /// The properties that conditions are compared with.
     private var representation: SelectedRepresentation {
         let validators = Validators(fields)
         return SelectedRepresentation(

@@ -8,34 +8,32 @@ import HTTPTypes
 /// ```
 package struct CacheStatus: Hashable, Sendable {
     package enum Source: Hashable, Sendable {
-        /// The cache: the request did not go forward (§2.1).
+        /// The request did not go forward (§2.1).
         case hit
-        /// The origin: the request went forward, for a reason (§2.2).
+        /// The request went forward (§2.2).
         case forwarded(ForwardReason)
-        /// Larder itself: no stored response was acceptable, and the request was not allowed to go forward.
+        /// No stored response was acceptable, and the request was not allowed to go forward.
         case refused
     }
 
     package var source: Source
-    /// The status of the origin's answer when it differs from the status of this answer; otherwise `nil` (§2.3).
+    /// The origin's status when it differs from the status of this answer; otherwise `nil` (§2.3).
     package var forwardStatus: Int?
-    /// The time left until the answer becomes stale; negative when it is stale, `nil` to omit it (§2.4).
+    /// Until the answer becomes stale; negative when it is stale, `nil` to omit it (§2.4).
     package var ttl: Duration?
     package var isStored = false
-    /// Whether the request shared another request's answer (§2.6): `true` when it waited and got that answer, `false`
-    /// when it waited and then had to go forward itself, `nil` when it did not wait.
+    /// `true`: the request waited and got another request's answer; `false`: it waited in vain; `nil`: no wait (§2.6).
     package var isCollapsed: Bool?
-    /// The key of the stored answer; `nil` to omit it (§2.7).
+    /// Of the stored answer; `nil` to omit it (§2.7).
     package var key: String?
-    /// Additional information in Larder's own words; `nil` to omit it (§2.8).
+    /// In Larder's own words; `nil` to omit it (§2.8).
     package var detail: String?
 
-    /// Creates a status with only the source of the answer.
     package init(_ source: Source) {
         self.source = source
     }
 
-    /// The list member for Larder. A hit omits the parameters that only apply to a forwarded request.
+    /// A hit omits the parameters that only apply to a forwarded request.
     package var text: String {
         var text = "larder"
         text.reserveCapacity(128)
@@ -66,7 +64,7 @@ package struct CacheStatus: Hashable, Sendable {
         return text
     }
 
-    /// Appends Larder's member behind the members of the caches nearer to the origin (§2).
+    /// Behind the members of the caches nearer to the origin (§2).
     package func append(to fields: inout HTTPFields) {
         fields.append(HTTPField(name: .cacheStatus, value: text))
     }
@@ -79,8 +77,7 @@ package struct CacheStatus: Hashable, Sendable {
         return max(-999_999_999_999_999, min(floor, 999_999_999_999_999))
     }
 
-    /// Appends a string of RFC 8941 §3.3.3. Such a string holds visible ASCII and spaces, so any other byte is
-    /// percent-encoded.
+    /// A string of RFC 8941 §3.3.3 holds visible ASCII and spaces, so any other byte is percent-encoded.
     private static func append(string: String, to text: inout String) {
         text += "\""
         if string.utf8.allSatisfy(isPlain) {
@@ -99,7 +96,6 @@ package struct CacheStatus: Hashable, Sendable {
         text += "\""
     }
 
-    /// Whether a byte needs no escape in a string.
     private static func isPlain(_ byte: UInt8) -> Bool {
         0x20...0x7E ~= byte && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\")
     }
@@ -113,6 +109,5 @@ package struct CacheStatus: Hashable, Sendable {
 }
 
 extension HTTPField.Name {
-    /// `Cache-Status` (RFC 9211).
     package static let cacheStatus = Self("Cache-Status")!
 }

@@ -2,8 +2,7 @@ import HTTPTypes
 
 /// Selects the fields of a stored answer for an answer with another status.
 extension HTTPFields {
-    /// Returns the fields of a 304: the required fields of RFC 9110 §15.4.5 with the targeted forms of Cache-Control
-    /// (RFC 9213), and Last-Modified only without an entity tag.
+    /// RFC 9110 §15.4.5, and the targeted Cache-Control (RFC 9213). Last-Modified only without an entity tag.
     func ofNotModified() -> HTTPFields {
         let hasTag = contains(.eTag)
         return filter { field in
@@ -16,7 +15,7 @@ extension HTTPFields {
         }
     }
 
-    /// Returns the fields of a 412 or 416 made by Larder: Date, ETag and Vary, and a Content-Length of 0.
+    /// For a 412 or 416 made by Larder.
     func ofError() -> HTTPFields {
         var fields = filter { field in
             switch field.name {
@@ -28,12 +27,9 @@ extension HTTPFields {
         return fields
     }
 
-    /// Returns the fields of a 206 that do not depend on the range (RFC 9110 §15.3.7): all fields about the
-    /// representation, but no digest of the content of the stored message (RFC 9530 §2).
-    ///
-    /// - Parameter clientHasOthers: whether the request has If-Range, so the client already has the metadata.
-    ///   Content-Encoding, Content-Language and Content-Type are then omitted, and Last-Modified is omitted beside an
-    ///   entity tag.
+    /// The fields of a 206 that do not depend on the range (RFC 9110 §15.3.7): all fields about the representation, but
+    /// no digest of the content of the stored message (RFC 9530 §2). A client with If-Range already has the metadata:
+    /// it gets no Content-Encoding, Content-Language and Content-Type, and no Last-Modified beside an entity tag.
     func ofPart(clientHasOthers: Bool) -> HTTPFields {
         let hasTag = contains(.eTag)
         return filter { field in
@@ -49,9 +45,7 @@ extension HTTPFields {
 
 extension HTTPFields {
     /// Makes `value` the only line of a field; `nil` removes the field. Does not copy the fields when the field already
-    /// has this value.
-    ///
-    /// - Parameter value: ASCII, because values are compared as text.
+    /// has this value. `value` is ASCII, because values are compared as text.
     mutating func set(_ name: HTTPField.Name, to value: String?) {
         var lines = 0
         var isSame = true
@@ -65,7 +59,7 @@ extension HTTPFields {
 }
 
 extension HTTPField.Name {
-    /// The digest of the content of the message that carries the field (RFC 9530 §2).
+    /// Of the content of the message that carries the field (RFC 9530 §2).
     static let contentDigest = Self("Content-Digest")!
     fileprivate static let contentMD5 = Self("Content-MD5")!
 }

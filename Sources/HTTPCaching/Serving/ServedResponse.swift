@@ -1,22 +1,18 @@
 import HTTPTypes
 import Primitives
 
-/// The answer to a client from a stored response: the status, the fields and the bytes of the body to send (RFC 9111
-/// §4, §4.3.2; RFC 9110 §13, §14).
-///
-/// ``ReusePolicy`` has already decided that the stored response may be used. Larder is a gateway, so it evaluates all
-/// conditions as the origin would (RFC 9110 §3.7), including If-Match and If-Unmodified-Since.
+/// The answer to a client from a stored response (RFC 9111 §4, §4.3.2; RFC 9110 §13, §14). ``ReusePolicy`` has already
+/// decided that the stored response may be used. Larder is a gateway, so it evaluates all conditions as the origin
+/// would (RFC 9110 §3.7), including If-Match and If-Unmodified-Since.
 package struct ServedResponse: Hashable, Sendable {
-    /// A stored response with its available bytes.
     package struct Stored: Hashable, Sendable {
         package var status: Int
-        /// The end-to-end fields; see ``HTTPFields/endToEnd()``.
+        /// End-to-end; see ``HTTPFields/endToEnd()``.
         package var fields: HTTPFields
         package var length: Int64
-        /// The available bytes of a body that came in parts, with 206; `nil` when the body is complete.
+        /// Of a body that came in parts, with 206; `nil` when the body is complete.
         package var available: ByteCoverage?
 
-        /// Creates a stored response; by default with a complete body.
         package init(status: Int, fields: HTTPFields, length: Int64, available: ByteCoverage? = nil) {
             self.status = status
             self.fields = fields
@@ -24,8 +20,7 @@ package struct ServedResponse: Hashable, Sendable {
             self.available = available
         }
 
-        /// Whether the response contains the representation itself. Only then do conditions (RFC 9110 §13.2.1, §15.4.5)
-        /// and ranges (§14.2) apply.
+        /// Conditions (RFC 9110 §13.2.1, §15.4.5) and ranges (§14.2) apply only to the representation itself.
         fileprivate var isRepresentation: Bool { status == 200 || available != nil }
 
         fileprivate func holds(_ resolution: ByteRangeSet.Resolution) -> Bool {
@@ -46,23 +41,15 @@ package struct ServedResponse: Hashable, Sendable {
     }
 
     package let status: Int
-    /// The fields. Content-Length is the length of the sent content; for HEAD, of the content that GET would get.
+    /// Content-Length is the length of the sent content; for HEAD, of the content that GET would get.
     package let fields: HTTPFields
     package let body: Body
 
-    /// Creates the answer to a GET or HEAD request. Returns `nil` when needed bytes are not available: the request must
-    /// then go forward (RFC 9111 §3.3).
-    ///
-    /// - Parameters:
-    ///   - method: the method of the request.
-    ///   - request: the fields of the request.
-    ///   - stored: the stored response.
-    ///   - age: the age of the stored response (RFC 9111 §4.2.3); a negative age counts as zero.
-    ///   - now: the current time, for two-digit years; see `Timestamp(httpDate:now:)`.
-    ///   - validates: whether to evaluate the conditions of the request; `false` when the origin has evaluated them.
-    ///     If-Range is evaluated in any case.
-    ///   - boundary: called only for several parts; see
-    ///     ``MultipartByteranges/init(ranges:completeLength:contentType:boundary:)``.
+    /// Answers GET or HEAD. `nil` when needed bytes are not available: the request must then go forward (RFC 9111
+    /// §3.3). A negative `age` (RFC 9111 §4.2.3) counts as zero. `now` decides two-digit years; see
+    /// `Timestamp(httpDate:now:)`. `validates` is `false` when the origin has evaluated the conditions of the request;
+    /// If-Range is evaluated in any case. `boundary` is called only for several parts; see
+    /// ``MultipartByteranges/init(ranges:completeLength:contentType:boundary:)``.
     package init?(
         to method: HTTPRequest.Method, _ request: HTTPFields, from stored: Stored, age: Duration, now: Timestamp,
         validates: Bool = true, boundary: @autoclosure () -> String
@@ -96,8 +83,7 @@ package struct ServedResponse: Hashable, Sendable {
             case .whole:
                 fields = stored.fields
                 fields.reserveCapacity(fields.count + Self.addedCount)
-                // The Content-Range describes a part from which the whole was assembled. It has no meaning on a 200
-                // (RFC 9110 §14.4), where it would be forwarded like an unknown field.
+                // A Content-Range has no meaning on a 200 (RFC 9110 §14.4), where it would be forwarded.
                 if stored.available != nil { fields.set(.contentRange, to: nil) }
                 // RFC 9110 §8.6: a 204 has no Content-Length.
                 fields.set(.contentLength, to: stored.status == 204 ? nil : String(stored.length))
@@ -130,17 +116,15 @@ package struct ServedResponse: Hashable, Sendable {
         self.fields = fields
     }
 
-    /// The number of fields that may be added to the stored fields: Content-Length and Age, and by the gateway
-    /// Cache-Status and Via.
+    /// Content-Length and Age, and by the gateway Cache-Status and Via.
     private static let addedCount = 4
 
-    /// The fields with which a request may get another answer than the whole response.
+    /// With these fields a request may get another answer than the whole response.
     private static let asking = ConditionalRequest.fieldNames + [.range]
 }
 
 extension SelectedRepresentation {
-    /// Reads the validators of a stored response. Last-Modified is strong when Date is at least a second later, by the
-    /// origin's own clock (RFC 9110 §8.8.2.2).
+    /// Last-Modified is strong when Date is at least a second later, by the origin's own clock (RFC 9110 §8.8.2.2).
     fileprivate init(of fields: HTTPFields, now: Timestamp) {
         let validators = Validators(fields)
         let modified = validators.lastModified.flatMap { Timestamp(httpDate: $0, now: now) }

@@ -1,11 +1,8 @@
 import HTTPTypes
 
-/// The path of a message (RFC 9110 §7.6.3). A gateway must add itself to every request that it forwards, and may add
-/// itself to answers.
+/// RFC 9110 §7.6.3. A gateway must add itself to every request that it forwards, and may add itself to answers.
 package enum Via {
-    /// Appends Larder behind the earlier recipients of the message.
-    ///
-    /// - Parameter version: the version of HTTP in which Larder received the message: `1.0`, `1.1`, `2`.
+    /// Behind the earlier recipients. Larder received the message in `version` of HTTP: `1.0`, `1.1`, `2`.
     package static func append(to fields: inout HTTPFields, version: String = "1.1") {
         fields.append(HTTPField(name: .via, value: "\(version) larder"))
     }

@@ -3,18 +3,15 @@ import HTTPTypes
 /// A client's request, as far as caching is concerned.
 package struct CacheRequest: Hashable, Sendable {
     package var method: HTTPRequest.Method
-    /// The absolute URL: the target URI of RFC 9110 §7.1.
+    /// Absolute: the target URI of RFC 9110 §7.1.
     package var url: String
-    /// The fields, without hop-by-hop fields.
+    /// Without hop-by-hop fields.
     package var fields: HTTPFields
-    /// The ttl that the caller gives to an answer, instead of the origin's freshness lifetime; `nil` leaves the
-    /// lifetime to the origin.
+    /// Replaces the origin's freshness lifetime; `nil` leaves the lifetime to the origin.
     package var callerTTL: Duration?
-    /// A text that stands for Authorization and tells callers apart, such as a digest; `nil` when the request has no
-    /// Authorization. The text is only compared.
+    /// Stands for Authorization and tells callers apart, such as a digest; `nil` without Authorization. Only compared.
     package var authorization: String?
 
-    /// Creates a request; by default without a ttl and without Authorization.
     package init(
         method: HTTPRequest.Method, url: String, fields: HTTPFields, callerTTL: Duration? = nil,
         authorization: String? = nil

@@ -1,22 +1,16 @@
 import HTTPTypes
 import Primitives
 
-/// Decides whether an answer is stored (RFC 9111 §3).
-///
-/// A caller's ttl replaces a missing lifetime. It also overrules `no-store`, `private`, `no-cache`, missing freshness
-/// and the rule for Authorization. `Set-Cookie` is then not stored, because a cookie is meant for the client whose
-/// request brought it, and the ttl is not the origin's permission to share it. A ttl applies only to GET and to the
-/// statuses in ``grantedStatuses``. Any other error is stored as its origin states, because a ttl is meant for a
-/// successful answer.
+/// Decides whether an answer is stored (RFC 9111 §3). A caller's ttl replaces a missing lifetime. It also overrules
+/// `no-store`, `private`, `no-cache`, missing freshness and the rule for Authorization. `Set-Cookie` is then not
+/// stored, because a cookie is meant for the client that sent the request, and the ttl is not the origin's permission
+/// to share it. A ttl applies only to GET and to the statuses in ``grantedStatuses``. Any other error is stored as its
+/// origin states, because a ttl is meant for a successful answer.
 package enum StoragePolicy {
-    /// The statuses that a caller's ttl applies to: the statuses that permit a heuristic lifetime (RFC 9110 §15.1), and
-    /// the temporary redirects.
+    /// For a caller's ttl: the statuses that permit a heuristic lifetime (RFC 9110 §15.1), and the temporary redirects.
     package static let grantedStatuses = Freshness.heuristicStatuses.union([302, 303, 307])
 
-    /// Decides about the answer to a request.
-    ///
-    /// - Parameter answer: the answer with its end-to-end fields. Its declared length is trusted. The receiver of the
-    ///   body must discard a body of another length.
+    /// The fields of the answer are end-to-end. The receiver must discard a body of another length than declared.
     package static func decide(_ request: CacheRequest, _ answer: OriginAnswer) -> StorageDecision {
         let freshness = answer.freshness
         if let reason = refusal(of: answer, to: request, freshness) { return .pass(reason) }
@@ -53,7 +47,7 @@ package enum StoragePolicy {
         return .store(stored)
     }
 
-    /// Returns the reason why an answer cannot be stored, even with a caller's ttl; `nil` without such a reason.
+    /// The reason against storing that holds even with a caller's ttl.
     private static func refusal(
         of answer: OriginAnswer, to request: CacheRequest, _ freshness: Freshness
     ) -> PassReason? {
@@ -80,8 +74,7 @@ package enum StoragePolicy {
 
     private static let persistentAuth = HTTPField.Name("Persistent-Auth")!
 
-    /// Returns the reason against storing an answer by RFC 9111 alone, which a caller's ttl may overrule; `nil` without
-    /// such a reason.
+    /// The reason against storing by RFC 9111 alone, which a caller's ttl may overrule.
     private static func objection(
         to answer: OriginAnswer, _ request: CacheRequest, _ freshness: Freshness
     ) -> PassReason? {
@@ -91,12 +84,12 @@ package enum StoragePolicy {
         // §5.2.2.7: `private` with field names may be treated like `private` without them.
         if control.contains("private") { return .private }
         if request.fields.contains(.authorization) || request.authorization != nil {
-            // §3.5: Authorization.
+            // §3.5.
             guard ["public", "must-revalidate", "s-maxage"].contains(where: { control.contains($0) }) else {
                 return .authorization
             }
         }
-        // §7.3: cookies.
+        // §7.3.
         if answer.fields.contains(.setCookie), !isSharedByLifetime(freshness) { return .setCookie }
         // §3: a rule must permit storing. In addition, the stored answer must have a possible use.
         let isAllowed =
@@ -107,14 +100,14 @@ package enum StoragePolicy {
         return isAllowed && isUseful ? nil : .noFreshness
     }
 
-    /// Whether the origin permits shared use by stating a lifetime in which the answer may be used without contacting
-    /// the origin. A lifetime of zero, an unreadable lifetime, and a lifetime beside `no-cache` permit nothing.
+    /// Whether the origin permits shared use by a lifetime in which the answer may be used without contacting the
+    /// origin. A lifetime of zero, an unreadable lifetime, and a lifetime beside `no-cache` permit nothing.
     private static func isSharedByLifetime(_ freshness: Freshness) -> Bool {
         freshness.isExplicit && freshness.lifetime > .zero && !freshness.control.noCache
     }
 
-    /// Whether an answer to POST can answer a later GET: its Content-Location states that it is the representation
-    /// which that GET would bring (RFC 9110 §9.3.3). Only a 200 is that representation (RFC 9110 §8.7).
+    /// Whether Content-Location states that the answer to POST is the representation which a later GET would bring (RFC
+    /// 9110 §9.3.3). Only a 200 is that representation (RFC 9110 §8.7).
     private static func isCurrentRepresentation(_ answer: OriginAnswer, of request: CacheRequest) -> Bool {
         guard answer.status == 200, let location = answer.fields[values: .contentLocation].first,
             let target = TargetURI(request.url)
@@ -122,13 +115,12 @@ package enum StoragePolicy {
         return target.resolve(location)?.text == target.text
     }
 
-    /// Whether a status can be stored: every final status except the answers to a condition or a range of a single
-    /// request, and the statuses that RFC 6585 forbids to store.
+    /// Every status but the answers to a condition or a range of one request, and the statuses that RFC 6585 forbids.
     private static func isStorable(_ status: Int) -> Bool {
         status >= 200 && ![304, 412, 416, 428, 429, 431, 511].contains(status)
     }
 
-    /// The statuses of RFC 9110 §15. This module implements the caching rules of each.
+    /// RFC 9110 §15. This module implements the caching rules of each.
     private static let understoodStatuses: Set<Int> = Set(200...206).union(300...305).union([307, 308])
         .union(400...417).union([421, 422, 426]).union(500...505)
 

@@ -25,8 +25,7 @@ extension StoredResponse {
         return object.text
     }
 
-    /// Whether ``text`` has at most `limit` bytes. Avoids making the text when an upper bound suffices: no byte of a
-    /// value becomes more than six bytes.
+    /// Whether ``text`` has at most `limit` bytes. Mostly an upper bound suffices: no byte becomes more than six bytes.
     package func isText(within limit: Int) -> Bool {
         let others = url.utf8.count + selection.text.utf8.count + (grant?.authorization?.utf8.count ?? 0)
         let sent = fields.reduce(others) { count, field in
@@ -35,7 +34,7 @@ extension StoredResponse {
         return 6 * sent + 512 <= limit || text.utf8.count <= limit
     }
 
-    /// Reads ``text``. Returns `nil` when the text has another form.
+    /// Reads ``text``; `nil` when it has another form.
     package init?(text: String) {
         guard let json = try? JSON(parsing: text), let url = json["url"]?.stringValue,
             let status = json["status"]?.integer, let lines = json["fields"]?.arrayValue,

@@ -3,20 +3,16 @@ import Primitives
 
 /// The effect of an answer to HEAD on a stored answer to GET.
 package enum HeadOutcome: Hashable, Sendable {
-    /// The answer has no effect.
     case unrelated
-    /// The stored response is still valid and has new fields.
     case freshened
-    /// The stored response is outdated. It is marked, and must be validated before reuse.
+    /// Outdated: it must be validated before reuse.
     case invalidated
 }
 
 extension StoredResponse {
-    /// Whether a 304 applies to this response (RFC 9111 §4.3.4). The request must have been conditional, with the
-    /// ``Validators`` of this response.
-    ///
-    /// A 304 that names another response applies to no stored response: repeat the request without conditions.
-    /// ``Validators/areConfirmed(by:madeAt:now:)`` defines the rule.
+    /// Whether a 304 applies to this response (RFC 9111 §4.3.4), by the rule of
+    /// ``Validators/areConfirmed(by:madeAt:now:)``. The request must have had the ``Validators`` of this response. A
+    /// 304 that names another response applies to no stored response: repeat the request without conditions.
     package func isConfirmed(by notModified: HTTPFields) -> Bool {
         let madeAt = FreshnessLifetime.date(of: fields, receivedAt: receivedAt)
         return Validators(fields).areConfirmed(by: notModified, madeAt: madeAt, now: receivedAt)
@@ -28,10 +24,9 @@ extension StoredResponse {
     /// does not change either, because a cookie is meant for the client that sent the request (§7.3). The response
     /// counts as received now, and as valid.
     ///
-    /// - Parameter request: the conditional request.
-    /// - Returns: `nil` when the updated response may be stored. Otherwise the reason why the update, which has been
-    ///   made to this value, is meant for this request only: the stored entry must not change. A Vary in the 304 may
-    ///   have changed ``selection``.
+    /// `request` is the conditional request. Returns `nil` when the updated response may be stored. Otherwise the
+    /// update of this value, which may have changed ``selection`` by Vary, is meant for this request only, for the
+    /// returned reason: the stored entry must not change.
     package mutating func update(from notModified: OriginAnswer, for request: CacheRequest) -> PassReason? {
         adopt(notModified.fields, requestedAt: notModified.requestedAt, receivedAt: notModified.receivedAt)
         var read = request
@@ -41,9 +36,8 @@ extension StoredResponse {
         case .pass(let reason): return reason
         case .store(let stored):
             selection = stored.selection
-            // A caller without a ttl does not inherit the grant of another caller's ttl. A response that was limited to
-            // some callers stays limited, because a 304 need not repeat the directive: it may have stood in a field
-            // that is not stored.
+            // A caller without a ttl does not inherit another caller's grant. A response that was limited to some
+            // callers stays limited: the directive may have stood in a field that is not stored, and a 304 may omit it.
             let wasOnlyReason = grant?.isOnlyReason == true
             if request.callerTTL != nil { grant = stored.grant }
             if wasOnlyReason { grant?.isOnlyReason = true }
@@ -53,9 +47,7 @@ extension StoredResponse {
     }
 
     /// Compares this response with the answer to a HEAD request that selects it (RFC 9111 §4.3.5). Takes the fields of
-    /// the answer when its validators and its length are the same.
-    ///
-    /// Only a 200 that could be stored itself has an effect.
+    /// the answer when its validators and its length are the same. Only a storable 200 has an effect.
     package mutating func update(fromHEAD answer: OriginAnswer, for request: CacheRequest) -> HeadOutcome {
         guard answer.status == 200 else { return .unrelated }
         guard isSame(asIn: answer.fields) else {
@@ -68,14 +60,11 @@ extension StoredResponse {
         return .freshened
     }
 
-    /// Combines this response with another answer for the same representation (RFC 9111 §3.4). The result has the bytes
-    /// of both, and the fields of the newer answer except the fields that describe its body. Returns `nil` when no
-    /// strong validator connects the two responses, when their lengths differ, or when their statuses do not permit it.
-    ///
-    /// - Parameters:
-    ///   - newer: the later answer, a 206.
-    ///   - held: the contiguous range of bytes that the caller now has, at least one byte. With the complete length the
-    ///     result is a complete response with status 200.
+    /// Combines this response with a later 206 for the same representation (RFC 9111 §3.4). The result has the bytes of
+    /// both, and the fields of the newer answer except the fields that describe its body. `held` is the contiguous
+    /// range of bytes that the caller now has, at least one byte; with the complete length the result is a complete
+    /// response with status 200. Returns `nil` when no strong validator connects the two responses, when their lengths
+    /// differ, or when their statuses do not permit it.
     package func combined(with newer: StoredResponse, holding held: Range<Int64>) -> StoredResponse? {
         let mine = StrongValidators(fields, receivedAt: receivedAt)
         guard [200, 206].contains(status), newer.status == 206,
@@ -102,8 +91,7 @@ extension StoredResponse {
         return whole
     }
 
-    /// Whether another stored part has bytes of the same representation: the strong validators match, and the lengths
-    /// and the selecting fields are equal (RFC 9111 §3.4).
+    /// Whether the strong validators match, and the lengths and the selecting fields are equal (RFC 9111 §3.4).
     package func isSameRepresentation(as other: StoredResponse) -> Bool {
         let mine = StrongValidators(fields, receivedAt: receivedAt)
         return !mine.isEmpty && mine.matches(StrongValidators(other.fields, receivedAt: other.receivedAt))
@@ -124,8 +112,7 @@ extension StoredResponse {
         isExpirySet = false
     }
 
-    /// Compares every validator and the length in the answer to HEAD with this response (§4.3.5). A value that the
-    /// answer does not state counts as equal.
+    /// Compares validators and length (§4.3.5). A value that the answer to HEAD does not state counts as equal.
     private func isSame(asIn head: HTTPFields) -> Bool {
         guard status == 200 || status == 206 else { return false }
         let named = Validators(head)

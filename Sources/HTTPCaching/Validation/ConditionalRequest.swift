@@ -3,19 +3,15 @@ import Primitives
 
 /// The properties of a representation that the conditions of a request are compared with.
 package struct SelectedRepresentation: Hashable, Sendable {
-    /// The entity tag; `nil` without an entity tag.
     package var etag: EntityTag?
-    /// The modification date; `nil` when it is unknown. Comparisons use whole seconds.
+    /// `nil` when it is unknown. Comparisons use whole seconds.
     package var lastModified: Timestamp?
-    /// Whether no two versions can share this modification date. Only such a date may guard a range (RFC 9110
-    /// §8.8.2.2).
+    /// No two versions can share a strong date. Only such a date may guard a range (RFC 9110 §8.8.2.2).
     package var isLastModifiedStrong: Bool
-    /// The time at which the origin generated a stored response. It replaces a missing modification date in
-    /// If-Modified-Since, for stored responses only (RFC 9111 §4.3.2), but not in If-Unmodified-Since (RFC 9110
-    /// §13.1.4). `nil`: no replacement.
+    /// The time at which the origin generated a stored response. Replaces a missing modification date in
+    /// If-Modified-Since (RFC 9111 §4.3.2), but not in If-Unmodified-Since (RFC 9110 §13.1.4). `nil`: no replacement.
     package var madeAt: Timestamp?
 
-    /// Creates a representation; by default with a weak modification date and without a replacement for a missing date.
     package init(
         etag: EntityTag?, lastModified: Timestamp?, isLastModifiedStrong: Bool = false, madeAt: Timestamp? = nil
     ) {
@@ -28,16 +24,14 @@ package struct SelectedRepresentation: Hashable, Sendable {
 
 /// The conditions of a request and their evaluation (RFC 9110 §13).
 package struct ConditionalRequest: Hashable, Sendable {
-    /// The action of a server after evaluating the conditions.
     package enum Outcome: Hashable, Sendable {
         case proceed
-        /// Answer 304; only for GET and HEAD.
+        /// Only for GET and HEAD.
         case notModified
-        /// Answer 412.
         case preconditionFailed
     }
 
-    /// The fields that state conditions (§13.1).
+    /// §13.1.
     package static let fieldNames: [HTTPField.Name] = [
         .ifMatch, .ifNoneMatch, .ifModifiedSince, .ifUnmodifiedSince, .ifRange,
     ]
@@ -49,9 +43,7 @@ package struct ConditionalRequest: Hashable, Sendable {
     private let ifUnmodifiedSince: Timestamp?
     private let ifRange: String?
 
-    /// Reads the conditions of a request.
-    ///
-    /// - Parameter now: the current time, for two-digit years; see `Timestamp(httpDate:now:)`.
+    /// `now` decides two-digit years; see `Timestamp(httpDate:now:)`.
     package init(_ fields: HTTPFields, method: HTTPRequest.Method, now: Timestamp) {
         func tags(_ name: HTTPField.Name) -> EntityTagCondition? {
             let lines = fields[fields: name].map(\.latin1)
@@ -70,9 +62,7 @@ package struct ConditionalRequest: Hashable, Sendable {
         ifRange = fields[fields: .ifRange].first?.latin1
     }
 
-    /// Evaluates the conditions in the order of §13.2.2, except If-Range: see ``allowsRange(of:now:)``.
-    ///
-    /// - Parameter current: the current representation; `nil` when none exists.
+    /// In the order of §13.2.2, except If-Range: see ``allowsRange(of:now:)``. `nil`: no representation exists.
     package func evaluate(_ current: SelectedRepresentation?) -> Outcome {
         let isRead = method == .get || method == .head
         if let ifMatch {
@@ -88,10 +78,7 @@ package struct ConditionalRequest: Hashable, Sendable {
         return .proceed
     }
 
-    /// Whether a Range may be answered with a part (§13.1.5): If-Range is absent, or it names exactly the current
-    /// representation. Otherwise the whole representation is sent.
-    ///
-    /// - Parameter now: the current time, for two-digit years.
+    /// Whether a part may be the answer (§13.1.5): If-Range is absent, or names exactly the current representation.
     package func allowsRange(of current: SelectedRepresentation, now: Timestamp) -> Bool {
         guard let ifRange else { return true }
         if let tag = EntityTag(ifRange) { return current.etag?.matches(tag, comparison: .strong) ?? false }
@@ -99,7 +86,7 @@ package struct ConditionalRequest: Hashable, Sendable {
         return Timestamp(httpDate: ifRange, now: now) == Self.second(of: modified)
     }
 
-    /// Whether a list of tags names the current representation. `*` names any representation, with or without a tag.
+    /// `*` names any representation, with or without a tag.
     private func matches(
         _ condition: EntityTagCondition, _ current: SelectedRepresentation, _ comparison: EntityTag.Comparison
     ) -> Bool {
@@ -107,7 +94,7 @@ package struct ConditionalRequest: Hashable, Sendable {
         return condition.names(etag, comparison: comparison)
     }
 
-    /// Cuts an instant to whole seconds, because a field cannot state more.
+    /// A field cannot state more than whole seconds.
     private static func second(of instant: Timestamp) -> Timestamp {
         Timestamp(seconds: instant.milliseconds / 1000)
     }

@@ -4,28 +4,25 @@
 /// entity-tag = [ "W/" ] DQUOTE *etagc DQUOTE
 /// ```
 package struct EntityTag: Hashable, Sendable {
-    /// The comparison of two tags (§8.8.3.2).
+    /// §8.8.3.2.
     package enum Comparison: Sendable {
         /// Both tags are strong, and their texts are equal.
         case strong
         case weak
     }
 
-    /// The text with its quotes, without `W/`.
+    /// With its quotes, without `W/`.
     package let opaqueTag: String
-    /// Whether the tag promises only equivalent representations, not equal bytes.
+    /// A weak tag promises only equivalent representations, not equal bytes.
     package let isWeak: Bool
 
-    /// Creates a strong tag.
-    ///
-    /// - Parameter text: the text between the quotes. The caller must ensure visible characters without `"`.
+    /// The text must have only visible characters without `"`.
     package init(strong text: String) {
         opaqueTag = "\"\(text)\""
         isWeak = false
     }
 
-    /// Reads a tag in the syntax of a field. Returns `nil` when the text does not follow the grammar, such as a text
-    /// without quotes or with more than a single tag.
+    /// `nil` when the text does not follow the grammar, such as a text without quotes or with more than a single tag.
     package init?(_ text: String) {
         var scanner = FieldScanner(text)
         scanner.skipSpace()
@@ -40,20 +37,15 @@ package struct EntityTag: Hashable, Sendable {
         self.isWeak = isWeak
     }
 
-    /// The tag in the syntax of a field.
     package var text: String { isWeak ? "W/" + opaqueTag : opaqueTag }
 
-    /// Whether two tags name the same version or, by weak comparison, equivalent versions.
     package func matches(_ other: EntityTag, comparison: Comparison) -> Bool {
         let isComparable = comparison == .weak || (!isWeak && !other.isWeak)
         return isComparable && opaqueTag.utf8.elementsEqual(other.opaqueTag.utf8)
     }
 
     /// Whether the value of If-Match or If-None-Match, `*` or a list of tags, names `current`. Invalid members of the
-    /// list are ignored.
-    ///
-    /// - Parameter current: the tag of the current representation; `nil` when none exists: the result is then `false`,
-    ///   even for `*`.
+    /// list are ignored. `false` when no current representation exists, even for `*`.
     package static func anyMatches(_ list: String, _ current: EntityTag?, comparison: Comparison) -> Bool {
         guard let current else { return false }
         return EntityTagCondition([list]).names(current, comparison: comparison)
@@ -72,7 +64,6 @@ struct EntityTagCondition: Hashable, Sendable {
     private(set) var isAny = false
     private var tags: [EntityTag] = []
 
-    /// Reads the lines of the field, which form a single list.
     init(_ lines: [String]) {
         for line in lines {
             var scanner = FieldScanner(line)

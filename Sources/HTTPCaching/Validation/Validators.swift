@@ -3,22 +3,18 @@ import Primitives
 
 /// The validators with which an origin can be asked whether a stored response is still valid (RFC 9111 §4.3.1).
 package struct Validators: Hashable, Sendable {
-    /// The entity tag; `nil` when it is absent or malformed.
-    ///
-    /// A text without quotes is not used, because If-None-Match has no syntax for it, and a `*` there would match any
-    /// representation.
+    /// `nil` when absent or malformed: If-None-Match has no syntax for a text without quotes, and `*` would match all.
     package let etag: EntityTag?
-    /// The value of `Last-Modified` as received; `nil` when it is absent.
+    /// As received.
     package let lastModified: String?
 
-    /// Creates validators from stored texts in Latin-1. An empty text counts as `nil`.
+    /// The texts are in Latin-1. An empty text counts as `nil`.
     package init(etag: String?, lastModified: String?) {
         self.etag = etag.flatMap { EntityTag($0) }
         self.lastModified = lastModified.flatMap { $0.isEmpty ? nil : $0 }
     }
 
-    /// Reads the validators of a response, each from the first line of its field. The texts are in Latin-1, so that
-    /// every byte of a tag counts (`obs-text`, RFC 9110 §8.8.3) and goes back to the origin unchanged.
+    /// From the first line of each field, in Latin-1, so that every byte of a tag counts (`obs-text`, RFC 9110 §8.8.3).
     package init(_ fields: HTTPFields) {
         self.init(
             etag: fields[fields: .eTag].first?.latin1, lastModified: fields[fields: .lastModified].first?.latin1)
@@ -26,8 +22,8 @@ package struct Validators: Hashable, Sendable {
 
     package var isEmpty: Bool { etag == nil && lastModified == nil }
 
-    /// The fields that make a request conditional: `If-None-Match`, `If-Modified-Since`, both or neither. Both are sent
-    /// when both validators are known, because the recipient uses the first and ignores the second (RFC 9110 §13.1.3).
+    /// `If-None-Match`, `If-Modified-Since`, both or neither. Both are sent when both validators are known, because the
+    /// recipient uses the first and ignores the second (RFC 9110 §13.1.3).
     package var conditionalFields: HTTPFields {
         var fields = HTTPFields()
         if let field = etag.flatMap({ HTTPField(name: .ifNoneMatch, latin1: $0.text) }) { fields.append(field) }
@@ -36,18 +32,14 @@ package struct Validators: Hashable, Sendable {
     }
 
     /// Whether a 304 applies to the response with these validators, which made the request conditional (RFC 9111
-    /// §4.3.4).
+    /// §4.3.4). `madeAt` is the Date of the response; without it the modification date counts as weak. `now` decides
+    /// two-digit years; see `Timestamp(httpDate:now:)`.
     ///
     /// A single strong validator in common is enough: an entity tag that is strong on both sides, or a strong
     /// modification date (RFC 9110 §8.8.2.2). This rule also accepts a server that compresses and weakens the tag of
     /// its 200 but not the tag of its 304. A 304 with a strong tag but without a strong validator in common applies to
     /// another response. Otherwise every validator that both sides state must be equal, and there must be at least one.
     /// A 304 without any validator applies to the response of the conditional request.
-    ///
-    /// - Parameters:
-    ///   - madeAt: the Date of the response with these validators; `nil` when it is unknown: the modification date then
-    ///     counts as weak.
-    ///   - now: the current time, for two-digit years; see `Timestamp(httpDate:now:)`.
     package func areConfirmed(by notModified: HTTPFields, madeAt: Timestamp?, now: Timestamp) -> Bool {
         let named = Validators(notModified)
         var hasSameTag: Bool?
@@ -69,19 +61,14 @@ package struct Validators: Hashable, Sendable {
         return stated.isEmpty ? named.isEmpty : stated.allSatisfy(\.self)
     }
 
-    /// Whether a modification date is a strong validator (RFC 9110 §8.8.2.2).
-    ///
-    /// - Parameters:
-    ///   - lastModified: the date; `nil` when it is unreadable.
-    ///   - madeAt: the Date of the answer with the modification date; `nil` when it is unknown.
+    /// Whether a modification date is a strong validator (RFC 9110 §8.8.2.2); `madeAt` is the Date of its answer.
     static func isStrong(lastModified: Timestamp?, madeAt: Timestamp?) -> Bool {
         guard let lastModified, let madeAt else { return false }
         return madeAt - lastModified >= .seconds(1)
     }
 
-    /// Whether the entity tag of a 304, or of an answer to HEAD, may replace the tag of the stored response. A
-    /// different strong tag may not, because it names bytes that are not stored, such as the uncompressed bytes. With
-    /// that tag, a client would combine the two kinds of bytes (RFC 9110 §13.1.5).
+    /// Whether a newer entity tag may replace the stored tag. A different strong tag may not, because it names bytes
+    /// that are not stored, such as the uncompressed bytes: a client would combine the two kinds (RFC 9110 §13.1.5).
     package func mayBeReplaced(byTagOf newer: HTTPFields) -> Bool {
         guard etag != nil else { return true }
         return Validators(newer).etag?.isWeak ?? false

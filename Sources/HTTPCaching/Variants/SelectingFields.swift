@@ -1,21 +1,14 @@
 import HTTPTypes
 
 /// The values of the request fields named by an answer's Vary, taken from the request that brought the answer (RFC 9111
-/// §4.1).
-///
-/// Values are normalised: values with the same meaning by the definition of their field are equal.
+/// §4.1). Values with the same meaning by the definition of their field are equal.
 package struct SelectingFields: Hashable, Sendable {
-    /// The field names without repetitions, in lower case, sorted.
+    /// In lower case, sorted, without repetitions.
     package let names: [String]
-    /// The value for each name; `nil` when the request did not have the field, which differs from an empty value.
+    /// `nil` when the request did not have the field, which differs from an empty value.
     private let values: [String?]
 
-    /// Reads the fields of an answer and of the request that brought it. Returns `nil` when no request can be known to
-    /// select the answer: Vary contains `*`, alone or among names, or a member that is not a name.
-    ///
-    /// - Parameters:
-    ///   - fields: the fields of the answer.
-    ///   - request: the fields of the request.
+    /// `nil` when no request can be known to select the answer: Vary has `*`, alone or among names, or an invalid name.
     package init?(vary fields: HTTPFields, request: HTTPFields) {
         var names: Set<String> = []
         for line in fields[values: .vary] {
@@ -33,19 +26,17 @@ package struct SelectingFields: Hashable, Sendable {
         values = self.names.map { Self.value(of: $0, in: request) }
     }
 
-    /// Whether a request selects the answer: every named field has the same value in both requests, or is absent from
-    /// both.
+    /// Whether every named field has the same value in both requests, or is absent from both.
     package func matches(_ request: HTTPFields) -> Bool {
         var candidate = Candidate(request)
         return matches(&candidate)
     }
 
-    /// Works like ``matches(_:)``, for a request that is compared with many answers.
     func matches(_ candidate: inout Candidate) -> Bool {
         zip(names, values).allSatisfy { name, value in candidate.value(of: name) == value }
     }
 
-    /// A request with a cache of its normalised values.
+    /// Caches the normalised values of a request.
     struct Candidate {
         private let fields: HTTPFields
         private var values: [String: String?] = [:]
@@ -62,12 +53,12 @@ package struct SelectingFields: Hashable, Sendable {
         }
     }
 
-    /// A unique text with a line for each named field: `name:value`, or `name` when the field is absent.
+    /// Unique, with a line for each named field: `name:value`, or `name` when the field is absent.
     package var text: String {
         zip(names, values).map { name, value in value.map { "\(name):\($0)" } ?? name }.joined(separator: "\n")
     }
 
-    /// Reads ``text``. Returns `nil` when the text has another form.
+    /// Reads ``text``; `nil` when it has another form.
     package init?(text: String) {
         var names: [String] = []
         var values: [String?] = []

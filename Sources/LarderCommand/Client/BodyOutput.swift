@@ -1,21 +1,18 @@
 import Foundation
 import LarderClient
 
-/// The destination of a body: standard output or a file. A file appears only when it is complete.
-///
-/// The body is written to a temporary file in the same directory, which is renamed at the end. An existing path that is
-/// no regular file, such as a pipe, is written directly. A terminal receives only text, unless the user named standard
-/// output with `-`.
+/// The destination of a body: standard output or a file. A file appears only when it is complete: the body is written
+/// to a temporary file in the same directory, which is renamed at the end. An existing path that is no regular file,
+/// such as a pipe, is written directly. A terminal receives only text, unless the user named standard output with `-`.
 final class BodyOutput {
     private let path: String?
     private let descriptor: Int32
-    /// The path of the temporary file; `nil` when the body is written directly.
+    /// `nil` when the body is written directly.
     private var temporary: String?
-    /// Checks all bytes for a terminal; `nil` when the bytes are written as they are.
+    /// `nil` when the bytes are written as they are.
     private var text: TerminalText?
 
-    /// - Parameter path: the file; `-`: standard output; `nil`: standard output, but only text if it is a terminal.
-    ///   Throws ``CommandFailure``.
+    /// `-` is standard output; so is `nil`, but it gets only text if it is a terminal.
     init(_ path: String?) throws(CommandFailure) {
         if path == nil, Console.output.isTerminal { text = TerminalText() }
         guard let path, path != "-" else {
@@ -45,7 +42,6 @@ final class BodyOutput {
         }
     }
 
-    /// Removes the temporary file if ``finish()`` was not called.
     deinit {
         if let temporary { unlink(temporary) }
         if descriptor > STDERR_FILENO { close(descriptor) }
@@ -56,7 +52,6 @@ final class BodyOutput {
         try Console.write(shown ?? bytes, to: descriptor, name: path ?? Console.output.name)
     }
 
-    /// Publishes the complete file. Throws ``CommandFailure``.
     func finish() throws(CommandFailure) {
         try text?.finish()
         guard let temporary, let path else { return }
@@ -68,11 +63,7 @@ final class BodyOutput {
 }
 
 extension APIClient {
-    /// Writes the body of an entry to a file or standard output. Throws ``ClientError`` and ``CommandFailure``.
-    ///
-    /// - Parameters:
-    ///   - allowsStale: whether an expired entry is accepted.
-    ///   - path: the destination, as for ``BodyOutput/init(_:)``.
+    /// The destination is as for ``BodyOutput/init(_:)``. With `allowsStale`, accepts an expired entry.
     func save(_ key: String, allowsStale: Bool = false, to path: String?) async throws {
         let call = APICall(["entries", key, "content"], query: [("stale", allowsStale ? "true" : nil)])
         // An interrupt must not leave half a file.

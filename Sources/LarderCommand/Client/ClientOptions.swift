@@ -8,10 +8,9 @@ import Primitives
 /// The options of all commands that call a server.
 struct ClientOptions: ParsableArguments {
     static let serverVariable = "LARDER_SERVER"
-    /// The environment variable with the token. A token on a command line would be visible to all users of the machine.
+    /// A token on a command line would be visible to all users of the machine.
     static let tokenVariable = "LARDER_TOKEN"
     static let authorityVariable = "LARDER_CA_FILE"
-    /// The default address of `larder serve`.
     static let defaultServer = "http://\(Setting.host.defaultText):\(Setting.port.defaultText)"
 
     @Option(
@@ -36,12 +35,8 @@ struct ClientOptions: ParsableArguments {
     @Flag(name: .long, help: "Print JSON, one line for each entry, event or outcome.")
     var json = false
 
-    /// Runs `work` with a client for the server. Reports an error of `work` on standard error, and throws its exit
-    /// status.
-    ///
-    /// - Parameters:
-    ///   - silenceLimit: the longest silence of the server; `nil`: the client's default.
-    ///   - anyNamespace: whether the command accepts `*` as the namespace and handles it itself.
+    /// Reports an error of `work` on standard error, and throws its exit status. Without `silenceLimit`, the client's
+    /// default applies. With `anyNamespace`, the command accepts `*` as the namespace and handles it itself.
     func perform(
         silenceLimit: Duration? = nil, anyNamespace: Bool = false, _ work: (APIClient) async throws -> Void
     ) async throws {
@@ -80,7 +75,7 @@ struct ClientOptions: ParsableArguments {
         return APIClient(configuration)
     }
 
-    /// Prints an error on standard error, and returns the exit status of the command.
+    /// On standard error. Returns the exit status of the command.
     func report(_ error: any Error) -> ExitCode {
         if let code = error as? ExitCode { return code }
         let (status, words, problem): (ExitStatus, String, JSON?) =

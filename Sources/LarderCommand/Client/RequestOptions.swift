@@ -31,7 +31,6 @@ struct RequestOptions: ParsableArguments {
     @Flag(name: .long, help: "Pin the entry, so that it is never evicted.")
     var pinned = false
 
-    /// The options in the form of the client library.
     var options: DownloadOptions {
         var options = DownloadOptions()
         options.ttl = ttl
@@ -50,7 +49,7 @@ extension Seconds: ExpressibleByArgument {
     package init?(argument: String) { self.init(argument) }
 }
 
-/// A header field: `Name: value`.
+/// `Name: value`.
 struct HeaderArgument: ExpressibleByArgument {
     let name: String
     let value: String
@@ -63,7 +62,7 @@ struct HeaderArgument: ExpressibleByArgument {
     }
 }
 
-/// A parameter: `name=value`.
+/// `name=value`.
 struct ParameterArgument: ExpressibleByArgument {
     let name: String
     let value: String

@@ -1,16 +1,11 @@
 import Primitives
 
-/// The manual page of a command and its subcommands, in the language of man(7). The page uses the texts of the help,
-/// from the JSON of `--experimental-dump-help`.
+/// The manual page of a command and its subcommands, in man(7), from the JSON of `--experimental-dump-help`.
 struct ManualPage {
     private let root: JSON
     private let version: String
 
-    /// - Parameters:
-    ///   - dump: ArgumentParser's JSON for the command.
-    ///   - version: the version in the foot of the page.
-    ///
-    /// Throws ``Primitives/JSON/SyntaxError``.
+    /// `dump` is ArgumentParser's JSON for the command. `version` is for the foot of the page.
     init(dump: String, version: String) throws(JSON.SyntaxError) {
         root = try JSON(parsing: dump)["command"] ?? .null
         self.version = version
@@ -53,8 +48,7 @@ struct ManualPage {
         return lines + arguments(of: command, isRoot: false)
     }
 
-    /// The options of a command, each with its help text. `--help` and `--version` appear only in the root, because
-    /// every command has them.
+    /// `--help` and `--version` appear only in the root, because every command has them.
     private func arguments(of command: JSON, isRoot: Bool) -> [String] {
         Self.shown(of: command).flatMap { argument -> [String] in
             let value = "\\fI\(Self.escaped(argument["valueName"]?.stringValue ?? ""))\\fR"
@@ -76,14 +70,14 @@ struct ManualPage {
         (command["arguments"]?.arrayValue ?? []).filter { $0["shouldDisplay"] == true }
     }
 
-    /// The subcommands, without the `help` command that ArgumentParser adds to the root.
+    /// Without the `help` command that ArgumentParser adds to the root.
     private static func subcommands(of command: JSON) -> [JSON] {
         (command["subcommands"]?.arrayValue ?? []).filter {
             $0["shouldDisplay"] == true && $0["commandName"] != "help"
         }
     }
 
-    /// Splits a text into paragraphs. A single line break within a paragraph is kept.
+    /// A single line break within a paragraph is kept.
     private static func paragraphs(_ text: String) -> [String] {
         text.split(separator: "\n\n").enumerated().flatMap { (index, paragraph) -> [String] in
             let lines = paragraph.split(separator: "\n").map { escaped(String($0)) }
@@ -91,7 +85,7 @@ struct ManualPage {
         }
     }
 
-    /// Escapes a text for man(7): a line does not become a request, and hyphens can be copied.
+    /// For man(7): a line does not become a request, and hyphens can be copied.
     private static func escaped(_ text: String) -> String {
         let plain = text.replacing("\\", with: "\\e").replacing("-", with: "\\-").replacing("\n", with: " ")
         return plain.hasPrefix(".") || plain.hasPrefix("'") ? "\\&" + plain : plain

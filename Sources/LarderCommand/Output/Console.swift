@@ -1,8 +1,7 @@
 import Foundation
 import Primitives
 
-/// Standard output or standard error of a command, without a buffer, so that a program that reads it through a pipe
-/// gets each line at once.
+/// Has no buffer, so that a program that reads the output through a pipe gets each line at once.
 struct Console: Sendable {
     static let output = Console(descriptor: STDOUT_FILENO, name: "standard output")
     static let error = Console(descriptor: STDERR_FILENO, name: "standard error")
@@ -16,7 +15,7 @@ struct Console: Sendable {
         isTerminal && ProcessInfo.processInfo.environment["TERM"].map { $0 != "dumb" && !$0.isEmpty } ?? false
     }
 
-    /// The number of columns of the terminal; 80 when the terminal does not report it.
+    /// 80 when the terminal does not report it.
     var columns: Int {
         var size = winsize()
         guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return 80 }
@@ -27,8 +26,7 @@ struct Console: Sendable {
         try write(Array((line + "\n").utf8))
     }
 
-    /// Writes JSON as a line. For a terminal, escapes characters that would control the terminal. Throws
-    /// ``CommandFailure``.
+    /// For a terminal, escapes characters that would control the terminal.
     func print(json: JSON) throws(CommandFailure) {
         try print(isTerminal ? LogText.json(json) : json.text)
     }
@@ -37,8 +35,7 @@ struct Console: Sendable {
         try Self.write(bytes, to: descriptor, name: name)
     }
 
-    /// Writes all of the bytes to an open descriptor. `name` is the descriptor's name in an error. Throws
-    /// ``CommandFailure``.
+    /// `name` is the descriptor's name in an error.
     static func write(_ bytes: [UInt8], to descriptor: Int32, name: String) throws(CommandFailure) {
         var rest = bytes[...]
         while !rest.isEmpty {

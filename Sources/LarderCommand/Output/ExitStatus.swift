@@ -27,12 +27,11 @@ enum ExitStatus: Int32, CaseIterable {
         }
     }
 
-    /// The table of all statuses, a line for each.
     static var help: String {
         (["0 done"] + allCases.map { "\($0.rawValue) \($0.meaning)" }).joined(separator: "\n")
     }
 
-    /// An error that ends the command with this status, without a further message.
+    /// Ends the command with this status, without a further message.
     var code: ExitCode { ExitCode(rawValue) }
 
     init(_ error: ClientError) {
@@ -55,7 +54,6 @@ enum ExitStatus: Int32, CaseIterable {
     }
 }
 
-/// The reason why a command failed on the client's side.
 struct CommandFailure: Error, CustomStringConvertible {
     let status: ExitStatus
     let description: String

@@ -2,29 +2,26 @@ import Foundation
 import LarderClient
 
 extension HeldEntry {
-    /// The cells of a list for a program.
+    /// For a program.
     func cells(now: Date) -> [Cell] { [Cell(key)] + facts(now: now) + [Cell(url ?? "")] }
 
-    /// The titles of ``shownCells(now:width:)``.
     static func shownTitles(width: Int) -> [String] {
         ["URL", "KIND", "STATE", "EXPIRES", "SIZE"] + (width < widthWithKeys ? [] : ["KEY"])
     }
 
-    /// The cells of a list for a person at a terminal with `width` columns. The first cell is the URL, or the key of
-    /// data under a key that the caller chose. On a wide terminal the key comes last.
+    /// For a person at a terminal with `width` columns. The first cell is the URL, or the key of data under a key that
+    /// the caller chose. On a wide terminal the key comes last.
     func shownCells(now: Date, width: Int) -> [Cell] {
         [Cell(url ?? key)] + facts(now: now) + (width < Self.widthWithKeys ? [] : [Cell(key)])
     }
 
-    /// The least width with a column for keys, because on a narrower terminal a key would leave too little room for a
-    /// URL. Every command accepts the URL in place of the key.
+    /// On a narrower terminal a key would leave too little room for the URL, which every command accepts in its place.
     private static let widthWithKeys = 120
 
     private func facts(now: Date) -> [Cell] {
         [Cell(kind), Cell(state), Cell(instant: expiryDate, now: now), Cell(bytes: contentLength)]
     }
 
-    /// Adds the properties of the entry to a report.
     func add(to report: inout Report, now: Date) {
         if let url { report.add("url", url) }
         report.add("key", key)

@@ -7,8 +7,7 @@ import Primitives
 /// the number of dropped lines.
 ///
 /// Invariant: the lock is held while a line is written, so that lines of several threads do not mix. Unlike the rule of
-/// ``Locked``, a thread waits under this lock, but not longer than `patience`, and the code under the lock takes no
-/// other lock.
+/// ``Locked``, a thread waits under this lock, but not longer than `patience`, and takes no other lock.
 final class LineOutput: Sendable {
     private struct State {
         /// The time that lines may still wait.
@@ -17,7 +16,7 @@ final class LineOutput: Sendable {
         var calm: ContinuousClock.Instant?
         /// Whether only the beginning of the last line was written.
         var isBroken = false
-        /// The number of lines that were not written, or not completely.
+        /// Lines that were not written, or not completely.
         var lost = 0
     }
 
@@ -36,9 +35,7 @@ final class LineOutput: Sendable {
         case blocking
     }
 
-    /// - Parameters:
-    ///   - descriptor: stays open and keeps its flags, because other processes may write to the same file.
-    ///   - patience: the time that lines wait for room before they are dropped. Default: 100 ms.
+    /// `descriptor` stays open and keeps its flags, because other processes may write to the same file.
     init(_ descriptor: Int32, patience: Duration = .milliseconds(100)) {
         self.patience = patience
         state = Locked(State(patience: patience))
@@ -59,10 +56,8 @@ final class LineOutput: Sendable {
         if isOwn { close(descriptor) }
     }
 
-    /// Writes a line, which must end with a newline. The line is also dropped when writing fails because the reader has
-    /// gone or the disk is full.
-    ///
-    /// - Parameter notice: makes the line with the number of dropped lines.
+    /// The line must end with a newline. It is also dropped when writing fails because the reader has gone or the disk
+    /// is full. `notice` makes the line with the number of dropped lines.
     func write(_ line: String, afterLosing notice: (Int) -> String) {
         state.withLock { state in
             if state.lost > 0, put(notice(state.lost), &state) { state.lost = 0 }
@@ -102,7 +97,7 @@ final class LineOutput: Sendable {
         }
     }
 
-    /// Waits for room as long as `patience` allows. Returns whether there is room, or writing fails at once.
+    /// Waits as long as `patience` allows. Returns whether there is room, or writing fails at once.
     private func hasRoom(_ state: inout State) -> Bool {
         var polled = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
         if poll(&polled, 1, 0) > 0 { return true }

@@ -9,7 +9,7 @@ struct LogOutput: LogHandler {
     var metadata: Logger.Metadata = [:]
     private let format: Configuration.LogFormat
 
-    /// Makes all loggers of the process write through this handler, and returns the server's logger.
+    /// For all loggers of the process. Returns the server's logger.
     static func start(_ configuration: Configuration) -> Logger {
         let format = configuration.logFormat ?? (isatty(STDERR_FILENO) == 1 ? .text : .json)
         let level = configuration.logLevel
@@ -58,7 +58,7 @@ struct LogOutput: LogHandler {
 }
 
 extension JSON {
-    /// A metadata value as JSON: numbers and truth values keep their type, all other values become text.
+    /// Numbers and truth values keep their type, all other values become text.
     fileprivate init(_ value: Logger.MetadataValue) {
         switch value {
         case .string(let text): self = .string(text)

@@ -1,7 +1,6 @@
 import Primitives
 
-/// Escapes text for a log line or a terminal. Text from outside can neither forge a line or a value, nor control a
-/// terminal.
+/// Text from outside can neither forge a line or a value, nor control a terminal.
 enum LogText {
     /// Escapes invisible characters and backslashes as in a Swift string.
     static func words(_ text: String) -> String { escaped(text, and: []) }
@@ -12,7 +11,7 @@ enum LogText {
         return isPlain ? escaped(text, and: []) : "\"" + escaped(text, and: ["\""]) + "\""
     }
 
-    /// Escapes invisible characters in JSON. Such characters occur only in strings, so the JSON keeps its meaning.
+    /// Invisible characters occur only in strings, so the JSON keeps its meaning.
     static func json(_ json: JSON) -> String {
         var result = String.UnicodeScalarView()
         for scalar in json.text.unicodeScalars {

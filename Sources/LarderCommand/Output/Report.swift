@@ -18,12 +18,12 @@ struct Cell: Hashable, Sendable {
         self.init(plain: String(bytes), words: Words.bytes(bytes))
     }
 
-    /// A time in the API's form (RFC 3339).
+    /// In the API's form (RFC 3339).
     init(instant: String, now: Date) {
         self.init(plain: instant, words: Words.instant(instant, now: now))
     }
 
-    /// The text for output, with escapes for line ends and for characters that control a terminal.
+    /// With escapes for line ends and for characters that control a terminal.
     func text(forTerminal: Bool) -> String { LogText.words(forTerminal ? words : plain) }
 }
 
@@ -56,23 +56,19 @@ struct Table: Sendable {
     private let titles: [String]?
     private var rows: [[Cell]] = []
 
-    /// - Parameter titles: the titles of the columns; `nil`: none.
     init(titles: [String]?) {
         self.titles = titles
     }
 
-    /// Adds a row, with as many cells as every other row.
+    /// Each row has as many cells as every other row.
     mutating func add(_ cells: [Cell]) { rows.append(cells) }
 
-    /// The text between two columns.
     private static let gap = "  "
-    /// The least width of the first cell after shortening, in columns of the terminal.
+    /// Of the first cell after shortening, in columns of the terminal.
     private static let leastWidth = 12
 
-    /// The lines; empty, and without titles, when there are no rows.
-    ///
-    /// - Parameter width: the columns of the terminal. The first cell of each row is shortened so that the other cells
-    ///   fit beside it. If there is still no room, the end of the line is cut off. `nil`, the default: any width.
+    /// Empty without rows. The first cell of each row is shortened so that the other cells fit beside it into `width`
+    /// columns (`nil`: any width). If there is still no room, the end of the line is cut off.
     func lines(forTerminal: Bool, width: Int? = nil) -> [String] {
         var texts = rows.map { row in row.map { $0.text(forTerminal: forTerminal) } }
         guard forTerminal, !texts.isEmpty else { return texts.map { $0.joined(separator: "\t") } }

@@ -2,7 +2,6 @@ import LarderClient
 import Primitives
 
 extension ServerEvent {
-    /// The event as a line: time, type, namespace, URL or key, and details.
     func text(forTerminal: Bool) -> String {
         let cells = [
             Cell(data["time"]?.stringValue ?? ""), Cell(type), Cell(data["namespace"]?.stringValue ?? ""),
@@ -12,7 +11,6 @@ extension ServerEvent {
         return forTerminal ? texts.filter { !$0.isEmpty }.joined(separator: "  ") : texts.joined(separator: "\t")
     }
 
-    /// The error, the source or the received bytes of the event, if any.
     private var details: Cell {
         if let words = data["error"]?["detail"]?.stringValue { return Cell(words) }
         if data["fromCache"] == true { return Cell("from the cache") }

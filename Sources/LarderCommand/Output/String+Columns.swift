@@ -1,10 +1,8 @@
 extension String {
-    /// The number of columns that the text takes on a terminal: 2 for each wide character, such as Chinese characters
-    /// and emoji (UAX #11, UTS #51), and 0 for marks that combine with the character before them.
+    /// 2 for each wide character, such as Chinese or emoji (UAX #11, UTS #51), 0 for combining marks.
     var columns: Int { reduce(0) { $0 + $1.columns } }
 
-    /// The text, with dots in place of its middle when it takes more than `limit` columns. The middle is cut, because
-    /// the beginning of a URL names the host, and the end distinguishes the resources.
+    /// Dots replace the middle, because the beginning of a URL names the host, and the end distinguishes the resources.
     func shortened(toColumns limit: Int) -> String {
         guard columns > limit else { return self }
         let dots = "..."
@@ -14,7 +12,6 @@ extension String {
         return prefix(columns: kept - kept / 2) + dots + end
     }
 
-    /// The first characters that fit into `limit` columns.
     func prefix(columns limit: Int) -> String {
         var left = limit
         return String(

@@ -1,18 +1,16 @@
 /// Passes only plain text to a terminal: UTF-8 without control characters other than tab, CR and LF, and without
 /// characters that change the direction of text. A pure state machine: pieces in, pieces out.
 struct TerminalText {
-    /// The error for a body that is no plain text.
     private static let failure = CommandFailure(
         .usage,
         "the body is not plain text and is not printed to a terminal; use --output FILE, or --output - to print it "
             + "anyway"
     )
 
-    /// The bytes of an incomplete character.
+    /// Of an incomplete character.
     private var rest: [UInt8] = []
 
-    /// Consumes the next bytes and returns the complete characters. Throws ``CommandFailure`` when a character is no
-    /// plain text; then no byte of the piece may be written.
+    /// Returns complete characters. Throws when a character is no plain text: no byte of the piece may be written then.
     mutating func take(_ bytes: [UInt8]) throws(CommandFailure) -> [UInt8] {
         var whole = rest + bytes
         let openCount = Self.openCount(of: whole)
@@ -24,7 +22,7 @@ struct TerminalText {
         return whole
     }
 
-    /// Ends the text. Throws ``CommandFailure`` when the last character is incomplete.
+    /// Throws when the last character is incomplete.
     func finish() throws(CommandFailure) {
         guard rest.isEmpty else { throw Self.failure }
     }
@@ -32,8 +30,7 @@ struct TerminalText {
     /// The number of bytes at the end that form an incomplete character.
     private static func openCount(of bytes: [UInt8]) -> Int {
         for (count, byte) in zip(1..., bytes.suffix(3).reversed()) {
-            // The number of leading 1 bits (RFC 3629 §3): 0 in ASCII, 1 in a continuation byte, and in the first byte
-            // of a character the number of its bytes.
+            // Leading 1 bits (RFC 3629 §3): 0 in ASCII, 1 in a continuation byte, else the length of the character.
             let ones = (~byte).leadingZeroBitCount
             if ones != 1 { return ones > count && ones <= 4 ? count : 0 }
         }

@@ -1,7 +1,6 @@
 import Foundation
 import Primitives
 
-/// Formats numbers for people.
 enum Words {
     /// `512 B`, `1.5 KiB`, `12.0 MiB`, `345 GiB`.
     static func bytes(_ count: Double) -> String {
@@ -20,8 +19,7 @@ enum Words {
     /// A fraction from 0 to 1 as `12 %`, rounded down, so that only 1 is `100 %`.
     static func percent(_ fraction: Double) -> String { "\(Int(min(max(fraction, 0), 1) * 100)) %" }
 
-    /// `42 s`, `1 min 3 s`, `2 h`, `3 d 4 h`: the largest units that are not zero, at most `parts` of them. `0 s` for
-    /// less than a second and for a negative duration.
+    /// `42 s`, `1 min 3 s`, `2 h`, `3 d 4 h`: at most `parts` of the largest units that are not zero. `0 s` for less.
     static func duration(_ duration: Duration, parts: Int = 2) -> String {
         var rest = max(duration.milliseconds, 0) / 1000
         var words: [String] = []
@@ -33,7 +31,7 @@ enum Words {
         return words.isEmpty ? "0 s" : words.prefix(parts).joined(separator: " ")
     }
 
-    /// The time relative to `now`: `in 59 min`, `3 h ago`; the text itself when it is no time in the API's form.
+    /// Relative to `now`: `in 59 min`, `3 h ago`; the text itself when it is no time in the API's form.
     static func instant(_ rfc3339: String, now: Date) -> String {
         let formatter = ISO8601DateFormatter()
         formatter.formatOptions = [.withInternetDateTime, .withFractionalSeconds]

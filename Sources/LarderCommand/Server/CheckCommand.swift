@@ -2,7 +2,6 @@ import ArgumentParser
 import Larder
 import LarderClient
 
-/// `larder check`: asks the server of this configuration whether it is ready, for the health checks of containers.
 struct CheckCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check", abstract: "Check whether the server on this machine is ready.",
@@ -33,9 +32,7 @@ struct CheckCommand: AsyncParsableCommand {
 }
 
 extension ReadinessProbe {
-    /// The probe of a configuration's server, for use on the same machine.
-    ///
-    /// - Throws: `ValidationError` when the configuration does not state the port, or the server speaks TLS on it.
+    /// For use on the same machine. Throws `ValidationError` without a configured port, and for a port with TLS.
     fileprivate init(of configuration: Configuration, patience: Duration) throws {
         guard configuration.adminPort != nil || configuration.tlsCertificate == nil else {
             throw ValidationError(

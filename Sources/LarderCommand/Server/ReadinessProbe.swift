@@ -4,11 +4,10 @@ import Primitives
 /// Requests `/readyz` from a server, once and without a token.
 struct ReadinessProbe: Sendable {
     let server: ServerAddress
-    /// The longest wait for the whole response.
+    /// For the whole response.
     let patience: Duration
 
-    /// Returns the reason why the server is not ready, partly in the server's own words; `nil` when the server is
-    /// ready.
+    /// The reason why the server is not ready, partly in the server's own words; `nil` when it is ready.
     func run() async -> String? {
         await withTaskGroup(of: String?.self) { group in
             group.addTask { await ask() }

@@ -8,7 +8,6 @@ import MicroHTTPD
 import Primitives
 import ServiceLifecycle
 
-/// `larder serve`: runs the server until SIGTERM or SIGINT.
 struct ServeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "serve", abstract: "Run the server.",
@@ -52,12 +51,10 @@ struct ServeCommand: AsyncParsableCommand {
     }
 }
 
-/// Prepares the process for a server.
 private enum ProcessLimits {
-    /// Ignores four signals, which by default end the process, and raises the soft limit of open files to the hard
-    /// limit, because each download takes a socket and a file, and each client a socket. Also lets the allocator return
-    /// the free memory that bursts leave. Throws ``FileLimitError`` when the limit of open files is too low.
-    ///
+    /// Raises the soft limit of open files to the hard limit, because each download takes a socket and a file, and each
+    /// client a socket. Throws ``FileLimitError`` when the limit is too low. Lets the allocator return the free memory
+    /// that bursts leave. Ignores four signals, which by default end the process:
     /// - SIGPIPE: the server goes on when the reader of the log goes away.
     /// - SIGXFSZ: a write beyond the file size limit fails, and the failure becomes an error answer.
     /// - SIGUSR1: the signal may arrive before ``Server`` handles it.
@@ -77,11 +74,9 @@ private enum ProcessLimits {
     }
 }
 
-/// The process may open too few files for a server. The start must fail then, because some libraries report no error
-/// for a missing descriptor but wait for ever.
+/// With too few files the start must fail, because some libraries wait for ever when a descriptor is missing.
 struct FileLimitError: Error, CustomStringConvertible {
-    /// The number of files and sockets that are open before the first client connects, mainly the index's files and the
-    /// descriptors of each serving thread, with room for a few clients.
+    /// Before the first client connects: the index's files, each serving thread's descriptors, and a few clients.
     static let least = 80 + 4 * DaemonConfiguration().threads
 
     let description =
@@ -89,7 +84,6 @@ struct FileLimitError: Error, CustomStringConvertible {
         + "LimitNOFILE=)"
 }
 
-/// The reason why the server did not start, and advice for the operator.
 struct StartError: Error, CustomStringConvertible {
     let description: String
 

@@ -16,8 +16,7 @@ final class Server: Service {
 
     init(configuration: Configuration, logger: Logger) throws {
         self.logger = logger
-        // Tokens and certificates are read before the cache is opened, because an error in them must leave no open
-        // cache behind.
+        // Errors in tokens and certificates come before the cache is opened, so that they leave no open cache behind.
         tokens = try configuration.tokensFile.map { path in try TokenStore(file: path) }
         let files = TLSFiles(of: configuration)
         let credentials = try files.map { files in try files.read() }
@@ -28,8 +27,7 @@ final class Server: Service {
         if let credentials { checkDates(of: credentials) }
     }
 
-    /// Handles signals first and then starts to listen, because a process that reads the log line "listening" may send
-    /// a signal at once.
+    /// Handles signals before it listens, because a process that reads the log line "listening" may send one at once.
     func run() async throws {
         let trims = DispatchSource.makeSignalSource(signal: SIGUSR1, queue: .global())
         trims.setEventHandler { [service, logger] in
@@ -80,7 +78,6 @@ final class Server: Service {
         }
     }
 
-    /// Reads the tokens and certificates anew, which an operator may change while the server runs.
     private func reload() {
         guard tokens != nil || tls != nil else {
             logger.notice(
@@ -102,7 +99,7 @@ final class Server: Service {
         }
     }
 
-    /// Reads the TLS files anew. New connections get the new certificate; open connections keep the old one.
+    /// New connections get the new certificate; open connections keep the old one.
     private func reloadTLS() {
         guard let tls else { return }
         do {
@@ -117,8 +114,7 @@ final class Server: Service {
         }
     }
 
-    /// Warns about a certificate that is expired or not valid yet. The server uses it all the same, because clients
-    /// refuse such a certificate, and some clients do not check.
+    /// The server uses an expired or early certificate all the same: clients refuse it, and some do not check.
     private func checkDates(of credentials: TLSCredentials) {
         let now = SystemClock().now()
         if now > credentials.notAfter {
@@ -147,7 +143,7 @@ final class Server: Service {
         logger.info("stopped")
     }
 
-    /// Runs blocking work on its own thread.
+    /// On its own thread.
     private func blocking(_ work: @escaping @Sendable () -> Void) async {
         await withCheckedContinuation { continuation in
             Thread.detachNewThread {
@@ -158,7 +154,6 @@ final class Server: Service {
     }
 }
 
-/// The reason why the port for probes and metrics cannot be opened.
 struct AdminPortError: Error, CustomStringConvertible {
     let description: String
 

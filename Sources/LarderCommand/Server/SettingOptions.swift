@@ -42,9 +42,6 @@ struct SettingOptions: ParsableArguments {
     @Option(.logLevel) var logLevel: String?
     @Option(.logFormat) var logFormat: String?
 
-    /// The configuration from these flags, the environment and the file.
-    ///
-    /// - Throws: the status of a usage error, after a message on standard error.
     func resolve() throws(ExitCode) -> Configuration {
         try Configuration.resolve(flags: flags, file: config)
     }
@@ -75,11 +72,8 @@ struct SettingOptions: ParsableArguments {
 }
 
 extension Configuration {
-    /// Resolves a configuration from flags, the environment and a file; when `file` is `nil`, from the file of
-    /// `LARDER_CONFIG`.
-    ///
-    /// - Throws: the status of a usage error, after a single line on standard error. (ArgumentParser's own error would
-    ///   add the usage, which does not help with a wrong value or file.)
+    /// Without `file`, reads the file of `LARDER_CONFIG`. Throws the status of a usage error, after a single line on
+    /// standard error. (ArgumentParser's own error would add the usage, which does not help here.)
     static func resolve(flags: [String: [String]], file: String? = nil) throws(ExitCode) -> Configuration {
         let environment = ProcessInfo.processInfo.environment
         do {
@@ -92,7 +86,6 @@ extension Configuration {
 }
 
 extension Option {
-    /// Creates a flag with a single value.
     init(_ setting: Setting) where Value == String? {
         self.init(name: .customLong(setting.name), help: setting.argumentHelp)
     }

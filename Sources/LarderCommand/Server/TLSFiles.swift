@@ -2,13 +2,13 @@ import Foundation
 import Larder
 import MicroHTTPD
 
-/// The TLS files of the options, read at the start and again on SIGHUP.
+/// Read at the start and again on SIGHUP.
 struct TLSFiles: Sendable {
     private let certificate: String
     private let key: String
     private let clientAuthority: String?
 
-    /// The reason why the files are unusable. The message names the option and the file.
+    /// The message names the option and the file.
     struct Invalid: Error, CustomStringConvertible {
         let description: String
     }
@@ -16,7 +16,7 @@ struct TLSFiles: Sendable {
     /// More bytes than any valid file has.
     private static let sizeLimit = 1 << 20
 
-    /// The files of a configuration that ``Configuration/checkTLS()`` accepted; `nil` without TLS.
+    /// The configuration was accepted by ``Configuration/checkTLS()``. `nil` without TLS.
     init?(of configuration: Configuration) {
         guard let certificate = configuration.tlsCertificate, let key = configuration.tlsKey else { return nil }
         self.certificate = certificate
@@ -24,7 +24,6 @@ struct TLSFiles: Sendable {
         clientAuthority = configuration.tlsClientAuthority
     }
 
-    /// Reads the current contents of the files. Throws ``Invalid``.
     func read() throws(Invalid) -> TLSCredentials {
         let certificateBytes = try Self.bytes(of: certificate, Setting.tlsCertificate)
         let keyBytes = try Self.bytes(of: key, Setting.tlsKey)

@@ -3,7 +3,6 @@ import DiskCache
 import Foundation
 import Larder
 
-/// `larder token`: creates, lists and removes tokens.
 struct TokenCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "token", abstract: "Create, list and remove the tokens that a server accepts.",

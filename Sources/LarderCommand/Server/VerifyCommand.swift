@@ -3,7 +3,6 @@ import DiskCache
 import Foundation
 import Larder
 
-/// `larder verify`: checks every body against the index, while no server runs.
 struct VerifyCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "verify", abstract: "Check every body against the index.",

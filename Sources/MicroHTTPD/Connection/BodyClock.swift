@@ -1,9 +1,7 @@
-/// Computes the deadline by which a client must have sent the body of its request.
-///
-/// The client has a grace period first. After it, the body must have arrived at a minimum rate on average. A client
-/// that was faster before may be slower later, but it may never be silent for longer than `limit`: without that limit a
-/// client that sends much at first could hold its connection for hours. Time in which the server does not read from the
-/// connection does not count.
+/// Computes the deadline by which a client must have sent the body of its request: after a grace period, the body must
+/// have arrived at a minimum rate on average. A client that was faster before may be slower later, but never silent for
+/// longer than `limit`, because otherwise a client that sends much at first could hold its connection for hours. Time
+/// in which the server does not read from the connection does not count.
 ///
 /// All times are in milliseconds of ``DaemonCore/now()``.
 struct BodyClock {
@@ -14,32 +12,26 @@ struct BodyClock {
     private var rest: Int64 = 0
     private var stopped: Int64?
 
-    /// - Parameters:
-    ///   - grace: the time before the minimum rate applies.
-    ///   - limit: the longest silence that is allowed. A limit below `grace` is raised to it.
-    ///   - bytesPerSecond: the minimum rate; not 0.
+    /// A `limit` below `grace` is raised to it. `bytesPerSecond` is not 0.
     init(now: Int64, grace: Int64, limit: Int64, bytesPerSecond: Int64) {
         end = now + grace
         self.limit = max(grace, limit)
         self.bytesPerSecond = bytesPerSecond
     }
 
-    /// The time after which the client is too late; `Int64.max` while the server does not read from the connection.
+    /// `Int64.max` while the server does not read from the connection.
     var deadline: Int64 { stopped == nil ? end : .max }
 
-    /// Counts `byteCount` received bytes and extends the deadline accordingly.
     mutating func receive(_ byteCount: Int, now: Int64) {
         rest += Int64(byteCount) * 1000
         end = min(end + rest / bytesPerSecond, now + limit)
         rest %= bytesPerSecond
     }
 
-    /// Stops the clock because the server stops reading the body.
     mutating func stop(now: Int64) {
         stopped = stopped ?? now
     }
 
-    /// Restarts the clock because the server reads the body again.
     mutating func resume(now: Int64) {
         guard let stopped else { return }
         end += now - stopped

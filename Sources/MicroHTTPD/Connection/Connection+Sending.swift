@@ -1,10 +1,8 @@
 import CMicroHTTPD
 import Foundation
 
-// The progress of the client with its answer. Any thread may call these methods.
-
 extension Connection {
-    /// The client's progress with the bytes sent to it; `nil` if the kernel does not tell, or the socket is closed.
+    /// `nil` if the kernel does not tell, or the socket is closed.
     func sendProgress() -> SendProgress? {
         openDescriptor.withLock { descriptor in
             var taken: UInt64 = 0
@@ -15,24 +13,22 @@ extension Connection {
     }
 
     /// Bytes of heads, bodies and TLS that the client has acknowledged; after ``noteSent()`` also the bytes that were
-    /// still on their way. The number never falls. It is 0 where the kernel does not count.
+    /// still on their way. Never falls; 0 where the kernel does not count.
     var sentBytes: Int64 { max(sendProgress()?.taken ?? 0, sentAtClose.load(ordering: .relaxed)) }
 
-    /// Records the progress. Called when the socket is about to be closed, because the kernel cannot be asked
-    /// afterwards.
+    /// Called when the socket is about to be closed, because the kernel cannot be asked afterwards.
     func noteSent() {
         guard let progress = sendProgress() else { return }
         sentAtClose.store(progress.taken + progress.waiting, ordering: .relaxed)
     }
 
-    /// Calls ``shutDown()`` for a client that does not read its answer, and drops the unsent bytes.
+    /// For a client that does not read its answer.
     func giveUpSending() {
         dropUnsent()
         shutDown()
     }
 
-    /// Makes the kernel drop the unsent bytes when the socket is closed. Otherwise it would keep them, and offer them
-    /// to the client for as long as the client responds.
+    /// Otherwise the kernel would offer the unsent bytes after the close, too, for as long as the client responds.
     func dropUnsent() {
         openDescriptor.withLock { descriptor in
             guard descriptor >= 0 else { return }
@@ -41,14 +37,11 @@ extension Connection {
         }
     }
 
-    /// Makes libmicrohttpd see that the client has closed its sending side. libmicrohttpd's epoll is edge-triggered,
-    /// and after its last read the library waits for the next edge. A hang-up that arrives together with the last bytes
-    /// is therefore never seen, and the library waits for the rest of an unfinished request until a deadline. Closing
-    /// the receiving side as well has no effect on either party (a complete request is answered as usual), but it makes
-    /// a new edge.
-    ///
-    /// Returns false, without effect, while the socket has bytes to read, because the new edge would be lost like the
-    /// first.
+    /// Makes libmicrohttpd see that the client has closed its sending side. libmicrohttpd's epoll is edge-triggered: a
+    /// hang-up that arrives together with the last bytes is never seen, and the library waits for the rest of an
+    /// unfinished request until a deadline. Closing the receiving side as well has no effect on either party (a
+    /// complete request is answered as usual), but it makes a new edge. Returns false, without effect, while the socket
+    /// has bytes to read, because the new edge would be lost like the first.
     func showEnd() -> Bool {
         openDescriptor.withLock { descriptor in
             var byte: UInt8 = 0
@@ -60,12 +53,10 @@ extension Connection {
     }
 }
 
-// For the exchange.
-
 extension Connection {
-    /// Writes `bytes` to the socket past libmicrohttpd. Returns false if the socket has no room for all of them:
-    /// without any room no byte is sent, and after a partial write the connection is shut down. Not for a connection
-    /// that ``isSecure``, because the bytes would not be encrypted.
+    /// Writes to the socket past libmicrohttpd. Returns false if the socket has no room for all `bytes`: without any
+    /// room no byte is sent, and after a partial write the connection is shut down. Not for a connection that
+    /// ``isSecure``, because the bytes would not be encrypted.
     ///
     /// Call this only where the connection cannot be closed meanwhile, and while libmicrohttpd has a request without an
     /// answer. Then libmicrohttpd does not write itself, and all its earlier output is in the socket already.

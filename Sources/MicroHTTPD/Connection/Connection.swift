@@ -3,35 +3,28 @@ import Foundation
 import Primitives
 import Synchronization
 
-/// One client's TCP connection, for as long as libmicrohttpd serves it: its socket, its deadlines and its suspensions.
-/// ``ConnectionDriver`` drives its requests.
+/// One client's TCP connection, for as long as libmicrohttpd serves it. ``ConnectionDriver`` drives its requests.
 ///
-/// Invariants: any thread may call a method, unless the comment of the method names a thread. `openDescriptor` is
-/// locked, because the kernel gives the number of a closed descriptor to the next connection. `bodyClock` belongs to
-/// the thread that serves the connection, and while the connection is suspended to the thread that is about to resume
-/// it.
-///
-/// These invariants make `@unchecked Sendable` safe.
+/// Invariants, which make `@unchecked Sendable` safe: any thread may call a method, unless the comment of the method
+/// names a thread. `openDescriptor` is locked, because the kernel gives the number of a closed descriptor to the next
+/// connection. `bodyClock` belongs to the thread that serves the connection, and while the connection is suspended to
+/// the thread that is about to resume it.
 final class Connection: @unchecked Sendable {
-    /// Identifies the connection for code that may run after the connection has ended.
+    /// For code that may run after the connection has ended.
     let id: UInt64
     let remoteAddress: RemoteAddress
-    /// libmicrohttpd's own object, alive until the connection is closed.
+    /// Alive until the connection is closed.
     let handle: OpaquePointer
-    /// The socket. Use it only where the connection cannot be closed meanwhile: on its thread, or while it is
-    /// suspended.
+    /// For use where the connection cannot be closed meanwhile: on its thread, or while it is suspended.
     let descriptor: Int32
-    /// `nil` on a connection without TLS.
     private let tls: TLSSession?
-    /// The thread that serves the connection.
     private let thread: ServingThread
     private let suspensions: Suspensions
-    /// The clock of ``deadline``.
     private let now: @Sendable () -> Int64
 
     /// The time at which the client is cut off, in milliseconds of ``DaemonConfiguration/now``; `Int64.max` is never.
     let deadline: Atomic<Int64>
-    /// Whether a request is in progress: its first line has arrived and its answer is not complete.
+    /// Whether the first line of a request has arrived and its answer is not complete.
     let isBusy = Atomic<Bool>(false)
     /// Whether an answer is under way: libmicrohttpd has it, and the kernel does not have all of it.
     let isAnswering = Atomic<Bool>(false)
@@ -42,18 +35,14 @@ final class Connection: @unchecked Sendable {
     let hasHungUp = Atomic<Bool>(false)
     /// Whether the client was cut off, so that its further bytes are not worth reading.
     let isCutOff = Atomic<Bool>(false)
-    /// The number of bytes received from the client.
     let receivedCount = Atomic<UInt64>(0)
-    /// The total number of bytes sent, set when the socket is about to be closed; see ``sentBytes``.
+    /// Set when the socket is about to be closed; see ``sentBytes``.
     let sentAtClose = Atomic<Int64>(0)
-
-    /// The socket, or -1 once it may be closed.
+    /// -1 once the socket may be closed.
     let openDescriptor: Locked<Int32>
-
     /// `nil` if no minimum rate applies to the body.
     private var bodyClock: BodyClock?
 
-    /// - Parameter deadline: the first value of ``deadline``.
     init(
         handle: OpaquePointer, id: UInt64, thread: ServingThread, suspensions: Suspensions, deadline: Int64,
         now: @escaping @Sendable () -> Int64, remoteAddress: RemoteAddress, tls: TLSSession?
@@ -70,16 +59,13 @@ final class Connection: @unchecked Sendable {
         openDescriptor = Locked(descriptor)
     }
 
-    /// Notes that libmicrohttpd ends the connection in the current round. libmicrohttpd reports this itself for an
-    /// incomplete answer. For an answer that libmicrohttpd takes for complete, the body's source calls this method.
-    /// Called on the connection's thread.
+    /// Notes that libmicrohttpd ends the connection in this round, on its thread. libmicrohttpd reports this itself for
+    /// an incomplete answer; for an answer that it takes for complete, the body's source calls this.
     func noteEnd() { thread.lookAgain(at: handle) }
 
-    /// Called on the connection's thread when the descriptor is about to be closed. Returns whether the client may have
-    /// more to send, in which case closing the descriptor would reset the connection before the client has seen its
-    /// answer.
-    ///
-    /// - Parameter isBodyIncomplete: whether a request has, or may have, an incomplete body.
+    /// Called on the connection's thread when the descriptor is about to be closed. `isBodyIncomplete` says whether a
+    /// request has, or may have, an incomplete body. Returns whether the client may have more to send, in which case
+    /// closing the descriptor would reset the connection before the client has seen its answer.
     func close(isBodyIncomplete: Bool) -> Bool {
         thread.noteClose(of: handle, descriptor: descriptor)
         openDescriptor.withLock { $0 = -1 }
@@ -87,14 +73,12 @@ final class Connection: @unchecked Sendable {
         var byte: UInt8 = 0
         let count = recv(descriptor, &byte, 1, Int32(MSG_PEEK | MSG_DONTWAIT))
         guard count > 0 || (count < 0 && errno == EAGAIN && isBodyIncomplete) else { return false }
-        // libmicrohttpd has closed the TLS session only. A client that waits for the end of the connection would wait
-        // for as long as the socket lingers.
+        // libmicrohttpd has closed the TLS session only; a client may wait for as long as the socket lingers.
         if isSecure { _ = shutdown(descriptor, Int32(SHUT_WR)) }
         return true
     }
 
-    /// Whether the connection uses TLS, so that bytes past libmicrohttpd can be sent on the connection's own thread
-    /// only.
+    /// With TLS, bytes past libmicrohttpd can be sent on the connection's own thread only.
     var isSecure: Bool { tls != nil }
 
     /// Whether the socket holds bytes that libmicrohttpd has not read.
@@ -114,8 +98,7 @@ final class Connection: @unchecked Sendable {
         }
     }
 
-    /// Calls ``shutDown()`` for a client that was too slow. Sends `answer` first, unless it is empty, if libmicrohttpd
-    /// is waiting for the rest of a request and so cannot be sending.
+    /// Sends `answer` first, unless empty, if libmicrohttpd waits for the rest of a request and so cannot be sending.
     func cutOff(with answer: [UInt8]) {
         if isAwaited.load(ordering: .relaxed), !answer.isEmpty {
             openDescriptor.withLock { descriptor in
@@ -132,21 +115,18 @@ final class Connection: @unchecked Sendable {
 
     // MARK: Suspensions
 
-    /// Suspends the connection, from within one of libmicrohttpd's callbacks for it; see
-    /// ``Suspensions/suspend(_:id:owner:)``.
+    /// Called from within one of libmicrohttpd's callbacks; see ``Suspensions/suspend(_:id:owner:)``.
     func suspend(owner: any SuspensionOwner) -> Suspension? {
         let suspension = suspensions.suspend(handle, id: id, owner: owner)
         if suspension != nil, hasHungUp.load(ordering: .acquiring) { owner.clientLeft() }
         return suspension
     }
 
-    /// Lets libmicrohttpd go on. Called once per suspension.
     func resume(_ suspension: Suspension) {
         suspensions.resume(suspension)
     }
 
-    /// Makes libmicrohttpd call once more for this request, after it has served every connection that has events.
-    /// Returns false, without effect, if the daemon is stopping.
+    /// Makes libmicrohttpd call once more, after all connections with events. False, without effect, when stopping.
     func comeAgain() -> Bool {
         guard let suspension = suspend(owner: self) else { return false }
         resume(suspension)
@@ -155,26 +135,25 @@ final class Connection: @unchecked Sendable {
 
     // MARK: The deadline of a body
 
-    /// Begins to read a body with a clock, or without a deadline. Called on the connection's thread.
+    /// Without a clock there is no deadline. Called on the connection's thread.
     func beginBody(_ clock: BodyClock?) {
         bodyClock = clock
         isAwaited.store(clock != nil, ordering: .relaxed)
         deadline.store(clock?.deadline ?? .max, ordering: .relaxed)
     }
 
-    /// Counts received bytes of the body. Called on the connection's thread.
+    /// Called on the connection's thread.
     func countBody(_ byteCount: Int) {
         if bodyClock != nil { bodyClock?.receive(byteCount, now: now()) }
         deadline.store(bodyClock?.deadline ?? .max, ordering: .relaxed)
     }
 
-    /// Stops the clock and clears the deadline, because the body is no longer read.
     func stopBodyClock() {
         bodyClock?.stop(now: now())
         deadline.store(.max, ordering: .relaxed)
     }
 
-    /// Restarts the clock before the connection is resumed, because the body is about to be read again.
+    /// Called before the connection is resumed.
     func startBodyClock() {
         bodyClock?.resume(now: now())
         deadline.store(bodyClock?.deadline ?? .max, ordering: .relaxed)

@@ -1,20 +1,16 @@
 import Primitives
 import Synchronization
 
-/// Every open connection by its number. The registry finds connections that are too slow, and counts busy connections.
-///
-/// Each lock guards only its table, or the counts. A connection's own state is in its own atomics.
+/// Finds slow and busy connections. A lock guards its table or the counts; a connection's state is in its own atomics.
 final class ConnectionRegistry: Sendable {
     private let connections = Locked<[UInt64: Connection]>([:])
     private let addresses = Locked<[RemoteAddress: Int]>([:])
     private let counts = Locked(Counts())
     private let lastID = Atomic<UInt64>(0)
-    /// Bytes sent on connections that are no longer in the table. Changed under the table's lock, so that no connection
-    /// counts twice.
+    /// Changed under the table's lock, so that no connection counts twice.
     private let sentByClosed = Atomic<Int64>(0)
 
     private struct Counts {
-        /// Connections that a thread serves or is about to serve.
         var served = 0
         var lingering = 0
     }
@@ -22,9 +18,8 @@ final class ConnectionRegistry: Sendable {
     /// A number that no connection had before; never 0.
     func newID() -> UInt64 { lastID.add(1, ordering: .relaxed).newValue }
 
-    /// The number of accepted connections with open sockets, whether a thread serves them or not.
+    /// Accepted connections with open sockets, whether a thread serves them or not.
     var count: Int { counts.withLock { $0.served + $0.lingering } }
-
     /// Accepted connections that do not linger.
     var servedCount: Int { counts.withLock { $0.served } }
     var lingeringCount: Int { counts.withLock { $0.lingering } }
@@ -34,12 +29,12 @@ final class ConnectionRegistry: Sendable {
         counts.withLock { $0.served += 1 }
     }
 
-    /// Takes ``expectOne()`` back, because the socket is closed.
+    /// Called when the socket is closed.
     func expectOneLess() {
         counts.withLock { $0.served -= 1 }
     }
 
-    /// Counts a served connection as lingering, if fewer than `limit` linger. Returns whether it did.
+    /// Counts a served connection as lingering, and returns true, if fewer than `limit` linger.
     func beginLingering(limit: Int) -> Bool {
         counts.withLock { counts in
             guard counts.lingering < limit else { return false }
@@ -49,13 +44,11 @@ final class ConnectionRegistry: Sendable {
         }
     }
 
-    /// Discounts a lingering connection, because its socket is closed.
     func endLingering() {
         counts.withLock { $0.lingering -= 1 }
     }
 
-    /// Counts a connection of an address, if the address has fewer than `limit`. Returns whether the connection is
-    /// admitted. With a limit of 0 every connection is admitted, and none is counted.
+    /// Returns false if the address has `limit` connections. With a limit of 0 all are admitted, and none is counted.
     func admit(_ address: RemoteAddress, limit: Int) -> Bool {
         guard limit > 0 else { return true }
         return addresses.withLock { addresses in
@@ -79,8 +72,7 @@ final class ConnectionRegistry: Sendable {
         connections.withLock { $0[connection.id] = connection }
     }
 
-    /// Removes a connection that has called ``Connection/noteSent()``. The connection still counts until
-    /// ``expectOneLess()``.
+    /// For a connection that has called ``Connection/noteSent()``. It still counts until ``expectOneLess()``.
     func remove(_ connection: Connection) {
         connections.withLock { table in
             guard table.removeValue(forKey: connection.id) != nil else { return }
@@ -88,7 +80,7 @@ final class ConnectionRegistry: Sendable {
         }
     }
 
-    /// Bytes sent on all connections so far; see ``Connection/sentBytes``. Asks the kernel about each open connection.
+    /// Asks the kernel about each open connection; see ``Connection/sentBytes``.
     var sentBytes: Int64 {
         let (open, closed) = connections.withLock { (Array($0.values), sentByClosed.load(ordering: .relaxed)) }
         return open.reduce(closed) { $0 + $1.sentBytes }
@@ -98,14 +90,11 @@ final class ConnectionRegistry: Sendable {
         connections.withLock { $0[id] }
     }
 
-    /// The number of connections with a request that has arrived up to its first line or further, and has no complete
-    /// answer.
     var busyCount: Int {
         connections.withLock { table in table.values.count { $0.isBusy.load(ordering: .relaxed) } }
     }
 
-    /// Whether no connection has a request, or unread bytes that may be a request. Checks every connection and its
-    /// socket. A thread that has read bytes and not parsed them yet looks quiet, too, so check repeatedly.
+    /// Check repeatedly: a thread that has read bytes and not parsed them yet looks quiet, too.
     var isQuiet: Bool {
         let open = connections.withLock { Array($0.values) }
         // More connections are accepted than the table holds, so some have not reached their threads yet.
@@ -113,12 +102,9 @@ final class ConnectionRegistry: Sendable {
         return !open.contains { $0.hasUnread || $0.isBusy.load(ordering: .relaxed) }
     }
 
-    /// The connections that a thread serves.
     var all: [Connection] { connections.withLock { Array($0.values) } }
 
-    /// Cuts off the connections that are past their deadlines; libmicrohttpd then closes them.
-    ///
-    /// - Parameter answer: see ``Connection/cutOff(with:)``.
+    /// libmicrohttpd closes the connections afterwards; for `answer` see ``Connection/cutOff(with:)``.
     func shutDownOverdue(now: Int64, answer: [UInt8]) {
         let overdue = connections.withLock { table in
             table.values.filter { $0.deadline.load(ordering: .relaxed) < now }

@@ -3,16 +3,15 @@ import Foundation
 import Primitives
 
 /// Sockets that were answered and closed for sending while their clients may still be sending. Incoming bytes are
-/// discarded until the client closes its side, too. Closing such a socket at once would make the kernel answer the next
-/// bytes with a reset, and the reset can cost the client the answer (RFC 9112 §9.6).
+/// discarded until the client closes its side, too. Closing at once would make the kernel answer the next bytes with a
+/// reset, and the reset can cost the client the answer (RFC 9112 §9.6).
 ///
 /// The time limits equal nginx's (`lingering_time`, `lingering_timeout`). There is no limit for the number of bytes:
 /// discarding them is very cheap, and a client is only sure to see its answer if it could send its whole request. A
-/// lingering socket does not count towards the limit of connections per address, and it occupies no place of a served
-/// connection: it occupies a place of a reserve, which limits the number of lingering sockets.
+/// lingering socket does not count towards the limit of connections per address, and occupies no place of a served
+/// connection, but a place of a reserve, which limits their number.
 ///
-/// Invariants: the lock guards the table. Every descriptor in the table is open, and the code that removes a descriptor
-/// from the table closes it.
+/// Invariants: the lock guards the table. Every descriptor in the table is open; the code that removes it closes it.
 final class LingeringSockets: Sendable {
     private struct Socket {
         let descriptor: Int32
@@ -20,9 +19,8 @@ final class LingeringSockets: Sendable {
         var silenceEnd: Int64
     }
 
-    /// The longest time for which a client may go on sending, in milliseconds.
+    /// The longest time for which a client may go on sending, and for which it may be silent, in milliseconds.
     private static let timeLimit: Int64 = 30_000
-    /// The longest silence of a client, in milliseconds.
     private static let silenceLimit: Int64 = 5000
 
     private let table = Locked<[UInt64: Socket]>([:])
@@ -31,7 +29,6 @@ final class LingeringSockets: Sendable {
     private let countLimit: Int
     private let now: @Sendable () -> Int64
 
-    /// - Parameter limit: the largest number of lingering sockets.
     init(watch: SocketWatch, registry: ConnectionRegistry, limit: Int, now: @escaping @Sendable () -> Int64) {
         self.watch = watch
         self.registry = registry
@@ -39,7 +36,6 @@ final class LingeringSockets: Sendable {
         self.now = now
     }
 
-    /// Whether fewer sockets linger than the limit allows.
     var hasRoom: Bool { registry.lingeringCount < countLimit }
 
     /// Keeps the socket of a connection that libmicrohttpd is about to close, through a duplicate of its descriptor.
@@ -54,8 +50,7 @@ final class LingeringSockets: Sendable {
         return false
     }
 
-    /// Takes over a socket itself, without duplicating its descriptor. Returns false, without effect, if the limit is
-    /// reached or the kernel has no room to watch the socket.
+    /// Takes over the socket itself. False, without effect, at the limit, or if the kernel cannot watch the socket.
     func take(_ descriptor: Int32, id: UInt64) -> Bool {
         guard registry.beginLingering(limit: countLimit) else { return false }
         let now = self.now()
@@ -70,12 +65,10 @@ final class LingeringSockets: Sendable {
         return false
     }
 
-    /// Reads and discards incoming bytes, and closes the socket at the end of the stream. Called on the watcher's
-    /// thread.
+    /// Discards incoming bytes, and closes the socket at their end. Called on the watcher's thread.
     func drain(_ id: UInt64) {
         guard let descriptor = table.withLock({ $0[id]?.descriptor }) else { return }
-        // With MSG_TRUNC the kernel copies no bytes. There is one read per event, so that other sockets have their
-        // turn.
+        // With MSG_TRUNC the kernel copies no bytes. One read per event lets other sockets have their turn.
         let count = recv(descriptor, nil, 1 << 20, Int32(MSG_TRUNC | MSG_DONTWAIT))
         if count > 0 {
             let silenceEnd = now() + Self.silenceLimit
@@ -85,7 +78,7 @@ final class LingeringSockets: Sendable {
         }
     }
 
-    /// Closes the sockets that have exceeded a time limit. Called on the watcher's thread.
+    /// Called on the watcher's thread.
     func closeOverdue(now: Int64) {
         end(table.withLock { $0.filter { min($0.value.end, $0.value.silenceEnd) < now }.map(\.key) })
     }
@@ -94,7 +87,7 @@ final class LingeringSockets: Sendable {
         table.withLock { $0.isEmpty }
     }
 
-    /// Closes all sockets. Called after the watcher's thread has ended.
+    /// Called after the watcher's thread has ended.
     func closeAll() {
         end(table.withLock { Array($0.keys) })
     }

@@ -1,9 +1,8 @@
-/// How much a client has acknowledged, as the kernel counts: bytes since the connection began, including the overhead
-/// of TLS.
+/// As the kernel counts: bytes since the connection began, including the overhead of TLS.
 struct SendProgress: Equatable {
-    /// Bytes that the client has acknowledged; 0 also where the kernel does not count them.
+    /// Acknowledged by the client; 0 also where the kernel does not count.
     var taken: Int64
-    /// Bytes in the socket's send buffer, sent or not, that the client has not acknowledged.
+    /// In the socket's send buffer, sent or not, but not acknowledged.
     var waiting: Int64
 }
 
@@ -16,30 +15,21 @@ struct SendProgress: Equatable {
 /// 1 KiB a second takes no bytes for 93 seconds at a time. The window is therefore the period plus the time for one
 /// ``step`` at the minimum rate: a client that reads at the minimum rate takes the required bytes in every such window.
 ///
-/// The clock is sampled many times per window. Between two samples the send buffer may be empty for a moment, but then
-/// the client has taken all bytes that waited at the first sample. Such a client keeps up, however few bytes there are,
-/// and its window begins anew. An example is a client that waits for a slow origin.
-///
-/// All times are in milliseconds of ``DaemonCore/now()``.
+/// The clock is sampled many times per window. If the client has taken all bytes that waited at the last sample, it
+/// keeps up, however few bytes there are (it may wait for a slow origin), and its window begins anew. All times are in
+/// milliseconds of ``DaemonCore/now()``.
 struct SendClock {
     /// The largest step that the window allows for, in bytes.
     static let step: Int64 = 128 << 10
 
     private let window: Int64
-    /// The bytes that the client must take in a window.
     private let minimum: Int64
     private var start: Int64
-    /// ``SendProgress/taken`` at the start of the window.
     private var takenAtStart: Int64
-    /// The value that ``SendProgress/taken`` reaches when the client has taken all bytes that waited at the last
-    /// sample.
+    /// ``SendProgress/taken`` once the client has taken all bytes that waited at the last sample.
     private var end: Int64
 
-    /// Takes the first sample of an answer that is under way.
-    ///
-    /// - Parameters:
-    ///   - period: the time over which the rate is averaged.
-    ///   - bytesPerSecond: the minimum rate.
+    /// Takes the first sample of an answer that is under way. The rate is averaged over `period`.
     init(now: Int64, _ progress: SendProgress, period: Int64, bytesPerSecond: Int64) {
         window = period + Self.step * 1000 / max(1, bytesPerSecond)
         minimum = bytesPerSecond * period / 1000
@@ -48,7 +38,6 @@ struct SendClock {
         end = progress.taken + progress.waiting
     }
 
-    /// Takes the next sample, and returns whether the client is too slow.
     mutating func isTooSlow(now: Int64, _ progress: SendProgress) -> Bool {
         let keepsUp = progress.waiting == 0 || progress.taken >= end
         end = progress.taken + progress.waiting

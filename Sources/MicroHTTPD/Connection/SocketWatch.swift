@@ -3,15 +3,12 @@ import Foundation
 import Primitives
 import Synchronization
 
-/// An epoll instance beside libmicrohttpd's own, for events that the library does not watch. One thread waits on it.
-///
-/// Each socket has a number that is never used again. An event that was under way when its socket was closed therefore
-/// finds no connection under its number. Closing a socket removes it from the set.
+/// An epoll instance for events that libmicrohttpd's own does not watch, for one thread. No number of a socket is used
+/// again, so an event that was under way when its socket was closed finds no connection. A close ends the watch.
 final class SocketWatch: Sendable {
     private let epoll: Int32
     private let wake: WakeSignal
     private let isStopped = Atomic<Bool>(false)
-    /// The number that marks the wake signal in an event.
     private static let wakeID: UInt64 = 0
 
     /// `nil`, with the reason in `errno`, if the process has no descriptor left.
@@ -26,24 +23,23 @@ final class SocketWatch: Sendable {
         if epoll >= 0 { close(epoll) }
     }
 
-    /// Reports once when the client has closed its sending side or the whole connection. `id` must not be 0. If the
-    /// kernel has no room for the socket, its hang-up goes unnoticed, without further harm.
+    /// Reports once when the client has closed at least its sending side. `id` must not be 0. If the kernel has no room
+    /// for the socket, its hang-up goes unnoticed, without further harm.
     func addForHangUp(_ descriptor: Int32, id: UInt64) {
         _ = control(EPOLL_CTL_ADD, descriptor, id, EPOLLRDHUP.rawValue | EPOLLONESHOT.rawValue)
     }
 
-    /// Reports whenever the socket has bytes to read. Returns false if the kernel has no room for the socket.
+    /// Returns false if the kernel has no room for the socket.
     func addForReading(_ descriptor: Int32, id: UInt64) -> Bool {
         control(EPOLL_CTL_ADD, descriptor, id, EPOLLIN.rawValue)
     }
 
-    /// Ends the reports for a socket that stays open.
+    /// For a socket that stays open.
     func remove(_ descriptor: Int32) {
         _ = control(EPOLL_CTL_DEL, descriptor, 0, 0)
     }
 
-    /// Waits for events, at most `timeout` milliseconds (-1: without limit), and passes their numbers to `body`.
-    /// Returns false after ``stop()``.
+    /// Passes the numbers of events; a `timeout` in milliseconds, -1: no limit. Returns false after ``stop()``.
     func wait(timeout: Int32, _ body: (UInt64) -> Void) -> Bool {
         withUnsafeTemporaryAllocation(of: epoll_event.self, capacity: 64) { events in
             let count = epoll_wait(epoll, events.baseAddress, Int32(events.count), timeout)
@@ -55,7 +51,6 @@ final class SocketWatch: Sendable {
         return !isStopped.load(ordering: .acquiring)
     }
 
-    /// Makes ``wait(timeout:_:)`` return false.
     func stop() {
         isStopped.store(true, ordering: .releasing)
         wake.raise()

@@ -1,25 +1,20 @@
 import CMicroHTTPD
 import Primitives
 
-/// An object that waits while its connection is suspended.
 protocol SuspensionOwner: AnyObject, Sendable {
-    /// Called when the client has gone or the daemon gives up: the owner must resume the connection at once. The call
-    /// comes on the watcher's thread or on the thread that stops the daemon. It may come before
-    /// ``Connection/suspend(owner:)`` has returned, and also from within that method. It may come more than once.
+    /// The client has gone or the daemon gives up: resume the connection at once. Called on the watcher's or the
+    /// stopping thread, maybe before or within ``Connection/suspend(owner:)``, and maybe more than once.
     func clientLeft()
 }
 
-/// The right, and the duty, to resume one suspended connection once.
-///
-/// `@unchecked Sendable` is safe because `MHD_resume_connection` may be called from any thread, and the connection
-/// cannot go away while it is suspended.
+/// The right, and the duty, to resume one suspended connection once. `@unchecked Sendable` is safe because
+/// `MHD_resume_connection` may be called from any thread, and the connection cannot go away while it is suspended.
 struct Suspension: @unchecked Sendable {
     fileprivate let id: UInt64
     fileprivate let handle: OpaquePointer
 }
 
-/// The suspended connections, by their numbers. The table exists because libmicrohttpd does not notice a client that
-/// leaves while its connection is suspended.
+/// The table exists because libmicrohttpd does not notice a client that leaves while its connection is suspended.
 ///
 /// Invariants, all under the one lock:
 /// - An owner is in `waiting` from before `MHD_suspend_connection` until it resumes its connection. The connection is
@@ -37,12 +32,7 @@ final class Suspensions: Sendable {
 
     private let state = Locked(State())
 
-    /// Suspends a connection, from within one of libmicrohttpd's callbacks for it. Returns `nil`, without effect, if
-    /// the daemon is stopping. The owner must resume the connection exactly once.
-    ///
-    /// - Parameters:
-    ///   - handle: libmicrohttpd's object for the connection.
-    ///   - id: the connection's number.
+    /// Called from within a libmicrohttpd callback for it. `nil`, without effect, if the daemon is stopping.
     func suspend(_ handle: OpaquePointer, id: UInt64, owner: any SuspensionOwner) -> Suspension? {
         let isOpen = state.withLock { state in
             if !state.isClosed { state.waiting[id] = owner }
@@ -53,7 +43,6 @@ final class Suspensions: Sendable {
         return Suspension(id: id, handle: handle)
     }
 
-    /// Lets libmicrohttpd go on with the connection. Called from any thread, once per suspension.
     func resume(_ suspension: Suspension) {
         let owner = state.withLock { state in
             state.resuming += 1
@@ -64,18 +53,16 @@ final class Suspensions: Sendable {
         state.withLock { $0.resuming -= 1 }
     }
 
-    /// Tells the owner of the suspended connection, if there is one, that the client has gone. `hasHungUp` is set
-    /// before this call.
+    /// The connection's `hasHungUp` is set before this call.
     func clientLeft(_ id: UInt64) {
         state.withLock { $0.waiting[id] }?.clientLeft()
     }
 
-    /// Whether the connection with that number is suspended.
     func contains(_ id: UInt64) -> Bool {
         state.withLock { $0.waiting[id] != nil }
     }
 
-    /// Tells every owner to resume its connection, and refuses further suspensions.
+    /// Also refuses further suspensions.
     func hangUpAll() {
         let owners = state.withLock { state in
             state.isClosed = true

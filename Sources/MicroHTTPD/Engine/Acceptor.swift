@@ -2,10 +2,8 @@ import CMicroHTTPD
 import Foundation
 import Primitives
 
-/// Accepts connections on a thread of its own and hands them to libmicrohttpd's threads.
-///
-/// libmicrohttpd could listen by itself, but three properties of 0.9.75 forbid it:
-///
+/// Accepts connections on a thread of its own and hands them to libmicrohttpd's threads. libmicrohttpd could listen by
+/// itself, but three properties of 0.9.75 forbid it:
 /// - `MHD_quiesce_daemon`, the only way to stop listening before stopping, races with the threads of a daemon over an
 ///   epoll registration, and aborts the process when it loses.
 /// - A thread that finds the library's own connection limit reached keeps a mutex for ever. So the limit is enforced
@@ -13,8 +11,7 @@ import Primitives
 /// - A connection would go to the thread that calls `accept` first.
 ///
 /// Clients beyond the limit are accepted, answered and closed, so that they, and health probes, learn the reason. Their
-/// sockets linger, in a reserve. Only when the reserve is full, too, the acceptor accepts no connection, and clients
-/// wait in the kernel's queue.
+/// sockets linger, in a reserve. Only when it is full, too, clients wait in the kernel's queue.
 final class Acceptor: Sendable {
     private let socket: ListeningSocket
     private let core: DaemonCore
@@ -31,13 +28,11 @@ final class Acceptor: Sendable {
         self.wake = wake
     }
 
-    /// Makes ``run()`` return.
     func stop() {
         wake.raise()
     }
 
-    /// Accepts until ``stop()``. Then accepts the connections that the kernel has completed by that time, so that no
-    /// client that connected in time is reset.
+    /// After ``stop()``, also accepts the connections that the kernel has completed, so that none of them is reset.
     func run() {
         while true {
             let isPaused = !canAccept
@@ -53,7 +48,6 @@ final class Acceptor: Sendable {
         }
     }
 
-    /// Whether there is room to serve, or at least to refuse, another connection.
     private var canAccept: Bool { !isFull || core.lingering.hasRoom }
 
     private var isFull: Bool { core.registry.servedCount >= limit }
@@ -98,7 +92,6 @@ final class Acceptor: Sendable {
         core.registry.expectOneLess()
     }
 
-    /// Sends a client the reason why it gets no connection, and keeps its socket open for long enough to read it.
     private func refuse(_ descriptor: Int32, _ reason: ConnectionRefusal) {
         core.configuration.refused(reason)
         let answer =

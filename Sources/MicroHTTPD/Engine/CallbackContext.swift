@@ -1,13 +1,11 @@
 import CMicroHTTPD
 
 /// The context pointer of libmicrohttpd's callbacks, which belongs to a thread and lives until after MHD_stop_daemon.
-///
 /// libmicrohttpd calls the functions of this file on its own threads, all callbacks of a connection on the same thread.
 /// The socket context of a connection is its ``ConnectionDriver``, retained from NOTIFY_STARTED to NOTIFY_CLOSED. The
 /// request context is the same object, not retained.
 final class CallbackContext: Sendable {
     let core: DaemonCore
-    /// The index of the thread, from 0.
     let threadIndex: Int
 
     init(core: DaemonCore, threadIndex: Int) {
@@ -16,21 +14,18 @@ final class CallbackContext: Sendable {
     }
 }
 
-/// Called when the request line is complete. Copies the target now, because libmicrohttpd is about to cut it up in
-/// place.
+/// Called when the request line is complete.
 func receiveTarget(
     _ context: UnsafeMutableRawPointer?, _ target: UnsafePointer<CChar>?, _ handle: OpaquePointer?
 ) -> UnsafeMutableRawPointer? {
     guard let pointer = cmhd_socket_context(handle) else { return nil }
-    // The text is const in the signature only: it lies in the connection's own buffer, and libmicrohttpd writes to it
-    // next.
+    // Const in the signature only: the text lies in the connection's buffer, and libmicrohttpd writes to it next.
     let text = UnsafeMutablePointer(mutating: target)
     Unmanaged<ConnectionDriver>.fromOpaque(pointer)._withUnsafeGuaranteedRef { $0.receiveTarget(text) }
     return pointer
 }
 
-/// Called when the head is complete, for each piece of the body, when the request is complete, and after the connection
-/// was resumed.
+/// Called for a complete head, each piece of the body, the complete request, and a resumed connection.
 func handleRequest(
     _ context: UnsafeMutableRawPointer?, _ handle: OpaquePointer?, _ url: UnsafePointer<CChar>?,
     _ method: UnsafePointer<CChar>?, _ version: UnsafePointer<CChar>?, _ upload: UnsafePointer<CChar>?,
@@ -41,8 +36,7 @@ func handleRequest(
         guard let upload, let uploadCount else {
             return cmhd_result(driver.proceed(RequestLine(method: method, target: url, version: version)))
         }
-        // The next chunk may be at hand although the chunk before it suspended the connection. The chunk stays unread,
-        // because suspending twice would corrupt the library's lists.
+        // A chunk may follow one that suspended the connection. Suspending twice would corrupt the library's lists.
         if cmhd_is_suspended(handle) { return cmhd_result(true) }
         let bytes = UnsafeRawBufferPointer(start: upload, count: uploadCount.pointee)
         uploadCount.pointee = 0
@@ -62,8 +56,7 @@ func completeRequest(
     }
 }
 
-/// Called when libmicrohttpd begins to serve a connection, and when it is about to close it. The descriptor is still
-/// open then.
+/// Called when libmicrohttpd begins to serve a connection, and just before it closes the descriptor.
 func noteConnection(
     _ context: UnsafeMutableRawPointer?, _ handle: OpaquePointer?,
     _ socketContext: UnsafeMutablePointer<UnsafeMutableRawPointer?>?, _ code: MHD_ConnectionNotificationCode

@@ -5,20 +5,17 @@ import Foundation
 // because the parts of a request that libmicrohttpd shows afterwards hide some of its bytes.
 
 extension ConnectionDriver {
-    /// The driver of the connection with that socket; `nil` if the calling thread does not serve the connection.
+    /// `nil` if the calling thread does not serve the connection.
     fileprivate static func ofCaller(_ descriptor: Int32) -> Unmanaged<ConnectionDriver>? {
         ServingThread.current?._withUnsafeGuaranteedRef { $0.context(of: descriptor) }.map { .fromOpaque($0) }
     }
 
-    /// Reads bytes of requests for libmicrohttpd, and checks them before libmicrohttpd sees them. Returns `nil` if the
-    /// client was answered with ``DaemonConfiguration/refusal`` and libmicrohttpd must close the connection.
-    ///
-    /// - Parameter receive: reads bytes to `target`. Returns their number, 0 at the end of the stream, or a negative
-    ///   number for an error.
+    /// Checks bytes of requests before libmicrohttpd sees them. `receive` reads to `target`, and returns the number of
+    /// bytes, 0 at the end of the stream, or a negative number for an error. Returns `nil` if the client was answered
+    /// with ``DaemonConfiguration/refusal`` and libmicrohttpd must close the connection.
     fileprivate func read(into target: UnsafeMutableRawPointer, by receive: () -> Int) -> Int? {
-        // libmicrohttpd reads on only while the head is incomplete. The handler refuses a head that fits into the
-        // memory, once it is complete. For a larger head libmicrohttpd would send its own error page, so it is refused
-        // here.
+        // libmicrohttpd reads on only while the head is incomplete. The handler refuses a complete head. For a head
+        // that exceeds the memory libmicrohttpd would send its own error page, so it is refused here.
         if requests.isInHead(ofAtLeast: core.configuration.connectionMemory * 3 / 4), refuse(excess) { return nil }
         let count = receive()
         guard count > 0 else { return count }
@@ -32,15 +29,13 @@ extension ConnectionDriver {
         return count
     }
 
-    /// The defect of a head that is too large. The target is to blame if the request line is still incomplete or the
-    /// target exceeds its limit.
+    /// The target is to blame if the request line is still incomplete or the target exceeds its limit.
     private var excess: RequestDefect {
         let isTargetWhole = connection.isBusy.load(ordering: .relaxed)
         return isTargetWhole && targetCount <= core.configuration.targetLimit ? .headTooLarge : .targetTooLong
     }
 
-    /// Sends the refusal of a request that has no answer yet, past libmicrohttpd. Returns false if no refusal is
-    /// configured for the defect.
+    /// Answers an unanswered request past libmicrohttpd. Returns false if the defect has no configured refusal.
     private func refuse(_ defect: RequestDefect) -> Bool {
         guard let bytes = core.configuration.refusal(defect)?.wireForm(toHead: requests.isForHead) else { return false }
         // The client may have more of the request to send.
@@ -69,8 +64,7 @@ func receiveFromSocket(
     }
 }
 
-/// The process's `gnutls_record_recv`, in front of GnuTLS's. It does for connections with TLS the same as `recv` for
-/// plain connections.
+/// The process's `gnutls_record_recv`, in front of GnuTLS's. It does for TLS the same as `recv` for plain connections.
 @c(gnutls_record_recv) @usableFromInline
 func receiveFromSession(_ session: OpaquePointer?, _ target: UnsafeMutableRawPointer?, _ count: Int) -> Int {
     guard let receive = gnutlsReceive else { return Int(GNUTLS_E_INTERNAL_ERROR) }

@@ -3,24 +3,20 @@ import Foundation
 import Primitives
 import Synchronization
 
-/// Drives the requests of one connection, one after another: takes libmicrohttpd's calls for the connection, asks the
-/// handler, and queues the answers.
+/// Drives the requests of one connection, one after another: takes libmicrohttpd's calls, asks the handler, and queues
+/// the answers.
 ///
-/// Invariant: only the libmicrohttpd thread that serves the connection uses the object. libmicrohttpd's socket context
-/// retains it.
+/// Invariant: only the libmicrohttpd thread that serves the connection uses the object. The socket context retains it.
 final class ConnectionDriver {
     let connection: Connection
     let core: DaemonCore
     private let thread: ServingThread
 
-    /// The target as it was sent, from the request line until the head is complete. All requests of the connection
-    /// reuse the buffer.
+    /// From the request line until the head is complete. All requests of the connection reuse the buffer.
     private var target = UnsafeMutableRawBufferPointer(start: nil, count: 0)
     private(set) var targetCount = 0
-    /// The value that the handler returned for the target; see ``RequestHandler/expect(_:)``.
     private var expectation = 0
 
-    /// The bytes of the requests on this connection, in the order of arrival.
     let requests = RequestBytes()
     private var exchange: Exchange?
     /// The answer that was at hand when the head was complete, until it is queued.
@@ -32,8 +28,7 @@ final class ConnectionDriver {
     /// How often the handler was asked for an answer at hand; see ``ReadyResponse/soon``.
     private enum Patience {
         case untried
-        /// Once, and the handler returned `soon`. The connection is suspended in libmicrohttpd's second call, because
-        /// it cannot be suspended in the first.
+        /// Once, and the handler returned `soon`. libmicrohttpd cannot suspend in its first call, only in its second.
         case toldSoon
         /// The connection has waited for its turn.
         case tried
@@ -61,8 +56,7 @@ final class ConnectionDriver {
     }
 
     /// Copies the target, because libmicrohttpd cuts it up in place after this call. Then ends the original text after
-    /// its `?`: the arguments that libmicrohttpd would find there are not used, but each would take a record of the
-    /// connection's memory.
+    /// its `?`: the arguments there are not used, but each would take a record of the connection's memory.
     func receiveTarget(_ text: UnsafeMutablePointer<CChar>?) {
         connection.isBusy.store(true, ordering: .relaxed)
         targetCount = text.map { strlen($0) } ?? 0
@@ -76,7 +70,7 @@ final class ConnectionDriver {
         if let question = strchr(text, 0x3f) { question[1] = 0 }
     }
 
-    /// Takes a piece of the body. Returning false closes the connection.
+    /// Returning false closes the connection.
     func receive(_ bytes: UnsafeRawBufferPointer) -> Bool {
         guard let exchange else { return false }
         connection.countBody(bytes.count)
@@ -85,8 +79,7 @@ final class ConnectionDriver {
         return false
     }
 
-    /// Does the next step of the request: shows its head to the handler, or has it answered. Returning false closes the
-    /// connection.
+    /// Shows the head to the handler, or has the request answered. Returning false closes the connection.
     func proceed(_ line: RequestLine) -> Bool {
         if let ready {
             self.ready = nil
@@ -94,8 +87,7 @@ final class ConnectionDriver {
         }
         if let exchange {
             endReading()
-            // This runs after a suspension, too, for a request that was refused unread. The body of such a request
-            // stays incomplete.
+            // Runs after a suspension, too, for a request that was refused unread, of which the body stays incomplete.
             isBodyIncomplete = isBodyIncomplete && exchange.isRefusedUnread
             return exchange.proceed()
         }
@@ -110,7 +102,6 @@ final class ConnectionDriver {
         }
     }
 
-    /// Called when the head is complete.
     private func begin(
         _ line: RequestLine, _ fields: UnsafeBufferPointer<RawFieldLine>, recordCount: Int
     ) -> Bool {
@@ -129,8 +120,7 @@ final class ConnectionDriver {
             switch core.handler.readyResponse(to: head) {
             case .response(let response):
                 connection.deadline.store(.max, ordering: .relaxed)
-                // The answer is queued on the second call, because libmicrohttpd closes the connection after an answer
-                // to the first call.
+                // Queued on the second call: after an answer to the first, libmicrohttpd closes the connection.
                 if isFirstCall { ready = response } else { return queueReady(response) }
                 return true
             case .soon where isFirstCall:
@@ -160,8 +150,7 @@ final class ConnectionDriver {
             let exchange = Exchange(
                 request: request, connection: connection, policy: policy, resources: core.exchanges, action: action)
             self.exchange = exchange
-            // libmicrohttpd calls again after the first call. A request that has waited for its turn is in the second
-            // call already, and no further call comes for it.
+            // A request that has waited for its turn is in the second call already, and no further call comes for it.
             guard exchange.isRefusedUnread || !isFirstCall else { return true }
             // On the first call the connection closes after the answer, as with a refusal.
             endReading()
@@ -169,9 +158,7 @@ final class ConnectionDriver {
         }
     }
 
-    /// Prepares the connection for its next request.
-    ///
-    /// - Parameter isWhole: whether the answer was sent completely; if not, the connection ends.
+    /// Unless `isWhole`, the answer was not sent completely, and the connection ends.
     func endRequest(isWhole: Bool) {
         if !isWhole { connection.noteEnd() }
         let ended = exchange
@@ -185,7 +172,6 @@ final class ConnectionDriver {
         ended?.end()
     }
 
-    /// Clears the deadline, because the server waits for no further byte of the request.
     private func endReading() {
         connection.deadline.store(.max, ordering: .relaxed)
         connection.isAwaited.store(false, ordering: .relaxed)
@@ -196,7 +182,6 @@ final class ConnectionDriver {
         return response.prepared(closing: core.exchanges.isDraining.load(ordering: .relaxed)).queue(on: connection)
     }
 
-    /// The clock for the request's body; `nil` if no minimum rate applies.
     private func bodyClock(for request: Request) -> BodyClock? {
         let rate = Int64(core.configuration.minimumBodyRate)
         guard request.hasBody, let grace = core.requestMilliseconds, rate > 0 else { return nil }

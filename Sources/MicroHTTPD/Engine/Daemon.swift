@@ -3,11 +3,10 @@ import Foundation
 import Primitives
 import Synchronization
 
-/// An HTTP/1.1 server: libmicrohttpd on a few threads, each with its own epoll.
-///
-/// The daemon shows a request to the ``RequestHandler`` when its head is complete. The handler refuses the request, or
-/// says how to treat its body and which function answers it. The answer may come at once, on libmicrohttpd's thread, or
-/// later from any thread. Until then the connection is suspended and costs only its memory.
+/// An HTTP/1.1 server: libmicrohttpd on a few threads, each with its own epoll. The daemon shows a request to the
+/// ``RequestHandler`` when its head is complete. The handler refuses the request, or says how to treat its body and
+/// which function answers it. The answer may come at once, on libmicrohttpd's thread, or later from any thread. Until
+/// then the connection is suspended and costs only its memory.
 ///
 /// ```
 /// struct Greeting: RequestHandler {
@@ -27,7 +26,6 @@ package final class Daemon: Sendable {
     private let configuration: DaemonConfiguration
     private let handler: any RequestHandler
     private let lifecycle = Locked(Lifecycle.idle)
-    /// `nil` without TLS.
     private let tls: CurrentCredentials?
 
     private enum Lifecycle: Sendable {
@@ -43,7 +41,7 @@ package final class Daemon: Sendable {
         tls = configuration.tls.map { CurrentCredentials($0) }
     }
 
-    /// Starts to listen and to serve. Throws ``DaemonError``. A daemon can be started once.
+    /// Throws ``DaemonError``. A daemon can be started once.
     package func start() throws {
         let isIdle = lifecycle.withLock { state in
             if case .idle = state { return true }
@@ -63,47 +61,39 @@ package final class Daemon: Sendable {
         }
     }
 
-    /// The port that the daemon listens on; 0 before the start and after the stop.
+    /// 0 before the start and after the stop.
     package var port: UInt16 { running?.port ?? 0 }
 
-    /// Whether the daemon checks the whole head of each request; valid before the start, too. `false` means that the
-    /// loaded libmicrohttpd is not a version that this module was made for. Then a NUL, a folded line or a bare line
-    /// feed in a head, which libmicrohttpd hides, is not reported as a ``Request/defect``, so other servers may read
-    /// the same request differently. Warn the operator in this case.
+    /// `false` means that the loaded libmicrohttpd is not a version that this module was made for. Then a NUL, a folded
+    /// line or a bare line feed in a head, which libmicrohttpd hides, is not reported as a ``Request/defect``, so other
+    /// servers may read the same request differently. Warn the operator in this case. Valid before the start, too.
     package var checksHeads: Bool { configuration.isLayoutKnown }
     package var connectionCount: Int { running?.core.registry.count ?? 0 }
 
-    /// Bytes sent to clients since the start, as the kernel counts them: heads and bodies, including the overhead of
-    /// TLS. Of an open connection the bytes that its client has acknowledged count. The number never falls while the
-    /// daemon runs. It is 0 before and after, and where the kernel does not count (Linux does from 4.1 on). Reading it
-    /// asks the kernel about each connection; answers do not pay for it.
+    /// Bytes of heads, bodies and TLS sent to clients since the start, as the kernel counts them; of an open connection
+    /// the bytes that its client has acknowledged. Never falls while the daemon runs. 0 before and after, and where the
+    /// kernel does not count (Linux does from 4.1 on). Reading it asks the kernel about each connection.
     package var sentBytes: Int64 { running?.core.registry.sentBytes ?? 0 }
 
-    /// The number of requests in progress: the first line has arrived, and the answer is not complete. Reading it looks
-    /// at every connection.
+    /// Requests with a first line that has arrived and an answer that is not complete. Looks at every connection.
     package var exchangesInFlight: Int { running?.core.registry.busyCount ?? 0 }
 
-    /// Gives new connections these credentials from now on; open connections keep theirs. May be called before the
-    /// start. Has no effect on a daemon that was configured without TLS.
+    /// For new connections; open connections keep theirs. May precede the start. Without TLS, has no effect.
     package func use(_ credentials: TLSCredentials) {
         tls?.use(credentials)
     }
 
-    /// Adds `Connection: close` to every answer from now on, so that clients go elsewhere for their next request. New
-    /// connections are still accepted.
+    /// New connections are still accepted, but every answer gets `Connection: close`, so that clients go elsewhere.
     package func beginDraining() {
         running?.core.exchanges.isDraining.store(true, ordering: .relaxed)
     }
 
-    /// Stops the daemon, and returns when it has stopped. It takes these steps:
-    ///
+    /// Returns when the daemon has stopped. Without effect if it does not run. The daemon takes these steps:
     /// 1. It closes the listening socket.
     /// 2. It waits, for at most `deadline`, until the requests that had arrived by then are answered, including
     ///    requests that no thread has read yet, and until refused clients had time to see their refusal (at most 5 s of
     ///    silence each).
     /// 3. It cuts off the remaining clients (each unanswered ``Exchange`` hangs up) and ends the threads.
-    ///
-    /// Stopping a daemon that does not run has no effect.
     package func stop(deadline: Duration) async {
         let daemon: RunningDaemon? = lifecycle.withLock { state in
             guard case .running(let daemon) = state else { return nil }

@@ -12,19 +12,15 @@ final class DaemonCore: Sendable {
     let lingering: LingeringSockets
     let exchanges: ExchangeResources
 
-    /// ``DaemonConfiguration/lateAnswer`` as bytes; empty if there is none, and with TLS.
+    /// The configured answers as bytes; empty if there is none, and with TLS.
     let lateAnswer: [UInt8]
-    /// ``DaemonConfiguration/crowdAnswer`` as bytes; empty as above.
     let crowdAnswer: [UInt8]
-    /// ``DaemonConfiguration/fullAnswer`` as bytes; empty as above.
     let fullAnswer: [UInt8]
-
-    /// The credentials of the next connection; `nil` without TLS.
     let tls: CurrentCredentials?
 
-    /// ``DaemonConfiguration/requestDeadline`` in milliseconds; `nil` is no limit.
+    /// ``DaemonConfiguration/requestDeadline``; `nil` is no limit.
     let requestMilliseconds: Int64?
-    /// The time after a request within which the next head must be complete, in milliseconds; `nil` is no limit.
+    /// For the next head to be complete after a request; `nil` is no limit.
     let idleMilliseconds: Int64?
 
     init(configuration: DaemonConfiguration, handler: any RequestHandler, tls: CurrentCredentials?) throws {
@@ -51,6 +47,5 @@ final class DaemonCore: Sendable {
         idleMilliseconds = idle > 0 ? requestMilliseconds.map { $0 + idle } : nil
     }
 
-    /// The time of ``DaemonConfiguration/now``, which all deadlines use.
     func now() -> Int64 { configuration.now() }
 }

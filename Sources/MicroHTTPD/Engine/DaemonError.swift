@@ -5,8 +5,7 @@ package struct DaemonError: Error, Hashable, Sendable, CustomStringConvertible {
     package enum Step: Hashable, Sendable {
         /// The host's name had no usable address. ``DaemonError/code`` is a `getaddrinfo` code.
         case resolve
-        /// The socket could not be made, bound or listened on. ``DaemonError/code`` is an `errno`: `EADDRINUSE`,
-        /// `EACCES`, `EADDRNOTAVAIL` …
+        /// The socket could not be made, bound or listened on. ``DaemonError/code`` is an `errno`.
         case listen
         /// The process could not get a thread or descriptor that a daemon needs, or libmicrohttpd refused to start.
         /// ``DaemonError/code`` is an `errno`, 0 when it is not known.
@@ -14,7 +13,6 @@ package struct DaemonError: Error, Hashable, Sendable, CustomStringConvertible {
     }
 
     package let step: Step
-    /// The system's own number for the error; see ``Step``.
     package let code: Int32
     /// The system's (or libmicrohttpd's) own words for the error.
     package let reason: String
@@ -22,7 +20,7 @@ package struct DaemonError: Error, Hashable, Sendable, CustomStringConvertible {
 }
 
 extension DaemonError {
-    /// An error from the current value of `errno`.
+    /// From the current value of `errno`.
     static func system(_ step: Step) -> DaemonError {
         let code = errno
         return DaemonError(step: step, code: code, reason: String(cString: strerror(code)))

@@ -3,10 +3,8 @@ import Foundation
 import Primitives
 import Synchronization
 
-/// A daemon between start and stop: the threads that serve connections, the accepting thread and the watching thread.
-///
-/// `@unchecked Sendable` is safe because all members are set once, except `socket`, and `stop`, which clears `socket`,
-/// is called once, from one thread.
+/// A daemon between start and stop. `@unchecked Sendable` is safe because all members are set once, except `socket`,
+/// and `stop`, which clears `socket`, is called once, from one thread.
 final class RunningDaemon: @unchecked Sendable {
     let core: DaemonCore
     let port: UInt16
@@ -14,12 +12,10 @@ final class RunningDaemon: @unchecked Sendable {
     private let acceptor: Acceptor
     private let acceptorThread: NamedThread
     private let watcherThread: NamedThread
-    /// Released in `stop`, which closes the socket.
     private var socket: ListeningSocket?
 
     init(configuration: DaemonConfiguration, handler: any RequestHandler, tls: CurrentCredentials?) throws {
-        // This check fails if the executable does not export the functions, or if this module is in a library that was
-        // loaded after the libraries that define the originals.
+        // Fails if the executable does not export the functions, or loads this module after the originals' libraries.
         guard ServingThread.waitsInFront, ConnectionDriver.receivesInFront else {
             throw DaemonError(
                 step: .start, code: 0,
@@ -28,7 +24,6 @@ final class RunningDaemon: @unchecked Sendable {
                     + "with --export-dynamic-symbol for each of them"
             )
         }
-        // The following steps can fail for reasons that the user can mend.
         let socket = try ListeningSocket(host: configuration.host, port: configuration.port)
         let lastLine = Locked("libmicrohttpd refused to start")
         var configuration = configuration
@@ -65,8 +60,7 @@ final class RunningDaemon: @unchecked Sendable {
         socket?.stopListening()
 
         let end = MonotonicClock.milliseconds() + max(0, deadline.milliseconds)
-        // A thread that has read a request and not reported it yet looks quiet, and it may lose its processor at that
-        // point. So the daemon must look quiet several times in a row.
+        // A thread that has read a request and lost its processor before reporting it looks quiet: look several times.
         var quietLooks = 0
         while quietLooks < 10, MonotonicClock.milliseconds() < end {
             quietLooks = core.registry.isQuiet ? quietLooks + 1 : 0
@@ -74,8 +68,7 @@ final class RunningDaemon: @unchecked Sendable {
         }
 
         // libmicrohttpd aborts the process if it is stopped with a suspended connection. So no connection may be
-        // suspended any more, every suspended connection is resumed, and the loop waits for threads that are just
-        // resuming a connection.
+        // suspended any more, every suspended connection is resumed, and the loop waits for resumptions in progress.
         core.suspensions.hangUpAll()
         while !core.suspensions.isEmpty { usleep(200) }
         threads.stop()

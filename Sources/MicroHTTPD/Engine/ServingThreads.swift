@@ -2,12 +2,11 @@ import CMicroHTTPD
 import Foundation
 import Primitives
 
-/// The threads that serve connections. Each thread has a libmicrohttpd daemon of its own.
-///
-/// A single daemon could run all threads, but `MHD_add_connection` of 0.9.75 then assigns a connection to the thread
-/// with the index "descriptor modulo thread count". A new descriptor has the lowest free number, so other descriptors
-/// of the process would decide: if the process opens a file or a connection to an origin between every two clients, all
-/// clients come to the same thread and the other threads idle. With a daemon per thread, ``ThreadLoads`` decides.
+/// The threads that serve connections, each with a libmicrohttpd daemon of its own. A single daemon could run all
+/// threads, but `MHD_add_connection` of 0.9.75 then assigns a connection to the thread with the index "descriptor
+/// modulo thread count". A new descriptor has the lowest free number: if the process opens a file or a connection to an
+/// origin between every two clients, all clients come to the same thread and the other threads idle. With a daemon per
+/// thread, ``ThreadLoads`` decides.
 ///
 /// `@unchecked Sendable` is safe because no member changes until ``stop()``, which is called once, after the last
 /// ``add(_:_:_:)``, and because libmicrohttpd's functions may be called from any thread.
@@ -15,17 +14,14 @@ final class ServingThreads: @unchecked Sendable {
     private let core: DaemonCore
     private var members: [Member] = []
 
-    /// A thread: the library's handle, and the objects that the library uses for as long as the handle lives.
+    /// The library's handle, and the objects that the library uses for as long as the handle lives.
     private struct Member {
         let daemon: OpaquePointer
         let options: UnsafeMutablePointer<cmhd_options>
         let context: CallbackContext
     }
 
-    /// Starts all threads. Throws ``DaemonError``, with the library's last log line as its reason, if a thread does not
-    /// start; the threads started before it have ended then.
-    ///
-    /// - Parameter start: starts a daemon; the library's own function by default.
+    /// If a thread does not start, ends the others and throws ``DaemonError`` with the library's last log line.
     init(
         core: DaemonCore, lastLine: () -> String,
         start: (UnsafeMutablePointer<cmhd_options>) -> OpaquePointer? = { cmhd_start($0) }
@@ -55,8 +51,7 @@ final class ServingThreads: @unchecked Sendable {
             connection: noteConnection, log: receiveLog)
     }
 
-    /// Hands an accepted connection to a thread. Returns false if the library refused the connection, in which case the
-    /// library has closed its socket.
+    /// Returns false if the library refused the connection, in which case the library has closed its socket.
     func add(_ descriptor: Int32, _ address: UnsafePointer<sockaddr>, _ length: socklen_t) -> Bool {
         let index = core.threadLoads.join()
         if cmhd_add_connection(members[index].daemon, descriptor, address, length) { return true }
@@ -64,7 +59,7 @@ final class ServingThreads: @unchecked Sendable {
         return false
     }
 
-    /// Ends all threads and connections. libmicrohttpd aborts the process if a connection is suspended.
+    /// libmicrohttpd aborts the process if a connection is suspended.
     func stop() {
         for member in members {
             MHD_stop_daemon(member.daemon)

@@ -2,29 +2,25 @@ import Foundation
 import Primitives
 
 /// The loop of the thread that watches all connections. It notices clients that hang up, and cuts off clients that are
-/// too slow with a request or an answer, or silent for too long.
-///
-/// All members belong to that thread.
+/// too slow with a request or an answer, or silent for too long. All members belong to that thread.
 struct Watcher {
     private let core: DaemonCore
-    /// The interval between two checks of the deadlines, in milliseconds: a quarter of the request deadline, at least 5
-    /// ms and at most a second. A client may overstay by that much.
+    /// In milliseconds: a quarter of the request deadline, 5 ms to a second. A client may overstay by that much.
     private let deadlineInterval: Int64
     private var nextDeadlines: Int64 = 0
-    /// Connections of clients that have hung up while the sockets hold bytes that libmicrohttpd has not read yet.
+    /// The client has hung up while the socket holds bytes that libmicrohttpd has not read yet.
     private var unread: [Connection] = []
     private var nextUnread: Int64 = 0
-    /// The interval between two checks of `unread`, in milliseconds. It is short because such connections are few, and
-    /// it is the delay after which their end is noticed.
+    /// In milliseconds. Short because such connections are few, and their end is noticed after this delay.
     private static let unreadInterval: Int64 = 100
 
-    /// The time over which the rate of an answer is averaged, in milliseconds; 0: no minimum rate applies.
+    /// In milliseconds; 0: no minimum rate applies.
     private let sendPeriod: Int64
-    /// The longest silence of a client, in milliseconds; 0: no limit.
+    /// In milliseconds; 0: no limit.
     private let silenceLimit: Int64
-    /// The interval between two checks of the rate and the silence, in milliseconds.
+    /// Between two checks of the rate and the silence, in milliseconds.
     private let readerInterval: Int64
-    /// The state of the connections at the last check, by their numbers.
+    /// At the last check, by the numbers of the connections.
     private var readers: [UInt64: Reader] = [:]
     private var nextReaders: Int64 = 0
 
@@ -44,7 +40,6 @@ struct Watcher {
         readerInterval = max(1, [sendPeriod, silenceLimit].filter { $0 > 0 }.min().map { $0 / 12 } ?? .max)
     }
 
-    /// Watches until ``SocketWatch/stop()``.
     mutating func run() {
         while core.sockets.wait(timeout: timeout, { note($0) }) {
             lookAround(now: core.now())
@@ -78,7 +73,6 @@ struct Watcher {
         }
     }
 
-    /// Cuts off clients that read their answers too slowly and clients that are silent.
     private mutating func cutOffReaders(now: Int64) {
         var known: [UInt64: Reader] = [:]
         for connection in core.registry.all {

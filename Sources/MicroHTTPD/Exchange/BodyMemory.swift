@@ -1,9 +1,9 @@
 import Synchronization
 
-/// The memory of all request bodies that are collected in memory, with a common limit. The common limit exists because
-/// each body may stay within its own limit while there are as many bodies as connections.
+/// The memory of all request bodies that are collected in memory. Its limit is common because each body may stay within
+/// its own limit while there are as many bodies as connections.
 final class BodyMemory: Sendable {
-    /// The bytes that one body has taken. They are released with this object at the latest.
+    /// The bytes of one body. They are released with this object at the latest.
     final class Share {
         private let memory: BodyMemory
         private var byteCount = 0
@@ -16,10 +16,9 @@ final class BodyMemory: Sendable {
             release()
         }
 
-        /// Takes `count` more bytes. Returns false, without effect, if the limit would be exceeded.
+        /// Returns false, without effect, if the limit would be exceeded.
         func take(_ count: Int) -> Bool {
-            // Bodies above the small limit may take three quarters only, so that small bodies find memory although
-            // large bodies hold much.
+            // Bodies above the small limit may take three quarters only, so that small bodies find memory.
             let limit = byteCount + count > BodyMemory.smallLimit ? memory.limit / 4 * 3 : memory.limit
             guard memory.held.add(count, ordering: .relaxed).newValue <= limit else {
                 memory.held.subtract(count, ordering: .relaxed)
@@ -35,13 +34,13 @@ final class BodyMemory: Sendable {
         }
     }
 
-    /// The size up to which a body may use the last quarter of the memory, in bytes.
+    /// In bytes. Up to this size a body may use the last quarter of the memory.
     private static let smallLimit = 64 << 10
 
     private let limit: Int
     private let held = Atomic<Int>(0)
 
-    /// - Parameter limit: the limit of all bodies together, in bytes.
+    /// In bytes, for all bodies together.
     init(limit: Int) {
         self.limit = limit
     }

@@ -1,16 +1,12 @@
 import Primitives
 
-/// A pause in reading a connection, because the sink of its request's body has no room.
-///
-/// Invariants: `phase` is locked. The thread that takes the phase out of `waiting` must resume the connection, after
-/// the lock is released.
+/// A pause in reading a connection, because the sink of its request's body has no room. Invariants: `phase` is locked.
+/// The thread that takes the phase out of `waiting` must resume the connection, after the lock is released.
 final class BodyPause: SuspensionOwner {
     private enum Phase {
         /// The connection is about to be suspended.
         case beginning
-        /// The connection is suspended.
         case waiting(Suspension)
-        /// The sink has room again.
         case over
         /// The client went away, or the daemon gave up.
         case hungUp
@@ -23,8 +19,7 @@ final class BodyPause: SuspensionOwner {
         self.connection = connection
     }
 
-    /// Suspends the connection until the sink has room. Called on the connection's thread. Returns false, without
-    /// suspending, if the daemon is stopping.
+    /// Called on the connection's thread. Returns false, without suspending, if the daemon is stopping.
     func begin(_ sink: any BodySink) -> Bool {
         connection.stopBodyClock()
         guard let suspension = connection.suspend(owner: self) else { return false }
@@ -42,7 +37,6 @@ final class BodyPause: SuspensionOwner {
         return true
     }
 
-    /// Whether the client has gone or the daemon has given up, so that the rest of the request is not needed.
     var isHungUp: Bool {
         phase.withLock { phase in
             if case .hungUp = phase { return true }

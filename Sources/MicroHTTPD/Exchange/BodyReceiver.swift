@@ -1,11 +1,11 @@
 import Primitives
 
-/// Receives the body of one request according to its policy. Used on the connection's thread only.
+/// Used on the connection's thread only.
 struct BodyReceiver {
     private let policy: BodyPolicy
     private let discardLimit: Int
     private var memory: [UInt8] = []
-    /// The share of ``BodyMemory`` that `memory` takes; `nil` for other policies.
+    /// For `memory`; `nil` for other policies.
     private let share: BodyMemory.Share?
     private var isWithoutMemory = false
     private var sunk: Int64 = 0
@@ -15,17 +15,13 @@ struct BodyReceiver {
     private var hasSinkEnough = false
 
     enum Step {
-        /// The piece was taken or discarded.
         case next
-        /// The sink took the piece, and must have room before the next piece.
+        /// The sink must have room before the next piece.
         case wait(any BodySink)
         /// The discarded bytes exceed the limit, so the connection closes.
         case close
     }
 
-    /// - Parameters:
-    ///   - declaredLength: the length that the client declared; `nil` if it did not.
-    ///   - discardLimit: the bytes of an unwanted body that are read and discarded.
     init(policy: BodyPolicy, declaredLength: Int64?, discardLimit: Int, memory: BodyMemory) {
         self.policy = policy
         self.discardLimit = discardLimit
@@ -45,8 +41,7 @@ struct BodyReceiver {
 
     var isDeclaredTooLarge: Bool { isTooLarge }
 
-    /// Whether a body that is too large should be read all the same, because closing the connection of a client that is
-    /// still sending costs the client its answer.
+    /// Whether to read a body that is too large, because closing the connection early would cost the client its answer.
     func isWorthReading(_ declaredLength: Int64?) -> Bool {
         declaredLength.map { $0 <= discardLimit } ?? true
     }
@@ -88,7 +83,7 @@ struct BodyReceiver {
         }
     }
 
-    /// Returns the outcome. Called when the body is complete, or will not be read.
+    /// Called when the body is complete, or will not be read.
     mutating func finish() -> ReceivedBody {
         if let failure { return .failed(failure) }
         if isTooLarge { return .tooLarge }
@@ -102,7 +97,6 @@ struct BodyReceiver {
         }
     }
 
-    /// Tells the sink that the body will never be complete.
     func abandon() {
         if case .sink(let sink) = policy { sink.abandon() }
     }

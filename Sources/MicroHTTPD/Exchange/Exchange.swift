@@ -2,16 +2,13 @@ import CMicroHTTPD
 import HTTPTypes
 import Primitives
 
-/// A request whose head was accepted, on its way to its answer.
+/// A request with an accepted head, on its way to its answer. A handler must answer every exchange by ``respond(_:)``,
+/// once, from any thread. If it drops the exchange, the client waits for ever.
 ///
-/// A handler must answer every exchange that it gets by ``respond(_:)``, once, from any thread. If it drops the
-/// exchange, the client waits for ever.
-///
-/// Invariants: `receiver`, `pause` and `action` belong to the connection's thread. `action` is set until the body is
-/// complete. `receivedBody` is written before the handler gets the exchange and never after. `state` is locked. The
-/// thread that takes the phase out of `suspended` must resume the connection, after the lock is released.
-///
-/// These invariants make `@unchecked Sendable` safe.
+/// Invariants, which make `@unchecked Sendable` safe: `receiver`, `pause` and `action` belong to the connection's
+/// thread. `action` is set until the body is complete. `receivedBody` is written before the handler gets the exchange
+/// and never after. `state` is locked. The thread that takes the phase out of `suspended` resumes the connection, after
+/// the lock is released.
 package final class Exchange: @unchecked Sendable {
     package let request: Request
     package var body: ReceivedBody { receivedBody }
@@ -20,9 +17,8 @@ package final class Exchange: @unchecked Sendable {
         /// The body is being read, or the handler runs on the connection's thread. That thread looks at the phase
         /// afterwards, and no other thread suspends the connection.
         case handling
-        /// The connection is suspended until the answer comes.
         case suspended(Suspension)
-        /// The answer is there, and the connection's thread will find it.
+        /// The connection's thread will find the answer.
         case answered(PreparedResponse)
         /// libmicrohttpd has the answer.
         case sent
@@ -49,7 +45,7 @@ package final class Exchange: @unchecked Sendable {
     private let connection: Connection
     private let resources: ExchangeResources
     private var receiver: BodyReceiver
-    /// The last pause; `nil` if the body was never held up.
+    /// `nil` if the body was never held up.
     private var pause: BodyPause?
     private var action: (@Sendable (Exchange) -> Void)?
     private var receivedBody = ReceivedBody.none
@@ -69,11 +65,9 @@ package final class Exchange: @unchecked Sendable {
 
     // MARK: For the handler
 
-    /// Answers the request. May be called from any thread, and before the handler returns. The calling thread does the
-    /// work of preparing the answer, such as reading a small file.
-    ///
-    /// If the client has gone, the call has no effect, except that a stream in the answer is closed. A second answer is
-    /// a programmer error; a release build ignores it.
+    /// May be called from any thread, and before the handler returns. The calling thread prepares the answer, and reads
+    /// a small file for it. If the client has gone, the call has no effect, except that a stream in the answer is
+    /// closed. A second answer is a programmer error; a release build ignores it.
     package func respond(_ response: Response) {
         let prepared = resources.prepare(response, for: request, on: connection)
         switch change({ $0.isOpen ? .answered(prepared) : nil }).before {
@@ -87,36 +81,30 @@ package final class Exchange: @unchecked Sendable {
     }
 
     /// Sends an interim response (RFC 9110 §15.2), such as 102 or 103, ahead of the answer. May be called from any
-    /// thread, any number of times. It costs a system call.
+    /// thread, any number of times. It costs a system call. `status` is 102 to 199, because libmicrohttpd sends 100
+    /// itself, and 101 changes the protocol. For `fields` see ``Response/init(status:fields:body:)``. Returns false,
+    /// without sending, for a client of HTTP/1.0, which has no interim responses, over TLS, after ``respond(_:)``, and
+    /// if the client is so far behind with reading that the socket has no room.
     ///
     /// libmicrohttpd has no call for interim responses, so the bytes are written to the socket. No other code writes to
     /// the socket meanwhile: libmicrohttpd begins with a request only after the kernel has taken the last byte of the
     /// answer before it, and with the answer only after ``respond(_:)``. Over TLS the connection's own thread would
-    /// have to encrypt the bytes, and bytes without room in the socket could not be taken back. So interim responses
-    /// are omitted over TLS, as HTTP allows.
-    ///
-    /// - Parameters:
-    ///   - status: 102 to 199. (libmicrohttpd sends 100 itself, and 101 changes the protocol.)
-    ///   - fields: As for ``Response/init(status:fields:body:)``; none by default.
-    /// - Returns: whether the response was sent. It is not sent to a client of HTTP/1.0, which has no interim
-    ///   responses, not over TLS, not after ``respond(_:)``, and not if the client is so far behind with reading that
-    ///   the socket has no room.
+    /// have to encrypt the bytes, and bytes without room in the socket could not be taken back, so none is sent, as
+    /// HTTP allows.
     @discardableResult
     package func sendInterim(_ status: Int, fields: HTTPFields = [:]) -> Bool {
         precondition((102...199).contains(status), "\(status) is not the status of an interim response")
         guard request.version != "HTTP/1.0", !connection.isSecure else { return false }
         let reason: StaticString = status == 102 ? "Processing" : status == 103 ? "Early Hints" : ""
         let bytes = Response.wireHead(status: status, reason: reason, fields: fields) + [0x0d, 0x0a]
-        // The lock is held so that neither the answer nor the end of the connection can come in between. The call does
-        // not block.
+        // The lock keeps the answer and the end of the connection from coming in between. The call does not block.
         return state.withLock { $0.phase.isOpen && connection.sendWhole(bytes) }
     }
 
     /// Calls `action` once if the client goes away before ``respond(_:)``, or if the daemon gives up on the exchange;
-    /// at once if that has happened already. The exchange is over then. The call comes on a thread of the daemon's, so
-    /// `action` must not block. A client that has only closed its sending side counts as gone.
-    ///
-    /// The daemon watches the client only while the exchange waits, after the handler has returned.
+    /// at once if that has happened already. The exchange is over then. A thread of the daemon calls it, so `action`
+    /// must not block. A client that has only closed its sending side counts as gone. The daemon watches the client
+    /// only while the exchange waits, after the handler has returned.
     package func onHangUp(_ action: @escaping @Sendable () -> Void) {
         let isLate = state.withLock { state in
             if state.phase.isOpen { state.hangUpActions.append(action) }
@@ -128,15 +116,14 @@ package final class Exchange: @unchecked Sendable {
 
     // MARK: From the connection, on its thread
 
-    /// Whether the body is known to be too large and is better left unread: the client waits for the go-ahead, or would
-    /// send more than the discard limit.
+    /// Whether a too large body stays unread: beyond the discard limit, or if the client waits for the go-ahead.
     var isRefusedUnread: Bool {
         receiver.isDeclaredTooLarge
             && (!receiver.isWorthReading(request.declaredLength)
                 || request.field("Expect")?.lowercased() == "100-continue")
     }
 
-    /// Takes a piece of the body. Returning false closes the connection.
+    /// Returning false closes the connection.
     func receiveBody(_ bytes: UnsafeRawBufferPointer) -> Bool {
         if let pause, pause.isHungUp { return false }
         switch receiver.receive(bytes) {
@@ -149,8 +136,7 @@ package final class Exchange: @unchecked Sendable {
         }
     }
 
-    /// Runs the handler's action and queues the answer, or suspends the connection until the answer comes. Called when
-    /// the request is complete, and when the connection was resumed. Returning false closes the connection.
+    /// Called when the request is complete, and when the connection was resumed. Returning false closes it.
     func proceed() -> Bool {
         if let action {
             if let pause, pause.isHungUp { return false }
@@ -182,7 +168,7 @@ package final class Exchange: @unchecked Sendable {
         return true
     }
 
-    /// Ends the exchange. Called when libmicrohttpd is done with the request, in any way.
+    /// Called when libmicrohttpd is done with the request, in any way.
     func end() {
         if action != nil {
             action = nil

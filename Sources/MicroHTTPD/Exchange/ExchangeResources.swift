@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The memory for bodies and the settings that all exchanges of a daemon share.
+/// Shared by all exchanges of a daemon.
 final class ExchangeResources: Sendable {
     let bodyMemory: BodyMemory
     private let answerMemory: AnswerMemory
@@ -8,7 +8,6 @@ final class ExchangeResources: Sendable {
     /// Whether every answer says that the connection closes after it.
     let isDraining = Atomic<Bool>(false)
 
-    /// All limits are in bytes.
     init(bodyMemory: Int, answerMemory: Int, discardLimit: Int) {
         self.bodyMemory = BodyMemory(limit: bodyMemory)
         self.answerMemory = AnswerMemory(limit: answerMemory)

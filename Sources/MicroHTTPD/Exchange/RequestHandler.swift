@@ -2,25 +2,19 @@ import Primitives
 
 /// Decides how each request is answered.
 package protocol RequestHandler: Sendable {
-    /// Called for every request when its request line is complete, before the rest of the head is parsed, on
-    /// libmicrohttpd's thread. A handler can use the call to prefetch memory that an answer at hand will need
-    /// (``Primitives/MemoryHint``).
-    ///
-    /// - Parameter target: the request target as it was sent; valid during the call only.
-    /// - Returns: any value; ``RawHead/expectation`` carries it to ``readyResponse(to:)``. Default: 0.
+    /// Called on libmicrohttpd's thread when the request line is complete, before the rest of the head is parsed. A
+    /// handler can prefetch memory for an answer at hand (``Primitives/MemoryHint``). `target` is as it was sent, and
+    /// valid during the call only. ``RawHead/expectation`` carries the result to ``readyResponse(to:)``. Default: 0.
     func expect(_ target: UnsafeRawBufferPointer) -> Int
 
-    /// Returns the answer to a request if it is at hand and needs no further work. The daemon asks for it before it
-    /// calls ``receive(_:)``. An answer here saves that call and all objects that are made for it. The daemon asks only
-    /// about GET and HEAD without a body and without a defect, on libmicrohttpd's thread, so the method must not block.
-    /// It returns the same answer to HEAD as to GET; libmicrohttpd leaves out the body. Default:
-    /// ``ReadyResponse/none``.
-    ///
-    /// - Parameter head: valid during the call only.
+    /// Returns the answer if it is at hand and needs no further work. The daemon asks for it before it calls
+    /// ``receive(_:)``; an answer here saves that call and all objects that are made for it. The daemon asks only about
+    /// GET and HEAD without a body and without a defect, on libmicrohttpd's thread, so the method must not block. It
+    /// returns the same answer to HEAD as to GET; libmicrohttpd leaves out the body. `head` is valid during the call
+    /// only. Default: ``ReadyResponse/none``.
     func readyResponse(to head: borrowing RawHead) -> ReadyResponse
 
-    /// Called when the head of a request is complete, before its body is read. The call comes on libmicrohttpd's
-    /// thread, which serves many other connections, so the method must not block.
+    /// Called before the body is read, on libmicrohttpd's thread, which serves many connections: must not block.
     func receive(_ request: Request) -> Reception
 }
 
@@ -30,19 +24,17 @@ extension RequestHandler {
     package func readyResponse(to head: borrowing RawHead) -> ReadyResponse { .none }
 }
 
-/// The answer that a ``RequestHandler`` has at hand.
 package enum ReadyResponse: Sendable {
-    /// An answer with a body that can be sent more than once: neither a file nor a stream.
+    /// Has a body that can be sent more than once: neither a file nor a stream.
     case response(Response)
-    /// No answer yet, but its bytes are on their way from the disk. They are probably there once the thread has served
-    /// its other connections with events; the daemon asks once more then. The detour pays because asking the disk's
-    /// threads costs as much as answering. A thread without other work asks again at once, though, which is too early.
+    /// The bytes are on their way from the disk. They are probably there once the thread has served its other
+    /// connections with events; the daemon asks once more then. The detour pays because asking the disk's threads costs
+    /// as much as answering. A thread without other work asks again at once, though, which is too early.
     case soon
-    /// No answer at hand; the daemon calls ``RequestHandler/receive(_:)``.
+    /// The daemon calls ``RequestHandler/receive(_:)``.
     case none
 }
 
-/// The decision of a ``RequestHandler`` about a request.
 package enum Reception: Sendable {
     /// Sends the answer at once and closes the connection after it, with the body unread. A client that sent `Expect:
     /// 100-continue` gets this answer instead of the go-ahead. Bytes that the client sends all the same are discarded
@@ -50,8 +42,7 @@ package enum Reception: Sendable {
     /// ``accept(_:_:)`` with ``BodyPolicy/none`` is better, because it keeps the connection.
     case refuse(Response)
 
-    /// Reads the body according to the policy, then calls the closure with the exchange, on libmicrohttpd's thread. The
-    /// closure answers by ``Exchange/respond(_:)``, or hands the exchange on and returns. Then the connection is
-    /// suspended until the exchange is answered.
+    /// Reads the body, then calls the closure with the exchange, on libmicrohttpd's thread. The closure answers by
+    /// ``Exchange/respond(_:)``, or hands the exchange on: then the connection is suspended until the answer.
     case accept(BodyPolicy, @Sendable (Exchange) -> Void)
 }

@@ -1,8 +1,7 @@
 extension UnsafeRawBufferPointer {
-    /// The authority of a request target in absolute form, `http://host/path?query`, and the rest of the target after
-    /// it. `nil` for a target in another form, without an authority, or with an authority that is not just a host and a
-    /// port. A server must accept the absolute form (RFC 9112 §3.2.2, RFC 9110 §4.2). The rest may begin with `?`, or
-    /// be empty.
+    /// The authority of a target in absolute form, `http://host/path?query`, which a server must accept (RFC 9112
+    /// §3.2.2, RFC 9110 §4.2), and the rest of the target, which may begin with `?`, or be empty. `nil` for another
+    /// form, and for an authority that is empty or not just a host and a port.
     var absoluteForm: (authority: UnsafeRawBufferPointer, rest: UnsafeRawBufferPointer)? {
         for scheme in ["http://", "https://"] as [StaticString] {
             let length = scheme.utf8CodeUnitCount

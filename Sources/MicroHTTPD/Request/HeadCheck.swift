@@ -3,45 +3,37 @@ import Foundation
 
 /// The framing and the defects of a request's head, read in libmicrohttpd's memory without copying.
 struct HeadCheck {
-    /// The limits of a daemon. They are copied out of its configuration once, because copying the configuration counts
-    /// many references.
+    /// Copied out of the configuration once, because copying the configuration counts many references.
     struct Limits {
-        /// Bytes of the connection's memory that a head may take.
+        /// In bytes of the connection's memory.
         let head: Int
-        /// The largest length of the target, in bytes.
+        /// In bytes.
         let target: Int
         /// Whether ``HeadLayout`` knows how libmicrohttpd lays out a head.
         let isLayoutKnown: Bool
     }
 
-    /// The length of the body according to the first `Content-Length`; -1 without a `Content-Length`, and if the body
-    /// is chunked.
+    /// Of the first `Content-Length`; -1 without a `Content-Length`, and if the body is chunked.
     private(set) var declaredLength: Int64 = -1
     private(set) var hasTransferEncoding = false
     /// The first defect found, except that a head or target that is too large takes precedence.
     private(set) var defect: RequestDefect?
-    /// The length of the head on the wire, in bytes.
     let wireLength: Int
 
     private var hasContentLength = false
     private var hostCount = 0
-    /// The bytes of libmicrohttpd's memory for the connection that the head takes, at least.
+    /// The bytes of the connection's memory that the head takes, at least.
     private var memory: Int
 
-    /// The bytes of the connection's memory that libmicrohttpd takes for each field and each cookie, rounded up to its
-    /// alignment.
+    /// In bytes, for each field and each cookie in libmicrohttpd's memory, rounded up to its alignment.
     private static let recordSize = 64
 
-    /// Whether a body follows the head: a `Content-Length` other than 0, or any `Transfer-Encoding`.
     var hasBody: Bool { hasTransferEncoding || declaredLength > 0 }
 
-    /// Whether the head has no defect, no `Content-Length` and no `Transfer-Encoding`, so that only another request can
-    /// follow it.
+    /// Without a defect, a `Content-Length` and a `Transfer-Encoding`, so that only another request can follow.
     var isPlain: Bool { defect == nil && !hasTransferEncoding && !hasContentLength }
 
-    /// - Parameters:
-    ///   - target: the target as it was sent.
-    ///   - recordCount: the number of fields, cookies and arguments that libmicrohttpd has found.
+    /// `target` is as it was sent; `recordCount` counts fields, cookies and arguments in libmicrohttpd's memory.
     init(
         _ line: RequestLine, target: UnsafeRawBufferPointer, fields: UnsafeBufferPointer<RawFieldLine>,
         wireLength: Int, recordCount: Int, limits: Limits
@@ -64,20 +56,19 @@ struct HeadCheck {
         if hostCount > 1 || (!isOld && hostCount == 0) { note(.host) }
         if hasTransferEncoding {
             declaredLength = -1
-            // HTTP/1.0 knows no transfer codings, so an HTTP/1.0 server that passed the request on may have ignored the
-            // coding (RFC 9112 §6.1).
+            // HTTP/1.0 knows no transfer codings: an HTTP/1.0 server may have ignored the coding (RFC 9112 §6.1).
             if hasContentLength || isOld { note(.ambiguousLength) }
         }
         if memory > limits.head { defect = .headTooLarge }
         if target.count > limits.target { defect = .targetTooLong }
     }
 
-    /// Records a defect that was found elsewhere, unless there is a defect already.
+    /// Keeps an earlier defect.
     mutating func note(_ defect: RequestDefect) {
         if self.defect == nil { self.defect = defect }
     }
 
-    /// Checks a field line. `sentValue` may have trailing white space.
+    /// `sentValue` may have trailing white space.
     private mutating func check(_ name: UnsafeRawBufferPointer, _ sentValue: UnsafeRawBufferPointer) {
         let value = sentValue.trimmed
         if !name.isToken || !value.isFieldContent { note(.malformedHead) }

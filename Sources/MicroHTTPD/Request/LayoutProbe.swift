@@ -2,10 +2,9 @@ import CMicroHTTPD
 import Foundation
 
 /// Finds out whether the loaded libmicrohttpd lays out heads as ``HeadLayout`` expects, by letting it read some heads.
-///
 /// If it does not, hidden bytes cannot be detected, and requests are taken as libmicrohttpd shows them.
 final class LayoutProbe {
-    /// The result, computed once in a process; it takes about a millisecond.
+    /// Computed once in a process; it takes about a millisecond.
     static let isLayoutKnown: Bool = {
         let whole = [
             "GET / HTTP/1.1\r\n\r\n",
@@ -24,8 +23,7 @@ final class LayoutProbe {
     private var targetCount = 0
     private var isGapless: Bool?
 
-    /// Whether a head has no gaps after libmicrohttpd has read it from a socket pair, on this thread; `nil` if the
-    /// probe did not get that far.
+    /// Lets libmicrohttpd read a head from a socket pair, on this thread. `nil` if the probe did not get that far.
     private func isGapless(_ head: String) -> Bool? {
         var pair: [Int32] = [-1, -1]
         guard socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue), 0, &pair) == 0 else {

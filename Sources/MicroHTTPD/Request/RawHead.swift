@@ -1,16 +1,15 @@
 import CMicroHTTPD
 import HTTPTypes
 
-/// The head of a request in libmicrohttpd's memory, neither copied nor decoded. ``RequestHandler/readyResponse(to:)``
-/// gets it, and it is valid during that call only.
+/// A request's head in libmicrohttpd's memory, not decoded; valid during ``RequestHandler/readyResponse(to:)`` only.
 package struct RawHead: ~Copyable {
-    /// The request target, byte for byte as it was sent, in any form, including its query.
+    /// Byte for byte as it was sent, in any form, including its query.
     package let target: UnsafeRawBufferPointer
-    /// The value that ``RequestHandler/expect(_:)`` returned for the target.
+    /// From ``RequestHandler/expect(_:)``.
     package let expectation: Int
-    /// The length of the head on the wire, in bytes, including its empty line.
+    /// On the wire, in bytes, including the empty line.
     package let length: Int
-    /// Whether the method is HEAD; otherwise it is GET.
+    /// Otherwise the method is GET.
     package let isHead: Bool
     private let lines: UnsafeBufferPointer<RawFieldLine>
 
@@ -27,7 +26,7 @@ package struct RawHead: ~Copyable {
 
     package var fieldCount: Int { lines.count }
 
-    /// The field line at `index`; its name is a token.
+    /// The name is a token.
     package subscript(field index: Int) -> RawField {
         RawField(name: lines[index].name, value: lines[index].value.trimmed)
     }
@@ -35,23 +34,19 @@ package struct RawHead: ~Copyable {
 
 /// The name of a field, and its value without the white space around it, both in place.
 package struct RawField {
-    /// The name, as it was sent.
     package let name: UnsafeRawBufferPointer
     package let value: UnsafeRawBufferPointer
 
-    /// A field with its name and value in the given memory.
     package init(name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer) {
         self.name = name
         self.value = value
     }
 
-    /// Whether the field has this name. `text` is written in lower case.
+    /// In any case of letters, like the other comparisons here.
     package func isNamed(_ text: StaticString) -> Bool { name.equalsIgnoringCase(text) }
 
-    /// Whether the field has this name, in any case of letters.
     package func isNamed(_ bytes: [UInt8]) -> Bool { bytes.withUnsafeBytes(name.equalsIgnoringCase) }
 
-    /// Whether the field has this name, in any case of letters.
     package func isNamed(_ name: HTTPField.Name) -> Bool {
         var text = name.canonicalName
         // The length excludes most fields.
@@ -59,13 +54,11 @@ package struct RawField {
             && text.withUTF8 { self.name.equalsIgnoringCase(UnsafeRawBufferPointer($0)) }
     }
 
-    /// Whether the field's name begins with `text`, which is written in lower case.
     package func hasPrefix(_ text: StaticString) -> Bool {
         name.count >= text.utf8CodeUnitCount
             && UnsafeRawBufferPointer(rebasing: name[..<text.utf8CodeUnitCount]).equalsIgnoringCase(text)
     }
 
-    /// Whether the field's value equals `text`, ignoring case. `text` is written in lower case.
     package func says(_ text: StaticString) -> Bool { value.equalsIgnoringCase(text) }
 }
 
@@ -74,9 +67,7 @@ struct RawFieldLine {
     let name: UnsafeRawBufferPointer
     let value: UnsafeRawBufferPointer
 
-    /// Calls `body` with the field lines of the connection's current request.
-    ///
-    /// - Parameter limit: the largest number of lines; further lines are left out.
+    /// Passes the field lines of the connection's current request. Lines beyond `limit` are left out.
     static func withLines<Result>(
         of handle: OpaquePointer, limit: Int, _ body: (UnsafeBufferPointer<RawFieldLine>) -> Result
     ) -> Result {

@@ -1,8 +1,8 @@
 import Foundation
 
-/// A client's IP address, as the kernel gave it. It is small, trivial to copy, and converted to text only on demand.
+/// As the kernel gave it. Small, trivial to copy, and converted to text only on demand.
 struct RemoteAddress: Hashable {
-    /// The address in network order, four or sixteen bytes.
+    /// In network order, four or sixteen bytes.
     private var bytes: (UInt64, UInt64) = (0, 0)
     private var family = AF_UNSPEC
 
@@ -23,8 +23,7 @@ struct RemoteAddress: Hashable {
         }
     }
 
-    /// Turns `::ffff:a.b.c.d`, the address of an IPv4 client of a socket that serves both versions, into an IPv4
-    /// address.
+    /// `::ffff:a.b.c.d` is the address of an IPv4 client of a socket that serves both versions.
     private mutating func unmapIPv4() {
         let isMapped = withUnsafeBytes(of: bytes) { bytes in
             bytes[..<10].allSatisfy { $0 == 0 } && bytes[10] == 0xff && bytes[11] == 0xff

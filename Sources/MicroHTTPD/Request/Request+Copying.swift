@@ -2,7 +2,6 @@ import CMicroHTTPD
 import Foundation
 
 extension Request {
-    /// Copies a head out of libmicrohttpd's memory.
     init(
         _ line: RequestLine, target: UnsafeRawBufferPointer, fields: UnsafeBufferPointer<RawFieldLine>,
         check: HeadCheck, remoteAddress: RemoteAddress

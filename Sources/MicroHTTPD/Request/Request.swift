@@ -2,20 +2,16 @@ import CMicroHTTPD
 import Foundation
 import HTTPTypes
 
-/// The head of a request, exactly as it was sent, copied out of libmicrohttpd's memory. It may be kept for any time,
-/// and used from any thread. Copying a `Request` copies a reference.
-///
+/// The head of a request, exactly as it was sent, copied for any time and thread. A copy of a `Request` is a reference.
 /// `@unchecked Sendable` is safe because the storage does not change after `init`.
 package struct Request: @unchecked Sendable {
     /// One allocation for the whole head, with its bytes after the header.
     let head: ManagedBuffer<RequestHead, UInt8>
-    /// The number of bytes at the beginning of the target that are hidden; see ``droppingTargetPrefix(_:)``.
+    /// Bytes at the beginning of the target that are hidden; see ``droppingTargetPrefix(_:)``.
     private var prefixLength = 0
 
-    /// The same request with a target that lacks its first bytes, for a server whose paths begin with a prefix of
-    /// another meaning. ``target``, ``path``, ``query`` and ``withTarget(_:)`` show only the rest.
-    ///
-    /// - Parameter length: the number of bytes of ``path`` to drop, at most all of them.
+    /// Hides the first `length` bytes of ``path``, for a server with paths that begin with a prefix of another meaning.
+    /// ``target``, ``path``, ``query`` and ``withTarget(_:)`` show only the rest.
     package func droppingTargetPrefix(_ length: Int) -> Request {
         precondition(prefixLength + length <= head.header.path.count, "only bytes of the path can be dropped")
         var request = self
@@ -23,27 +19,25 @@ package struct Request: @unchecked Sendable {
         return request
     }
 
-    /// The method, as it was sent: any token, in any case.
+    /// As it was sent: any token, in any case.
     package var method: String { text(head.header.method) }
 
-    /// The request target, byte for byte as it was sent, including its query. Bytes that are not UTF-8 are replaced
-    /// (``withTarget(_:)`` shows them). Of a target in absolute form, `http://host/path?query`, only the part after the
-    /// authority (see ``host``). libmicrohttpd cuts a target at a NUL; such a request has a ``defect``.
+    /// Byte for byte as it was sent, including its query. Bytes that are not UTF-8 are replaced (``withTarget(_:)``
+    /// shows them). Of a target in absolute form, `http://host/path?query`, only the part after the authority (see
+    /// ``host``). libmicrohttpd cuts a target at a NUL; such a request has a ``defect``.
     package var target: String { text(targetRange) }
 
     /// The target up to its first `?`, not decoded in any way.
     package var path: String { text(head.header.path.dropFirst(prefixLength)) }
 
-    /// The part of the target after the first `?`, not decoded in any way; empty if the `?` is the last byte, `nil`
-    /// without a `?`.
+    /// After the first `?` of the target, not decoded; empty if the `?` is the last byte, `nil` without a `?`.
     package var query: String? {
         let target = head.header.target
         let path = head.header.path
         return path.endIndex == target.endIndex ? nil : text(path.endIndex + 1..<target.endIndex)
     }
 
-    /// The host and port that the request addresses: the authority of a target in absolute form, even if `Host`
-    /// differs, otherwise the first `Host` (RFC 9112 §3.2.2). `nil` if there is neither.
+    /// The authority of a target in absolute form, even if `Host` differs, else the first `Host` (RFC 9112 §3.2.2).
     package var host: String? {
         let authority = head.header.authority
         return authority.isEmpty ? field("Host") : text(authority)
@@ -52,36 +46,31 @@ package struct Request: @unchecked Sendable {
     /// `HTTP/1.1`, `HTTP/1.0`, or another `HTTP/1.x` that the client claims to speak.
     package var version: String { text(head.header.version) }
 
-    /// The client's address, without port: `192.0.2.1`, `2001:db8::1`. IPv4 clients of an IPv6 socket are shown as
-    /// IPv4.
+    /// Without port: `192.0.2.1`, `2001:db8::1`. IPv4 clients of an IPv6 socket are shown as IPv4.
     package var remoteAddress: String { head.header.remoteAddress.text }
 
-    /// The length of the body as the client declares it: the first `Content-Length`. `nil` without a `Content-Length`,
-    /// and if the body is chunked.
+    /// The first `Content-Length`; `nil` without a `Content-Length`, and if the body is chunked.
     package var declaredLength: Int64? {
         let length = head.header.check.declaredLength
         return length < 0 ? nil : length
     }
 
-    /// Whether a body follows the head: a `Content-Length` other than 0, or any `Transfer-Encoding`.
+    /// A `Content-Length` other than 0, or any `Transfer-Encoding`.
     package var hasBody: Bool { head.header.check.hasBody }
 
-    /// Whether the body comes in chunks (RFC 9112 §7.1).
+    /// RFC 9112 §7.1.
     var isChunked: Bool { hasBody && declaredLength == nil }
 
-    /// The length of the head on the wire, in bytes, including its empty line.
+    /// On the wire, in bytes, including the empty line.
     package var headLength: Int { head.header.check.wireLength }
 
-    /// The reason why the request must be refused; `nil` if it has no defect. A handler that accepts a request with a
-    /// defect does so at its own risk.
+    /// The reason to refuse the request. A handler that accepts a request with a defect does so at its own risk.
     package var defect: RequestDefect? { head.header.check.defect }
 
-    /// Whether the method is `HEAD`, so that the answer has no body.
     package var isHead: Bool { head.header.isHead }
 
-    /// All field lines with a token as their name, in the order in which they were sent, repeated lines separately,
-    /// values trimmed. The list is built anew at each use, so keep it. Only ``forEachFieldLine(_:)`` shows lines with
-    /// other names.
+    /// Field lines with a token as their name, in the order sent, repeated lines separately, values trimmed. The list
+    /// is built anew at each use, so keep it. Only ``forEachFieldLine(_:)`` shows lines with other names.
     package var fields: HTTPFields {
         var fields = HTTPFields()
         fields.reserveCapacity(head.header.fieldCount)
@@ -92,7 +81,7 @@ package struct Request: @unchecked Sendable {
         return fields
     }
 
-    /// The part of ``fields`` that has one of the given names. No values are built for other fields.
+    /// The part of ``fields`` with these names. No values are built for other fields.
     package func fields(named names: [HTTPField.Name]) -> HTTPFields {
         var fields = HTTPFields()
         forEachFieldLine { field in
@@ -102,11 +91,10 @@ package struct Request: @unchecked Sendable {
         return fields
     }
 
-    /// The value of each line with that name, in order. No values are built for other fields.
+    /// Of each line, in order. No values are built for other fields.
     package func values(_ name: HTTPField.Name) -> [String] { fields(named: [name]).map(\.value) }
 
-    /// The value of the first line with that name, in any case of letters; `nil` if there is none. Only the returned
-    /// string is built.
+    /// Of the first line with that name, in any case of letters. Only the returned string is built.
     package func field(_ name: String) -> String? {
         var name = name
         return name.withUTF8 { name in
@@ -120,16 +108,15 @@ package struct Request: @unchecked Sendable {
         }
     }
 
-    /// Passes every field line as it was sent to `body`, in order, including lines with a name that is not a token. The
-    /// name includes white space before the colon; the value is without white space around it. The bytes are valid
-    /// during the call only.
+    /// Passes the lines as they were sent, in order, including lines with a name that is not a token. The name includes
+    /// white space before the colon; the value is without white space around it. The bytes are valid during the call.
     package func forEachFieldLine(_ body: (RawField) -> Void) {
         withLines { lines in
             while let line = lines.next() { body(line) }
         }
     }
 
-    /// Passes the bytes of the target to `body`, without making a string. They are valid during the call only.
+    /// Makes no string. The bytes are valid during the call only.
     package func withTarget<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
         let range = targetRange
         return try head.withUnsafeMutablePointerToElements { bytes in

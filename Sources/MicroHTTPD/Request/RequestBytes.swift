@@ -8,17 +8,14 @@ import Primitives
 /// A head has no NUL, and before it only empty lines may come, each `CR LF` (RFC 9112 §2.2). libmicrohttpd decides
 /// where a head ends: ``endHead(at:size:body:)``. The length of a body follows from the head, or for a chunked body
 /// from ``ChunkedFraming``. So the first byte of each head is known, also of pipelined requests, and no part of a body
-/// is taken for a head.
+/// is taken for a head. libmicrohttpd 0.9.75 keeps the bytes of a head contiguous, together with the empty lines before
+/// it, at the start of the connection's memory, which is the address of its very first read.
 ///
-/// libmicrohttpd 0.9.75 keeps the bytes of a head contiguous, together with the empty lines before it, at the start of
-/// the connection's memory, which is the address of its very first read.
-///
-/// Pure: no I/O, no clock. Pointers are only compared, except that the bytes behind a head are read once. It is a class
-/// because a struct inside ``Connection`` would be checked for exclusive access at each of its three calls per request.
+/// Pure: no I/O, no clock. Pointers are only compared, except that the bytes behind a head are read once. A class,
+/// because a struct would be checked for exclusive access at each of its three calls per request.
 final class RequestBytes {
-    /// The body after a head.
     enum Body {
-        /// A body of that many bytes; 0 without a body.
+        /// In bytes; 0 without a body.
         case length(Int64)
         case chunks
     }
@@ -26,7 +23,7 @@ final class RequestBytes {
     private enum Place {
         /// Before or within a head.
         case head
-        /// Within a body, with that many bytes to come.
+        /// The number of bytes to come.
         case body(Int64)
         case chunks(ChunkedFraming)
         /// Behind the last request: the connection closes.
@@ -34,14 +31,14 @@ final class RequestBytes {
     }
 
     private var place = Place.head
-    /// The number of bytes received since the end of the last request, while ``place`` is `head`.
+    /// Received since the end of the last request, while ``place`` is `head`.
     private(set) var headCount = 0
     /// The offset, within the bytes that ``headCount`` counts, of the first byte that no head may contain: a NUL, or
     /// before the request line a line end that is not `CR LF`. The byte may belong to the body of the request.
     private var firstBad: Int?
     private var isBeforeRequestLine = true
     private var isBehindCR = false
-    /// The start of the connection's memory.
+    /// Of the connection's memory.
     private var start: UnsafeRawPointer?
 
     /// Whether at least `count` bytes have arrived without making a whole head.
@@ -50,26 +47,20 @@ final class RequestBytes {
         return true
     }
 
-    /// Whether the incomplete request is a HEAD request, as far as its first bytes tell. False if empty lines come
-    /// before it.
+    /// As far as the first bytes of the incomplete request tell; false if empty lines come before it.
     var isForHead: Bool {
         guard let start, headCount > 4, case .head = place else { return false }
         return memcmp(start, "HEAD", 4) == 0
     }
 
-    /// Follows the next bytes, at the address to which libmicrohttpd has read them. Returns a defect if the request
-    /// must be refused at once.
+    /// The bytes lie where libmicrohttpd has read them. Returns a defect if the request must be refused at once.
     func receive(_ bytes: UnsafeRawBufferPointer) -> RequestDefect? {
         if start == nil { start = bytes.baseAddress }
         return follow(bytes)
     }
 
-    /// Ends a head, before libmicrohttpd has processed any byte behind it. Returns a defect of the head's bytes, or of
-    /// the part of the body that arrived with it.
-    ///
-    /// - Parameters:
-    ///   - method: the start of the request line.
-    ///   - size: the length of the head from there on, in bytes.
+    /// Called before libmicrohttpd has processed any byte behind the head. The request line starts at `method`, and the
+    /// head has `size` bytes from there on. Returns a defect of the head, or of the part of the body that came with it.
     func endHead(at method: UnsafeRawPointer, size: Int, body: Body) -> RequestDefect? {
         guard case .head = place, let start else { return .malformedHead }
         let end = method - start + size
@@ -105,7 +96,7 @@ final class RequestBytes {
             do {
                 var index = 0
                 while try framing.next(in: bytes, from: &index) != nil {}
-                // The connection closes after a chunked body: see Response.prepared(for:on:).
+                // The connection closes after a chunked body: see `Response.prepared(for:on:memory:draining:)`.
                 place = framing.isComplete ? .end : .chunks(framing)
             } catch {
                 place = .end
@@ -116,7 +107,6 @@ final class RequestBytes {
         return nil
     }
 
-    /// Looks for the first byte that no head may contain.
     private func look(at bytes: UnsafeRawBufferPointer) {
         var index = 0
         while isBeforeRequestLine, index < bytes.count {
@@ -138,8 +128,7 @@ final class RequestBytes {
 }
 
 extension ChunkedFraming.Rules {
-    /// The limits for requests. libmicrohttpd 0.9.75 parses the framing again, and answers 500 if a line does not fit
-    /// into the memory of the connection.
+    /// libmicrohttpd 0.9.75 parses the framing again, and answers 500 if a line exceeds the connection's memory.
     static let ofRequests: ChunkedFraming.Rules = {
         var rules = ChunkedFraming.Rules(extensionLimit: 4096, trailerLimit: 8192)
         rules.excessLimit = 16 << 10
@@ -148,7 +137,6 @@ extension ChunkedFraming.Rules {
 }
 
 extension RequestDefect {
-    /// The defect for a framing that was refused.
     init(_ problem: ChunkedFraming.Problem) {
         self =
             switch problem {

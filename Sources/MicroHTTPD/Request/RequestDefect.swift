@@ -4,29 +4,25 @@ package enum RequestDefect: Hashable, Sendable {
     /// The head with its bookkeeping takes more than half of ``DaemonConfiguration/connectionMemory``, so there may be
     /// no room left for the head of an answer. A refusal is sent all the same (RFC 6585 §5).
     case headTooLarge
-    /// The request target is longer than ``DaemonConfiguration/targetLimit``, or does not fit into the memory at all
-    /// (RFC 9110 §15.5.15).
+    /// Longer than ``DaemonConfiguration/targetLimit``, or than the whole memory (RFC 9110 §15.5.15).
     case targetTooLong
     /// Other servers could understand the length of the body differently: several lengths, a length beside a transfer
     /// coding, a coding other than `chunked` (RFC 9112 §6.3), or a coding in HTTP/1.0 (§6.1).
     case ambiguousLength
     /// A `Content-Length` that is not a number, or exceeds the largest size of a file.
     case invalidLength
-    /// No `Host` although HTTP/1.1 requires it, several, or a `Host` that is not a host with or without a port (RFC
-    /// 9112 §3.2).
+    /// Missing in HTTP/1.1, repeated, or not a host with or without a port (RFC 9112 §3.2).
     case host
     /// The head violates its grammar (RFC 9112 §2 to §5): a NUL or another control character, a bare CR or LF, a folded
     /// line, a space before a colon, a name that is not a token, several spaces in a row in the request line.
     case malformedHead
-    /// The framing of a chunked body violates its grammar (RFC 9112 §7.1): a size that is not a number, a bare CR or
-    /// LF, a control character.
+    /// The chunked framing violates its grammar (RFC 9112 §7.1): an invalid size, a bare CR or LF, a control character.
     case malformedChunks
     /// A chunk exceeds the largest size of a file.
     case chunkTooLarge
-    /// The chunk extensions exceed 4 KiB in a line, or all together exceed the data by 16 KiB. Legitimate clients do
-    /// not need them (RFC 9112 §7.1.1).
+    /// More than 4 KiB in a line, or in all 16 KiB more than the data. Legitimate clients need none (RFC 9112 §7.1.1).
     case chunkExtensions
-    /// A trailer section of more than 8 KiB.
+    /// More than 8 KiB.
     case trailersTooLarge
 
     /// Whether libmicrohttpd's memory may have no room left for the head of an answer.

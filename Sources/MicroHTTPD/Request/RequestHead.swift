@@ -1,7 +1,5 @@
-/// The parsed head of a request. Its ranges are positions in the bytes behind it.
-///
-/// The bytes are the target, its authority, the method, the version, and then the field lines. A field line consists of
-/// the lengths of its name and value (two 32-bit numbers), its name and its value.
+/// The parsed head of a request. Its ranges are positions in the bytes behind it: the target, its authority, the
+/// method, the version, and then the field lines, each as the two 32-bit lengths of its name and value, and both.
 struct RequestHead {
     var target = 0..<0
     var path = 0..<0
@@ -21,7 +19,7 @@ struct RequestHead {
     }
 }
 
-/// Fills the bytes of a head from the front. It never writes beyond them: a line that does not fit is left out.
+/// Never writes beyond the bytes: a line that does not fit is left out.
 struct HeadWriter {
     let bytes: UnsafeMutableRawBufferPointer
     var count = 0
@@ -33,7 +31,7 @@ struct HeadWriter {
         return range
     }
 
-    /// Appends a field line. Returns false, without effect, if it does not fit.
+    /// Returns false, without effect, if the line does not fit.
     mutating func append(name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer) -> Bool {
         guard count + 8 + name.count + value.count <= bytes.count else { return false }
         bytes.storeBytes(of: UInt32(truncatingIfNeeded: name.count), toByteOffset: count, as: UInt32.self)

@@ -1,11 +1,10 @@
 import Synchronization
 
-/// The memory of all answers' bodies on their way to clients, beyond ``small`` bytes each, with a common limit. The
-/// common limit exists because there may be as many answers as connections, and each answer waits for its client.
-///
-/// An answer that gets no ``Share`` goes out in smaller pieces, which is slower and never fails.
+/// The memory of all answers' bodies on their way to clients, beyond ``small`` bytes each. The limit is common because
+/// there may be as many answers as connections, and each answer waits for its client. An answer that gets no ``Share``
+/// goes out in smaller pieces, which is slower and never fails.
 final class AnswerMemory: Sendable {
-    /// Bytes taken from the memory, until this object is released.
+    /// Taken from the memory until this object is released.
     final class Share: Sendable {
         private let memory: AnswerMemory
         private let count: Int
@@ -20,10 +19,9 @@ final class AnswerMemory: Sendable {
         }
     }
 
-    /// The largest number of bytes that libmicrohttpd allocates together with a block. Subtracting it makes the
-    /// allocation fit a size class of jemalloc.
+    /// The most bytes that libmicrohttpd allocates with a block; both together fit a size class of jemalloc.
     private static let overhead = 512
-    /// The bytes of a body that an answer without a share has in memory, at most.
+    /// The most bytes of a body that an answer without a share has in memory.
     static let small = (8 << 10) - overhead
     /// The bytes of a body that are read and sent at once with a share; more is not faster.
     static let large = (64 << 10) - overhead
@@ -31,12 +29,12 @@ final class AnswerMemory: Sendable {
     private let limit: Int
     private let held = Atomic<Int>(0)
 
-    /// - Parameter limit: the limit of all answers together, in bytes.
+    /// In bytes, for all answers together.
     init(limit: Int) {
         self.limit = limit
     }
 
-    /// Takes `count` bytes; `nil` if fewer are left.
+    /// `nil` if fewer bytes are left.
     func take(_ count: Int) -> Share? {
         guard held.add(count, ordering: .relaxed).newValue <= limit else {
             held.subtract(count, ordering: .relaxed)
@@ -45,7 +43,6 @@ final class AnswerMemory: Sendable {
         return Share(self, count)
     }
 
-    /// The number of bytes to send at once, and the share for them.
     func block() -> (count: Int, share: Share?) {
         let share = take(Self.large)
         return (share == nil ? Self.small : Self.large, share)

@@ -1,25 +1,20 @@
 import Foundation
 
-/// A part of an open file. Several answers may send it at once. The file is closed when the last part of it is
-/// released.
+/// A part of an open file. Several answers may send it at once. The file is closed with the last part of it.
 package final class FileBody: Sendable {
-    /// The start of the part in the file, in bytes.
+    /// From the start of the file, in bytes.
     package let offset: Int64
-    /// The length of the part, in bytes. If the file turns out to be shorter, the answer breaks off.
+    /// In bytes. If the file turns out to be shorter, the answer breaks off.
     package let length: Int64
     private let descriptor: Int32
-    /// Keeps the descriptor open.
     private let owner: any AnyObject & Sendable
 
-    /// Takes over an open descriptor, which is closed when the last body that uses it is released. It is read by
-    /// `pread` only, so its position does not matter.
+    /// Takes over the descriptor, which is read by `pread` only, so its position does not matter.
     package convenience init(descriptor: Int32, offset: Int64 = 0, length: Int64) {
         self.init(descriptor: descriptor, of: OpenFile(descriptor: descriptor), offset: offset, length: length)
     }
 
-    /// Uses an open descriptor that belongs to `owner`, by `pread` only.
-    ///
-    /// - Parameter owner: keeps the descriptor open for as long as it lives.
+    /// `owner` keeps the descriptor open for as long as it lives.
     package init(descriptor: Int32, of owner: any AnyObject & Sendable, offset: Int64 = 0, length: Int64) {
         precondition(offset >= 0 && length >= 0, "a part of a file cannot start or end before it does")
         self.descriptor = descriptor
@@ -28,15 +23,14 @@ package final class FileBody: Sendable {
         self.length = length
     }
 
-    /// A part of this part, of the same open file. `range` counts from this part's start and must lie within it.
+    /// `range` counts from this part's start and must lie within it.
     package func slice(_ range: Range<Int64>) -> FileBody {
         precondition(range.lowerBound >= 0 && range.upperBound <= length, "the range is outside of the file's part")
         return FileBody(
             descriptor: descriptor, of: owner, offset: offset + range.lowerBound, length: Int64(range.count))
     }
 
-    /// Reads at most `target.count` bytes from `position` of this part. Returns their number, 0 at the end of the file,
-    /// or -1 if the file cannot be read.
+    /// `position` counts from this part's start. Returns the number of bytes, 0 at the file's end, or -1 on an error.
     func read(into target: UnsafeMutableRawBufferPointer, at position: Int64) -> Int {
         while true {
             let count = pread(descriptor, target.baseAddress, target.count, off_t(offset + position))
@@ -45,7 +39,6 @@ package final class FileBody: Sendable {
     }
 }
 
-/// A descriptor that is closed when its last user is released.
 private final class OpenFile: Sendable {
     let descriptor: Int32
 

@@ -1,8 +1,7 @@
 import HTTPTypes
 
 extension HTTPFields {
-    /// Passes each field that may be sent to `body`, as its caller gave it, in order; see
-    /// ``Response/init(status:fields:body:)``.
+    /// Passes the fields that may be sent, as they were given, in order; see ``Response/init(status:fields:body:)``.
     func forEachSendable(
         _ body: (_ name: UnsafeBufferPointer<UInt8>, _ value: UnsafeBufferPointer<UInt8>) -> Void
     ) {

@@ -1,30 +1,25 @@
 import CMicroHTTPD
 import HTTPTypes
 
-/// Fields in the form that libmicrohttpd gets: checked, and joined into one field; see `cmhd_add_fields`. A caller
-/// whose answers have most of their fields in common prepares the common fields once, which saves most of the cost of
-/// each answer's head.
+/// Fields in the form that libmicrohttpd gets: checked, and joined into one field; see `cmhd_add_fields`. If answers
+/// have most of their fields in common, preparing those once saves most of the cost of each answer's head.
 package struct PreparedFields: Sendable {
-    /// The first field's name and a zero; then its value, the lines of the further fields, and a zero. Empty without a
-    /// field.
+    /// The first field's name and a zero, its value, the further fields' lines, and a zero. Empty without a field.
     private var bytes: [UInt8] = []
-    /// The length of the first name, including its zero.
+    /// Includes the zero.
     private var nameLength = 0
-    /// The positions of the line ends, counted from the first value.
+    /// Counted from the first value.
     private var ends: [Int] = []
 
-    /// Keeps the fields that may be sent (see ``Response/init(status:fields:body:)``), in their order, without `Date`
-    /// and `Connection`.
+    /// Leaves out `Date`, `Connection` and fields that may not be sent; see ``Response/init(status:fields:body:)``.
     package init(_ fields: HTTPFields = [:]) {
         fields.forEachSendable { name, value in
             if !UnsafeRawBufferPointer(name).equalsIgnoringCase("date") { append(name, value) }
         }
     }
 
-    /// Adds a field after the existing fields. A field with a control character other than tab in its value is left
-    /// out. The value may be empty (RFC 9110 §5.5).
-    ///
-    /// - Parameter name: a token, and not a field that libmicrohttpd sets itself.
+    /// `name` is a token, and not a field that libmicrohttpd sets itself. A field with a control character other than
+    /// tab in its value is left out. The value may be empty (RFC 9110 §5.5).
     package mutating func append(_ name: StaticString, _ value: String) {
         let name = UnsafeBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount)
         assert(UnsafeRawBufferPointer(name).isToken, "a field's name is a token")
@@ -79,7 +74,6 @@ package struct PreparedFields: Sendable {
         }
     }
 
-    /// The fields, separated again.
     var fields: HTTPFields {
         guard nameLength > 0 else { return [:] }
         var fields = HTTPFields()

@@ -2,12 +2,10 @@ import CMicroHTTPD
 import Foundation
 import Primitives
 
-/// A response made ready for one request.
-///
-/// `@unchecked Sendable` is safe because libmicrohttpd's response objects may be used from any thread, and only the
-/// holder of this value queues or discards it.
+/// A response made ready for one request. `@unchecked Sendable` is safe because libmicrohttpd's response objects may be
+/// used from any thread, and only the holder of this value queues or discards it.
 struct PreparedResponse: @unchecked Sendable {
-    /// The object to queue; `nil` if there was no memory for it.
+    /// `nil` if there was no memory for it.
     let handle: OpaquePointer?
     let status: UInt32
     /// Whether the handle was made for this request alone.
@@ -22,13 +20,12 @@ struct PreparedResponse: @unchecked Sendable {
         status = UInt32(response.status)
     }
 
-    /// Releases the handle. Call it once, after the handle was queued or when it will never be.
+    /// Called once, after the handle was queued or when it will never be.
     func discard() {
         if isOwned, let handle { MHD_destroy_response(handle) }
     }
 
-    /// Hands the answer to libmicrohttpd on the connection's thread, and discards it here. Returns false if
-    /// libmicrohttpd does not accept it.
+    /// Called on the connection's thread. Also discards the answer. Returns false if libmicrohttpd does not accept it.
     func queue(on connection: Connection) -> Bool {
         defer { discard() }
         guard let handle else { return false }
@@ -38,22 +35,18 @@ struct PreparedResponse: @unchecked Sendable {
 }
 
 extension Response {
-    /// The size up to which a file is read whole if ``AnswerMemory`` has room for it. Reading it whole is faster than
-    /// block by block, because libmicrohttpd sends the file together with the head in one call.
+    /// A file up to this size is read whole if ``AnswerMemory`` has room for it. That is faster than block by block,
+    /// because libmicrohttpd sends the file together with the head in one call.
     private static let wholeFile: Int64 = 256 << 10
 
-    /// Prepares a response that can be sent more than once, for any request.
+    /// For a response that can be sent more than once, for any request.
     func prepared(closing: Bool) -> PreparedResponse {
         if closing { return owned(Self.makeShareable(body), closing: true) }
         return PreparedResponse(handle: shared, isOwned: false, response: self)
     }
 
-    /// Prepares the response to the request: shares libmicrohttpd's object for it, or makes a new object if none can be
-    /// shared.
-    ///
-    /// - Parameters:
-    ///   - memory: for the part of a file or stream that is on its way.
-    ///   - draining: whether the connection closes after any answer.
+    /// Shares libmicrohttpd's object for the response, or makes a new object if none can be shared. `memory` is for the
+    /// part of a file or stream that is on its way. With `draining` the connection closes after any answer.
     func prepared(
         for request: Request, on connection: Connection, memory: AnswerMemory, draining: Bool
     ) -> PreparedResponse {
@@ -77,8 +70,7 @@ extension Response {
             stream.close()
             if status == 204 { return owned(Self.makeWithheld(0), closing: isClosing) }
             if let length { return owned(Self.makeWithheld(length), closing: isClosing) }
-            // Neither a length nor a chunked body may be announced, and libmicrohttpd leaves out both only if the
-            // answer closes the connection.
+            // libmicrohttpd announces neither a length nor chunks only if the answer closes the connection.
             let handle = Self.makeWithheld(Int64(bitPattern: cmhd_size_unknown()))
             if let handle { cmhd_end_by_closing(handle) }
             return owned(handle, closing: isClosing)
@@ -94,7 +86,7 @@ extension Response {
 
     // MARK: Making libmicrohttpd's objects
 
-    /// Makes an object for a body that can be sent more than once; `nil` for other bodies.
+    /// `nil` for a body that can be sent only once.
     static func makeShareable(_ body: Body) -> OpaquePointer? {
         switch body {
         case .empty: cmhd_empty_response()
@@ -115,8 +107,7 @@ extension Response {
         return handle
     }
 
-    /// Makes an object for a body whose length is sent and whose bytes are not. If libmicrohttpd asks for a byte of it,
-    /// the connection breaks off.
+    /// If libmicrohttpd asks for a byte of the body, the connection breaks off.
     private static func makeWithheld(_ length: Int64) -> OpaquePointer? {
         MHD_create_response_from_callback(
             UInt64(bitPattern: length), 1, { _, _, _, _ in cmhd_end_with_error() }, nil, nil)
@@ -130,8 +121,7 @@ extension Response {
     }
 
     private static func makeWhole(_ file: FileBody, _ share: AnswerMemory.Share?) -> OpaquePointer? {
-        // The head goes out with the promised length, and then the connection breaks off, so that the client sees an
-        // incomplete body.
+        // The head goes out, then the connection breaks off, so that the client sees an incomplete body.
         guard let whole = WholeFile(file, share) else { return makeWithheld(file.length) }
         let owner = Unmanaged.passRetained(whole)
         let handle = MHD_create_response_from_buffer_with_free_callback_cls(
@@ -184,7 +174,6 @@ extension Response {
     }
 }
 
-/// A body that is read while it is sent, with the share of memory for its blocks.
 private final class BlockReader<Source: Sendable>: Sendable {
     let source: Source
     private let share: AnswerMemory.Share?
@@ -195,7 +184,6 @@ private final class BlockReader<Source: Sendable>: Sendable {
     }
 }
 
-/// All bytes of a file, with the share of memory for them.
 private final class WholeFile {
     let bytes: UnsafeMutableRawBufferPointer
     private let share: AnswerMemory.Share?

@@ -23,8 +23,7 @@ extension Response {
             body = MemoryHint(bytes.baseAddress, length: min(bytes.count, 2048))
         }
 
-        /// The memory of the longest field. `cmhd_add_fields` joins most fields into one, so the longest field has most
-        /// of the text.
+        /// `cmhd_add_fields` joins most fields into one, so the longest field has most of the text.
         private static func longestField(of handle: OpaquePointer) -> MemoryHint {
             var longest = UnsafeRawBufferPointer(start: nil, count: 0)
             withUnsafeMutablePointer(to: &longest) { longest in
@@ -40,7 +39,6 @@ extension Response {
             return MemoryHint(longest.baseAddress, length: longest.count)
         }
 
-        /// Begins to fetch the memory into the processor's cache.
         package func prefetch() {
             response.prefetch()
             object.prefetch()
@@ -49,7 +47,6 @@ extension Response {
         }
     }
 
-    /// The memory that sending this response reads. It includes little of a body that can be sent only once. The first
-    /// call may make the object that libmicrohttpd needs.
+    /// Includes little of a body that can be sent only once. The first call may make libmicrohttpd's object.
     package var memory: Memory { Memory(of: self) }
 }

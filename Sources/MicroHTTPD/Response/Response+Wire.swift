@@ -4,7 +4,7 @@ import Primitives
 // Answers as bytes, for cases in which libmicrohttpd cannot send them.
 
 extension Response {
-    /// The status line and the fields of a head, without its empty line.
+    /// Without the empty line at the end.
     static func wireHead(status: Int, reason: StaticString, fields: HTTPFields) -> [UInt8] {
         var bytes = Array("HTTP/1.1 \(status) ".utf8)
         bytes += UnsafeRawBufferPointer(start: reason.utf8Start, count: reason.utf8CodeUnitCount)
@@ -18,7 +18,7 @@ extension Response {
         return bytes
     }
 
-    /// The whole answer, after which the connection closes; `nil` if its body is not in memory.
+    /// The connection closes afterwards. `nil` if the body is not in memory.
     func wireForm(toHead isHead: Bool) -> [UInt8]? {
         let content: UnsafeRawBufferPointer
         switch body {

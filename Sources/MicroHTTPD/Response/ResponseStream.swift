@@ -1,12 +1,11 @@
 import CMicroHTTPD
 import Primitives
 
-/// A body that is produced while it is sent, by a producer that can wait, on any thread.
-///
-/// Writing never blocks. ``write(_:)-(SharedBytes)`` takes all bytes it is given and returns whether there is room for
-/// more. A producer without room asks ``onRoom(_:)`` to call it when there is. So at most the high-water mark and one
-/// more write are in memory, however slow the client is; a producer that writes no more than ``room`` at a time stays
-/// within the mark. If the producer is slower than the client, the connection is suspended.
+/// A body that is produced while it is sent, by a producer that can wait, on any thread. Writing never blocks:
+/// ``write(_:)-(SharedBytes)`` takes all bytes it is given and returns whether there is room for more. A producer
+/// without room asks ``onRoom(_:)`` to call it when there is. So at most the high-water mark and one more write are in
+/// memory, however slow the client is; a producer that writes no more than ``room`` at a time stays within the mark. If
+/// the producer is slower than the client, the connection is suspended.
 ///
 /// ```
 /// func produce() {
@@ -38,7 +37,6 @@ package final class ResponseStream: Sendable {
         /// Whether libmicrohttpd sends the stream in chunks. From a stream that is not chunked libmicrohttpd asks for
         /// bytes beyond the end only if the stream is shorter than declared, or ends with the connection.
         var isChunked = false
-        /// The share for the bytes that the queue may hold beyond ``AnswerMemory/small``.
         var share: AnswerMemory.Share?
         var waiting: Suspension?
         var closeActions: [@Sendable () -> Void] = []
@@ -47,11 +45,9 @@ package final class ResponseStream: Sendable {
     private let state: Locked<State>
     private let highWaterMark: Int
 
-    /// A stream to be given to one ``Response``.
-    ///
-    /// - Parameter highWaterMark: the number of waiting bytes at which a write returns
-    ///   ``Primitives/Backpressure/full``; at half of it there is room again. Before the stream is sent, and if
-    ///   ``DaemonConfiguration/answerMemoryLimit`` leaves no room for more, the mark is at most 8 KiB. Default 256 KiB.
+    /// To be given to one ``Response``. With `highWaterMark` bytes waiting, a write returns
+    /// ``Primitives/Backpressure/full``; at half of it there is room again. Before the stream is sent, and if
+    /// ``DaemonConfiguration/answerMemoryLimit`` leaves no room for more, the mark is at most 8 KiB.
     package init(highWaterMark: Int = 256 * 1024) {
         self.highWaterMark = highWaterMark
         state = Locked(State(queue: BoundedQueue(highWaterMark: min(highWaterMark, AnswerMemory.small))))
@@ -59,13 +55,13 @@ package final class ResponseStream: Sendable {
 
     // MARK: For the producer
 
-    /// Adds bytes, which are not copied. May be called before the response is sent.
+    /// The bytes are not copied. May be called before the response is sent.
     @discardableResult
     package func write(_ bytes: SharedBytes) -> Backpressure {
         write(pieces: CollectionOfOne(bytes))
     }
 
-    /// Adds several pieces at once without copying them. The connection is woken once for all of them.
+    /// The pieces are not copied. The connection is woken once for all of them.
     @discardableResult
     package func write(pieces: some Collection<SharedBytes> & Sendable) -> Backpressure {
         let (result, suspension): (Backpressure, Suspension?) = state.withLock { state in
@@ -78,13 +74,12 @@ package final class ResponseStream: Sendable {
         return result
     }
 
-    /// Adds a copy of the bytes.
+    /// Copies the bytes.
     @discardableResult
     package func write(_ bytes: UnsafeRawBufferPointer) -> Backpressure {
         write(SharedBytes(copying: bytes))
     }
 
-    /// Adds a copy of the bytes.
     @discardableResult
     package func write(_ bytes: some Sequence<UInt8>) -> Backpressure {
         write(SharedBytes(bytes))
@@ -100,13 +95,12 @@ package final class ResponseStream: Sendable {
         if isReady { action() }
     }
 
-    /// Ends a complete body. If a declared length was not reached, the client sees an incomplete body. Bytes beyond a
-    /// declared length are not sent.
+    /// If a declared length was not reached, the client sees an incomplete body. Bytes beyond it are not sent.
     package func finish() {
         end(.finished)
     }
 
-    /// Ends a body that cannot be completed. The bytes written before are sent, because a client may be able to go on
+    /// For a body that cannot be completed. The bytes written before are sent, because a client may be able to go on
     /// from there. Then the connection breaks off, so that the client does not take the body for complete.
     package func fail() {
         end(.failed)
@@ -115,8 +109,7 @@ package final class ResponseStream: Sendable {
     /// Drops the unsent bytes and cuts off the connection at once. May also follow ``finish()`` or ``fail()``; unlike
     /// them, it does not wait for a client that does not read.
     package func abort() {
-        // Under the lock: until this stream is closed, the connection is busy with its answer. After that the
-        // connection may serve another request.
+        // Under the lock: until this stream is closed, the connection cannot serve another request.
         state.withLock { state in
             if case .closed = state.phase { return }
             state.connection?.giveUpSending()
@@ -124,9 +117,8 @@ package final class ResponseStream: Sendable {
         close()
     }
 
-    /// Calls `action` once, when the stream is over: all bytes were sent, or the client went away, or the request
-    /// wanted no body; at once if that has happened already. The call may come on any thread, so `action` must not
-    /// block.
+    /// Calls `action` once, on any thread, so it must not block, when the stream is over, or at once if it is: all
+    /// bytes were sent, or the client went away, or the request wanted no body.
     package func onClose(_ action: @escaping @Sendable () -> Void) {
         let isClosed = state.withLock { state in
             if case .closed = state.phase { return true }
@@ -136,10 +128,9 @@ package final class ResponseStream: Sendable {
         if isClosed { action() }
     }
 
-    /// The number of bytes that can be written before the stream is full; at least 1.
+    /// In bytes, before the stream is full; at least 1.
     package var room: Int { state.withLock { $0.queue.room } }
-
-    /// The number of written bytes that libmicrohttpd does not have yet.
+    /// Written bytes that libmicrohttpd does not have yet.
     package var bufferedCount: Int { state.withLock { $0.queue.count } }
 
     private func end(_ phase: Phase) {
@@ -153,11 +144,7 @@ package final class ResponseStream: Sendable {
 
     // MARK: For the connection
 
-    /// Attaches the stream to the connection that sends it. A stream can be sent once.
-    ///
-    /// - Parameters:
-    ///   - isChunked: whether libmicrohttpd sends the stream in chunks.
-    ///   - memory: for the bytes that the queue may hold beyond ``AnswerMemory/small``.
+    /// A stream can be sent once. `memory` is for the bytes beyond ``AnswerMemory/small`` that the queue may hold.
     func attach(to connection: Connection, isChunked: Bool, memory: AnswerMemory) {
         let extra = highWaterMark - AnswerMemory.small
         let share = extra > 0 ? memory.take(extra) : nil
@@ -173,8 +160,8 @@ package final class ResponseStream: Sendable {
         roomAction?()
     }
 
-    /// Gives bytes to libmicrohttpd, on the connection's thread. Returns their number, or a code for the end of the
-    /// stream. Returns 0, with the connection suspended, if there are no bytes yet.
+    /// Called on the connection's thread. Returns the number of bytes, or a code for the end of the stream, or 0, with
+    /// the connection suspended, if there are no bytes yet.
     func read(into target: UnsafeMutableRawBufferPointer) -> Int {
         enum Step {
             case bytes(Int, roomAction: (@Sendable () -> Void)?)
@@ -223,7 +210,7 @@ package final class ResponseStream: Sendable {
         return 0
     }
 
-    /// Closes the stream, because its bytes will not be read any more.
+    /// Called when the bytes will not be read any more.
     func close() {
         var closeActions: [@Sendable () -> Void] = []
         // The bytes are freed after the lock is released.

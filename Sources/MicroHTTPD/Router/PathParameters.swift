@@ -1,8 +1,8 @@
 /// The values of a route's parameters in a target, in the order of the pattern.
 package struct PathParameters: Sendable {
-    /// The names, without their colons.
+    /// Without their colons.
     package let names: [Substring]
-    /// The value of each parameter, as it was sent.
+    /// As they were sent.
     package let values: [Substring]
 
     init(names: [Substring], values: [Substring]) {

@@ -1,6 +1,3 @@
-/// A path with parameters: `/entries/:key/content`. A segment that starts with a colon matches any segment that is not
-/// empty; any other segment matches itself, byte for byte. A last segment `*`, as in `/fetch/*`, matches the rest of
-/// the target, unless the rest is empty.
 struct RoutePattern: Hashable, Sendable {
     enum Segment: Hashable, Sendable {
         case literal(Substring)
@@ -11,8 +8,6 @@ struct RoutePattern: Hashable, Sendable {
     let text: String
     let segments: [Segment]
 
-    /// Parses a pattern. A pattern that does not start with a slash, has a parameter without a name or two with the
-    /// same name, or has a segment after `*` is a programmer error.
     init(_ text: String) {
         precondition(text.hasPrefix("/"), "a route's pattern starts with a slash: \(text)")
         self.text = text

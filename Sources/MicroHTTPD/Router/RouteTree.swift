@@ -1,7 +1,5 @@
-/// The index of a ``Router``: a tree of the segments of its patterns, which refers to routes by number. It is separate
-/// from the router so that look-ups do not pay for generic code.
+/// A ``Router``'s tree of segments, with the routes' numbers. Separate, so that look-ups do not pay for generic code.
 struct RouteTree: Sendable {
-    /// The result of a look-up; see ``Router/Match``.
     enum Match {
         case found(number: Int, parameters: PathParameters, rest: Substring?)
         case methodNotAllowed(allow: [String])
@@ -22,7 +20,6 @@ struct RouteTree: Sendable {
         var routes: [Route] = []
     }
 
-    /// The values of a pattern's variable parts.
     private struct Captures {
         var values: [Substring] = []
         var rest: Substring?
@@ -32,7 +29,6 @@ struct RouteTree: Sendable {
 
     private var nodes = [Node()]
 
-    /// Declares a route. A method that the pattern has already is a programmer error.
     mutating func add(_ method: String, _ pattern: RoutePattern, number: Int) {
         var place = 0
         for segment in pattern.segments { place = descend(from: place, by: segment) }
@@ -42,7 +38,6 @@ struct RouteTree: Sendable {
             Route(method: method, number: number, parameterNames: pattern.parameterNames))
     }
 
-    /// See ``Router/match(method:target:)``.
     func match(method: String, target: Substring) -> Match {
         guard target.utf8.first == UInt8(ascii: "/") else { return .notFound }
         // Compared as bytes, because a slash and a following combining mark would be a single character.
@@ -83,9 +78,7 @@ struct RouteTree: Sendable {
         return nodes.count - 1
     }
 
-    /// Follows the rest of the path from `place`, and returns the node where it ends; `captures` gets the values of the
-    /// variable parts on the way. `path` is `nil` when the last segment was taken. A literal without a match gives way
-    /// to a parameter, and a parameter to the rest.
+    /// `path` is `nil` after the last segment. A literal gives way to a parameter, and a parameter to the rest.
     private func find(
         _ path: Substring.UTF8View?, of target: Substring, from place: Int, captures: inout Captures
     ) -> Int? {
@@ -112,7 +105,6 @@ struct RouteTree: Sendable {
         return next
     }
 
-    /// The node after a literal segment.
     private func literal(_ segment: Substring.UTF8View, at place: Int) -> Int? {
         nodes[place].literals.first { $0.text.utf8.elementsEqual(segment) }?.next
     }

@@ -1,7 +1,6 @@
 import Primitives
 
-/// The credentials of a daemon's next connection. The object exists before the daemon starts, so that a replacement
-/// before the start is not lost.
+/// For a daemon's next connection. Exists before the daemon starts, so that an earlier replacement is not lost.
 final class CurrentCredentials: Sendable {
     private let current: Locked<TLSCredentials>
 
@@ -11,7 +10,6 @@ final class CurrentCredentials: Sendable {
 
     var credentials: TLSCredentials { current.withLock { $0 } }
 
-    /// See ``Daemon/use(_:)``.
     func use(_ credentials: TLSCredentials) {
         current.withLock { $0 = credentials }
     }

@@ -1,32 +1,23 @@
 import CMicroHTTPD
 import Primitives
 
-/// A daemon's certificate with its key, and the authorities that must have signed its clients' certificates.
-/// Credentials never change; ``Daemon/use(_:)`` gives a daemon new credentials.
-///
-/// A connection retains the credentials that it began with, because GnuTLS reads them without keeping them alive.
+/// A daemon's certificate with its key, and the authorities that must have signed its clients' certificates. Never
+/// changes; ``Daemon/use(_:)`` gives a daemon new credentials. A connection retains the credentials that it began with,
+/// because GnuTLS reads them without keeping them alive.
 ///
 /// `@unchecked Sendable` is safe because GnuTLS only reads complete credentials, from any number of threads.
 package final class TLSCredentials: @unchecked Sendable {
-    /// The time from which the certificate is valid. The daemon shows the certificate before then, too: clients refuse
-    /// it, and the operator should be told.
+    /// The daemon shows an invalid certificate, too: clients refuse it, and the operator should be told.
     package let notBefore: Timestamp
-    /// The time until which the certificate is valid; see ``notBefore``.
     package let notAfter: Timestamp
-    /// The number that its authority gave the certificate, in lower-case hexadecimal.
+    /// In lower-case hexadecimal.
     package let serialNumber: String
-    /// Whether a client must show a certificate, on each connection.
     let asksClients: Bool
     let handle: OpaquePointer
 
-    /// Reads credentials; all texts are PEM. Throws ``TLSCredentialsError``.
-    ///
-    /// - Parameters:
-    ///   - certificate: the server's certificate, followed by the intermediate certificates up to an authority that
-    ///     clients know.
-    ///   - key: the private key of the first certificate, without a passphrase.
-    ///   - clientAuthorities: the authorities for clients. One of them must have signed, directly or not, the
-    ///     certificate that a client has to show. `nil`, the default: no client certificate is required.
+    /// All texts are PEM. The server's `certificate` is followed by the intermediate certificates up to an authority
+    /// that clients know. `key` has no passphrase. One of `clientAuthorities` must have signed, directly or not, the
+    /// certificate that a client has to show; `nil`: clients need none.
     package init(
         certificate: [UInt8], key: [UInt8], clientAuthorities: [UInt8]? = nil
     ) throws(TLSCredentialsError) {
@@ -82,19 +73,17 @@ package final class TLSCredentials: @unchecked Sendable {
 }
 
 package struct TLSCredentialsError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The part of the credentials that is broken.
     package enum Part: Hashable, Sendable {
-        /// There is no certificate, or it cannot be read.
+        /// Missing or unreadable.
         case certificate
-        /// There is no private key, or it cannot be read without a passphrase.
+        /// Missing, or unreadable without a passphrase.
         case key
         /// The key does not belong to the certificate.
         case pair
-        /// There are no certificates of authorities, or some cannot be read.
+        /// Missing, or some are unreadable.
         case clientAuthorities
     }
 
-    /// The part of the credentials that is broken.
     package let part: Part
     package let code: Int32
     package var reason: String { gnutls_strerror(code).map { String(cString: $0) } ?? "unknown" }

@@ -1,32 +1,28 @@
 import CMicroHTTPD
 
-/// The TLS of a connection, as far as libmicrohttpd does not handle it.
-///
-/// libmicrohttpd performs the handshake, encrypts and decrypts. It sends no alert to a client whose handshake fails,
-/// and resumes no session: each connection performs a whole handshake, in which its client's certificate is checked.
+/// The TLS of a connection, as far as libmicrohttpd does not handle it. libmicrohttpd performs the handshake, encrypts
+/// and decrypts. It sends no alert to a client whose handshake fails, and resumes no session: each connection performs
+/// a whole handshake, in which its client's certificate is checked.
 ///
 /// A session belongs to the connection's thread. GnuTLS's session ends before the connection is reported closed: after
 /// that only the credentials are left.
 final class TLSSession {
-    /// The protocol versions and algorithms, as a GnuTLS priority string: TLS 1.2 and 1.3, forward secrecy,
-    /// authenticated encryption, and for clients' certificates keys at least as strong as RSA with 2048 bits.
-    ///
-    /// Session tickets are disabled, because a client could resume a session by a ticket after its certificate has
-    /// expired or its authority has lost its trust.
+    /// A GnuTLS priority string: TLS 1.2 and 1.3, forward secrecy, authenticated encryption, and for clients'
+    /// certificates keys at least as strong as RSA with 2048 bits. Session tickets are disabled, because a client could
+    /// resume a session by a ticket after its certificate has expired or its authority has lost its trust.
     static let priorities: StaticString = """
         NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2:-KX-ALL:+ECDHE-ECDSA:+ECDHE-RSA\
         :-CIPHER-ALL:+AES-128-GCM:+AES-256-GCM:+CHACHA20-POLY1305:-MAC-ALL:+AEAD\
         :%SERVER_PRECEDENCE:%NO_TICKETS:%PROFILE_MEDIUM
         """
 
-    /// Retained for as long as GnuTLS may read the credentials.
     private let credentials: TLSCredentials
     private let handle: OpaquePointer
-    /// Called with GnuTLS's words when the client's certificate is refused.
+    /// Gets GnuTLS's words when the client's certificate is refused.
     fileprivate let refused: (String) -> Void
 
-    /// The session of a connection before its handshake; `nil` without TLS. If the credentials cannot be set, the
-    /// handshake fails. The connection retains the session until it is reported closed, which is after the handshake.
+    /// Made before the handshake; `nil` without TLS. If the credentials cannot be set, the handshake fails. The
+    /// connection retains the session until it is reported closed, which is after the handshake.
     init?(of connection: OpaquePointer, credentials: TLSCredentials, refused: @escaping (String) -> Void) {
         guard let handle = cmhd_tls_session(connection) else { return nil }
         self.credentials = credentials
@@ -44,13 +40,11 @@ final class TLSSession {
 }
 
 extension StaticString {
-    /// The text as a C string, with a zero at its end.
     var cString: UnsafePointer<CChar> { UnsafeRawPointer(utf8Start).assumingMemoryBound(to: CChar.self) }
 }
 
-/// Checks the certificate that a client has shown. 0 continues the handshake; any other value ends it, and the
-/// connection. Bytes before the end of the handshake are not a request, so no client is served before its certificate
-/// was checked.
+/// 0 continues the handshake; any other value ends it, and the connection. Bytes before the end of the handshake are
+/// not a request, so no client is served before its certificate was checked.
 private func verifyClient(_ session: OpaquePointer?) -> Int32 {
     guard let session, let context = gnutls_session_get_ptr(session) else { return GNUTLS_E_CERTIFICATE_ERROR }
     return withUnsafeTemporaryAllocation(of: CChar.self, capacity: 512) { reason in

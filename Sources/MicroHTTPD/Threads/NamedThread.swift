@@ -5,7 +5,7 @@ import Primitives
 final class NamedThread: Sendable {
     private let ended = DispatchSemaphore(value: 0)
 
-    /// Starts a thread that runs `body`. Debuggers and `top` show `name` (at most 15 bytes).
+    /// Debuggers and `top` show `name` (at most 15 bytes).
     init(_ name: String, body: @escaping @Sendable () -> Void) {
         let ended = ended
         let thread = Thread {
@@ -17,7 +17,7 @@ final class NamedThread: Sendable {
         thread.start()
     }
 
-    /// Waits for the end of the thread. Call it once.
+    /// Call it once.
     func join() {
         ended.wait()
     }

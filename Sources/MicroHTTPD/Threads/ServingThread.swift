@@ -8,14 +8,12 @@ import Primitives
 /// Invariant: only the thread itself uses the object, and the connections that it serves use it on that thread.
 final class ServingThread {
     private var turn = Turn()
-    /// The epoll descriptor whose last list of events was full; -1 if none was.
+    /// The epoll descriptor with a full last list of events; -1 if there is none.
     private var full: Int32 = -1
     /// The connections to report as hung up in the next round; see ``lookAgain(at:)``.
     private var unfinished: Set<OpaquePointer> = []
-    /// The objects that drive the connections of this thread, indexed by the sockets' descriptors. The objects are
-    /// alive for as long as they are in the table.
+    /// The objects that drive this thread's connections, by their sockets' descriptors; alive while in the table.
     private var contexts = UnsafeMutableBufferPointer<UnsafeMutableRawPointer?>(start: nil, count: 0)
-    /// Offers the processor to other threads that are ready to run.
     private let yield: () -> Void
 
     init(yield: @escaping () -> Void = { sched_yield() }) {
@@ -26,28 +24,23 @@ final class ServingThread {
         contexts.deallocate()
     }
 
-    /// Records that the thread has given an answer that was at hand.
     func noteAnswer() { turn.hasAnswered = true }
 
-    /// Reports a connection as hung up to libmicrohttpd in the next round, unless libmicrohttpd has closed its socket
-    /// by then. Called when libmicrohttpd is about to end the connection.
-    ///
-    /// When the body's reader ends a connection, libmicrohttpd 0.9.75 only marks the connection as closed, and closes
-    /// the socket at its next event. No action of the client causes such an event if the connection was suspended and
-    /// has not waited for its socket since: then the socket is not in the epoll set, and the connection would keep its
-    /// place until the inactivity limit.
+    /// Reports a connection as hung up in the next round, unless libmicrohttpd has closed its socket by then. Called
+    /// when libmicrohttpd is about to end the connection: when the body's reader ends it, libmicrohttpd 0.9.75 only
+    /// marks it as closed, and closes the socket at its next event. No action of the client causes such an event if the
+    /// connection was suspended and has not waited for its socket since: then the socket is not in the epoll set, and
+    /// the connection would keep its place until the inactivity limit.
     func lookAgain(at connection: OpaquePointer) { unfinished.insert(connection) }
 
-    /// Adds a connection to the connections of this thread, until ``noteClose(of:descriptor:)``. `context` is the
-    /// object that drives the connection.
+    /// Adds a connection until ``noteClose(of:descriptor:)``. The object `context` drives the connection.
     func noteStart(_ context: UnsafeMutableRawPointer, descriptor: Int32) {
         let index = Int(descriptor)
         if index >= contexts.count { growContexts(to: index + 64) }
         contexts[index] = context
     }
 
-    /// Grows the table. The table is no Swift array, because each read of an array would be checked for exclusive
-    /// access.
+    /// The table is no Swift array, because each read of an array would be checked for exclusive access.
     private func growContexts(to count: Int) {
         let grown = UnsafeMutableBufferPointer<UnsafeMutableRawPointer?>.allocate(capacity: count)
         let rest = grown[grown.initialize(fromContentsOf: contexts)...]
@@ -56,20 +49,19 @@ final class ServingThread {
         contexts = grown
     }
 
-    /// Removes a connection whose socket libmicrohttpd is about to close.
+    /// Called when libmicrohttpd is about to close the socket.
     func noteClose(of connection: OpaquePointer, descriptor: Int32) {
         unfinished.remove(connection)
         if contexts.indices.contains(Int(descriptor)) { contexts[Int(descriptor)] = nil }
     }
 
-    /// The object that drives the connection with that socket; `nil` if this thread does not serve the connection.
+    /// `nil` if this thread does not serve the connection.
     func context(of descriptor: Int32) -> UnsafeMutableRawPointer? {
         let index = Int(descriptor)
         return contexts.indices.contains(index) ? contexts[index] : nil
     }
 
     /// Waits for events like `epoll_wait`, with three differences:
-    ///
     /// - Connections passed to ``lookAgain(at:)`` come first, as hung up. A hang-up is the only event at which
     ///   libmicrohttpd looks at a connection that it has marked as closed.
     /// - After a full list of events the kernel is asked for more without waiting. `MHD_epoll` of 0.9.75 has room for
@@ -118,14 +110,12 @@ extension ServingThread {
         return key
     }()
 
-    /// The object of the calling thread; `nil` if the calling thread does not serve connections. The thread itself
-    /// retains the object.
+    /// `nil` if the calling thread does not serve connections. The thread itself retains the object.
     static var current: Unmanaged<ServingThread>? {
         pthread_getspecific(key).map { .fromOpaque($0) }
     }
 
-    /// The object of the calling thread, created if there is none. From then on the thread counts as serving
-    /// connections.
+    /// Creates the object if there is none. From then on the thread counts as serving connections.
     static func ofCaller() -> ServingThread {
         if let current { return current.takeUnretainedValue() }
         let thread = ServingThread()

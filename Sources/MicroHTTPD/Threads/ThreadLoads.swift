@@ -1,24 +1,21 @@
 import Primitives
 
-/// The number of connections of each serving thread, and the choice of the thread for the next connection.
-///
-/// The threads take turns. A thread is skipped if it has over an eighth more connections than the thread with the
-/// fewest. Always choosing the thread with the fewest would give it a whole burst after many of its idle connections
-/// had left.
+/// Counts the connections of each serving thread, and chooses the thread for the next connection. The threads take
+/// turns, but skip a thread with over an eighth more connections than the thread with the fewest. Always choosing the
+/// thread with the fewest would give it a whole burst after many of its idle connections had left.
 ///
 /// Invariant: the lock guards the counts. A connection counts from before its thread has it until its socket is about
 /// to be closed, or until libmicrohttpd has refused it.
 final class ThreadLoads: Sendable {
     private struct Loads {
         var counts: [Int]
-        /// The index of the thread that got the last connection.
         var last: Int
     }
 
     private let loads: Locked<Loads>
     let threadCount: Int
 
-    /// - Parameter threads: the number of threads; at least 1.
+    /// `threads` is at least 1.
     init(threads: Int) {
         threadCount = threads
         loads = Locked(Loads(counts: Array(repeating: 0, count: threads), last: threads - 1))

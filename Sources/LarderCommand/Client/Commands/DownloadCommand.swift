@@ -3,7 +3,6 @@ import Foundation
 import LarderClient
 import Primitives
 
-/// `larder download`: gets a URL through the cache.
 struct DownloadCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "download", abstract: "Download a URL through the cache.",
@@ -65,7 +64,6 @@ struct DownloadCommand: AsyncParsableCommand {
         return report
     }
 
-    /// Downloads the URL, and shows the progress on a terminal.
     private func download(_ request: DownloadOptions, _ client: APIClient) async throws -> DownloadAnswer {
         let canonical = try? CanonicalURL(url).string
         let draws = Console.error.canRedraw && !options.json && !background && params.isEmpty

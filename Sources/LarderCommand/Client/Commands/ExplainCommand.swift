@@ -2,7 +2,6 @@ import ArgumentParser
 import Foundation
 import LarderClient
 
-/// `larder explain`: shows the cache's view of a URL.
 struct ExplainCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "explain", abstract: "Show how the cache sees a URL, and whether a request would be a hit.",
@@ -29,7 +28,6 @@ struct ExplainCommand: AsyncParsableCommand {
 }
 
 extension Explanation {
-    /// The explanation, a line for each fact.
     func report(now: Date) -> Report {
         var report = Report()
         report.add("url", url)

@@ -1,7 +1,6 @@
 import ArgumentParser
 import LarderClient
 
-/// `larder get`: prints the body of an entry.
 struct GetCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "get", abstract: "Print the body of an entry.",

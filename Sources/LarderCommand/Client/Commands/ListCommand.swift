@@ -2,7 +2,6 @@ import ArgumentParser
 import Foundation
 import LarderClient
 
-/// `larder ls`: lists entries.
 struct ListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "ls", abstract: "List entries.",

@@ -2,7 +2,6 @@ import ArgumentParser
 import Foundation
 import LarderClient
 
-/// `larder put`: stores the user's data.
 struct PutCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "put", abstract: "Store data under a key, or JSON under a URL.",

@@ -2,7 +2,6 @@ import ArgumentParser
 import LarderClient
 import Primitives
 
-/// `larder rm`: removes entries.
 struct RemoveCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "rm", abstract: "Remove entries.",
@@ -58,7 +57,7 @@ struct RemoveCommand: AsyncParsableCommand {
         }
     }
 
-    /// Removes the entries of a key or URL, and returns their number. A missing entry is no error here.
+    /// A missing entry is no error here.
     private func remove(_ reference: EntryReference, _ client: APIClient) async throws -> Int64 {
         switch reference {
         case .url(let url):

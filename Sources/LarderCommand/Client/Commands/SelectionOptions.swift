@@ -1,7 +1,7 @@
 import ArgumentParser
 import LarderClient
 
-/// The options that select entries: an entry must match all that are given.
+/// An entry must match all given options.
 struct SelectionOptions: ParsableArguments {
     @Option(
         name: .long,
@@ -22,7 +22,6 @@ struct SelectionOptions: ParsableArguments {
         completion: .list(["download", "json", "data", "response"]))
     var kind: String?
 
-    /// The selection in the form of the client library.
     var selection: EntrySelection {
         var selection = EntrySelection()
         selection.prefix = prefix

@@ -2,7 +2,6 @@ import ArgumentParser
 import LarderClient
 import Primitives
 
-/// `larder stats`: prints the server's counters.
 struct StatsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "stats", abstract: "Print the server's counters.",
@@ -21,7 +20,7 @@ struct StatsCommand: AsyncParsableCommand {
         }
     }
 
-    /// A line for each counter, in the server's order. The name of a nested counter includes the name of its group.
+    /// In the server's order. The name of a nested counter includes the name of its group.
     static func report(_ json: JSON) -> Report {
         var report = Report()
         func add(_ json: JSON, _ prefix: String) {

@@ -1,7 +1,6 @@
 import ArgumentParser
 import LarderClient
 
-/// `larder warm`: downloads and keeps a list of URLs.
 struct WarmCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "warm", abstract: "Download and store the URLs of a list.",

@@ -1,7 +1,6 @@
 import ArgumentParser
 import LarderClient
 
-/// `larder watch`: prints the events of a cache as they happen.
 struct WatchCommand: AsyncParsableCommand {
     /// Three times the interval of the server's heartbeats.
     private static let silenceLimit: Duration = .seconds(45)

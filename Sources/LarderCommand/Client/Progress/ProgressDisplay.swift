@@ -1,5 +1,4 @@
-/// Lines at the bottom of a terminal that are redrawn repeatedly. Errors of writing are ignored, because only a person
-/// at the terminal needs these lines.
+/// Lines at the bottom of a terminal. Errors of writing are ignored, because only a person at the terminal needs them.
 struct ProgressDisplay {
     private let console: Console
     private var lineCount = 0
@@ -8,7 +7,7 @@ struct ProgressDisplay {
         self.console = console
     }
 
-    /// Draws the lines that `makeLines` returns for the terminal's width.
+    /// `makeLines` gets the terminal's width.
     mutating func draw(_ makeLines: (Int) -> [String]) {
         replace(with: makeLines(console.columns))
     }
@@ -28,9 +27,8 @@ struct ProgressDisplay {
         lineCount = lines.count
     }
 
-    /// The text that draws `lines` over the last `count` lines, and leaves the cursor below them. By the control
-    /// functions of ECMA-48, the cursor moves up, each line erases the rest of its row, and the last line erases all
-    /// rows below.
+    /// Draws `lines` over the last `count` lines, and leaves the cursor below them. By the control functions of
+    /// ECMA-48, the cursor moves up, each line erases the rest of its row, and the last line erases all rows below.
     static func frame(_ lines: [String], over count: Int) -> String {
         (count > 0 ? "\r\u{1b}[\(count)A" : "") + lines.map { $0 + "\u{1b}[K\n" }.joined() + "\u{1b}[J"
     }

@@ -1,18 +1,16 @@
-/// A line with a title, a progress bar and details. The line drops details that do not fit into the terminal's width,
-/// from the end. So it never wraps, and can be redrawn.
+/// Drops details that do not fit into the terminal's width, from the end, so it never wraps, and can be redrawn.
 struct ProgressLine: Equatable {
-    /// The text before the bar.
     var title: String
-    /// From 0 to 1; `nil` when unknown, and then there is no bar.
+    /// From 0 to 1; `nil`: no bar.
     var fraction: Double?
-    /// The texts behind the bar, the most important first.
+    /// The most important first.
     var details: [String]
 
     private static let gap = "  "
     private static let shortestBar = 10
     private static let longestBar = 40
 
-    /// The line for a terminal with `width` columns; at least the last column stays empty.
+    /// At least the last of `width` columns stays empty.
     func text(width: Int) -> String {
         let limit = max(0, width - 1)
         var details = details
@@ -42,8 +40,7 @@ struct ProgressLine: Equatable {
 }
 
 extension String {
-    /// The text, cut to its last `limit` characters if it is longer. Three dots then replace the first three of these
-    /// characters, unless `limit` is 3 or less.
+    /// Keeps the last `limit` characters. Three dots replace the first three of them, unless `limit` is 3 or less.
     func shortened(to limit: Int) -> String {
         count <= limit ? self : limit <= 3 ? String(suffix(limit)) : "..." + suffix(limit - 3)
     }

@@ -4,8 +4,7 @@ import LarderClient
 enum ProgressPoll {
     private static let interval: Duration = .milliseconds(250)
 
-    /// Calls `show` with the running downloads of the client's namespace; with an empty list when the server does not
-    /// return them, as for a token without the right to read.
+    /// Passes an empty list when the server does not return the downloads, as for a token without the right to read.
     static func run(_ client: APIClient, _ show: ([RunningDownload]) async -> Void) async {
         while true {
             do {

@@ -1,14 +1,12 @@
 import LarderClient
 import Primitives
 
-/// The progress of a run of `larder warm`.
 struct WarmProgress {
     var tally: WarmTally
     var elapsed: Duration
-    /// The running downloads of the list's URLs.
     var running: [RunningDownload]
 
-    /// The lines to draw: the whole run, and the largest running download.
+    /// The whole run, and the largest running download.
     func lines(width: Int) -> [String] {
         var lines = [whole.text(width: width)]
         if let largest = running.max(by: { $0.size < $1.size }) { lines.append(largest.progress(width: width)) }
@@ -26,8 +24,7 @@ struct WarmProgress {
             details: details.filter { !$0.isEmpty })
     }
 
-    /// The estimated time to the end, if the origins are contacted for all remaining URLs at the same pace; `nil` when
-    /// there is no basis for an estimate.
+    /// Assumes that the origins are contacted for all remaining URLs at the same pace; `nil` without a basis.
     private var left: Duration? {
         guard tally.asked > 0, tally.ended < tally.total else { return nil }
         return .seconds(elapsed.inSeconds * Double(tally.total - tally.ended) / Double(tally.asked))

@@ -8,7 +8,7 @@ actor WarmSession {
     private let options: DownloadOptions
     private let printsJSON: Bool
     private let start = ContinuousClock.now
-    /// The canonical URLs of the list, to recognise its running downloads.
+    /// Canonical, to recognise the list's running downloads.
     private let urls: Set<String>
     private let isDrawing: Bool
     private var tally: WarmTally
@@ -26,8 +26,7 @@ actor WarmSession {
         urls = isDrawing ? Set(list.items.compactMap { try? CanonicalURL($0.url).string }) : []
     }
 
-    /// Runs to the end or to SIGINT, and prints the summary. Then throws the error or the exit status, unless all URLs
-    /// succeeded.
+    /// Prints the summary at the end or at SIGINT, then throws the error or exit status, unless all URLs succeeded.
     func run() async throws {
         for mistake in list.mistakes { say(of: "line \(mistake.line)", mistake.reason) }
         var failure: (any Error)?

@@ -19,7 +19,7 @@ extension WarmTally {
         return subject + (words.isEmpty ? "" : ": " + words) + "; \(Words.bytes(bytes)) in \(Words.duration(elapsed))"
     }
 
-    /// The summary as JSON: `{"summary": {…}}`.
+    /// `{"summary": {…}}`.
     func summaryJSON(elapsed: Duration) -> JSON {
         var members: [JSON.Member] = [.init("total", .number(total))]
         for outcome in Outcome.allCases { members.append(.init(outcome.rawValue, .number(outcomes[outcome] ?? 0))) }
