@@ -77,7 +77,7 @@ struct StorageBenchmark: ParsableCommand {
         while start.duration(to: .now) < .seconds(seconds), count * bodyBytes < Self.mostBytes {
             free.wait()
             let reservation = cache.reserve(try Self.key(count), kind: .data)
-            try reservation.receive(body)
+            try body.withUnsafeBytes { try reservation.receive($0) }
             reservation.publish(EntryMetadata(ttl: .seconds(86_400))) { result in
                 if case .failure(let error) = result { failure.withLock { $0 = error } }
                 free.signal()

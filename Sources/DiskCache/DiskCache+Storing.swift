@@ -24,10 +24,12 @@ extension DiskCache {
     /// counts from now; with zero or less the entry is stale at once, and an entry that a caller stored
     /// (``Entry/Kind/json``, ``Entry/Kind/data``) is removed. `tags` replace the current tags. `condition` gets the
     /// entry at the instant of the change, and must not wait; `false` ends with ``DiskCacheError/conditionFailed``.
-    /// `completion` gets the changed entry once it is durable, or `nil` when there is none (any more).
+    /// `completion` gets the changed entry once it is durable, or `nil` when there is none (any more). A download that
+    /// began before the change does not undo it. `staleAllowance` only extends the entry's own.
     package func update(
         _ key: String, ttl: Duration? = nil, tags: [String]? = nil, addingTags: [String] = [], pinned: Bool? = nil,
-        fields: (@Sendable (Entry) -> String?)? = nil, condition: (@Sendable (Entry?) -> Bool)? = nil,
+        staleAllowance: Duration = .zero, fields: (@Sendable (Entry) -> String?)? = nil,
+        condition: (@Sendable (Entry?) -> Bool)? = nil,
         completion: @escaping @Sendable (Result<Entry?, DiskCacheError>) -> Void
     ) {
         writer.submit(
@@ -43,13 +45,19 @@ extension DiskCache {
                 var record = row.entry.record
                 record.tags = TagUnion.tags(tags ?? record.tags, adding: addingTags)
                 record.pinned = pinned ?? record.pinned
+                record.staleAllowance = max(staleAllowance, record.staleAllowance)
                 if let fields { record.fields = fields(row.entry) }
                 let newTTL = ttl.map { max($0, .zero) }
                 let entry = Entry(
                     record, ttl: newTTL ?? row.entry.ttl,
                     expiryDate: newTTL.map { context.now + $0 } ?? row.entry.expiryDate, hits: row.entry.hits,
                     lastAccessDate: row.entry.lastAccessDate)
-                return try context.change(row, to: entry)
+                let changed = try context.change(row, to: entry)
+                context.parts.pendingStores.patch(
+                    key,
+                    PendingStore.Patch(
+                        ttl: newTTL, expiryDate: newTTL.map { _ in entry.expiryDate }, pinned: pinned, tags: tags))
+                return changed
             }, completion: completion)
     }
 }

@@ -57,6 +57,57 @@ struct SingleFlightTests {
         }
     }
 
+    @Test("A call with refresh does not join a download that began before it, and gets the origin's newer body")
+    func refreshDuringDownload() async throws {
+        try await TestServer.withGatedOrigin { server, origin, gate in
+            async let first = server.download(["url": .string(origin.url("/slow")), "ttl": 60])
+            try await server.waitForWaiters(1)
+            let call: JSON = ["url": .string(origin.url("/slow")), "ttl": 60, "refresh": true]
+            async let refreshes = concurrently(3) { _ in try await server.download(call) }
+            try await poll("the refreshes to wait for the next download") {
+                server.space.downloads.laterCount(of: CacheKey.url(canonical: origin.url("/slow")).text) == 3
+            }
+            gate.open()
+            #expect(try await first.member("outcome") == "downloaded")
+            let outcomes = try await refreshes.map { try $0.member("outcome")?.stringValue ?? "" }.sorted()
+            #expect(outcomes.filter { $0 == "joined" }.count == 2)
+            #expect(origin.requestCount == 2)
+        }
+    }
+
+    @Test("The tags, the pin and the stale allowance of a caller that joined are the entry's")
+    func wishesOfJoiner() async throws {
+        try await TestServer.withGatedOrigin { server, origin, gate in
+            let url = origin.url("/slow")
+            async let first = server.download(["url": .string(url), "ttl": 60, "tags": ["a"]])
+            try await server.waitForWaiters(1)
+            async let second = server.download([
+                "url": .string(url), "ttl": 60, "tags": ["b"], "pinned": true, "staleIfError": 3600,
+            ])
+            try await server.waitForWaiters(2)
+            gate.open()
+            #expect(try await (first.status, second.status) == (200, 200))
+            let entry = try #require(try server.space.cache.entry(for: CacheKey.url(canonical: url).text))
+            #expect(entry.tags == ["a", "b"] && entry.pinned && entry.staleAllowance == .seconds(3600))
+        }
+    }
+
+    @Test("A stale allowance that a caller states on a hit is the entry's, and a later refresh without it keeps it")
+    func allowanceOnHit() async throws {
+        let origin = try ScriptedOrigin { _, connection in try connection.respond(body: "x") }
+        defer { origin.stop() }
+        try await TestServer.with { server async throws in
+            let url = origin.url("/a")
+            #expect(try await server.download(["url": .string(url), "ttl": 60]).status == 200)
+            let hit = try await server.download(["url": .string(url), "ttl": 60, "staleIfError": 3600])
+            #expect(try hit.member("outcome") == "cached")
+            let refresh: JSON = ["url": .string(url), "ttl": 60, "refresh": true]
+            #expect(try await server.download(refresh).member("outcome") == "downloaded")
+            let entry = try #require(try server.space.cache.entry(for: CacheKey.url(canonical: url).text))
+            #expect(entry.staleAllowance == .seconds(3600))
+        }
+    }
+
     @Test("A download ends and is stored even after all clients have left")
     func everybodyLeaves() async throws {
         try await TestServer.withGatedOrigin { server, origin, gate in

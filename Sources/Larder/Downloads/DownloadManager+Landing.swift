@@ -54,17 +54,16 @@ extension DownloadManager {
                 waiter.completion(.success(result))
             }
         }
-        // Adds the tags of waiters that joined when the entry was already being written.
-        let missing = waiters.reduce(into: Set<String>()) { $0.formUnion($1.request.tags) }
-            .subtracting(success.entry.tags)
-        guard !missing.isEmpty else { return answer(waiters, success.entry) }
-        addTags(missing, to: success.entry) { [self] result in
+        // Fulfils the wishes of waiters that joined when the entry was already being written.
+        let wishes = waiters.reduce(into: EntryWishes()) { $0.formUnion($1.request.wishes) }
+        guard !wishes.areFulfilled(by: success.entry) else { return answer(waiters, success.entry) }
+        fulfil(wishes, of: success.entry) { [self] result in
             // The entry was removed in this very moment, but it still is the entry that the waiters waited for.
             if case .success(let changed) = result { return answer(waiters, changed ?? success.entry) }
-            // The entry cannot take the tags of all waiters together. The tags of each waiter are added separately, so
-            // that no waiter fails because of the tags of another waiter.
+            // The entry cannot take the tags of all waiters together. The wishes of each waiter are fulfilled on their
+            // own, so that no waiter fails because of the tags of another waiter.
             for waiter in waiters {
-                addTags(waiter.request.tags.subtracting(success.entry.tags), to: success.entry) { result in
+                fulfil(waiter.request.wishes, of: success.entry) { result in
                     switch result {
                     case .success(let changed): answer([waiter], changed ?? success.entry)
                     case .failure(let error): waiter.completion(.failure(DownloadError(error)))
@@ -74,13 +73,15 @@ extension DownloadManager {
         }
     }
 
-    /// - Parameter completion: gets the entry with the tags; `nil` when the entry is gone.
-    private func addTags(
-        _ tags: Set<String>, to entry: Entry,
+    /// - Parameter completion: gets the changed entry; `nil` when the entry is gone.
+    private func fulfil(
+        _ wishes: EntryWishes, of entry: Entry,
         completion: @escaping @Sendable (Result<Entry?, DiskCacheError>) -> Void
     ) {
-        if tags.isEmpty { return completion(.success(entry)) }
-        tools.cache.update(entry.key, addingTags: tags.sorted(), completion: completion)
+        if wishes.areFulfilled(by: entry) { return completion(.success(entry)) }
+        tools.cache.update(
+            entry.key, addingTags: wishes.tags.sorted(), pinned: wishes.pinned,
+            staleAllowance: wishes.staleAllowance, completion: completion)
     }
 
     private func answer(_ waiters: [Waiter], _ error: DownloadError, flight: Flight, now: Timestamp) {

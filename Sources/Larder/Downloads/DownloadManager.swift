@@ -169,13 +169,16 @@ package final class DownloadManager: Sendable {
         tools.metrics.hits.increment()
         let entry = request.updatesExpiry ? tools.cache.slide(held, ttl: request.ttl) : held
         tools.cache.recordHit(entry)
-        let pinned = request.pinned == entry.pinned ? nil : request.pinned
-        guard !request.tags.isSubset(of: entry.tags) || pinned != nil else {
+        let wishes = request.wishes
+        guard !wishes.areFulfilled(by: entry) else {
             tellAnswer(entry, to: request)
             completion(.success(DownloadResult(outcome: .cached, entry: entry)))
             return
         }
-        tools.cache.update(entry.key, addingTags: request.tags.sorted(), pinned: pinned) { [self] result in
+        tools.cache.update(
+            entry.key, addingTags: wishes.tags.sorted(), pinned: wishes.pinned == entry.pinned ? nil : wishes.pinned,
+            staleAllowance: wishes.staleAllowance
+        ) { [self] result in
             completion(
                 result.map { changed in
                     // The entry was removed in this very moment, but it existed when the request came.
@@ -219,14 +222,15 @@ package final class DownloadManager: Sendable {
             // The key is an MD5, and two resources may have the same MD5. So the comparison of the resources decides
             // whether the caller may have the flight's result.
             guard flight.request.isSameResource(as: request) else { return .failure(.keyInUse) }
-            guard flight.isClosed else {
-                guard flight.unite(request.tags) else { return .failure(.tooManyTags(limit: Entry.tagLimit)) }
+            guard flight.isClosed || request.refresh else {
+                guard flight.unite(request.wishes) else { return .failure(.tooManyTags(limit: Entry.tagLimit)) }
                 if waiter == nil { state.running[key.text]?.goesOnAlone = true }
                 return .success((.follows(flight), place(in: \.waiters, joined: true)))
             }
             let known = state.running[key.text]?.next
             var next = known ?? request
             next.tags.formUnion(request.tags)
+            next.refresh = next.refresh || request.refresh
             guard next.tags.count <= Entry.tagLimit else { return .failure(.tooManyTags(limit: Entry.tagLimit)) }
             state.running[key.text]?.next = next
             return .success((.comesLater, place(in: \.later, joined: known != nil)))

@@ -24,8 +24,9 @@ extension Flight {
         metadata.params = request.params?.text
         metadata.downloadStartDate = startDate
         metadata.downloadEndDate = now
-        metadata.pinned = request.pinned
-        metadata.staleAllowance = staleAllowance
+        let wishes = state.withLock(\.wishes)
+        metadata.pinned = wishes.pinned
+        metadata.staleAllowance = wishes.staleAllowance
         state.withLock(\.reservation)?.publish(metadata) { [self] result in
             switch result {
             case .success(let outcome):
@@ -57,8 +58,9 @@ extension Flight {
         refresh.lastModified = Self.bounded(head.fields[fields: .lastModified].first?.text)
         refresh.downloadStartDate = startDate
         refresh.downloadEndDate = now
-        refresh.pinned = request.pinned
-        refresh.staleAllowance = staleAllowance
+        let wishes = state.withLock(\.wishes)
+        refresh.pinned = wishes.pinned
+        refresh.staleAllowance = wishes.staleAllowance
         state.withLock(\.reservation)?.publishUnchanged(held, refresh) { [self] result in
             switch result {
             case .success(let outcome):
@@ -98,9 +100,5 @@ extension Flight {
     /// downloads are no place for a field of 100 KB.
     private static func bounded(_ text: String?) -> String? {
         text.flatMap { $0.utf8.count <= 1024 ? $0 : nil }
-    }
-
-    private var staleAllowance: Duration {
-        max(request.staleWhileRevalidate ?? .zero, request.staleIfError ?? .zero)
     }
 }

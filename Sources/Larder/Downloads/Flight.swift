@@ -45,8 +45,8 @@ final class Flight: OriginReceiver, Sendable {
         var isCancelled = false
         var transfer: OriginTransfer?
         var reservation: Reservation?
-        /// The tags of all callers so far.
-        var tags: Set<String>
+        /// The wishes of all callers so far.
+        var wishes: EntryWishes
         /// The entry whose validators were sent to the origin.
         var held: Entry?
         var head: OriginHead?
@@ -78,14 +78,14 @@ final class Flight: OriginReceiver, Sendable {
         self.progressed = progressed
         self.finish = finish
         startDate = tools.clock.now()
-        state = Locked(State(tags: request.tags))
+        state = Locked(State(wishes: request.wishes))
     }
 
     /// The number of bytes that have arrived, and of all bytes.
     var progress: Progress { state.withLock(\.progress) }
 
     /// The tags of all callers so far, sorted.
-    var tags: [String] { state.withLock(\.tags).sorted() }
+    var tags: [String] { state.withLock(\.wishes.tags).sorted() }
 
     /// The time since the flight was created.
     var elapsed: Duration { ContinuousClock.now - start }
@@ -97,16 +97,14 @@ final class Flight: OriginReceiver, Sendable {
         return isCancelled || reservation?.isPurged == true
     }
 
-    /// Unites the tags of a joining caller with the tags of the earlier callers. Returns `false`, and changes no tag,
+    /// Unites the wishes of a joining caller with the wishes of the earlier callers. Returns `false`, without a change,
     /// when an entry may not have that many tags. The earlier callers then still get the tags that they asked for.
-    func unite(_ tags: Set<String>) -> Bool {
-        tags.isEmpty
-            || state.withLock { state in
-                let all = state.tags.union(tags)
-                guard all.count <= Entry.tagLimit else { return false }
-                state.tags = all
-                return true
-            }
+    func unite(_ wishes: EntryWishes) -> Bool {
+        state.withLock { state in
+            guard state.wishes.tags.union(wishes.tags).count <= Entry.tagLimit else { return false }
+            state.wishes.formUnion(wishes)
+            return true
+        }
     }
 
     /// Passes united tags to the cache.
@@ -140,7 +138,7 @@ final class Flight: OriginReceiver, Sendable {
             key, kind: .download, url: request.url.string, pinned: request.pinned)
         let tags = state.withLock { state in
             state.reservation = reservation
-            return state.tags
+            return state.wishes.tags
         }
         reservation.addTags(tags.sorted())
     }

@@ -96,7 +96,7 @@ struct FetchPartsTests {
         }
     }
 
-    @Test("A part with a touched file is fetched again, and the server does not loop")
+    @Test("A part with a touched file is verified and served; a damaged part is fetched again")
     func touchedPart() async throws {
         let whole = pattern(200_000, seed: 7)
         let origin = try ScriptedOrigin { _, connection in
@@ -107,17 +107,23 @@ struct FetchPartsTests {
         }
         defer { origin.stop() }
         try await TestServer.with { (server) async throws in
-            for count in 1...2 {
+            func fetch(_ expectedRequests: Int) async throws -> String {
                 let reply = try await get(server, origin.url("/a"), [.range: "bytes=0-99999"])
                 #expect(reply.body == Array(whole[..<100_000]))
-                #expect(origin.requestCount == count)
+                #expect(origin.requestCount == expectedRequests)
                 try await server.space.cache.flush()
                 server.space.cache.trimMemory(toBytes: 0)
-                let entry = try #require(try server.space.cache.list().entries.first)
-                let path = try #require(entry.localPath)
-                try FileManager.default.setAttributes(
-                    [.modificationDate: Date(timeIntervalSince1970: Double(count))], ofItemAtPath: path)
+                return try #require(try server.space.cache.list().entries.first?.localPath)
             }
+            for date in [1.0, 2] {
+                let path = try await fetch(1)
+                try FileManager.default.setAttributes(
+                    [.modificationDate: Date(timeIntervalSince1970: date)], ofItemAtPath: path)
+            }
+            let damaged = try FileHandle(forWritingTo: URL(fileURLWithPath: try await fetch(1)))
+            try damaged.write(contentsOf: Data("damage".utf8))
+            try damaged.close()
+            _ = try await fetch(2)
         }
     }
 

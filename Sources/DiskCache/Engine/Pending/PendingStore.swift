@@ -15,6 +15,8 @@ struct PendingStore: Sendable {
     /// The key is undecided, and a purge of any variant of the URL matches this store.
     private(set) var isVariantOpen = false
     let purged = PurgeMark()
+    /// The last change of the entry by a caller since the reservation. It outlives the store.
+    private(set) var patch: Patch?
 
     /// Whether a concurrent purge can match this store. A body from an origin is as old as its request, and may be the
     /// body that the purge is to remove. A body that a caller stores is new when it is published and acknowledged.
@@ -47,6 +49,29 @@ struct PendingStore: Sendable {
         isVariantOpen = false
         add(tags)
     }
+
+    /// A change of metadata by a caller. `nil` leaves a value to the store.
+    struct Patch: Sendable {
+        var ttl: Duration?
+        var expiryDate: Timestamp?
+        var pinned: Bool?
+        var tags: [String]?
+        /// The tags that the store had before `tags` replaced them.
+        fileprivate(set) var replacedTags: Set<ExactText> = []
+    }
+
+    /// Notes a change of the entry that a download is to replace or to bring up to date.
+    mutating func meet(_ new: Patch, of key: String) {
+        guard kind == .download, ExactText(key) == ExactText(self.key.text) else { return }
+        var patch = patch ?? Patch()
+        if new.ttl != nil { (patch.ttl, patch.expiryDate) = (new.ttl, new.expiryDate) }
+        if new.pinned != nil { patch.pinned = new.pinned }
+        if new.tags != nil { (patch.tags, patch.replacedTags) = (new.tags, tags) }
+        self.patch = patch
+    }
+
+    /// The tags of the reservation's callers, except those that a caller has replaced since.
+    var addedTags: Set<ExactText> { tags.subtracting(patch?.replacedTags ?? []) }
 
     /// The tags of the purges since the reservation that match this store in all but the tag.
     private enum LatePurges {

@@ -41,6 +41,13 @@ final class PendingStores: Sendable {
         state.withLock { $0.stores[number]?.add(tags) }
     }
 
+    /// Lets a change of an entry's metadata outlive the downloads of the entry that began before it.
+    func patch(_ key: String, _ patch: PendingStore.Patch) {
+        state.withLock { state in
+            for index in state.stores.indices { state.stores.values[index].meet(patch, of: key) }
+        }
+    }
+
     /// A store that a purge may match only by the entry that the store is to bring up to date. Only the index can tell.
     struct Doubt {
         var purged: PurgeMark

@@ -21,7 +21,7 @@ struct StoreOperation: Sendable {
         guard isPurged || keepsRoom(leastCost, replacing: old, context) else { return nil }
         if try isPurged || !(isFirst || hasRoom(replacing: old?.entry, context)) {
             // An entry that is not kept takes over no tags and no pinning from the entry under its key.
-            let entry = entry(version: 0, path: nil, tags: store.tags, replacing: nil, context)
+            let entry = entry(version: 0, path: nil, store, replacing: nil, context)
             return .notKept(entry, body: body.stored)
         }
 
@@ -33,7 +33,7 @@ struct StoreOperation: Sendable {
         } else if let path = old?.path {
             try context.setAside(path, id: id)
         }
-        let entry = entry(version: version, path: file?.path, tags: store.tags, replacing: old?.entry, context)
+        let entry = entry(version: version, path: file?.path, store, replacing: old?.entry, context)
         try context.checkTags(of: entry)
         var slot: Slot?
         if case .bytes(let bytes) = body.content { slot = try context.keep(bytes, of: entry) }
@@ -44,6 +44,10 @@ struct StoreOperation: Sendable {
         guard keepsRoom(cost, replacing: old, context) else { throw DiskCacheError.noSpace }
         try context.put(entry, cost: cost, path: file?.path, slot: slot, identity: file?.identity, replacing: old)
         context.invalidate(key.text)
+        // A caller's own body is newer than the bodies of all fetches that are under way, and none of them replaces it.
+        if kind == .json || kind == .data {
+            _ = context.parts.pendingStores.purge(PurgeScope.scopes(of: [EntryFilter(key: key.text)]))
+        }
         context.tell(.stored, entry)
         return .stored(entry)
     }
@@ -76,8 +80,11 @@ struct StoreOperation: Sendable {
     }
 
     private func entry(
-        version: Int64, path: String?, tags: Set<ExactText>, replacing old: Entry?, _ context: WriteContext
+        version: Int64, path: String?, _ store: PendingStore, replacing old: Entry?, _ context: WriteContext
     ) -> Entry {
+        let patch = store.patch
+        // The allowances of all callers of downloads unite on the entry.
+        let allowance = kind == .download && old?.kind == .download ? old?.staleAllowance ?? .zero : .zero
         let parts = context.parts
         let record = Entry.Record(
             key: key.text, namespace: parts.configuration.namespace, kind: kind, url: url,
@@ -86,12 +93,14 @@ struct StoreOperation: Sendable {
             lastModified: metadata.lastModified, digest: body.digest, isJSON: isJSON,
             downloadStartDate: metadata.downloadStartDate, downloadEndDate: metadata.downloadEndDate,
             createdDate: context.now, localPath: path.map(parts.bodies.absolute),
-            tags: TagUnion.tags(stated: metadata.tags, held: old, dropping: metadata.droppedTags, adding: tags),
-            pinned: isPinned(replacing: old), version: version, staleAllowance: metadata.staleAllowance,
-            fields: metadata.fields)
-        let ttl = max(metadata.ttl, .zero)
+            tags: TagUnion.tags(
+                stated: patch?.tags ?? metadata.tags, held: old, dropping: metadata.droppedTags,
+                adding: store.addedTags),
+            pinned: patch?.pinned ?? isPinned(replacing: old), version: version,
+            staleAllowance: max(metadata.staleAllowance, allowance), fields: metadata.fields)
+        let ttl = patch?.ttl ?? max(metadata.ttl, .zero)
         return Entry(
-            record, ttl: ttl, expiryDate: metadata.expiryDate ?? context.now + ttl, hits: 0,
+            record, ttl: ttl, expiryDate: patch?.expiryDate ?? metadata.expiryDate ?? context.now + ttl, hits: 0,
             lastAccessDate: parts.hits.clock.now())
     }
 }
@@ -104,32 +113,37 @@ struct RefreshOperation: Sendable {
 
     func run(_ context: WriteContext) throws -> PublishOutcome {
         guard let store = context.parts.pendingStores.store(number) else { throw DiskCacheError.reservationEnded }
-        if store.purged.isSet { return .notKept(refreshed(entry, tags: store.tags, now: context.now), body: nil) }
+        if store.purged.isSet { return .notKept(refreshed(entry, store, now: context.now), body: nil) }
         try context.flushHits(only: entry.key)
         guard let row = try context.index.row(forKey: entry.key), row.entry.version == entry.version else {
             throw DiskCacheError.versionChanged
         }
-        let entry = refreshed(row.entry, tags: store.tags, now: context.now)
+        let entry = refreshed(row.entry, store, now: context.now)
         if let key = CacheKey(entry.key), key.form == .response {
             _ = try context.makeRoomForFields(of: key, length: entry.fieldsLength, replacing: row.entry)
         }
         return .stored(try context.change(row, to: entry))
     }
 
-    private func refreshed(_ old: Entry, tags: Set<ExactText>, now: Timestamp) -> Entry {
+    private func refreshed(_ old: Entry, _ store: PendingStore, now: Timestamp) -> Entry {
+        let patch = store.patch
         var record = old.record
         record.etag = refresh.etag ?? record.etag
         record.lastModified = refresh.lastModified ?? record.lastModified
         record.contentType = refresh.contentType ?? record.contentType
         record.downloadStartDate = refresh.downloadStartDate ?? record.downloadStartDate
         record.downloadEndDate = refresh.downloadEndDate ?? record.downloadEndDate
-        record.tags = TagUnion.tags(stated: refresh.tags, held: old, dropping: refresh.droppedTags, adding: tags)
-        record.pinned = refresh.pinned ?? record.pinned
-        record.staleAllowance = refresh.staleAllowance ?? record.staleAllowance
+        record.tags = TagUnion.tags(
+            stated: patch?.tags ?? refresh.tags, held: old, dropping: refresh.droppedTags, adding: store.addedTags)
+        record.pinned = patch?.pinned ?? refresh.pinned ?? record.pinned
+        if let allowance = refresh.staleAllowance {
+            // The allowances of all callers of downloads unite on the entry.
+            record.staleAllowance = record.kind == .download ? max(allowance, record.staleAllowance) : allowance
+        }
         record.fields = refresh.fields ?? record.fields
-        let ttl = max(refresh.ttl, .zero)
+        let ttl = patch?.ttl ?? max(refresh.ttl, .zero)
         return Entry(
-            record, ttl: ttl, expiryDate: refresh.expiryDate ?? now + ttl, hits: old.hits,
+            record, ttl: ttl, expiryDate: patch?.expiryDate ?? refresh.expiryDate ?? now + ttl, hits: old.hits,
             lastAccessDate: old.lastAccessDate)
     }
 }

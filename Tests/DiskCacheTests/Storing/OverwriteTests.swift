@@ -1,0 +1,118 @@
+import Primitives
+import TestSupport
+import Testing
+
+@testable import DiskCache
+
+@Suite("Changes by callers, and downloads that began before them")
+struct OverwriteTests {
+    private let url = "http://h/a"
+
+    /// Begins a download, makes a change, and ends the download with the body `old`.
+    private func download(
+        _ cache: DiskCache, tags: [String] = [], meanwhile change: () async throws -> Void,
+        _ metadata: EntryMetadata = EntryMetadata(ttl: .seconds(600))
+    ) async throws -> PublishOutcome {
+        let reservation = cache.reserve(.url(canonical: url), kind: .download, url: url, tags: tags)
+        try reservation.receive(Array("old".utf8))
+        try await change()
+        return try await reservation.publish(metadata)
+    }
+
+    @Test(
+        "A JSON that a caller stores during a download stays, with and without an earlier entry",
+        arguments: [false, true])
+    func storedDuringDownload(hasEntry: Bool) async throws {
+        try await CacheFixture().withCache { cache async throws in
+            if hasEntry { try await cache.store(#""older""#, url: url, kind: .json) }
+            let outcome = try await download(cache) { try await cache.store(#""new""#, url: url, kind: .json) }
+            guard case .notKept = outcome else {
+                Issue.record("the download was kept")
+                return
+            }
+            #expect(try await cache.text(url: url) == #""new""#)
+        }
+    }
+
+    @Test("A JSON that a caller stores during a revalidation stays")
+    func storedDuringRevalidation() async throws {
+        try await CacheFixture().withCache { cache async throws in
+            let held = try await cache.store("old", url: url)
+            let reservation = cache.reserve(.url(canonical: url), kind: .download, url: url)
+            try await cache.store(#""new""#, url: url, kind: .json)
+            let outcome = try await reservation.publishUnchanged(held, EntryRefresh(ttl: .seconds(600)))
+            guard case .notKept = outcome else {
+                Issue.record("the revalidation was kept")
+                return
+            }
+            #expect(try await cache.text(url: url) == #""new""#)
+        }
+    }
+
+    @Test("A JSON that a caller stores under another URL does not affect a download, nor does a refused store")
+    func otherKey() async throws {
+        try await CacheFixture().withCache { cache async throws in
+            let outcome = try await download(cache) {
+                try await cache.store(#""new""#, url: "http://h/b", kind: .json)
+                await #expect(throws: DiskCacheError.emptyJSON) {
+                    try await cache.store("null", url: url, kind: .json)
+                }
+            }
+            #expect(try await cache.text(url: url) == "old")
+            guard case .stored = outcome else {
+                Issue.record("the download was not kept")
+                return
+            }
+        }
+    }
+
+    @Test("A ttl, tags and a pin that a caller sets during a download stay", arguments: [false, true])
+    func changedDuringDownload(isRevalidation: Bool) async throws {
+        let fixture = try CacheFixture()
+        try await fixture.withCache { cache async throws in
+            let held = try await cache.store("old", url: url, tags: ["a", "b"])
+            let change = {
+                _ = try await cache.update(held.key, ttl: .seconds(5), tags: ["c"], pinned: true)
+                fixture.clock.advance(by: .seconds(1))
+            }
+            if isRevalidation {
+                let reservation = cache.reserve(.url(canonical: url), kind: .download, url: url, tags: ["a"])
+                try await change()
+                reservation.addTags(["late"])
+                _ = try await reservation.publishUnchanged(held, EntryRefresh(ttl: .seconds(600)))
+            } else {
+                _ = try await download(cache, tags: ["a"], meanwhile: change)
+            }
+            let entry = try #require(try cache.entry(url: url))
+            #expect(entry.ttl == .seconds(5) && entry.expiryDate == fixture.clock.now() + .seconds(4))
+            #expect(entry.tags == (isRevalidation ? ["c", "late"] : ["c"]))
+            #expect(entry.pinned)
+        }
+    }
+
+    @Test("A change before a download begins does not outlive the download")
+    func changedBefore() async throws {
+        try await CacheFixture().withCache { cache async throws in
+            let held = try await cache.store("older", url: url)
+            _ = try await cache.update(held.key, ttl: .seconds(5))
+            _ = try await download(cache, meanwhile: {})
+            #expect(try cache.entry(url: url)?.ttl == .seconds(600))
+        }
+    }
+
+    @Test("The longest stale allowance of all downloads stays on the entry, after a new body and after a 304")
+    func allowances() async throws {
+        try await CacheFixture().withCache { cache async throws in
+            var metadata = EntryMetadata(ttl: .seconds(10))
+            metadata.staleAllowance = .seconds(3600)
+            _ = try await download(cache, meanwhile: {}, metadata)
+            metadata.staleAllowance = .zero
+            let second = try await download(cache, meanwhile: {}, metadata).entry
+            #expect(second.staleAllowance == .seconds(3600))
+            var refresh = EntryRefresh(ttl: .seconds(10))
+            refresh.staleAllowance = .seconds(60)
+            let reservation = cache.reserve(.url(canonical: url), kind: .download, url: url)
+            #expect(try await reservation.publishUnchanged(second, refresh).entry.staleAllowance == .seconds(3600))
+        }
+    }
+}
