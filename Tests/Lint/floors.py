@@ -216,7 +216,7 @@ def complaints(texts, modules, allowed, lists_all=LISTS_ALL_MODULES):
         unused = [one for one in order if found and one not in found]
         lines += [f"{NAME}: {name} has no files in the folder {one}; remove it" for one in unused]
         lines += [
-            f"{NAME}: the folder {one} of {name} is missing; insert it above the folders whose types it names"
+            f"{NAME}: the folder {one} of {name} is missing; insert it above the folders that it uses"
             for one in sorted(found - set(order))
         ]
         groups = [files for of, files in allowed if of == name]
