@@ -2,16 +2,16 @@
 ///
 /// `String` compares by canonical equivalence: `é` as one scalar equals `e` with a combining accent. JSON, the index
 /// and the file system treat the two as different texts, so a look-up of the first must not find the second.
-package struct ExactText: Hashable, Sendable {
-    package let text: String
+public struct ExactText: Hashable, Sendable {
+    public let text: String
 
     @inlinable
-    package init(_ text: String) {
+    public init(_ text: String) {
         self.text = text
     }
 
     @inlinable
-    package static func == (left: ExactText, right: ExactText) -> Bool {
+    public static func == (left: ExactText, right: ExactText) -> Bool {
         let areEqual = left.text.utf8.withContiguousStorageIfAvailable { left in
             right.text.utf8.withContiguousStorageIfAvailable { right in
                 UnsafeRawBufferPointer(left).hasSameBytes(as: UnsafeRawBufferPointer(right))
@@ -22,7 +22,7 @@ package struct ExactText: Hashable, Sendable {
     }
 
     @inlinable
-    package func hash(into hasher: inout Hasher) {
+    public func hash(into hasher: inout Hasher) {
         let isContiguous: Void? = text.utf8.withContiguousStorageIfAvailable { bytes in
             hasher.combine(bytes: UnsafeRawBufferPointer(bytes))
         }

@@ -2,13 +2,13 @@ extension FixedWidthInteger {
     /// Reads a number written only in ASCII digits, without sign or white space. `nil` for any other text, and for a
     /// number that does not fit.
     @inlinable
-    package init?(digits text: some StringProtocol) {
+    public init?(digits text: some StringProtocol) {
         self.init(digits: text.utf8)
     }
 
     /// Reads a number from bytes, by the rules of ``init(digits:)``.
     @inlinable
-    package init?(digits: some Collection<UInt8>) {
+    public init?(digits: some Collection<UInt8>) {
         guard !digits.isEmpty else { return nil }
         self = 0
         for digit in digits {

@@ -1,6 +1,6 @@
 extension UInt8 {
     /// The value of this byte as a hexadecimal digit in ASCII, in upper or lower case; `nil` for any other byte.
-    @inlinable package var hexDigitValue: UInt8? {
+    @inlinable public var hexDigitValue: UInt8? {
         switch self {
         case UInt8(ascii: "0")...UInt8(ascii: "9"): self - UInt8(ascii: "0")
         case UInt8(ascii: "a")...UInt8(ascii: "f"): self - UInt8(ascii: "a") + 10
@@ -12,7 +12,7 @@ extension UInt8 {
 
 extension Sequence<UInt8> {
     /// The bytes in lower-case hexadecimal, two digits each.
-    @inlinable package var hex: String {
+    @inlinable public var hex: String {
         withContiguousStorageIfAvailable { UnsafeRawBufferPointer($0).lowercaseHex }
             ?? Array(self).withUnsafeBytes(\.lowercaseHex)
     }

@@ -3,28 +3,28 @@
 /// of when each key was used.
 ///
 /// The type has no lock; its owner adds the lock.
-package struct BoundedMemo<Key: Hashable & Sendable, Value: Sendable>: Sendable {
+public struct BoundedMemo<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     @usableFromInline let limit: Int
     @usableFromInline var values: [Key: Value] = [:]
 
     /// - Parameter limit: the greatest number of values, at least 1.
     @inlinable
-    package init(limit: Int) {
+    public init(limit: Int) {
         self.limit = limit
     }
 
-    @inlinable package var count: Int { values.count }
+    @inlinable public var count: Int { values.count }
 
     /// The remembered value of a key; `nil` when the memo has none.
     @inlinable
-    package subscript(key: Key) -> Value? { values[key] }
+    public subscript(key: Key) -> Value? { values[key] }
 
     /// Remembers a value and replaces an older value of the same key.
     ///
     /// - Returns: the values that were forgotten to make room. A caller that holds a lock releases the lock before it
     ///   releases these values, because there can be many of them.
     @inlinable
-    package mutating func remember(_ value: Value, for key: Key) -> [Key: Value] {
+    public mutating func remember(_ value: Value, for key: Key) -> [Key: Value] {
         var forgotten: [Key: Value] = [:]
         if values[key] == nil, values.count == limit { swap(&forgotten, &values) }
         values[key] = value

@@ -11,18 +11,18 @@
 ///
 /// The lock is a `Mutex` of the standard library. With `-D LARDER_PTHREAD_LOCKS` it is a pthread mutex, because
 /// ThreadSanitizer does not recognise the futex in `Mutex` and reports correct code.
-package struct Locked<State>: ~Copyable, Sendable {
+public struct Locked<State>: ~Copyable, Sendable {
     #if LARDER_PTHREAD_LOCKS
         @usableFromInline let storage: PthreadLocked<State>
 
         /// Protects `state` with a lock.
-        package init(_ state: consuming sending State) {
+        public init(_ state: consuming sending State) {
             storage = PthreadLocked(state)
         }
 
         /// Runs `body` with the state while holding the lock, and returns its result; rethrows its error.
         @inlinable
-        package func withLock<Result: ~Copyable, Failure: Error>(
+        public func withLock<Result: ~Copyable, Failure: Error>(
             _ body: (inout sending State) throws(Failure) -> sending Result
         ) throws(Failure) -> sending Result {
             try storage.withLock(body)
@@ -32,13 +32,13 @@ package struct Locked<State>: ~Copyable, Sendable {
 
         /// Protects `state` with a lock.
         @inlinable
-        package init(_ state: consuming sending State) {
+        public init(_ state: consuming sending State) {
             mutex = Mutex(state)
         }
 
         /// Runs `body` with the state while holding the lock, and returns its result; rethrows its error.
         @inlinable
-        package borrowing func withLock<Result: ~Copyable, Failure: Error>(
+        public borrowing func withLock<Result: ~Copyable, Failure: Error>(
             _ body: (inout sending State) throws(Failure) -> sending Result
         ) throws(Failure) -> sending Result {
             try mutex.withLock(body)
