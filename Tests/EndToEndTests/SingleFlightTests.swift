@@ -75,6 +75,33 @@ struct SingleFlightTests {
         }
     }
 
+    @Test("A PATCH during a refresh stays, although the refresh asked for other tags, a pin and another ttl")
+    func patchDuringRefresh() async throws {
+        let gate = Gate("the entry has been changed")
+        let origin = try ScriptedOrigin { request, connection in
+            if request.index > 0 { try gate.waitBlocking() }
+            try connection.respond(body: "x")
+        }
+        defer { origin.stop() }
+        try await TestServer.with { server async throws in
+            let url = origin.url("/a")
+            let key = CacheKey.url(canonical: url).text
+            #expect(try await server.download(["url": .string(url), "ttl": 60]).status == 200)
+            async let refresh = server.download([
+                "url": .string(url), "ttl": 60, "refresh": true, "tags": ["a"], "pinned": true,
+            ])
+            try await origin.waitForRequests(2)
+            let patch: JSON = ["ttl": 5, "tags": ["c"], "pinned": false]
+            let reply = try await server.client.request(
+                "PATCH", "/entries/\(key)", fields: [.contentType: "application/json"], body: patch.utf8)
+            #expect(reply.status == 200)
+            gate.open()
+            #expect(try await refresh.member("outcome") == "downloaded")
+            let entry = try #require(try server.space.cache.entry(for: key))
+            #expect(entry.tags == ["c"] && !entry.pinned && entry.ttl == .seconds(5))
+        }
+    }
+
     @Test("The tags, the pin and the stale allowance of a caller that joined are the entry's")
     func wishesOfJoiner() async throws {
         try await TestServer.withGatedOrigin { server, origin, gate in

@@ -38,14 +38,15 @@ extension DownloadManager {
             return (Array(waiters.values), [], successor)
         }
         switch result {
-        case .success(let success): answer(waiters, success)
+        case .success(let success): answer(waiters, success, published: flight.published)
         case .failure(let error): answer(waiters, error, flight: flight, now: now)
         }
         for waiter in refused { waiter.completion(.failure(.stopping)) }
         if let successor { lead(successor, held: nil) }
     }
 
-    private func answer(_ waiters: [Waiter], _ success: DownloadResult) {
+    /// - Parameter published: the wishes that the entry has already, unless a caller has changed the entry since.
+    private func answer(_ waiters: [Waiter], _ success: DownloadResult, published: EntryWishes) {
         let answer: @Sendable ([Waiter], Entry) -> Void = { waiters, entry in
             for waiter in waiters {
                 var result = success
@@ -54,8 +55,9 @@ extension DownloadManager {
                 waiter.completion(.success(result))
             }
         }
-        // Fulfils the wishes of waiters that joined when the entry was already being written.
-        let wishes = waiters.reduce(into: EntryWishes()) { $0.formUnion($1.request.wishes) }
+        // Fulfils the wishes of waiters that joined when the entry was already being written. The earlier wishes are
+        // not repeated, because they would undo a change by a caller during the download.
+        let wishes = waiters.reduce(into: EntryWishes()) { $0.formUnion($1.request.wishes.subtracting(published)) }
         guard !wishes.areFulfilled(by: success.entry) else { return answer(waiters, success.entry) }
         fulfil(wishes, of: success.entry) { [self] result in
             // The entry was removed in this very moment, but it still is the entry that the waiters waited for.
@@ -63,7 +65,7 @@ extension DownloadManager {
             // The entry cannot take the tags of all waiters together. The wishes of each waiter are fulfilled on their
             // own, so that no waiter fails because of the tags of another waiter.
             for waiter in waiters {
-                fulfil(waiter.request.wishes, of: success.entry) { result in
+                fulfil(waiter.request.wishes.subtracting(published), of: success.entry) { result in
                     switch result {
                     case .success(let changed): answer([waiter], changed ?? success.entry)
                     case .failure(let error): waiter.completion(.failure(DownloadError(error)))

@@ -24,7 +24,7 @@ extension Flight {
         metadata.params = request.params?.text
         metadata.downloadStartDate = startDate
         metadata.downloadEndDate = now
-        let wishes = state.withLock(\.wishes)
+        let wishes = publishWishes()
         metadata.pinned = wishes.pinned
         metadata.staleAllowance = wishes.staleAllowance
         state.withLock(\.reservation)?.publish(metadata) { [self] result in
@@ -58,7 +58,7 @@ extension Flight {
         refresh.lastModified = Self.bounded(head.fields[fields: .lastModified].first?.text)
         refresh.downloadStartDate = startDate
         refresh.downloadEndDate = now
-        let wishes = state.withLock(\.wishes)
+        let wishes = publishWishes()
         refresh.pinned = wishes.pinned
         refresh.staleAllowance = wishes.staleAllowance
         state.withLock(\.reservation)?.publishUnchanged(held, refresh) { [self] result in
@@ -68,6 +68,14 @@ extension Flight {
             case .failure(.versionChanged): fetchWhole()
             case .failure(let error): end(.failure(DownloadError(error)))
             }
+        }
+    }
+
+    /// Returns the wishes of all callers so far, which go to the cache with the entry.
+    private func publishWishes() -> EntryWishes {
+        state.withLock { state in
+            state.published = state.wishes
+            return state.wishes
         }
     }
 

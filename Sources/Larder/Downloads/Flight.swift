@@ -47,6 +47,8 @@ final class Flight: OriginReceiver, Sendable {
         var reservation: Reservation?
         /// The wishes of all callers so far.
         var wishes: EntryWishes
+        /// The wishes that went to the cache together with the entry.
+        var published = EntryWishes()
         /// The entry whose validators were sent to the origin.
         var held: Entry?
         var head: OriginHead?
@@ -86,6 +88,8 @@ final class Flight: OriginReceiver, Sendable {
 
     /// The tags of all callers so far, sorted.
     var tags: [String] { state.withLock(\.wishes.tags).sorted() }
+
+    var published: EntryWishes { state.withLock(\.published) }
 
     /// The time since the flight was created.
     var elapsed: Duration { ContinuousClock.now - start }

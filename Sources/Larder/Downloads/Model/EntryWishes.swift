@@ -15,6 +15,14 @@ struct EntryWishes: Sendable {
         if let pinned = other.pinned { self.pinned = pinned || self.pinned == true }
     }
 
+    /// The wishes that `other` does not include.
+    func subtracting(_ other: EntryWishes) -> EntryWishes {
+        EntryWishes(
+            tags: tags.subtracting(other.tags),
+            staleAllowance: staleAllowance > other.staleAllowance ? staleAllowance : .zero,
+            pinned: pinned == other.pinned || other.pinned == true ? nil : pinned)
+    }
+
     /// Whether an entry fulfils all wishes.
     func areFulfilled(by entry: Entry) -> Bool {
         tags.isSubset(of: entry.tags) && staleAllowance <= entry.staleAllowance
