@@ -20,7 +20,6 @@ package final class OriginClient: Sendable {
     private let threads: [LoopThread]
     private let transferCount = Atomic<UInt64>(0)
 
-    /// Starts the client's threads.
     package init(configuration: OriginConfiguration = OriginConfiguration()) {
         _ = Self.globalInitialisation
         self.configuration = configuration
@@ -40,8 +39,8 @@ package final class OriginClient: Sendable {
         shutDown()
     }
 
-    /// Starts a transfer and returns at once. After ``shutDown()`` the receiver gets ``OriginError/Kind/cancelled``
-    /// before this call returns.
+    /// Starts a transfer. After ``shutDown()`` the receiver gets ``OriginError/Kind/cancelled`` before this call
+    /// returns.
     @discardableResult
     package func fetch(_ request: OriginRequest, receiver: any OriginReceiver) -> OriginTransfer {
         let index = leastBusy
@@ -63,17 +62,38 @@ package final class OriginClient: Sendable {
         return counts.indices.min { counts[$0] < counts[$1] } ?? 0
     }
 
-    /// The number of transfers that were started and have not ended, including transfers that no thread has taken yet.
+    /// The reason why the client would refuse a request, as far as the URL decides; `nil` when only DNS, the origin or
+    /// a redirect can lead to a refusal. The call uses neither DNS nor the network. The error is the same as that of
+    /// ``fetch(_:receiver:)``, with one exception: when the port of a host name is refused for every address, `fetch`
+    /// may report a reason that only the address reveals.
+    package func foreseenRefusal(of request: OriginRequest) -> OriginError? {
+        var known = KnownURLs()
+        do throws(OriginError) {
+            let url = try request.checkedURL(configuration, known: &known)
+            let policy = request.addressPolicy ?? configuration.addressPolicy
+            let rule =
+                if let address = url.address {
+                    configuration.ownSockets.refusal(of: address, port: url.port)
+                        ?? policy.refusal(of: address, port: url.port, host: url.host)
+                } else {
+                    policy.refusal(ofAnyAddressOf: url.host, port: url.port)
+                }
+            return rule.map { OriginError(.addressRefused(rule: $0)) }
+        } catch {
+            return error
+        }
+    }
+
+    /// Includes transfers that no thread has taken yet.
     package var openTransfers: Int { inboxes.reduce(0) { $0 + $1.openTransfers } }
 
-    /// The number of running transfers, and of transfers that wait in the queue under the limits.
     package var transferCounts: (running: Int, queued: Int) {
         let counts = places.counts
         return (counts.running, counts.waiting)
     }
 
     /// Cancels every transfer and informs its receiver, closes all connections, and waits until the threads have ended.
-    /// A call from within a receiver does not wait. `deinit` calls this method, too.
+    /// A call from within a receiver does not wait.
     package func shutDown() {
         for inbox in inboxes { inbox.append(.shutDown) }
         guard !threads.contains(where: \.isCurrent) else { return }
@@ -83,7 +103,6 @@ package final class OriginClient: Sendable {
     private static let globalInitialisation = curl_global_init(Int(CURL_GLOBAL_DEFAULT))
 }
 
-/// The thread that runs a ``TransferLoop``.
 private final class LoopThread: Sendable {
     private let isRunning = DispatchGroup()
     private let number = Locked<UInt?>(nil)
@@ -91,8 +110,7 @@ private final class LoopThread: Sendable {
     init(
         configuration: OriginConfiguration, inbox: Inbox, places: TransferPlaces, multi: UnsafeMutableRawPointer
     ) {
-        // A raw pointer is not Sendable, so the address passes as a number. Only the new thread uses the pointer, apart
-        // from the wake-up in `Inbox`.
+        // A raw pointer is not Sendable. Only the new thread uses the pointer, apart from the wake-up in `Inbox`.
         let multi = UInt(bitPattern: multi)
         isRunning.enter()
         let thread = Thread { [self] in
@@ -110,7 +128,6 @@ private final class LoopThread: Sendable {
     /// Whether the calling thread is this thread.
     var isCurrent: Bool { number.withLock { $0 } == UInt(pthread_self()) }
 
-    /// Waits for the end of the thread.
     func join() {
         isRunning.wait()
     }

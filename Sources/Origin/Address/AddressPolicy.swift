@@ -1,9 +1,9 @@
+import Glibc
+import Primitives
+
 /// Decides to which addresses the origin client may connect: to globally routable addresses on a few ports, and to
-/// addresses that a rule allows.
-///
-/// The client checks the address itself, after DNS and before connecting, for every new connection. No spelling of a
-/// host, no redirect and no DNS answer can therefore get around the policy. Rules about host names are checked before
-/// DNS, too.
+/// addresses that a rule allows. The client checks the address itself, after DNS and before connecting, for every new
+/// connection, so no spelling of a host, no redirect and no DNS answer can get around the policy.
 ///
 /// The checks have this order:
 /// 1. A deny rule, except `*`, refuses.
@@ -14,22 +14,14 @@
 /// The metadata address of a cloud needs an allow rule for exactly this address; a range or a host name is not enough.
 /// A narrowed policy allows the same as before, but only where a rule of ``only`` matches.
 package struct AddressPolicy: Hashable, Sendable {
-    /// The ports of HTTP and HTTPS: 80 and 443.
     package static let defaultPorts: Set<UInt16> = [80, 443]
 
-    /// The rules that allow addresses which are not globally routable, or have another port.
     package let allowed: [AddressRule]
-    /// The rules that refuse, even where an allow rule matches. A rule with the target `*` refuses only where no allow
-    /// rule matches.
     package let denied: [AddressRule]
-    /// The ports that are allowed when no allow rule matches.
     package let ports: Set<UInt16>
-    /// The origins of a narrowed policy: at least one of these rules must match. `nil` when the policy was not
-    /// narrowed.
+    /// `nil` when the policy was not narrowed.
     package private(set) var only: [AddressRule]?
 
-    /// A policy that allows globally routable addresses on `ports`, and addresses that an allow rule matches, but no
-    /// address that is denied; no rules by default.
     package init(
         allowing allowed: [AddressRule] = [], denying denied: [AddressRule] = [],
         ports: Set<UInt16> = AddressPolicy.defaultPorts
@@ -39,16 +31,13 @@ package struct AddressPolicy: Hashable, Sendable {
         self.ports = ports
     }
 
-    /// The same policy, restricted to the origins in `rules`.
     package func narrowed(to rules: [AddressRule]) -> AddressPolicy {
         var policy = self
         policy.only = rules
         return policy
     }
 
-    /// The purpose of a connection.
     package enum Use: Hashable, Sendable {
-        /// A connection for a request; the port counts.
         case request
         /// An FTP data connection, on the port that the server named. For rules, the port of the control connection
         /// counts as well. Ports below 1024, where other services listen, are refused.
@@ -57,9 +46,7 @@ package struct AddressPolicy: Hashable, Sendable {
 
     /// The reason why a connection is refused, for example `127.0.0.1 is loopback (127.0.0.0/8)`; `nil` when it is
     /// allowed. The reason names the host as in the request, so it reveals no more about the host's address than the
-    /// rule does.
-    ///
-    /// - Parameter host: the host as written in the request's URL; an IPv6 address may have brackets.
+    /// rule does. An IPv6 address as `host` may have brackets.
     package func refusal(of address: IPAddress, port: UInt16, host: String, for use: Use = .request) -> String? {
         let name = AddressRule.comparable(host)
         if use != .request, port < 1024 { return "port \(port) is not allowed for FTP data" }
@@ -71,7 +58,7 @@ package struct AddressPolicy: Hashable, Sendable {
             rule.isFor(anyOf: ports) && rule.names(address, host: name)
         }
         func isAllowed(_ address: IPAddress) -> Bool {
-            let isMetadata = SpecialPurposeRanges.isMetadata(address)
+            let isMetadata = SpecialPurposeRanges.metadata.contains(address)
             return allowed.contains { isMeant(address, by: $0) && (!isMetadata || $0.isOnly(address)) }
         }
         if let only, !only.contains(where: { isMeant(address, by: $0) }) { return Self.notAmong(name) }
@@ -90,7 +77,7 @@ package struct AddressPolicy: Hashable, Sendable {
         return use == .request ? trouble(ofPort: port) : nil
     }
 
-    /// The reason why the host of a URL is refused for every address; `nil` when its addresses decide.
+    /// The reason why a rule about host names, which is checked before DNS, refuses a host.
     func refusal(ofHost host: String, port: UInt16) -> String? {
         let name = AddressRule.comparable(host)
         if let only, !only.contains(where: { $0.isFor(anyOf: [port]) && ($0.names(host: name) || $0.isRange) }) {
@@ -100,8 +87,8 @@ package struct AddressPolicy: Hashable, Sendable {
             .map { Self.words(name, deniedBy: $0) }
     }
 
-    /// The reason why the host of a URL is refused for every address that the host may have; `nil` when some address
-    /// may be allowed. ``refusal(of:port:host:for:)`` may give a different reason for a specific address.
+    /// The reason why a host is refused for every address that it may have; `nil` when some address may be allowed.
+    /// ``refusal(of:port:host:for:)`` may give a different reason for a specific address.
     func refusal(ofAnyAddressOf host: String, port: UInt16) -> String? {
         if let refusal = refusal(ofHost: host, port: port) { return refusal }
         let name = AddressRule.comparable(host)
@@ -117,11 +104,48 @@ package struct AddressPolicy: Hashable, Sendable {
     }
 
     private static func trouble(_ address: IPAddress, _ name: String) -> String? {
-        if SpecialPurposeRanges.isMetadata(address) { return "\(name) is a cloud metadata address" }
+        if SpecialPurposeRanges.metadata.contains(address) { return "\(name) is a cloud metadata address" }
         return SpecialPurposeRanges.entry(for: address).map { "\(name) is \($0.purpose) (\($0.range))" }
     }
 
     private static func notAmong(_ name: String) -> String { "\(name) is not one of the namespace's origins" }
 
     private static func words(_ name: String, deniedBy rule: AddressRule) -> String { "\(name) is denied (\(rule))" }
+}
+
+/// The ports on which this process listens. The client never connects to them, regardless of address rules, because a
+/// request from the server to itself would bypass the checks that the server makes on its clients.
+package final class OwnSockets: Sendable {
+    private let ports = Locked<Set<UInt16>>([])
+
+    package init() {}
+
+    /// The port counts for every address of this machine, even when another process uses it on a different address,
+    /// because a mistake here would be worse than a needless refusal.
+    package func add(port: UInt16) {
+        _ = ports.withLock { $0.insert(port) }
+    }
+
+    /// The reason why a connection is refused because it would lead to this process; `nil` when it would not.
+    func refusal(of address: IPAddress, port: UInt16) -> String? {
+        ports.withLock { $0.contains(port) } && address.isOfThisMachine ? "the address is this server's own" : nil
+    }
+}
+
+extension IPAddress {
+    /// Whether the address leads to this machine: loopback, the unspecified address, and its interfaces' addresses.
+    var isOfThisMachine: Bool {
+        if let embedded, embedded.isOfThisMachine { return true }
+        if isLoopback || self == .v4(0) || self == .v6(0) { return true }
+        var list: UnsafeMutablePointer<ifaddrs>?
+        // A needless refusal is better than a wrong permission.
+        guard getifaddrs(&list) == 0 else { return true }
+        defer { freeifaddrs(list) }
+        var next = list
+        while let interface = next {
+            if let address = interface.pointee.ifa_addr, IPAddress(address) == self { return true }
+            next = interface.pointee.ifa_next
+        }
+        return false
+    }
 }

@@ -6,24 +6,20 @@ import Primitives
 /// Examples are `10.1.2.3`, `10.0.0.0/8`, `::1`, `fc00::/7`, `files.internal`, `*.example.com` and `*`, each with an
 /// optional `:port`. An IPv6 address or range with a port has brackets: `[::1]:8080`, `[fc00::/7]:443`.
 package struct AddressRule: Hashable, Sendable, CustomStringConvertible {
-    /// The addresses or names that a rule matches.
     package enum Target: Hashable, Sendable {
-        /// The addresses of a range, for every host name; a single address is a range of one.
+        /// For every host name; a single address is a range of one.
         case range(AddressRange)
-        /// All addresses of this host name of a URL: lower-case, without a dot at the end.
+        /// Lower-case, without a dot at the end.
         case host(String)
         /// Every host name that ends in a dot and this name.
         case subdomains(of: String)
-        /// Every address and name.
         case everything
     }
 
-    /// The error for a text that is not a rule.
     package struct Malformed: Error, Hashable, Sendable, CustomStringConvertible {
         package let rule: String
         package let reason: String
 
-        /// A sentence that names the rule and the expected forms.
         package var description: String {
             "\"\(rule)\" is not an origin rule: \(reason) (expected an address, a CIDR range or a host name, each "
                 + "with an optional :port, such as 10.0.0.0/8, [::1]:8080, files.internal, *.example.com)"
@@ -31,10 +27,10 @@ package struct AddressRule: Hashable, Sendable, CustomStringConvertible {
     }
 
     package let target: Target
-    /// The only port that the rule matches; `nil` for all ports.
+    /// `nil` for all ports.
     package let port: UInt16?
 
-    /// The rule `*`: every address and name on every port.
+    /// The rule `*`.
     package static let everything = AddressRule(target: .everything)
 
     private init(target: Target) {
@@ -42,7 +38,7 @@ package struct AddressRule: Hashable, Sendable, CustomStringConvertible {
         port = nil
     }
 
-    /// Parses a rule; white space around it is ignored. Throws ``Malformed``.
+    /// White space around the rule is ignored.
     package init(_ text: String) throws(Malformed) {
         let text = String(text.trimmingSpace())
         func malformed(_ reason: String) -> Malformed { Malformed(rule: text, reason: reason) }
@@ -77,54 +73,44 @@ package struct AddressRule: Hashable, Sendable, CustomStringConvertible {
         } else {
             port = nil
         }
-        do {
-            target = try Self.target(name)
-        } catch {
-            throw malformed(error.reason)
-        }
+        target = try Self.target(name, malformed)
     }
 
-    private struct Reason: Error { let reason: String }
-
-    private static func target(_ name: Substring) throws(Reason) -> Target {
+    private static func target(
+        _ name: Substring, _ malformed: (String) -> Malformed
+    ) throws(Malformed) -> Target {
         if name == "*" { return .everything }
         if name.hasPrefix("*.") {
-            guard let parent = hostName(name.dropFirst(2)) else {
-                throw Reason(reason: "only a host name follows \"*.\"")
-            }
+            guard let parent = hostName(name.dropFirst(2)) else { throw malformed("only a host name follows \"*.\"") }
             return .subdomains(of: parent)
         }
         let parts = name.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
         if let address = IPAddress(parts[0]) {
             guard parts.count == 2 else { return .range(AddressRange(address, prefixLength: address.bitCount)!) }
             guard let number = Int64(digits: parts[1]), number <= address.bitCount else {
-                throw Reason(reason: "the prefix length is not a number from 0 to \(address.bitCount)")
+                throw malformed("the prefix length is not a number from 0 to \(address.bitCount)")
             }
             guard let range = AddressRange(address, prefixLength: Int(number)) else {
                 let network = AddressRange.cut(address, to: Int(number))
-                throw Reason(reason: "the address has bits set after the first \(number); write \(network)/\(number)")
+                throw malformed("the address has bits set after the first \(number); write \(network)/\(number)")
             }
             return .range(range)
         }
-        guard parts.count == 1 else { throw Reason(reason: "the address before the slash is missing") }
+        guard parts.count == 1 else { throw malformed("the address before the slash is missing") }
         guard let host = hostName(name) else {
-            throw Reason(
-                reason: "the rule is neither an address nor a host name of ASCII letters, digits, \"-\" and \".\"")
+            throw malformed("the rule is neither an address nor a host name of ASCII letters, digits, \"-\" and \".\"")
         }
         return .host(host)
     }
 
-    /// The name in its form for comparison; `nil` when it is not a host name, or is a number that some software reads
-    /// as an IPv4 address.
+    /// `nil` when the text is not a host name, or is a number that some software reads as an IPv4 address.
     private static func hostName(_ name: Substring) -> String? {
         let name = comparable(String(name))
         guard !name.isEmpty, name.utf8.count <= 253 else { return nil }
         let labels = name.split(separator: ".", omittingEmptySubsequences: false)
         let areLabels = labels.allSatisfy { label in
             (1...63).contains(label.utf8.count) && label.utf8.first != 0x2d && label.utf8.last != 0x2d
-                && label.utf8.allSatisfy {
-                    (0x61...0x7a).contains($0) || $0.isDigit || $0 == 0x2d || $0 == 0x5f
-                }
+                && label.utf8.allSatisfy { (0x61...0x7a).contains($0) || $0.isDigit || $0 == 0x2d || $0 == 0x5f }
         }
         let last = labels.last!
         let isNumeric = last.utf8.allSatisfy(\.isDigit) || last.hasPrefix("0x")
@@ -137,10 +123,9 @@ package struct AddressRule: Hashable, Sendable, CustomStringConvertible {
         return host.hasSuffix(".") ? String(host.dropLast()) : host
     }
 
-    /// Whether the rule applies to at least one of the ports.
     func isFor(anyOf ports: [UInt16]) -> Bool { port.map(ports.contains) ?? true }
 
-    /// Whether the rule matches an address of a host, which is in its form for comparison. The port is not checked.
+    /// Whether the rule matches an address of a host, in its form for comparison, regardless of the port.
     func names(_ address: IPAddress, host: String) -> Bool {
         if case .range(let range) = target { return range.contains(address) }
         return names(host: host)
@@ -156,16 +141,13 @@ package struct AddressRule: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Whether the rule matches addresses, for every host.
     var isRange: Bool { if case .range = target { true } else { false } }
 
-    /// Whether the rule matches exactly this address.
     func isOnly(_ address: IPAddress) -> Bool {
         if case .range(let range) = target { return range.prefixLength == address.bitCount && range.address == address }
         return false
     }
 
-    /// The rule as text, in the form that ``init(_:)`` parses.
     package var description: String {
         let name: String
         switch target {

@@ -3,19 +3,13 @@ import Primitives
 
 /// Detects a file that is itself compressed, such as `a.tar.gz`.
 ///
-/// Some servers label such a file with `Content-Encoding: gzip`, or `x-gzip`, instead of only with its media type. The
-/// coding is then a property of the file and not of its transfer: decoding it would leave a file that does not match
-/// its name.
+/// Some servers label such a file with `Content-Encoding: gzip`, or `x-gzip`. The coding is then a property of the file
+/// and not of its transfer: decoding it would leave a file that does not match its name.
 struct CompressedFile {
-    /// The compression formats that the names and the type of the file indicate.
     private let formats: Set<Format>
 
-    /// Examines the names and the type of a file.
-    ///
-    /// - Parameters:
-    ///   - urls: the URLs of the file. The last segment of each path counts, or the segment before it in
-    ///     `a.tar.gz/download`, as SourceForge writes it.
-    ///   - fields: the fields of the response; the media type and the file name count.
+    /// Of each URL the last segment counts, or the segment before it in `a.tar.gz/download`, as SourceForge writes it;
+    /// of the response's fields, the media type and the file name.
     init(urls: [String], fields: HTTPFields = [:]) {
         var formats = Set(urls.compactMap(Self.format(ofURL:)))
         if let type = fields[.contentType] { formats.formUnion(Self.formats(ofType: type)) }
@@ -28,18 +22,14 @@ struct CompressedFile {
         self.formats = formats
     }
 
-    /// Whether the file is compressed. The client then asks the origin for the file without codings.
     var isCompressed: Bool { !formats.isEmpty }
 
-    /// Whether a content coding is the compression of the file itself.
-    ///
-    /// - Parameter name: in lower case, as ``ContentCoding/names(in:)`` returns it.
+    /// Whether a content coding, of a name in lower case, is the compression of the file itself.
     func isCoded(by name: String) -> Bool { formats.contains { $0.codings.contains(name) } }
 
     private enum Format {
         case gzip, brotli, zstd, bzip2, xz, compress, lzma, lz4, pack200
 
-        /// The names of the format in `Content-Encoding`.
         var codings: Set<String> {
             switch self {
             case .gzip: ["gzip", "x-gzip"]

@@ -1,22 +1,18 @@
-import HTTPTypes
+import Synchronization
 
-/// Decodes all content codings of one body, starting with the coding that was applied last (RFC 9110 §8.4). Confined to
-/// a single thread of the client.
-///
-/// The decoding is created at a body's first byte. An empty body stays empty regardless of its `Content-Encoding`, as
-/// in other clients, because servers also set the field on responses without a body.
+/// Decodes all content codings of one body, starting with the coding that was applied last (RFC 9110 §8.4). Created at
+/// a body's first byte: an empty body stays empty regardless of its `Content-Encoding`, as in other clients, because
+/// servers also set the field on responses without a body. Confined to a single thread of the client.
 final class ContentDecoding {
-    /// The received body, the decoded body or the bytes between two codings exceed the limit.
+    /// The received body, the decoded body or the bytes between two codings are too long.
     struct TooLong: Error {}
 
     /// The maximum number of codings of a body. Each coding takes its own window. More than one is already a server's
     /// mistake, and two have been seen (a gzip file that gets a second gzip on its way).
     static let limit = 2
-
     /// The maximum ratio of decoded to received bytes, for decoded bytes beyond ``ratioFloor``. gzip expands at most
     /// 1,032 times; a bomb in another coding expands a million times.
     static let ratioLimit: Int64 = 1100
-    /// The number of decoded bytes up to which the ratio is not checked.
     static let ratioFloor: Int64 = 16 << 20
 
     private struct Step {
@@ -30,14 +26,7 @@ final class ContentDecoding {
     private let memory: DecoderMemory
     private var heldMemory = 0
 
-    /// Creates the decoders.
-    ///
-    /// - Parameters:
-    ///   - names: the names of the codings, as ``ContentCoding/names(in:)`` returns them.
-    ///   - sizeLimit: the limit, in bytes, for the received body and for the output of each coding.
-    ///   - memory: the budget for the decoders' memory.
-    ///
-    /// Throws ``ContentCodingError`` when a coding is unknown, or the body has too many codings.
+    /// `names` are names of ``ContentCoding/names(in:)``. `sizeLimit` also holds for the output of each coding.
     init(names: [String], sizeLimit: Int64, memory: DecoderMemory = .shared) throws(ContentCodingError) {
         guard names.count <= Self.limit else { throw .tooMany(limit: Self.limit) }
         self.sizeLimit = sizeLimit
@@ -53,18 +42,16 @@ final class ContentDecoding {
         _ = memory.add(-heldMemory)
     }
 
-    /// Decodes the next bytes and passes all decoded bytes to `output`. Throws ``ContentCodingError`` and ``TooLong``,
-    /// and rethrows the error of `output`.
+    /// Passes all decoded bytes to `output`. Throws ``ContentCodingError`` and ``TooLong``, and rethrows.
     func decode(_ bytes: UnsafeRawBufferPointer, into output: (UnsafeRawBufferPointer) throws -> Void) throws {
-        // Without this limit, bytes that decode to an empty body, such as an endless series of empty gzip members,
-        // could continue for ever.
+        // Without this limit, an endless series of empty gzip members, for example, could continue for ever.
         codedCount += Int64(bytes.count)
         guard codedCount <= sizeLimit else { throw TooLong() }
         try decode(bytes, from: 0, into: output)
         try countMemory()
     }
 
-    /// Ends the body. Throws ``ContentCodingError`` when a coded stream is incomplete.
+    /// Throws when a coded stream is incomplete.
     func finish() throws(ContentCodingError) {
         for step in steps { try step.decoder.finish() }
     }
@@ -81,8 +68,7 @@ final class ContentDecoding {
     ) throws {
         guard index < steps.count else { return try output(bytes) }
         try steps[index].decoder.decode(bytes) { piece in
-            // The limits also apply between two codings, because a bomb that expands there causes endless work, perhaps
-            // without a decoded byte.
+            // Also between two codings, because a bomb that expands there causes endless work, perhaps without a byte.
             steps[index].byteCount += Int64(piece.count)
             guard steps[index].byteCount <= sizeLimit else { throw TooLong() }
             guard steps[index].byteCount <= max(Self.ratioFloor, codedCount * Self.ratioLimit) else {
@@ -90,5 +76,30 @@ final class ContentDecoding {
             }
             try decode(piece, from: index + 1, into: output)
         }
+    }
+}
+
+/// Limits the memory of the decoders of all bodies together. Origins choose the size of the windows, up to 16 MiB (RFC
+/// 7932 §9.1), and `brotli` does use such windows for large files.
+///
+/// Memory is counted after the library has allocated it, in one piece. The total therefore exceeds the limit by at most
+/// one window, and the decoder that exceeds it releases all its memory.
+final class DecoderMemory: Sendable {
+    /// The budget of the process: 3 MiB for each of 512 bodies, which is more than usual responses need.
+    static let shared = DecoderMemory(limit: 512 * 3 << 20)
+
+    private let limit: Int
+    private let held = Atomic<Int>(0)
+
+    /// - Parameter limit: in bytes.
+    init(limit: Int) {
+        self.limit = limit
+    }
+
+    var byteCount: Int { held.load(ordering: .relaxed) }
+
+    /// Adds to the number of bytes in use, or subtracts from it; returns whether the total is within the limit.
+    func add(_ byteCount: Int) -> Bool {
+        held.add(byteCount, ordering: .relaxed).newValue <= limit
     }
 }

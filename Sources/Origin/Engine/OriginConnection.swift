@@ -5,19 +5,17 @@ import Glibc
 ///
 /// A connection is reused only when no bytes are left behind its earlier responses, because libcurl would take such
 /// bytes for the response to the next request, which may belong to another caller (RFC 9112 §6.3). libcurl drops such
-/// bytes when it reads them together with the response; it then keeps the connection and does not look for more of
-/// them.
+/// bytes when it reads them together with the response; it then keeps the connection and does not look for more.
 ///
-/// Bytes that arrive only after the next request was sent look like the response to it. From then on, each response can
-/// be the response to the request before. Requests with credentials therefore share a connection only with requests
-/// that have the same credentials, so that a response for a caller does not reach another caller.
-///
+/// Bytes that arrive only after the next request was sent look like the response to it, and each later response can be
+/// the response to the request before. Requests therefore share a connection only with requests that have the same
+/// credentials, so that a response for a caller does not reach another caller.
 /// Confined to a single thread of the client.
 final class OriginConnection {
     private let descriptor: curl_socket_t
     private let localPort: Int32
     private let isSecure: Bool
-    /// The number of bytes in the heads and bodies of all responses, as far as libcurl delivered them.
+    /// In the heads and bodies of all responses, as far as libcurl delivered them.
     private var readCount: UInt64 = 0
     /// Whether the connection carries HTTP/2 streams, which have their own framing.
     var isMultiplexed = false
@@ -30,25 +28,24 @@ final class OriginConnection {
         self.isSecure = isSecure
     }
 
-    /// Counts bytes of a response.
     func count(_ bytes: Int) {
         readCount += UInt64(bytes)
     }
 
-    /// Whether a request with these credentials may reuse the connection: always over HTTP/2; otherwise only with the
-    /// same credentials, and when ``isClean`` is `true`.
     func carries(_ other: Int?) -> Bool { isMultiplexed || (other == caller && isClean) }
 
     /// Whether every received byte belongs to a response that was read.
-    ///
     /// Without TLS, the kernel's count of received bytes decides; it includes bytes that libcurl dropped. Over TLS,
-    /// only waiting input is visible. Such input is not always a response, but a new connection costs less than the
-    /// risk of a wrong response.
+    /// only waiting input is visible, which is not always a response, but a new connection costs less than a wrong
+    /// response.
     var isClean: Bool {
         // Before the first response of a connection, only HTTP/2 streams can share it.
         if isMultiplexed || (isSecure && readCount == 0) { return true }
         guard isOpen else { return false }
-        if !isSecure, let received = larder_tcp_received(descriptor).count { return received == readCount }
+        if !isSecure {
+            let received = larder_tcp_received(descriptor)
+            if received.is_known { return received.bytes == readCount }
+        }
         var byte: UInt8 = 0
         return recv(descriptor, &byte, 1, Int32(MSG_PEEK | MSG_DONTWAIT)) <= 0
     }
@@ -56,7 +53,7 @@ final class OriginConnection {
     /// Whether the descriptor still belongs to this connection.
     var isOpen: Bool { Self.localPort(of: descriptor) == localPort }
 
-    /// The local port of a socket; `nil` when the descriptor is not a socket.
+    /// `nil` when the descriptor is not a socket.
     static func localPort(of descriptor: curl_socket_t) -> Int32? {
         var name = sockaddr_storage()
         var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
@@ -69,7 +66,54 @@ final class OriginConnection {
     }
 }
 
-extension larder_tcp_count {
-    /// The number of bytes; `nil` when the kernel does not report it.
-    fileprivate var count: UInt64? { is_known ? bytes : nil }
+/// The HTTP connections of a loop, indexed by their two ends, because libcurl's callbacks report only the ends of a
+/// reused connection. A closed connection stays in the table until another connection has the same ends, or the table
+/// is full. Confined to a single thread of the client.
+final class OriginConnections {
+    /// Several connections to different addresses can have the same local port.
+    struct Ends: Hashable {
+        let address: String
+        let port: Int32
+        let localPort: Int32
+    }
+
+    private var connections: [Ends: OriginConnection] = [:]
+    /// From this number on the table drops closed connections, which are then the majority.
+    private static let limit = 4096
+
+    /// Adds the connection that was opened over one of these sockets; returns `nil` when it is closed already.
+    func opened(_ descriptors: [curl_socket_t], _ ends: Ends, isSecure: Bool) -> OriginConnection? {
+        if connections.count >= Self.limit { connections = connections.filter(\.value.isOpen) }
+        let descriptor = descriptors.last { OriginConnection.localPort(of: $0) == ends.localPort }
+        let connection = descriptor.map { OriginConnection($0, localPort: ends.localPort, isSecure: isSecure) }
+        connections[ends] = connection
+        return connection
+    }
+
+    func connection(_ ends: Ends) -> OriginConnection? { connections[ends] }
+}
+
+/// The sockets of FTP connections. The client shuts them down before its end, because libcurl sends `QUIT` on an idle
+/// control connection and waits for the reply. Confined to a single thread of the client.
+final class FTPSockets {
+    private var open: Set<curl_socket_t> = []
+
+    /// Ignores -1.
+    func insert(_ descriptor: curl_socket_t) {
+        if descriptor >= 0 { open.insert(descriptor) }
+    }
+
+    func interrupt() {
+        for descriptor in open { shutdown(descriptor, Int32(SHUT_RDWR)) }
+    }
+
+    /// Makes the handle report the sockets that it closes. The connection keeps the pointer after the transfer, so this
+    /// object lives until libcurl has closed all connections.
+    func track(_ handle: EasyHandle) {
+        handle.set(CURLOPT_CLOSESOCKETDATA, pointer: Unmanaged.passUnretained(self).toOpaque())
+        larder_curl_setopt_closesocket(handle.pointer) { this, descriptor in
+            Unmanaged<FTPSockets>.fromOpaque(this!).takeUnretainedValue().open.remove(descriptor)
+            return close(descriptor)
+        }
+    }
 }

@@ -1,6 +1,7 @@
+import CCurl
 import Primitives
 
-/// A started transfer. The transfer continues when the caller releases this object.
+/// A started transfer, which continues when the caller releases this object. Any thread may call its methods.
 ///
 /// Invariant: the paused flag changes before the transfer's thread is informed. The next ``resume()`` therefore
 /// delivers every piece of a body that was held back because of the flag.
@@ -14,29 +15,25 @@ package final class OriginTransfer: Sendable {
         self.inbox = inbox
     }
 
-    /// Ends the transfer soon, with ``OriginError/Kind/cancelled``; has no effect after its end. Any thread may call
-    /// this method. The receiver may still get bytes until it gets the end.
+    /// Ends the transfer soon, with ``OriginError/Kind/cancelled``. The receiver may get bytes until it gets the end.
     package func cancel() {
-        inbox.append(.cancel(id))
+        inbox.append(.cancel(id, onlyIfWaiting: false))
     }
 
     /// Cancels the transfer only while it waits in the queue, before its first request or before a redirect to another
     /// scheme, host or port.
     package func cancelIfWaiting() {
-        inbox.append(.cancelIfWaiting(id))
+        inbox.append(.cancel(id, onlyIfWaiting: true))
     }
 
-    /// Stops the delivery of the body; any thread may call this method. The piece in delivery is the last; with content
-    /// codings, all its decoded bytes are delivered. The receiver still gets the head, and the end of a transfer
-    /// without further bytes. The origin is slowed down because its connection is full. The pause does not count as a
-    /// stall, but it counts against the time limit of the whole transfer.
-    ///
-    /// Over HTTP/2, other transfers on the same connection may have to wait, too.
+    /// Stops the delivery of the body. The piece in delivery is the last; with content codings, all its decoded bytes
+    /// are delivered. The receiver still gets the head, and the end of a transfer without further bytes. The origin is
+    /// slowed down because its connection is full; over HTTP/2, other transfers on the same connection may have to
+    /// wait, too. The pause does not count as a stall, but it counts against the time limit of the whole transfer.
     package func pause() {
         isHeld.withLock { $0 = true }
     }
 
-    /// Continues the delivery; any thread may call this method. No effect when the transfer is not paused.
     package func resume() {
         let wasHeld = isHeld.withLock { isHeld in
             defer { isHeld = false }
@@ -45,11 +42,69 @@ package final class OriginTransfer: Sendable {
         if wasHeld { wake() }
     }
 
-    /// Whether the client holds the body back.
     var isPaused: Bool { isHeld.withLock { $0 } }
 
     /// Makes the transfer's thread continue the parts that were held back.
     func wake() {
         inbox.append(.wake(id))
+    }
+}
+
+/// Passes commands from other threads to a loop of the client, in order, and wakes the loop.
+///
+/// Invariants, protected by a single lock:
+/// - The loop takes a command, or ``append(_:)`` refuses it; no command is lost when the inbox closes.
+/// - The multi handle is woken only while it is open, because the inbox closes before the loop frees it. The wake-up is
+///   a write to a non-blocking socket, so it may happen under the lock.
+final class Inbox: Sendable {
+    enum Command: Sendable {
+        case start(OriginTransfer, OriginRequest, any OriginReceiver)
+        /// The transfer leaves the queue and runs.
+        case run(UInt64)
+        case cancel(UInt64, onlyIfWaiting: Bool)
+        /// The transfer continues a part that was held back, or fails because its upload failed.
+        case wake(UInt64)
+        case shutDown
+    }
+
+    private struct State {
+        var commands: [Command] = []
+        /// The multi handle as an address; `nil` once the inbox is closed.
+        var multi: UInt?
+        var openTransfers = 0
+    }
+
+    private let state: Locked<State>
+
+    init(multi: UnsafeMutableRawPointer) {
+        state = Locked(State(multi: UInt(bitPattern: multi)))
+    }
+
+    var openTransfers: Int { state.withLock(\.openTransfers) }
+
+    func noteEnd() {
+        state.withLock { $0.openTransfers -= 1 }
+    }
+
+    /// `false` when the inbox is closed.
+    @discardableResult
+    func append(_ command: Command) -> Bool {
+        state.withLock { state in
+            guard let multi = state.multi else { return false }
+            // The loop takes all commands at once, so the first command wakes it for all.
+            if state.commands.isEmpty { curl_multi_wakeup(UnsafeMutableRawPointer(bitPattern: multi)) }
+            state.commands.append(command)
+            if case .start = command { state.openTransfers += 1 }
+            return true
+        }
+    }
+
+    /// Takes all waiting commands, in order; the last commands when `closing` the inbox.
+    func takeAll(closing: Bool = false) -> [Command] {
+        state.withLock { state in
+            defer { state.commands = [] }
+            if closing { state.multi = nil }
+            return state.commands
+        }
     }
 }

@@ -1,15 +1,13 @@
 import HTTPTypes
 import Primitives
 
-/// Parses the head of a response from the lines that libcurl delivers. The parser refuses heads that libcurl accepts
-/// although RFC 9110 and 9112 do not, because a response that two readers may understand differently must not enter a
-/// cache.
-///
-/// The parser is a pure state machine: it takes lines and returns heads. It is lenient where the RFCs allow it: a line
-/// may end in a bare LF (RFC 9112 §2.2), folded lines are joined with a space (§5.2), repeated equal lengths count once
-/// (RFC 9110 §8.6), and control characters other than CR and NUL become spaces (§5.5).
+/// Parses the head of a response from the lines that libcurl delivers. Refuses heads that libcurl accepts although RFC
+/// 9110 and 9112 do not, because a response that two readers may understand differently must not enter a cache. Where
+/// the RFCs allow it, a line may end in a bare LF (RFC 9112 §2.2), folded lines are joined with a space (§5.2),
+/// repeated equal lengths count once (RFC 9110 §8.6), and control characters other than CR and NUL become spaces
+/// (§5.5).
 struct ResponseHeadParser {
-    /// The head of a response, which may be an interim response.
+    /// The head of a final or an interim response.
     struct Head: Equatable {
         var version: String
         var status: Int
@@ -18,44 +16,40 @@ struct ResponseHeadParser {
         /// Whether the response has a transfer coding, which is always chunked.
         var isChunked = false
 
-        /// Whether the origin authenticates connections, not requests.
-        var authenticatesConnection: Bool { fields.authenticateConnection }
-
         /// Whether a response to GET with this status has a body (RFC 9110 §6.4.1).
         var allowsBody: Bool { status >= 200 && status != 204 && status != 304 }
     }
 
-    /// The head is not valid HTTP, or is ambiguous; `reason` says why.
+    /// The head is not valid HTTP, or is ambiguous.
     struct Malformed: Error, Equatable {
         let reason: String
+
+        init(_ reason: String) {
+            self.reason = reason
+        }
     }
 
     private enum State { case statusLine, fields, body }
 
-    /// The maximum number of fields. `HTTPFields` holds 65,534, and ends the process at the next; libcurl counts bytes
-    /// and accepts 100,000 fields.
+    /// `HTTPFields` holds 65,534 fields, and ends the process at the next; libcurl counts bytes and accepts 100,000.
     private static let fieldLimit = 5000
-    /// The maximum number of bytes in skipped trailers.
+    /// In bytes.
     private static let trailerLimit = 64 << 10
 
     private var state = State.statusLine
-    /// The current head. Only this property references it, because a second reference would copy the fields for each
-    /// line.
+    /// Only this property references the head, because a second reference would copy the fields for each line.
     private var head = Head(version: "", status: 0)
     private var trailerBytes = 0
     private var pending: (name: HTTPField.Name, value: [UInt8])?
     private let allowsHTTP2: Bool
 
-    /// Creates a parser for the responses of a try.
-    ///
-    /// - Parameter allowsHTTP2: whether the response can be HTTP/2, which requires TLS.
+    /// HTTP/2 requires TLS.
     init(allowsHTTP2: Bool) {
         self.allowsHTTP2 = allowsHTTP2
     }
 
     /// Parses the next line, with its line end, and returns the head when the line completes it. Lines after a final
     /// head are HTTP/2 trailers, which are ignored (RFC 9110 §6.5); the trailers of a chunked body are in the body.
-    /// Throws ``Malformed``.
     mutating func consume(_ line: UnsafeRawBufferPointer) throws(Malformed) -> Head? {
         var line = line[...]
         if line.last == 0x0a { line.removeLast() }
@@ -74,7 +68,7 @@ struct ResponseHeadParser {
             }
             try check(line)
             if line.first == 0x20 || line.first == 0x09 {
-                guard pending != nil else { throw Malformed(reason: "the first field line is folded") }
+                guard pending != nil else { throw Malformed("the first field line is folded") }
                 let more = [0x20] + trim(line)
                 pending?.value += more
             } else {
@@ -85,22 +79,21 @@ struct ResponseHeadParser {
         case .body:
             // libcurl limits the size of heads, but not of these trailers.
             trailerBytes += line.count
-            guard trailerBytes <= Self.trailerLimit else { throw Malformed(reason: "the trailers are too long") }
+            guard trailerBytes <= Self.trailerLimit else { throw Malformed("the trailers are too long") }
             return nil
         }
     }
 
-    /// Parses a status line such as `HTTP/1.1 200 OK` (RFC 9112 §4). HTTP/2 has none; libcurl writes `HTTP/2 200` for
-    /// it.
+    /// RFC 9112 §4: `HTTP/1.1 200 OK`. HTTP/2 has no status line; libcurl writes `HTTP/2 200`.
     private func parseStatusLine(_ line: Slice<UnsafeRawBufferPointer>) throws(Malformed) -> Head {
         try check(line)
         let words = line.split(separator: 0x20, maxSplits: 2, omittingEmptySubsequences: false)
         let version = String(decoding: words[0], as: UTF8.self)
         guard version == "HTTP/1.1" || version == "HTTP/1.0" || (version == "HTTP/2" && allowsHTTP2), words.count >= 2,
             words[1].count == 3, let status = Int(digits: words[1]), status >= 100
-        else { throw Malformed(reason: "the status line is not an HTTP status line") }
+        else { throw Malformed("the status line is not an HTTP status line") }
         // No request asks for another protocol, so 101 is not allowed (RFC 9110 §15.2.2).
-        guard status != 101 else { throw Malformed(reason: "it switches protocols unasked") }
+        guard status != 101 else { throw Malformed("it switches protocols unasked") }
         var head = Head(version: String(version.dropFirst(5)), status: status)
         head.fields.reserveCapacity(16)
         return head
@@ -109,13 +102,13 @@ struct ResponseHeadParser {
     private func parseField(
         _ line: Slice<UnsafeRawBufferPointer>
     ) throws(Malformed) -> (HTTPField.Name, [UInt8]) {
-        guard let colon = line.firstIndex(of: 0x3a) else { throw Malformed(reason: "a field line has no colon") }
+        guard let colon = line.firstIndex(of: 0x3a) else { throw Malformed("a field line has no colon") }
         let name = line[..<colon]
         guard name.last != 0x20, name.last != 0x09 else {
-            throw Malformed(reason: "white space separates a field's name from its colon")
+            throw Malformed("white space separates a field's name from its colon")
         }
         guard let name = HTTPField.Name(String(decoding: name, as: UTF8.self)) else {
-            throw Malformed(reason: "a field name contains invalid characters")
+            throw Malformed("a field name contains invalid characters")
         }
         return (name, Array(trim(line[line.index(after: colon)...])))
     }
@@ -123,16 +116,14 @@ struct ResponseHeadParser {
     /// Refuses CR and NUL, because they end a line or a text only for some readers (RFC 9110 §5.5, RFC 9112 §2.2).
     private func check(_ line: Slice<UnsafeRawBufferPointer>) throws(Malformed) {
         guard !line.contains(where: { $0 == 0x0d || $0 == 0x00 || $0 == 0x0a }) else {
-            throw Malformed(reason: "a line contains CR or NUL")
+            throw Malformed("a line contains CR or NUL")
         }
     }
 
     private mutating func flush() throws(Malformed) {
         guard let (name, value) = pending else { return }
         pending = nil
-        guard head.fields.count < Self.fieldLimit else {
-            throw Malformed(reason: "it has more than \(Self.fieldLimit) fields")
-        }
+        guard head.fields.count < Self.fieldLimit else { throw Malformed("it has more than \(Self.fieldLimit) fields") }
         head.fields.append(HTTPField(name: name, value: value))
         switch name {
         case .contentLength: try readLength(value)
@@ -140,7 +131,7 @@ struct ResponseHeadParser {
             // No request has a TE field, so no other coding is allowed (RFC 9110 §10.1.4). libcurl would decode gzip,
             // too, and take a stream that ends too early for complete.
             guard !head.isChunked, String(decoding: value, as: UTF8.self).lowercased() == "chunked" else {
-                throw Malformed(reason: "it has a transfer coding other than chunked")
+                throw Malformed("it has a transfer coding other than chunked")
             }
             head.isChunked = true
         default: break
@@ -150,11 +141,9 @@ struct ResponseHeadParser {
     /// Reads a `Content-Length`: digits only; several equal values count once (RFC 9110 §8.6).
     private mutating func readLength(_ value: [UInt8]) throws(Malformed) {
         for member in value.split(separator: 0x2c, omittingEmptySubsequences: false) {
-            guard let length = Int64(digits: trim(member)) else {
-                throw Malformed(reason: "Content-Length is not a number")
-            }
+            guard let length = Int64(digits: trim(member)) else { throw Malformed("Content-Length is not a number") }
             guard head.contentLength == nil || head.contentLength == length else {
-                throw Malformed(reason: "the two Content-Length fields differ")
+                throw Malformed("the two Content-Length fields differ")
             }
             head.contentLength = length
         }
@@ -163,12 +152,10 @@ struct ResponseHeadParser {
     private func checkFraming() throws(Malformed) {
         guard head.isChunked else { return }
         // RFC 9112 §6.1 requires a client to treat this framing as faulty.
-        guard head.version != "1.0" else {
-            throw Malformed(reason: "it is HTTP/1.0 and has a transfer coding")
-        }
+        guard head.version != "1.0" else { throw Malformed("it is HTTP/1.0 and has a transfer coding") }
         // RFC 9112 §6.3: such a message "might indicate an attempt to perform request smuggling or response splitting".
         guard head.contentLength == nil else {
-            throw Malformed(reason: "both Content-Length and Transfer-Encoding are present")
+            throw Malformed("both Content-Length and Transfer-Encoding are present")
         }
     }
 

@@ -1,65 +1,98 @@
 import CCurl
+import HTTPTypes
 
-/// The end of a try.
 extension Transfer {
     /// The result of a try.
     enum Outcome {
         /// The response redirects to these bytes of a `Location`.
         case redirect([UInt8])
-        /// The reused connection was unsuitable for the request; the request is sent again over another connection.
+        /// The reused connection was unsuitable; the request is sent again over another connection.
         case again
-        /// The try failed. `isEarly`: no byte of a response arrived, and the request can be sent again without a second
-        /// effect.
+        /// `isEarly`: no byte of a response arrived, and the request can be sent again without a second effect.
         case failed(OriginError, isEarly: Bool)
         case complete(OriginSummary)
     }
 
-    /// The result of the try, from libcurl's code and the findings of the callbacks.
     func outcome(of code: CURLcode) -> Outcome {
-        let isRepeatable = request.method.isIdempotent && request.body?.isUntouched != false
-        let isEarly = phase == .connecting || (phase == .waiting && isRepeatable)
-        if isUncleanReuse { return .again }
+        let isRepeatable = request.isIdempotent && request.body?.isUntouched != false
+        let isEarly = current.phase == .connecting || (current.phase == .waiting && isRepeatable)
+        if current.isUncleanReuse { return .again }
         // The received bytes are not a response to this request; usually they are the rest of the previous response.
-        if isReuse, !isFTP, !hasHead, phase == .receiving || code == CURLE_UNSUPPORTED_PROTOCOL, isRepeatable {
+        if current.isReuse, !isFTP, !current.hasHead, isRepeatable,
+            current.phase == .receiving || code == CURLE_UNSUPPORTED_PROTOCOL
+        {
             needsOwnConnection = true
             return .again
         }
-        if let failure { return .failed(OriginError(failure), isEarly: false) }
+        if let failure = current.failure { return .failed(OriginError(failure), isEarly: false) }
         // The head gives the redirect, so a failure of the body does not matter.
-        if let redirection { return .redirect(redirection) }
+        if let redirection = current.redirection { return .redirect(redirection) }
         guard code != CURLE_OK else { return complete() }
-        if isRefusedReuse, !needsOwnConnection {
+        if current.isRefusedReuse, !needsOwnConnection {
             // The name may have other addresses, so the next try opens a connection.
             needsOwnConnection = true
             return .again
         }
-        if let refusal, opened.isEmpty {
+        if let refusal = current.refusal, current.opened.isEmpty {
             let error = OriginError(.addressRefused(rule: refusal))
             return .failed(redirectCount > 0 ? error.afterRedirect : error, isEarly: false)
         }
-        let isInHead = answer == nil && heldHead == nil && !isFTP
-        let error = OriginError(code, words: handle?.errorWords ?? "", phase: phase, isInHead: isInHead)
+        let error = OriginError(
+            code, words: handle?.errorWords ?? "", isConnecting: current.phase == .connecting,
+            isInHead: answer == nil && current.heldHead == nil && !isFTP)
         return .failed(error, isEarly: isEarly)
     }
 
     private func complete() -> Outcome {
+        func failed(_ kind: OriginError.Kind) -> Outcome { .failed(OriginError(kind), isEarly: false) }
         // libcurl calls back with no piece of a body for an empty file.
-        if isFTP && answer == nil && !answerFTP() {
-            return .failed(OriginError(failure ?? .transfer), isEarly: false)
-        }
-        guard let answer else {
-            return .failed(OriginError(.malformedResponse("the final response is missing")), isEarly: false)
-        }
-        guard answer.framing != .chunked || chunks?.isComplete == true else {
-            return .failed(OriginError(.malformedResponse("the body ends before its last chunk")), isEarly: false)
+        if isFTP && answer == nil && !answerFTP() { return failed(current.failure ?? .transfer) }
+        guard let answer else { return failed(.malformedResponse("the final response is missing")) }
+        guard answer.framing != .chunked || current.chunks?.isComplete == true else {
+            return failed(.malformedResponse("the body ends before its last chunk"))
         }
         do throws(ContentCodingError) {
             try decoding?.finish()
         } catch {
-            return .failed(OriginError(.contentCoding(error.reason)), isEarly: false)
+            return failed(.contentCoding(error.reason))
         }
         return .complete(
             OriginSummary(
                 byteCount: byteCount, framing: answer.framing, redirectCount: redirectCount, retryCount: failedTries))
     }
+
+    /// Moves to the next hop: checks its URL, and drops the fields that are not meant for it. The client follows
+    /// redirects itself instead of libcurl, so it checks the scheme and credentials of each hop with its own errors,
+    /// applies the address rules to each host name, and gives the receiver only the final response.
+    func follow(_ location: [UInt8], _ configuration: OriginConfiguration) throws(OriginError) {
+        guard redirectCount < configuration.maxRedirects else {
+            throw OriginError(.tooManyRedirects(limit: configuration.maxRedirects))
+        }
+        let next: OriginURL
+        do {
+            next = try OriginURL(location: location, of: url)
+        } catch {
+            throw OriginError(.redirectInvalid(error.reason))
+        }
+        guard configuration.allows(next.scheme) else { throw OriginError(.schemeRefused(next.scheme)) }
+        guard !next.host.isEmpty else { throw OriginError(.redirectInvalid("it has no host")) }
+        do {
+            try request.check(for: next, request.addressPolicy ?? configuration.addressPolicy)
+        } catch {
+            throw error.afterRedirect
+        }
+        redirectCount += 1
+        requestTarget = nil
+        if next.origin != url.origin { fields = fields.filter { HTTPFields.harmless.contains($0.name) } }
+        url = next
+    }
+}
+
+extension HTTPFields {
+    /// The fields that do not identify the caller; an unknown field, such as an API key, is only for the first origin.
+    fileprivate static let harmless: Set<HTTPField.Name> = [
+        .accept, .acceptEncoding, .acceptLanguage, HTTPField.Name("Accept-Charset")!, .cacheControl,
+        HTTPField.Name("Pragma")!, .userAgent, .range, .ifMatch, .ifNoneMatch, .ifModifiedSince, .ifUnmodifiedSince,
+        .ifRange,
+    ]
 }

@@ -1,26 +1,71 @@
 import CCurl
+import Glibc
 import HTTPTypes
 
 extension Transfer {
-    /// Whether the current hop, over HTTP/1.1, sets no options except the URL, the target and the fields. Its handle
-    /// can then serve another request.
+    /// Whether the hop, over HTTP/1.1, sets only URL, target and fields. Its handle can then serve another request.
     var isPlain: Bool {
         url.scheme == "http" && request.method == .get && request.body == nil && !needsOwnConnection
             && !request.mayBeRedirected
     }
 
-    /// Sets the options of an HTTP request: its method, target, fields and body.
-    func configureRequest(_ handle: EasyHandle, _ configuration: OriginConfiguration) {
+    /// Sets the options of the current hop on a handle that has the common options, and directs its callbacks to this
+    /// transfer. The handle does not retain the user data; the loop keeps the transfer as long as its handle is in use.
+    func configure(
+        _ handle: EasyHandle, _ configuration: OriginConfiguration, connections: OriginConnections,
+        ftpSockets: FTPSockets
+    ) {
+        self.handle = handle
+        self.connections = connections
+        handle.set(CURLOPT_URL, url.text)
+        // Many transfers that start together share a single HTTP/2 connection instead of opening one each. Without TLS
+        // they would wait for the first response, only to learn that they cannot share.
+        if url.scheme == "https" { handle.set(CURLOPT_PIPEWAIT, 1) }
+        if isFTP {
+            handle.set(CURLOPT_FILETIME, 1)
+            ftpSockets.track(handle)
+            self.ftpSockets = ftpSockets
+        } else {
+            configureRequest(handle, configuration)
+        }
+        let this = Unmanaged.passUnretained(self).toOpaque()
+        for data in [CURLOPT_WRITEDATA, CURLOPT_HEADERDATA, CURLOPT_OPENSOCKETDATA, CURLOPT_PREREQDATA] {
+            handle.set(data, pointer: this)
+        }
+        larder_curl_setopt_write(handle.pointer, CURLOPT_WRITEFUNCTION) { bytes, size, count, this in
+            switch Transfer.from(this).receiveBody(UnsafeRawBufferPointer(start: bytes, count: size * count)) {
+            case .taken: size * count
+            case .held: Int(CURL_WRITEFUNC_PAUSE)
+            case .failed: Int(CURL_WRITEFUNC_ERROR)
+            }
+        }
+        larder_curl_setopt_write(handle.pointer, CURLOPT_HEADERFUNCTION) { bytes, size, count, this in
+            let isTaken = Transfer.from(this).receiveLine(UnsafeRawBufferPointer(start: bytes, count: size * count))
+            return isTaken ? size * count : Int(CURL_WRITEFUNC_ERROR)
+        }
+        larder_curl_setopt_opensocket(handle.pointer) { this, _, address in
+            Transfer.from(this).openSocket(address!)
+        }
+        larder_curl_setopt_prereq(handle.pointer) { this, address, _, port, localPort in
+            let mayGoOut = Transfer.from(this).willSendRequest(
+                to: address.map { String(cString: $0) } ?? "", port: port, localPort: localPort)
+            return mayGoOut ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
+        }
+    }
+
+    private static func from(_ pointer: UnsafeMutableRawPointer?) -> Transfer {
+        Unmanaged<Transfer>.fromOpaque(pointer!).takeUnretainedValue()
+    }
+
+    private func configureRequest(_ handle: EasyHandle, _ configuration: OriginConfiguration) {
         var fields = fields
-        // The framing fields of a missing or different body would make the origin wait for bytes, or take the next
-        // request for the body.
+        // Fields for another body would make the origin wait for bytes, or take the next request for the body.
         fields[.contentLength] = nil
         fields[.transferEncoding] = nil
         var unaided: [HTTPField.Name] = []
         if request.addsDefaultFields {
             handle.set(CURLOPT_USERAGENT, configuration.userAgent)
-            // The coding is a plain field, because CURLOPT_ACCEPT_ENCODING would make libcurl decode (see
-            // `ContentDecoder`).
+            // CURLOPT_ACCEPT_ENCODING would make libcurl decode (see `ContentDecoder`).
             if request.decodesContent && fields[.acceptEncoding] == nil {
                 // A file that is itself compressed is requested without codings.
                 let isCompressed = CompressedFile(urls: [request.url, url.text]).isCompressed
@@ -40,13 +85,13 @@ extension Transfer {
         if request.isForOneConnection {
             // HTTP/2 connections are shared, and do not accept such credentials (RFC 7540 §9.2).
             handle.set(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1)
-            closeAfterwards(handle)
+            closeAfterwards()
         }
-        if request.body != nil || !request.method.isIdempotent {
+        if request.body != nil || !request.isIdempotent {
             // When a reused connection turns out to be closed, libcurl itself sends the request again, even a request
             // that must not be repeated, and only the part of a body that it had not read yet.
             handle.set(CURLOPT_FRESH_CONNECT, 1)
-            closeAfterwards(handle)
+            closeAfterwards()
         }
         if request.mayBeRedirected { configureCookies(handle, &fields) }
         handle.setFields(fields, unaided: unaided)
@@ -68,8 +113,71 @@ extension Transfer {
         } else {
             fields[.transferEncoding] = "chunked"
         }
-        // libcurl would wait for 100 and repeat the request after 417. It would also put the chunks of `OriginUpload`
-        // into chunks again.
+        // libcurl would wait for 100, repeat the request after 417, and put the chunks of `OriginUpload` into chunks.
         return [.expect, .transferEncoding]
+    }
+}
+
+// Cookies within a chain of redirects: a server that sets a cookie and redirects expects the cookie back (RFC 6265 §3).
+// libcurl's engine decides which cookie belongs to which path. The transfer carries the engine's cookies from hop to
+// hop, so no other request gets them. Only requests that may be redirected have the engine; their handles are never
+// reused. A cookie goes back only to the origin that set it, which is stricter than RFC 6265 §8.5 and §8.6: there all
+// ports of a host, and with `Domain` all hosts of a domain, share cookies.
+extension Transfer {
+    /// Gives the handle the cookies of the earlier hops, and the `Cookie` of the caller, which leaves `fields`, because
+    /// the engine would otherwise send a second `Cookie` field.
+    private func configureCookies(_ handle: EasyHandle, _ fields: inout HTTPFields) {
+        // An empty file name turns the engine on.
+        handle.set(CURLOPT_COOKIEFILE, "")
+        for cookie in cookies[url.origin] ?? [] { handle.set(CURLOPT_COOKIELIST, bytes: cookie) }
+        if let own = fields[fields: .cookie].first {
+            handle.set(CURLOPT_COOKIE, bytes: own.withUnsafeBytesOfValue { $0.map(CChar.init(bitPattern:)) } + [0])
+            fields[.cookie] = nil
+        }
+    }
+
+    func keepCookies() {
+        guard !isFTP, request.mayBeRedirected, let handle else { return }
+        cookies[url.origin] = handle.cookies
+    }
+}
+
+extension Transfer {
+    /// Identifies a caller: equal for requests with the same credentials; `nil` for a request without credentials.
+    var caller: Int? {
+        var hasher = Hasher()
+        var isKnown = false
+        for field in fields where field.name.mayHaveCredentials {
+            isKnown = true
+            hasher.combine(field.name)
+            field.withUnsafeBytesOfValue { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+        }
+        if let cookies = cookies[url.origin], !cookies.isEmpty {
+            isKnown = true
+            hasher.combine(cookies)
+        }
+        return isKnown ? hasher.finalize() : nil
+    }
+}
+
+extension HTTPField.Name {
+    fileprivate var mayHaveCredentials: Bool {
+        self == .authorization || self == .cookie || self == .proxyAuthorization
+            || Self.credentialWords.contains(where: canonicalName.contains)
+    }
+
+    private static let credentialWords: [StaticString] = ["auth", "token", "key", "secret", "session"]
+}
+
+extension String {
+    /// Compares bytes, because `contains` of Foundation took a tenth of a miss.
+    fileprivate func contains(_ word: StaticString) -> Bool {
+        var text = self
+        let length = word.utf8CodeUnitCount
+        return text.withUTF8 { bytes in
+            (0..<max(0, bytes.count - length + 1)).contains {
+                memcmp(bytes.baseAddress! + $0, word.utf8Start, length) == 0
+            }
+        }
     }
 }

@@ -38,7 +38,6 @@ final class TransferLoop {
         larder_curl_multi_setopt_long(multi, CURLMOPT_MAXCONNECTS, connections)
     }
 
-    /// Runs until a command ends the loop. Then cancels every transfer and frees libcurl's handles.
     func run() {
         setUpThread()
         var isRunning = true
@@ -49,32 +48,21 @@ final class TransferLoop {
             var count: Int32 = 0
             curl_multi_perform(multi, &count)
             let didFinish = finishDone()
-            for transfer in answered.tellPause() {
-                finish(transfer, .failure(OriginError(transfer.failure ?? .transfer)))
-            }
-            // The loop does not wait when a transfer ended or a place became free, because waiting transfers can start
-            // now.
+            for transfer in answered.tellPause() { fail(transfer, transfer.current.failure ?? .transfer) }
+            // When a transfer ended or a place became free, waiting transfers can start now.
             if isRunning && !didFinish && !hasFreedPlace { curl_multi_poll(multi, nil, 0, pollTime(), nil) }
         }
         end()
     }
 
-    // MARK: Commands
-
     private func perform(_ command: Inbox.Command) -> Bool {
         switch command {
         case .start(let control, let request, let receiver): start(control, request, receiver)
-        case .run(let id):
-            // The transfer may have ended already; its place is then free again.
-            if let transfer = transfers[id] { run(transfer) }
-        case .cancel(let id):
-            if let transfer = transfers[id] { finish(transfer, .failure(OriginError(.cancelled))) }
-        case .cancelIfWaiting(let id):
-            if let transfer = transfers[id], transfer.startedAt == nil {
-                finish(transfer, .failure(OriginError(.cancelled)))
-            }
-        case .wake(let id):
-            if let transfer = transfers[id] { wake(transfer) }
+        // The transfer may have ended already; its place is then free again.
+        case .run(let id): if let transfer = transfers[id] { run(transfer) }
+        case .cancel(let id, let onlyIfWaiting):
+            if let transfer = transfers[id], !onlyIfWaiting || transfer.startedAt == nil { fail(transfer, .cancelled) }
+        case .wake(let id): if let transfer = transfers[id] { wake(transfer) }
         case .shutDown: return false
         }
         return true
@@ -98,9 +86,7 @@ final class TransferLoop {
     }
 
     private func wake(_ transfer: Transfer) {
-        if let words = transfer.request.body?.failure {
-            return finish(transfer, .failure(OriginError(.uploadBroken(words))))
-        }
+        if let words = transfer.request.body?.failure { return fail(transfer, .uploadBroken(words)) }
         let code = transfer.goOn()
         // The stall limit starts again.
         timer.note(deadline(of: transfer))
@@ -110,8 +96,6 @@ final class TransferLoop {
         release(transfer)
         goOn(transfer, outcome)
     }
-
-    // MARK: Running
 
     private func startWaiting() {
         hasFreedPlace = false
@@ -126,7 +110,6 @@ final class TransferLoop {
         tryOnce(transfer)
     }
 
-    /// Sends the request of the current hop.
     private func tryOnce(_ transfer: Transfer) {
         transfer.retryAt = nil
         let handle = idleHandles.take()
@@ -138,7 +121,7 @@ final class TransferLoop {
         timer.note(deadline(of: transfer))
     }
 
-    /// Handles the transfers that libcurl has finished; returns whether there were any.
+    /// Returns whether libcurl has finished any transfers.
     private func finishDone() -> Bool {
         var done: [(Transfer, CURLcode)] = []
         var left: Int32 = 0
@@ -182,8 +165,7 @@ final class TransferLoop {
             return finish(transfer, .failure(error))
         }
         if transfer.url.origin == previous { return tryOnce(transfer) }
-        // Another host has its own limit, so the transfer waits in the queue again. The wait does not count as time of
-        // the transfer.
+        // Another host has its own limit, so the transfer waits again. The wait does not count as time of the transfer.
         if let startedAt = transfer.startedAt { transfer.timeLeft -= timer.now - startedAt }
         transfer.startedAt = nil
         leavePlace(transfer)
@@ -196,10 +178,9 @@ final class TransferLoop {
         timer.note(deadline(of: transfer))
     }
 
-    /// Takes the transfer's handle back from libcurl, which closes the connection unless the response was read
-    /// completely.
+    /// Takes the handle back from libcurl, which closes the connection unless the response was read completely.
     private func release(_ transfer: Transfer) {
-        transfer.pause()
+        transfer.current.phase = .idle
         guard let handle = transfer.handle else { return }
         transfer.handle = nil
         active[handle.pointer] = nil
@@ -211,6 +192,10 @@ final class TransferLoop {
         hasFreedPlace = true
     }
 
+    private func fail(_ transfer: Transfer, _ kind: OriginError.Kind) {
+        finish(transfer, .failure(OriginError(kind)))
+    }
+
     private func finish(_ transfer: Transfer, _ result: Result<OriginSummary, OriginError>) {
         release(transfer)
         leavePlace(transfer)
@@ -220,16 +205,14 @@ final class TransferLoop {
         transfer.receiver.originDidFinish(result)
     }
 
-    // MARK: Time
-
-    /// The time at which the loop must act on the transfer if no event comes earlier; `nil` for never.
+    /// The time at which the loop must act on the transfer if no event comes earlier.
     private func deadline(of transfer: Transfer) -> Transfer.Instant? {
         guard let startedAt = transfer.startedAt else {
             return configuration.queueTimeout.map { transfer.queuedAt + $0 }
         }
         let total = startedAt + transfer.timeLeft
         if let retryAt = transfer.retryAt { return min(retryAt, total) }
-        switch transfer.phase {
+        switch transfer.current.phase {
         case .idle: return nil
         // libcurl has its own connect limit, but does not limit the wait for a shared connection.
         case .connecting: return total
@@ -250,29 +233,22 @@ final class TransferLoop {
     }
 
     private func expire(_ transfer: Transfer, _ now: Transfer.Instant) {
-        guard let startedAt = transfer.startedAt else {
-            return finish(transfer, .failure(OriginError(.timedOut(.queued))))
-        }
-        guard now < startedAt + transfer.timeLeft else {
-            return finish(transfer, .failure(OriginError(.timedOut(.total))))
-        }
+        guard let startedAt = transfer.startedAt else { return fail(transfer, .timedOut(.queued)) }
+        guard now < startedAt + transfer.timeLeft else { return fail(transfer, .timedOut(.total)) }
         if transfer.retryAt != nil { return tryOnce(transfer) }
-        if let location = transfer.redirection {
+        if let location = transfer.current.redirection {
             transfer.keepCookies()
             release(transfer)
             return redirect(transfer, to: location)
         }
-        let phase: OriginError.Phase = transfer.phase == .waiting ? .waiting : .receiving
-        finish(transfer, .failure(OriginError(.timedOut(phase))))
+        fail(transfer, .timedOut(transfer.current.phase == .waiting ? .waiting : .receiving))
     }
 
-    /// The longest time for which the thread may sleep, in milliseconds; libcurl's own timers can end it earlier.
+    /// In milliseconds; libcurl's own timers can end the sleep earlier.
     private func pollTime() -> Int32 {
         guard let next = timer.next else { return 60_000 }
-        return Int32(clamping: (timer.now.duration(to: next).milliseconds + 1).clamped(to: 0...60_000))
+        return Int32(min(max(timer.now.duration(to: next).milliseconds + 1, 0), 60_000))
     }
-
-    // MARK: The thread
 
     private func setUpThread() {
         // CURLOPT_NOSIGNAL leaves SIGPIPE, which OpenSSL raises on writes, to the application.
@@ -288,16 +264,10 @@ final class TransferLoop {
     nonisolated(unsafe) private static let utf8Locale = newlocale(Int32(1) << LC_CTYPE, "C.UTF-8", nil)
 
     private func end() {
-        for command in inbox.close() { _ = perform(command) }
-        for transfer in Array(transfers.values) { finish(transfer, .failure(OriginError(.cancelled))) }
+        for command in inbox.takeAll(closing: true) { _ = perform(command) }
+        for transfer in Array(transfers.values) { fail(transfer, .cancelled) }
         _ = answered.tellPause()
         ftpSockets.interrupt()
         curl_multi_cleanup(multi)
-    }
-}
-
-extension Comparable {
-    fileprivate func clamped(to range: ClosedRange<Self>) -> Self {
-        min(max(self, range.lowerBound), range.upperBound)
     }
 }

@@ -1,13 +1,14 @@
+import Primitives
+
 /// Decides which transfers may run: a limited number in total, and a limited number per host. The transfers of a host
 /// wait in the order of arrival. The hosts take turns, so that a long line for a host never delays another host.
 ///
-/// The type is a plain value. It knows transfers by number and hosts by name, starts no transfer and has no lock. Every
-/// operation takes constant amortised time.
+/// The type is a plain value without a lock. Every operation takes constant amortised time.
 struct TransferQueue {
     // A line is removed from the table while it changes, so that its array is not copied.
     private struct Line {
         var running = 0
-        var waiting = FIFO()
+        var waiting = FIFO<UInt64>()
         /// Whether the host is in `turns`: it has a waiting transfer and is below its limit.
         var hasTurn = false
     }
@@ -17,10 +18,9 @@ struct TransferQueue {
     private var lines: [String: Line] = [:]
     private var hosts: [UInt64: String] = [:]
     private var runningTransfers: Set<UInt64> = []
-    private var turns: [String] = []
-    private var nextTurn = 0
+    private var turns = FIFO<String>()
 
-    /// A queue with these limits; a limit below 1 counts as 1.
+    /// A limit below 1 counts as 1.
     init(limit: Int, limitPerHost: Int) {
         self.limit = max(limit, 1)
         self.limitPerHost = max(limitPerHost, 1)
@@ -29,9 +29,7 @@ struct TransferQueue {
     var runningCount: Int { runningTransfers.count }
     var waitingCount: Int { hosts.count - runningTransfers.count }
 
-    /// Adds a transfer at the end of its host's line.
-    ///
-    /// - Parameter first: whether the transfer goes to the front, because it had its turn before.
+    /// Adds a transfer at the end of its host's line, or `first`, because it had its turn before.
     mutating func enqueue(_ transfer: UInt64, host: String, first: Bool = false) {
         precondition(hosts[transfer] == nil, "a transfer is in the queue twice")
         hosts[transfer] = host
@@ -41,16 +39,10 @@ struct TransferQueue {
         lines[host] = line
     }
 
-    /// Returns the next transfer that may run, and counts it as running; `nil` when none may run.
+    /// Counts the next transfer that may run as running.
     mutating func next() -> UInt64? {
         guard runningTransfers.count < limit else { return nil }
-        while nextTurn < turns.count {
-            let host = turns[nextTurn]
-            nextTurn += 1
-            if nextTurn > 64 && nextTurn * 2 > turns.count {
-                turns.removeSubrange(..<nextTurn)
-                nextTurn = 0
-            }
+        while let host = turns.popFirst(isHere: { _ in true }) {
             guard var line = lines.removeValue(forKey: host) else { continue }
             line.hasTurn = false
             let transfer = line.waiting.popFirst { hosts[$0] == host && !runningTransfers.contains($0) }
@@ -65,7 +57,7 @@ struct TransferQueue {
         return nil
     }
 
-    /// Removes a running or waiting transfer; has no effect for an unknown transfer.
+    /// Has no effect for an unknown transfer.
     mutating func remove(_ transfer: UInt64) {
         guard let host = hosts.removeValue(forKey: transfer), var line = lines.removeValue(forKey: host) else { return }
         if runningTransfers.remove(transfer) != nil {
@@ -88,50 +80,87 @@ struct TransferQueue {
     }
 }
 
-/// A first-in, first-out line of numbers. A number that left out of turn stays in the array until such numbers are half
-/// of it; `popFirst` skips it.
-private struct FIFO {
-    private var numbers: [UInt64] = []
+/// An element that left out of turn stays in the array until such elements are half of it; `popFirst` skips it.
+private struct FIFO<Element> {
+    private var elements: [Element] = []
     private var head = 0
     private var goneCount = 0
 
-    /// Whether the line has no waiting number.
-    var isEmpty: Bool { numbers.count - head == goneCount }
+    var isEmpty: Bool { elements.count - head == goneCount }
 
-    mutating func append(_ number: UInt64) {
-        numbers.append(number)
+    mutating func append(_ element: Element) {
+        elements.append(element)
     }
 
-    mutating func prepend(_ number: UInt64) {
+    mutating func prepend(_ element: Element) {
         if head > 0 {
             head -= 1
-            numbers[head] = number
+            elements[head] = element
         } else {
-            numbers.insert(number, at: 0)
+            elements.insert(element, at: 0)
         }
     }
 
-    /// Removes and returns the first number that still waits.
-    mutating func popFirst(isHere: (UInt64) -> Bool) -> UInt64? {
-        while head < numbers.count {
-            let number = numbers[head]
+    mutating func popFirst(isHere: (Element) -> Bool) -> Element? {
+        while head < elements.count {
+            let element = elements[head]
             head += 1
-            if head > 64 && head * 2 > numbers.count {
-                numbers.removeSubrange(..<head)
+            if head > 64 && head * 2 > elements.count {
+                elements.removeSubrange(..<head)
                 head = 0
             }
-            if isHere(number) { return number }
+            if isHere(element) { return element }
             goneCount -= 1
         }
         return nil
     }
 
-    /// Counts a number that left out of turn.
-    mutating func forgetOne(isHere: (UInt64) -> Bool) {
+    /// Counts an element that left out of turn.
+    mutating func forgetOne(isHere: (Element) -> Bool) {
         goneCount += 1
-        guard goneCount > 64, goneCount * 2 > numbers.count - head else { return }
-        numbers = numbers[head...].filter(isHere)
+        guard goneCount > 64, goneCount * 2 > elements.count - head else { return }
+        elements = elements[head...].filter(isHere)
         head = 0
         goneCount = 0
+    }
+}
+
+/// The places for running transfers that all loops of a client share: a ``TransferQueue`` under a lock.
+///
+/// A place can become free in a loop while the next transfer belongs to another loop. Any loop therefore gives places
+/// to transfers, and informs another loop through its inbox. The number of a transfer identifies its loop.
+final class TransferPlaces: Sendable {
+    private let queue: Locked<TransferQueue>
+    private let inboxes: [Inbox]
+
+    init(limit: Int, limitPerHost: Int, inboxes: [Inbox]) {
+        queue = Locked(TransferQueue(limit: limit, limitPerHost: limitPerHost))
+        self.inboxes = inboxes
+    }
+
+    var counts: (running: Int, waiting: Int) { queue.withLock { ($0.runningCount, $0.waitingCount) } }
+
+    func enqueue(_ transfer: UInt64, host: String, first: Bool) {
+        queue.withLock { $0.enqueue(transfer, host: host, first: first) }
+    }
+
+    func remove(_ transfer: UInt64) {
+        queue.withLock { $0.remove(transfer) }
+    }
+
+    /// Gives every free place to a waiting transfer. Returns the calling loop's transfers, and informs the other loops.
+    func giveTurns(in own: Inbox) -> [UInt64] {
+        let running = queue.withLock { queue in
+            var running: [UInt64] = []
+            while let transfer = queue.next() { running.append(transfer) }
+            return running
+        }
+        return running.filter { transfer in
+            let inbox = inboxes[Int(transfer % UInt64(inboxes.count))]
+            if inbox === own { return true }
+            // A loop that has ended holds no places.
+            if !inbox.append(.run(transfer)) { remove(transfer) }
+            return false
+        }
     }
 }

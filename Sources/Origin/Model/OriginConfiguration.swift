@@ -6,36 +6,32 @@ package struct OriginConfiguration: Sendable {
     /// The values that ``schemes`` may contain.
     static let possibleSchemes: Set<String> = ["http", "https", "ftp"]
 
-    /// The time limit for look-up, connecting and TLS together, for each connection; 10 s by default.
+    /// The time limit for look-up, connecting and TLS together, for each connection.
     package var connectTimeout: Duration = .seconds(10)
-    /// The time for which an origin may send no byte; 30 s by default.
+    /// The time for which an origin may send no byte.
     package var stallTimeout: Duration = .seconds(30)
-    /// The time limit for a whole transfer, including redirects and retries and without the time in the queue; 1 h
-    /// by default.
+    /// The time limit for a whole transfer, including redirects and retries and without the time in the queue.
     package var totalTimeout: Duration = .seconds(3600)
-    /// The time limit for each wait in the queue; `nil`, the default, is no limit.
+    /// The time limit for each wait in the queue; `nil` is no limit.
     package var queueTimeout: Duration?
-    /// The maximum number of redirects that a transfer follows; 10 by default.
     package var maxRedirects = 10
-    /// The number of transfers that run at once; further transfers wait in the queue. 512 by default.
+    /// The number of transfers that run at once; further transfers wait in the queue.
     package var maxTransfers = 512
-    /// The number of transfers that run at once to the same scheme, host and port; 128 by default.
+    /// The number of transfers that run at once to the same scheme, host and port.
     package var maxTransfersPerHost = 128
     /// The number of threads that run transfers, each with its own connections. The default is one thread per
     /// processor, at most four; a value below 1 counts as 1.
     package var threads = max(1, min(4, sysconf(Int32(_SC_NPROCESSORS_ONLN)))) {
         didSet { threads = max(1, threads) }
     }
-    /// The allowed schemes of URLs and redirects, out of `http`, `https` and `ftp`; `http` and `https` by default.
-    /// While libcurl waits for some replies of an FTP control connection, it serves no other transfer of the
-    /// thread, for ``stallTimeout`` at most. Therefore allow FTP only for servers that respond reliably.
+    /// The allowed schemes of URLs and redirects, out of `http`, `https` and `ftp`. While libcurl waits for some
+    /// replies of an FTP control connection, it serves no other transfer of the thread, for ``stallTimeout`` at most.
+    /// Therefore allow FTP only for servers that respond reliably.
     package var schemes: Set<String> = ["http", "https"]
-    /// The addresses to which the client may connect; by default, globally routable addresses on ports 80 and 443.
+    /// By default, globally routable addresses on ports 80 and 443.
     package var addressPolicy = AddressPolicy()
-    /// The sockets on which this process listens; the client never connects to them. Empty by default.
     package var ownSockets = OwnSockets()
-    /// A PEM file of certificate authorities to trust in addition to the system's authorities; `nil`, the default,
-    /// adds none.
+    /// A PEM file of certificate authorities to trust in addition to the system's authorities.
     package var certificateAuthorityFile: String?
     package var retry = RetryPolicy()
     /// The `User-Agent` of requests without their own.
@@ -52,5 +48,33 @@ package struct OriginConfiguration: Sendable {
 
     func allows(_ scheme: String) -> Bool {
         schemes.contains(scheme) && Self.possibleSchemes.contains(scheme)
+    }
+}
+
+/// Exponential back-off with jitter, for requests that failed before the first byte of their response.
+package struct RetryPolicy: Sendable {
+    /// The number of tries for a transfer with all its redirects; 1 disables retries.
+    package var maximumTries = 3
+    /// The longest pause before the second try; it doubles for each further try.
+    package var baseDelay: Duration = .milliseconds(200)
+    /// The longest pause before any try.
+    package var maximumDelay: Duration = .seconds(2)
+    /// Returns a random number from 0 to 1.
+    package var random: @Sendable () -> Double = { Double.random(in: 0...1) }
+
+    package init() {}
+
+    package static var never: RetryPolicy {
+        var policy = RetryPolicy()
+        policy.maximumTries = 1
+        return policy
+    }
+
+    /// The pause after `failures` failed tries (1 after the first); `nil` when no further try follows. Half of the
+    /// pause is fixed and half is random, so that requests that failed together do not return together.
+    package func delay(afterFailures failures: Int) -> Duration? {
+        guard failures < maximumTries, failures > 0 else { return nil }
+        let full = min(baseDelay.inSeconds * Double(UInt64(1) << UInt64(min(failures - 1, 32))), maximumDelay.inSeconds)
+        return .seconds(full / 2 + full / 2 * min(max(random(), 0), 1))
     }
 }

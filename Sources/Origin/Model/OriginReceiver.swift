@@ -1,20 +1,22 @@
+import HTTPTypes
+import Primitives
+
 /// Receives the response of a transfer: the head once, then the body in pieces, then the end, exactly once and last.
 ///
 /// The calls of a transfer come in sequence, on a single thread of the client; calls of different transfers may
 /// overlap. A thread serves many transfers, so no call may block. Every call may start and cancel transfers.
 package protocol OriginReceiver: AnyObject, Sendable {
     /// The head of an interim response (RFC 9110 §15.2), at its arrival and in order, before the final head; also for
-    /// requests that are redirected. Not called for 100, and an unexpected 101 is an error. Has no effect by default.
+    /// requests that are redirected. Not called for 100, and an unexpected 101 is an error.
     func originDidAnswerInterim(_ head: OriginHead)
-    /// The head of the final response, once; not called when the transfer ends before it. An error that this call
-    /// throws ends the transfer with ``OriginError/Kind/receiver(_:)``.
+    /// The head of the final response, once; not called when the transfer ends before it. An error ends the transfer
+    /// with ``OriginError/Kind/receiver(_:)``.
     func originDidAnswer(_ head: OriginHead) throws
-    /// The next bytes of the body, never empty and valid only during the call. An error that this call throws ends the
-    /// transfer.
+    /// The next bytes of the body, never empty and valid only during the call. An error ends the transfer.
     func originDidSend(_ bytes: UnsafeRawBufferPointer) throws
     /// All bytes that arrived together with the head of the response have been delivered, unless the transfer is
-    /// paused, and the response is not complete. A receiver that waits for such bytes can stop waiting. Called at
-    /// most once for a response; not called when the response is already complete. Has no effect by default.
+    /// paused. A receiver that waits for such bytes can stop waiting. Called at most once for a response; not called
+    /// when the response is already complete.
     func originDidPause()
     /// The end of the transfer. Only `success` means that the body is complete.
     func originDidFinish(_ result: Result<OriginSummary, OriginError>)
@@ -25,12 +27,60 @@ extension OriginReceiver {
     package func originDidPause() {}
 }
 
+/// The head of a response.
+package struct OriginHead: Sendable {
+    /// 200 to 999; 102 to 199 for an interim response; 200 for FTP.
+    package var status: Int
+    /// All field lines in order, with their names as sent. The values are the sent bytes (even when they are not UTF-8:
+    /// `withUnsafeBytesOfValue`), without surrounding white space and with spaces in the place of control characters.
+    /// Trailers are dropped (RFC 9110 §6.5.1). For FTP: `Content-Length` and `Last-Modified`, if known.
+    package var fields: HTTPFields
+    /// The URL of the response, after redirects, without a fragment.
+    package var effectiveURL: String
+    /// The length of the delivered body; `nil` when it is unknown, or a content coding is decoded. For `HEAD`: the
+    /// length of the response to `GET`. 0 for a status that allows no body, regardless of `Content-Length`.
+    package var declaredLength: Int64?
+    package var framing: OriginFraming
+    /// `1.0`, `1.1` or `2`; `ftp` for FTP.
+    package var version: String
+
+    /// Whether the origin authenticates the connection and not the request (NTLM, Negotiate). The response is then only
+    /// for the client of the connection, regardless of its fields (RFC 4559 §6).
+    package var authenticatesConnection: Bool { fields.authenticateConnection }
+}
+
+extension HTTPFields {
+    var authenticateConnection: Bool {
+        self[values: .wwwAuthenticate].contains(where: ConnectionCredentials.areNamed)
+            || contains(HTTPField.Name("Persistent-Auth")!)
+    }
+}
+
+/// The way in which the end of a body is marked, as it was sent. A content coding that is decoded (gzip, deflate, br,
+/// zstd) marks its own end, which must arrive as well.
+package enum OriginFraming: Sendable, Hashable {
+    /// The response cannot have a body (RFC 9110 §6.4.1: 1xx, 204, 304, and every response to `HEAD`).
+    case noBody
+    /// `Content-Length` gives the length.
+    case length
+    /// The last chunk ends the body (RFC 9112 §7.1).
+    case chunked
+    /// The end of an HTTP/2 stream.
+    case stream
+    /// The server's reply on the control connection of FTP.
+    case ftp
+    /// Only the close of the connection ends the body, so a missing part cannot be detected (RFC 9112 §8).
+    case close
+
+    /// Whether the end of a body proves that the body is complete.
+    package var isFramed: Bool { self != .close }
+}
+
 /// The result of a complete transfer.
 package struct OriginSummary: Sendable {
     /// The number of delivered bytes of the body.
     package var byteCount: Int64
     package var framing: OriginFraming
     package var redirectCount: Int
-    /// The number of times that a request was sent again after a failure.
     package var retryCount: Int
 }

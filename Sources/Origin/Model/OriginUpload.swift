@@ -3,13 +3,12 @@ import Primitives
 /// The body of a request that a producer, on any thread, writes while the client sends it.
 ///
 /// Writes never block. ``write(_:)`` takes all bytes and reports whether the body has room for more; a producer without
-/// room calls ``onRoom(_:)`` to be called back. At most the high-water mark and one more write are therefore in memory,
-/// however slow the origin. When the producer is slower than the origin, the client pauses sending, and the pause does
-/// not count as a stall. The client may then notice a closed connection only at the next write.
+/// room calls ``onRoom(_:)``, so that at most the high-water mark and one more write are in memory. When the producer
+/// is slower than the origin, the client pauses sending, and the pause does not count as a stall. The client may then
+/// notice a closed connection only at the next write.
 ///
 /// Invariants: a lock protects `state`; callbacks and wake-ups happen after the lock is released. `isAwaited` is set
-/// exactly while libcurl waits for bytes, and the code that clears it wakes the transfer, so many writes cause one
-/// wake-up.
+/// exactly while libcurl waits for bytes, and clearing it wakes the transfer, so many writes cause one wake-up.
 package final class OriginUpload: Sendable {
     private typealias Action = @Sendable () -> Void
 
@@ -23,7 +22,6 @@ package final class OriginUpload: Sendable {
     private struct State {
         var phase = Phase.open
         var queue: BoundedQueue
-        /// The number of written bytes.
         var writtenCount: Int64 = 0
         var wasRead = false
         var isLastChunkSent = false
@@ -31,61 +29,61 @@ package final class OriginUpload: Sendable {
         var wake: Action?
         var isAwaited = false
 
-        /// Clears `isAwaited`; returns the wake-up of the transfer, or `nil` when the transfer does not wait.
-        mutating func takeAwaiting() -> Action? {
+        /// Clears `isAwaited`. The result wakes the transfer if it waits.
+        mutating func takeAwaiting() -> Callbacks {
             defer { isAwaited = false }
-            return isAwaited ? wake : nil
+            return Callbacks(wake: isAwaited ? wake : nil)
         }
 
-        /// Makes the body fail; returns the wake-up of the transfer, whether it waits or not, and the producer's
-        /// action to call.
-        mutating func fail(_ words: String) -> (wake: Action?, roomAction: Action?) {
+        /// The result wakes the transfer, whether it waits or not, and the producer.
+        mutating func fail(_ words: String) -> Callbacks {
             phase = .failed(words)
             queue.removeAll()
-            return (wake, queue.takeRoomAction())
+            return Callbacks(wake: wake, roomAction: queue.takeRoomAction())
         }
     }
 
-    /// The declared length of the body in bytes; `nil` when it is unknown, and the body is sent in chunks.
+    /// The calls that a change of the state causes, for the time after the lock is released.
+    private struct Callbacks {
+        var wake: Action?
+        var roomAction: Action?
+
+        func call() {
+            wake?()
+            roomAction?()
+        }
+    }
+
+    /// In bytes; `nil` when it is unknown, and the body is sent in chunks.
     package let length: Int64?
     private let state: Locked<State>
 
-    /// A body for one ``OriginRequest``.
-    ///
-    /// - Parameters:
-    ///   - length: the length in bytes, at least 0; `nil` when it is unknown.
-    ///   - highWaterMark: the number of waiting bytes from which on a write reports ``Primitives/Backpressure/full``;
-    ///     the body has room again when half as many wait. Default 256 KiB.
+    /// A body for one ``OriginRequest``. `highWaterMark` is the number of waiting bytes from which on a write reports
+    /// ``Primitives/Backpressure/full``; the body has room again when half as many wait.
     package init(length: Int64?, highWaterMark: Int = 256 * 1024) {
         precondition(length ?? 0 >= 0, "the length of a body must not be negative")
         self.length = length
         state = Locked(State(queue: BoundedQueue(highWaterMark: highWaterMark)))
     }
 
-    // MARK: For the producer
-
-    /// Appends bytes, without a copy. The producer may call this method before the transfer starts. A write beyond the
-    /// declared length makes the transfer fail with ``OriginError/Kind/uploadBroken(_:)``, and ends a wait for room.
+    /// Appends bytes, without a copy, also before the transfer starts. A write beyond the declared length makes the
+    /// transfer fail with ``OriginError/Kind/uploadBroken(_:)``, and ends a wait for room.
     @discardableResult
     package func write(_ bytes: SharedBytes) -> Backpressure {
-        let (result, wake, roomAction): (Backpressure, Action?, Action?) = state.withLock { state in
-            guard case .open = state.phase else { return (.closed, nil, nil) }
+        let (result, callbacks): (Backpressure, Callbacks) = state.withLock { state in
+            guard case .open = state.phase else { return (.closed, Callbacks()) }
             state.writtenCount += Int64(bytes.count)
             if let length, state.writtenCount > length {
-                let (wake, roomAction) = state.fail("it is longer than its declared \(length) bytes")
-                return (.closed, wake, roomAction)
+                return (.closed, state.fail("it is longer than its declared \(length) bytes"))
             }
-            let result = state.queue.append(bytes)
-            return (result, bytes.count > 0 ? state.takeAwaiting() : nil, nil)
+            return (state.queue.append(bytes), bytes.count > 0 ? state.takeAwaiting() : Callbacks())
         }
-        wake?()
-        roomAction?()
+        callbacks.call()
         return result
     }
 
-    /// Calls `action` once, as soon as the body has room (at once when it has room already) or is closed. The call may
-    /// happen on the transfer's thread, which `action` must not block. A new action replaces an earlier action that was
-    /// not called yet.
+    /// Calls `action` once, as soon as the body has room, which may be at once, or is closed. The call may happen on
+    /// the transfer's thread, which `action` must not block. A new action replaces an earlier action.
     package func onRoom(_ action: @escaping @Sendable () -> Void) {
         let isReady = state.withLock { state in
             guard case .open = state.phase else { return true }
@@ -94,44 +92,36 @@ package final class OriginUpload: Sendable {
         if isReady { action() }
     }
 
-    /// Marks the body as complete. When it is shorter than its declared length, the transfer fails with
-    /// ``OriginError/Kind/uploadBroken(_:)``.
+    /// Completes the body. When it is shorter than its declared length, the transfer fails, as for ``write(_:)``.
     package func finish() {
-        let (wake, roomAction): (Action?, Action?) = state.withLock { state in
-            guard case .open = state.phase else { return (nil, nil) }
+        let callbacks = state.withLock { state in
+            guard case .open = state.phase else { return Callbacks() }
             if let length, state.writtenCount < length {
                 return state.fail("it ended after \(state.writtenCount) of its declared \(length) bytes")
             }
             state.phase = .finished
-            return (state.takeAwaiting(), nil)
+            return state.takeAwaiting()
         }
-        wake?()
-        roomAction?()
+        callbacks.call()
     }
 
-    /// Reports that the producer cannot complete the body. The client breaks the transfer off, so that the origin does
-    /// not take the body for complete, and the transfer fails with ``OriginError/Kind/uploadBroken(_:)``.
+    /// The producer cannot complete the body. The client breaks off, so that the origin does not take it for complete.
     package func fail() {
-        let (wake, roomAction): (Action?, Action?) = state.withLock { state in
-            guard case .open = state.phase else { return (nil, nil) }
-            return state.fail("its sender ended it early")
+        let callbacks = state.withLock { state in
+            if case .open = state.phase { state.fail("its sender ended it early") } else { Callbacks() }
         }
-        wake?()
-        roomAction?()
+        callbacks.call()
     }
 
-    /// The number of bytes that the transfer has taken, and of bytes that wait for it.
+    /// In bytes.
     package var progress: (taken: Int64, waiting: Int) {
         state.withLock { ($0.writtenCount - Int64($0.queue.count), $0.queue.count) }
     }
 
-    // MARK: For the transfer
-
-    /// The answer to a request of libcurl for bytes.
     enum Reading: Equatable {
         case bytes(Int)
         case end
-        /// No bytes are waiting. The next write, or the end, wakes the transfer.
+        /// The next write, or the end, wakes the transfer.
         case wait
     }
 
@@ -143,12 +133,10 @@ package final class OriginUpload: Sendable {
         }
     }
 
-    /// Whether libcurl has taken no byte, so that the body can still be sent from the start.
+    /// Whether the body can still be sent from the start.
     var isUntouched: Bool { state.withLock { !$0.wasRead } }
 
-    /// Connects the body with its transfer. A body can be sent only once.
-    ///
-    /// - Parameter wake: makes the transfer continue; any thread may call it.
+    /// Connects the body with its transfer. Any thread may call `wake`, which makes the transfer continue.
     func attach(wake: @escaping @Sendable () -> Void) {
         let isFirst = state.withLock { state in
             defer { state.wake = wake }
@@ -157,10 +145,8 @@ package final class OriginUpload: Sendable {
         precondition(isFirst, "a body can be sent only once")
     }
 
-    /// Moves bytes into libcurl's buffer, in chunks when the length is unknown (RFC 9112 §7.1).
-    ///
-    /// The chunks are made here because libcurl always writes the last chunk when a body ends. A body that is broken
-    /// off must not have a last chunk.
+    /// Moves bytes into libcurl's buffer, in chunks when the length is unknown (RFC 9112 §7.1). The chunks are made
+    /// here because libcurl writes the last chunk even for a body that is broken off.
     func read(into target: UnsafeMutableRawBufferPointer) -> Reading {
         let (reading, roomAction): (Reading, Action?) = state.withLock { state in
             switch state.phase {

@@ -1,52 +1,50 @@
+/// The answer of a consumer to a write of bytes, which never blocks.
+package enum Backpressure: Sendable {
+    case room
+    /// The consumer took the bytes. The producer waits with more until the consumer calls back.
+    case full
+    /// The consumer is gone: it dropped these bytes, and drops all further bytes.
+    case closed
+}
+
 /// Bytes that wait to be sent, with a high-water mark above which the producer should wait, and the action that calls
-/// the producer back. The type has no lock. Its owner calls the actions that it takes out of the queue, after it has
-/// released its own lock.
+/// the producer back. The type has no lock. Its owner calls the actions after it has released its own lock.
 package struct BoundedQueue: Sendable {
     private var chunks = ChunkQueue()
     private var highWaterMark: Int
     private var roomAction: (@Sendable () -> Void)?
 
-    /// An empty queue.
-    ///
-    /// - Parameter highWaterMark: the number of waiting bytes from which on the queue reports ``Backpressure/full``, at
-    ///   least 1. The queue has room again when half as many bytes wait.
+    /// From `highWaterMark` bytes on, at least 1, the queue is ``Backpressure/full``. It has room again at half as
+    /// many.
     package init(highWaterMark: Int) {
         self.highWaterMark = max(1, highWaterMark)
     }
 
-    /// The number of waiting bytes.
     package var count: Int { chunks.count }
-
     private var isFull: Bool { chunks.count >= highWaterMark }
-
     /// The number of bytes until the queue reports ``Backpressure/full``; at least 1.
     package var room: Int { max(1, highWaterMark - chunks.count) }
 
-    /// Raises the high-water mark; a lower value has no effect.
+    /// A lower value has no effect.
     package mutating func raise(to highWaterMark: Int) {
         self.highWaterMark = max(self.highWaterMark, highWaterMark)
     }
 
-    /// Appends bytes, without a copy.
     package mutating func append(_ bytes: SharedBytes) -> Backpressure {
         chunks.append(bytes)
         return isFull ? .full : .room
     }
 
-    /// Moves as many bytes as are waiting and fit from the front of the queue into `target`; returns their number.
-    package mutating func take(into target: UnsafeMutableRawBufferPointer) -> Int {
-        chunks.take(into: target)
-    }
+    package mutating func take(into target: UnsafeMutableRawBufferPointer) -> Int { chunks.take(into: target) }
 
-    /// Returns `true` when the queue has room, and ignores `action`. Otherwise returns `false` and keeps `action` for
-    /// ``takeRoomAction()``, in place of an earlier action.
+    /// Keeps `action` for ``takeRoomAction()``, in place of an earlier action, unless the queue has room.
     package mutating func hasRoom(orCall action: @escaping @Sendable () -> Void) -> Bool {
         guard isFull else { return true }
         roomAction = action
         return false
     }
 
-    /// Returns the kept action, once, when the queue has room again; the caller calls it. Otherwise `nil`.
+    /// Returns the kept action, once, when the queue has room again; otherwise `nil`.
     package mutating func takeRoomAction() -> (@Sendable () -> Void)? {
         chunks.count <= highWaterMark / 2 ? roomAction.take() : nil
     }
@@ -56,5 +54,48 @@ package struct BoundedQueue: Sendable {
     package mutating func removeAll() -> ChunkQueue {
         defer { chunks = ChunkQueue() }
         return chunks
+    }
+}
+
+/// Bytes that wait to be sent, in the pieces in which they arrived, without copies. The type has no lock and no limit.
+package struct ChunkQueue: Sendable {
+    /// The pieces. A used piece becomes `nil`, which releases its bytes at once; its place is removed later.
+    private var chunks: [SharedBytes?] = []
+    /// The index of the first unused piece, and the number of its bytes that are already taken.
+    private var first = 0
+    private var offset = 0
+    package private(set) var count = 0
+
+    package init() {}
+
+    package mutating func append(_ bytes: SharedBytes) {
+        guard bytes.count > 0 else { return }
+        chunks.append(bytes)
+        count += bytes.count
+    }
+
+    /// Moves as many bytes as are waiting and fit from the front of the queue into `target`; returns their number.
+    package mutating func take(into target: UnsafeMutableRawBufferPointer) -> Int {
+        var taken = 0
+        while taken < target.count, first < chunks.count, let chunk = chunks[first] {
+            let rest = UnsafeRawBufferPointer(rebasing: chunk.bytes[offset...])
+            let length = min(rest.count, target.count - taken)
+            UnsafeMutableRawBufferPointer(rebasing: target[taken..<taken + length])
+                .copyMemory(from: UnsafeRawBufferPointer(rebasing: rest[..<length]))
+            taken += length
+            offset += length
+            if length == rest.count {
+                chunks[first] = nil
+                first += 1
+                offset = 0
+            }
+        }
+        count -= taken
+        // Places are removed in batches, because removing each on its own would move a long queue every time.
+        if first == chunks.count || first > 64 {
+            chunks.removeFirst(first)
+            first = 0
+        }
+        return taken
     }
 }

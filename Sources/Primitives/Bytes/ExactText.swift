@@ -1,3 +1,5 @@
+import Glibc
+
 /// A text that equals another only when their UTF-8 bytes are equal.
 ///
 /// `String` compares by canonical equivalence: `é` as one scalar equals `e` with a combining accent. JSON, the index
@@ -29,5 +31,15 @@ public struct ExactText: Hashable, Sendable {
         if isContiguous == nil {
             for byte in text.utf8 { hasher.combine(byte) }
         }
+    }
+}
+
+extension UnsafeRawBufferPointer {
+    /// `elementsEqual` compares byte by byte, which is too slow for the target of a hit.
+    public func hasSameBytes(as other: UnsafeRawBufferPointer) -> Bool {
+        guard count == other.count, let start = baseAddress, let otherStart = other.baseAddress else {
+            return count == other.count
+        }
+        return memcmp(start, otherStart, count) == 0
     }
 }

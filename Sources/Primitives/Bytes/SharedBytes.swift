@@ -1,28 +1,22 @@
-/// Immutable bytes that the memory tier, every response that sends them, and C code that needs a stable address share
-/// without a copy.
+/// Immutable bytes that the memory tier, responses, and C code that needs a stable address share without a copy.
 public final class SharedBytes: Sendable {
-    /// The bytes, at an address that stays valid as long as this object lives.
-    ///
-    /// Swift may release an object after its last use, and a use of this pointer does not count as a use of the object.
-    /// Code that does not keep the object elsewhere reads through ``withUnsafeBytes(_:)``.
-    ///
-    /// `nonisolated(unsafe)` is safe because no code writes to the memory after `init`.
+    /// The bytes, at an address that stays valid as long as this object lives. A use of this pointer does not count as
+    /// a use of the object, which Swift may release after its last use. Code that does not keep the object elsewhere
+    /// reads through ``withUnsafeBytes(_:)``. `nonisolated(unsafe)` is safe because no code writes to the memory after
+    /// `init`.
     public nonisolated(unsafe) let bytes: UnsafeRawBufferPointer
+    public var count: Int { bytes.count }
 
     public convenience init(copying source: UnsafeRawBufferPointer) {
-        self.init(count: source.count) { target in
-            target.copyMemory(from: source)
-        }
+        self.init(count: source.count) { $0.copyMemory(from: source) }
     }
 
     public convenience init(_ source: some Sequence<UInt8>) {
         let array = Array(source)
-        self.init(count: array.count) { target in
-            target.copyBytes(from: array)
-        }
+        self.init(count: array.count) { $0.copyBytes(from: array) }
     }
 
-    /// Allocates `count` bytes and lets `fill` write them; `fill` must write every byte. Rethrows the error of `fill`.
+    /// Allocates `count` bytes, of which `fill` must write every byte. Rethrows the error of `fill`.
     public init<Failure: Error>(
         count: Int, fill: (UnsafeMutableRawBufferPointer) throws(Failure) -> Void
     ) throws(Failure) {
@@ -40,7 +34,7 @@ public final class SharedBytes: Sendable {
         bytes.deallocate()
     }
 
-    /// Runs `body` with the bytes, and keeps this object alive until `body` returns; rethrows its error.
+    /// Keeps this object alive until `body` returns; rethrows its error.
     @inlinable
     public func withUnsafeBytes<Result: ~Copyable, Failure: Error>(
         _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
@@ -48,6 +42,4 @@ public final class SharedBytes: Sendable {
         defer { withExtendedLifetime(self) {} }
         return try body(bytes)
     }
-
-    public var count: Int { bytes.count }
 }

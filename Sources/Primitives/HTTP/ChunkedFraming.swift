@@ -2,10 +2,9 @@
 ///
 /// libcurl 7.88 accepts `5g`, `5,5` and a bare LF at the end of a chunk's size, and libmicrohttpd 0.9.75 accepts a bare
 /// LF at the end of a line. Two readers then see the end of the same body at different places, so a cache must refuse
-/// such a body.
+/// such a body. Chunk extensions and trailers are checked and dropped (§7.1.1, §7.1.2).
 ///
-/// The type is a pure state machine: it takes bytes and returns the ranges of the content. It checks chunk extensions
-/// and trailers and drops them (§7.1.1, §7.1.2).
+/// The type is a pure state machine: it takes bytes and returns the ranges of the content.
 ///
 ///     var framing = ChunkedFraming(rules)
 ///     var index = 0
@@ -13,14 +12,13 @@
 package struct ChunkedFraming: Sendable {
     /// Limits for the bytes that are not content.
     package struct Rules: Sendable {
-        /// The limit for the extensions of one chunk, in bytes.
+        /// For the extensions of one chunk.
         package var extensionLimit: Int
         /// How many bytes the extensions of all chunks may have beyond the bytes of content; unlimited by default.
         package var excessLimit = Int64.max
-        /// The limit for the trailer section, in bytes.
+        /// For the whole trailer section.
         package var trailerLimit: Int
 
-        /// Rules with these two limits, and without a limit for ``excessLimit``.
         package init(extensionLimit: Int, trailerLimit: Int) {
             self.extensionLimit = extensionLimit
             self.trailerLimit = trailerLimit
@@ -29,13 +27,11 @@ package struct ChunkedFraming: Sendable {
 
     /// The reason for which a body must be refused.
     package enum Problem: Error, Equatable {
-        /// The framing breaks the grammar; the associated text gives the reason.
+        /// The framing breaks the grammar; the text gives the reason.
         case malformed(String)
         /// A chunk has more than 2⁶³ - 1 bytes.
         case sizeTooLarge
-        /// The extensions exceed a limit of ``Rules``.
         case extensionsTooLong
-        /// The trailers exceed ``Rules/trailerLimit``.
         case trailersTooLong
 
         package var reason: String {
@@ -80,10 +76,8 @@ package struct ChunkedFraming: Sendable {
     package var isComplete: Bool { state == .end }
 
     /// Reads from `index` to the end of the next piece of content, of the body or of `bytes`, and moves `index` there.
-    ///
-    /// - Returns: the range of the content in `bytes`; `nil` when `bytes` has no more content, or the body is complete.
-    ///
-    /// Throws the ``Problem`` of the byte at `index`. Do not call again after an error.
+    /// Returns the range of the content, if any. Throws the ``Problem`` of the byte at `index`, and must not be called
+    /// again.
     package mutating func next(
         in bytes: UnsafeRawBufferPointer, from index: inout Int
     ) throws(Problem) -> Range<Int>? {
@@ -103,7 +97,6 @@ package struct ChunkedFraming: Sendable {
         return nil
     }
 
-    /// Reads a byte of the framing and returns the next state.
     private mutating func next(after byte: UInt8) throws(Problem) -> State {
         if isInTrailers {
             extraCount += 1

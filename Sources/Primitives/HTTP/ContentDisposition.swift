@@ -1,13 +1,12 @@
 /// The file name that a server suggests with `Content-Disposition` (RFC 6266).
 package struct ContentDisposition: Equatable, Sendable {
-    /// The name without directories; `nil` when the field has none, or when no usable name is left.
+    /// The name without directories; `nil` when the field has none or breaks the grammar, or when no usable name is
+    /// left.
     ///
     /// `filename*` (RFC 8187) has precedence over `filename` (RFC 6266 §4.3). All characters up to the last slash or
-    /// backslash, and all control characters, are removed, because the name is only a suggestion and must not lead to
-    /// another directory (§4.3).
+    /// backslash, and all control characters, are removed, because the name must not lead to another directory (§4.3).
     package let fileName: String?
 
-    /// Reads a field's value. A value that breaks the grammar has no file name.
     package init(_ value: String) {
         var plain: String?
         var extended: String?
@@ -61,8 +60,7 @@ package struct ContentDisposition: Equatable, Sendable {
         return text
     }
 
-    /// Decodes a value such as `UTF-8''na%C3%AFve.txt`; `nil` for a character set other than UTF-8 and ISO-8859-1, and
-    /// for wrong escapes.
+    /// Decodes UTF-8 and ISO-8859-1, as in `UTF-8''na%C3%AFve.txt`; `nil` for wrong escapes.
     private static func decodeExtended(_ text: [UInt8]) -> String? {
         let parts = text.split(separator: UInt8(ascii: "'"), maxSplits: 2, omittingEmptySubsequences: false)
         guard parts.count == 3, let bytes = PercentEscape.decode(parts[2]) else { return nil }

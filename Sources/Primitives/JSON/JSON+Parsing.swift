@@ -2,7 +2,6 @@ extension JSON {
     package struct SyntaxError: Error, Hashable, Sendable, CustomStringConvertible {
         /// The reason, as words that fit behind "at byte 17: ".
         package var reason: String
-        /// The offset in bytes at which the parser found the error.
         package var offset: Int
 
         package var description: String { "at byte \(offset): \(reason)" }
@@ -14,13 +13,7 @@ extension JSON {
 
     /// Parses one JSON text (RFC 8259) strictly: the text must be UTF-8, have no further bytes behind the value, no two
     /// members of the same name in an object (RFC 7493 §2.3) and no lone surrogates. A byte order mark in front is
-    /// skipped (RFC 8259 §8.1).
-    ///
-    /// - Parameters:
-    ///   - depthLimit: how deep arrays and objects may nest; deeper nesting is a syntax error.
-    ///   - valueLimit: the number of values that the text may have, which limits the memory of the tree; more values
-    ///     are a syntax error.
-    /// - Throws: ``SyntaxError``.
+    /// skipped (RFC 8259 §8.1). `valueLimit`, the number of values in the text, limits the memory of the tree.
     package init(
         parsing bytes: UnsafeRawBufferPointer, depthLimit: Int = 64, valueLimit: Int = .max
     ) throws(SyntaxError) {
@@ -31,22 +24,17 @@ extension JSON {
         self = lexer.sink.root
     }
 
-    /// Parses one JSON text; see ``init(parsing:depthLimit:valueLimit:)``.
     package init(parsing bytes: [UInt8], depthLimit: Int = 64, valueLimit: Int = .max) throws(SyntaxError) {
-        let result = bytes.withUnsafeBytes { buffer in
-            Result { () throws(SyntaxError) in try JSON(parsing: buffer, depthLimit: depthLimit, valueLimit: valueLimit)
-            }
+        self = try bytes.withUnsafeBufferPointer { buffer throws(SyntaxError) in
+            try JSON(parsing: UnsafeRawBufferPointer(buffer), depthLimit: depthLimit, valueLimit: valueLimit)
         }
-        self = try result.get()
     }
 
-    /// Parses one JSON text; see ``init(parsing:depthLimit:valueLimit:)``.
     package init(parsing text: String, depthLimit: Int = 64) throws(SyntaxError) {
         try self.init(parsing: Array(text.utf8), depthLimit: depthLimit)
     }
 }
 
-/// Builds the tree of a text.
 private struct JSONTree: JSONSink {
     private struct Container {
         let isObject: Bool
@@ -57,7 +45,6 @@ private struct JSONTree: JSONSink {
         var name = ""
     }
 
-    /// The whole text.
     let bytes: UnsafeRawBufferPointer
     private(set) var root = JSON.null
     /// The open containers, outermost first.

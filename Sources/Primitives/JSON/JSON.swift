@@ -1,20 +1,16 @@
-/// A JSON value (RFC 8259) that keeps all details of the text: numbers keep their spelling, and objects keep the order
-/// of their members.
-///
-/// Foundation's decoders turn `1.0` into `1` and `12345678901234567890` into a rounded `Double`. Both would change a
-/// canonical URL that contains such a number.
+/// A JSON value (RFC 8259) that keeps the spelling of numbers and the order of members. Foundation's decoders turn
+/// `1.0` into `1` and `12345678901234567890` into a rounded `Double`, which would change a canonical URL with such a
+/// number.
 package enum JSON: Hashable, Sendable {
     case null
     case bool(Bool)
-    /// A number in the spelling of the text (`1.50`, `1e3`).
     case number(String)
     case string(String)
     case array([JSON])
-    /// The members in their order. A parsed object never has two members of the same name.
+    /// A parsed object never has two members of the same name.
     case object([Member])
 
     package struct Member: Hashable, Sendable {
-        /// The name, unescaped.
         package var name: String
         package var value: JSON
 
@@ -24,37 +20,20 @@ package enum JSON: Hashable, Sendable {
         }
     }
 
-    /// The value of the first member of that name; `nil` when the object has no such member, or this value is not an
-    /// object.
+    /// The value of the first member of that name; `nil` when there is none, or this value is not an object.
     package subscript(name: String) -> JSON? {
         guard case .object(let members) = self else { return nil }
         return members.first { $0.name == name }?.value
     }
 
-    /// The text of a string; `nil` for any other value.
-    package var stringValue: String? {
-        if case .string(let text) = self { text } else { nil }
-    }
-
-    /// The value of a Boolean; `nil` for any other value.
-    package var boolValue: Bool? {
-        if case .bool(let value) = self { value } else { nil }
-    }
-
-    /// The number as floating point, infinite when a `Double` cannot hold it; `nil` for any other value.
-    package var doubleValue: Double? {
-        if case .number(let text) = self { Double(text) } else { nil }
-    }
-
-    /// The number, when it is written as an integer and fits; `nil` for any other value.
-    package var integerValue: Int64? {
-        if case .number(let text) = self { Int64(text) } else { nil }
-    }
-
-    /// The elements of an array; `nil` for any other value.
-    package var arrayValue: [JSON]? {
-        if case .array(let elements) = self { elements } else { nil }
-    }
+    // These properties are `nil` for a value of another kind.
+    package var stringValue: String? { if case .string(let text) = self { text } else { nil } }
+    package var boolValue: Bool? { if case .bool(let value) = self { value } else { nil } }
+    package var arrayValue: [JSON]? { if case .array(let elements) = self { elements } else { nil } }
+    /// Infinite when a `Double` cannot hold the number.
+    package var doubleValue: Double? { if case .number(let text) = self { Double(text) } else { nil } }
+    /// The number, when it is written as an integer and fits.
+    package var integerValue: Int64? { if case .number(let text) = self { Int64(text) } else { nil } }
 
     /// A duration as a number of seconds, exact to the millisecond and without needless digits: `20`, `0.5`.
     package static func seconds(_ duration: Duration) -> JSON {
@@ -63,19 +42,10 @@ package enum JSON: Hashable, Sendable {
         return .number(String(Double(milliseconds) / 1000))
     }
 
-    package static func number(_ value: some BinaryInteger) -> JSON {
-        .number(String(value))
-    }
-
-    /// A string, or `null` for `nil`.
-    package static func string(orNull text: String?) -> JSON {
-        text.map(JSON.string) ?? .null
-    }
-
+    package static func number(_ value: some BinaryInteger) -> JSON { .number(String(value)) }
+    package static func string(orNull text: String?) -> JSON { text.map(JSON.string) ?? .null }
     /// An instant in RFC 3339, or `null` for `nil`.
-    package static func date(_ instant: Timestamp?) -> JSON {
-        instant.map { .string($0.rfc3339) } ?? .null
-    }
+    package static func date(_ instant: Timestamp?) -> JSON { instant.map { .string($0.rfc3339) } ?? .null }
 
     /// Encodes the name of a member as a token of a JSON Pointer (RFC 6901 §3).
     package static func pointerToken(_ name: String) -> String {
@@ -100,8 +70,145 @@ extension JSON: ExpressibleByStringLiteral, ExpressibleByBooleanLiteral, Express
     package init(booleanLiteral value: Bool) { self = .bool(value) }
     package init(integerLiteral value: Int) { self = .number(String(value)) }
     package init(arrayLiteral elements: JSON...) { self = .array(elements) }
-    /// An object; its members keep the order of the literal.
     package init(dictionaryLiteral elements: (String, JSON)...) {
         self = .object(elements.map { Member($0.0, $0.1) })
+    }
+}
+
+extension JSON {
+    /// Compact text.
+    package var utf8: [UInt8] {
+        var output: [UInt8] = []
+        output.reserveCapacity(1024)
+        write(into: &output)
+        return output
+    }
+
+    package var text: String { String(decoding: utf8, as: UTF8.self) }
+
+    package func write(into output: inout [UInt8]) {
+        switch self {
+        case .null: output.append(contentsOf: "null".utf8)
+        case .bool(let value): output.append(contentsOf: (value ? "true" : "false").utf8)
+        case .number(let text): output.append(contentsOf: text.utf8)
+        case .string(let text): Self.write(text, into: &output)
+        case .array(let elements): Self.write(list: elements, into: &output) { $0.write(into: &$1) }
+        case .object(let members):
+            output.append(UInt8(ascii: "{"))
+            for (index, member) in members.enumerated() {
+                if index > 0 { output.append(UInt8(ascii: ",")) }
+                Self.write(member.name, into: &output)
+                output.append(UInt8(ascii: ":"))
+                member.value.write(into: &output)
+            }
+            output.append(UInt8(ascii: "}"))
+        }
+    }
+
+    @inlinable
+    static func write<Element>(
+        list: some Sequence<Element>, into output: inout [UInt8], _ write: (Element, inout [UInt8]) -> Void
+    ) {
+        output.append(UInt8(ascii: "["))
+        for (index, element) in list.enumerated() {
+            if index > 0 { output.append(UInt8(ascii: ",")) }
+            write(element, &output)
+        }
+        output.append(UInt8(ascii: "]"))
+    }
+
+    /// Writes a string with its quotes, and with the escapes that RFC 8259 §7 requires.
+    @usableFromInline
+    static func write(_ text: String, into output: inout [UInt8]) {
+        output.append(UInt8(ascii: "\""))
+        defer { output.append(UInt8(ascii: "\"")) }
+        var text = text
+        // Most strings need no escape and are copied at once.
+        let isPlain = text.withUTF8 { bytes in
+            let needsEscape = bytes.contains { $0 < 0x20 || $0 == UInt8(ascii: "\"") || $0 == UInt8(ascii: "\\") }
+            if !needsEscape { output.append(contentsOf: bytes) }
+            return !needsEscape
+        }
+        if isPlain { return }
+        for byte in text.utf8 {
+            switch byte {
+            case UInt8(ascii: "\""), UInt8(ascii: "\\"):
+                output.append(UInt8(ascii: "\\"))
+                output.append(byte)
+            case 0x0A: output.append(contentsOf: "\\n".utf8)
+            case 0x0D: output.append(contentsOf: "\\r".utf8)
+            case 0x09: output.append(contentsOf: "\\t".utf8)
+            case 0..<0x20:
+                output.append(contentsOf: "\\u00".utf8)
+                output.append((byte >> 4).hexDigit)
+                output.append((byte & 15).hexDigit)
+            default: output.append(byte)
+            }
+        }
+    }
+}
+
+/// Writes a JSON object member by member, without building a ``JSON`` value first. Each name may be added once.
+package struct JSONObjectWriter {
+    @usableFromInline var output: [UInt8] = []
+
+    package init() {
+        output.reserveCapacity(1024)
+        output.append(UInt8(ascii: "{"))
+    }
+
+    package mutating func add(_ name: String, _ text: String) {
+        begin(name)
+        JSON.write(text, into: &output)
+    }
+
+    package mutating func add(_ name: String, _ number: some FixedWidthInteger) {
+        begin(name)
+        output.append(contentsOf: String(number).utf8)
+    }
+
+    package mutating func add(_ name: String, _ value: JSON) {
+        begin(name)
+        value.write(into: &output)
+    }
+
+    /// Writes each element of an array before it requests the next, so only one element exists at a time.
+    package mutating func add(_ name: String, elements: some Sequence<JSON>) {
+        begin(name)
+        JSON.write(list: elements, into: &output) { $0.write(into: &$1) }
+    }
+
+    /// Writes each pair as an array of two strings.
+    @inlinable
+    package mutating func add(_ name: String, pairs: some Sequence<(String, String)>) {
+        begin(name)
+        JSON.write(list: pairs, into: &output) { pair, output in
+            output.append(UInt8(ascii: "["))
+            JSON.write(pair.0, into: &output)
+            output.append(UInt8(ascii: ","))
+            JSON.write(pair.1, into: &output)
+            output.append(UInt8(ascii: "]"))
+        }
+    }
+
+    /// Closes the object and returns it as UTF-8 text, without a copy.
+    package consuming func finish() -> [UInt8] {
+        output.append(UInt8(ascii: "}"))
+        return output
+    }
+
+    package var text: String {
+        String(unsafeUninitializedCapacity: output.count + 1) { buffer in
+            let end = buffer.initialize(fromContentsOf: output)
+            buffer.initializeElement(at: end, to: UInt8(ascii: "}"))
+            return end + 1
+        }
+    }
+
+    @usableFromInline
+    mutating func begin(_ name: String) {
+        if output.count > 1 { output.append(UInt8(ascii: ",")) }
+        JSON.write(name, into: &output)
+        output.append(UInt8(ascii: ":"))
     }
 }

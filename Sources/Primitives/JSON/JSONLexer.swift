@@ -1,4 +1,3 @@
-/// A part of a JSON text.
 enum JSONToken {
     /// The next bytes of a string or a number that continues, never empty.
     case part(UnsafeRawBufferPointer)
@@ -12,16 +11,13 @@ enum JSONToken {
     case close
 }
 
-/// Takes the tokens of a JSON text.
 protocol JSONSink {
-    /// Takes the next token. An error ends the text.
-    ///
-    /// - Parameter offset: the number of bytes up to the end of the token.
+    /// An error ends the text. `offset` is the number of bytes up to the end of the token.
     mutating func take(_ token: JSONToken, endingAt offset: Int) throws(JSON.SyntaxError)
 }
 
-/// The grammar of JSON (RFC 8259): reads a text that arrives in pieces, and passes its tokens to a sink. A byte order
-/// mark in front is skipped. The lexer checks neither UTF-8 nor surrogates.
+/// The grammar of JSON (RFC 8259): reads a text that arrives in pieces, and passes its tokens to a sink. Skips a byte
+/// order mark in front, and checks neither UTF-8 nor surrogates.
 struct JSONLexer<Sink: JSONSink> {
     private enum State: UInt8 {
         case mark, value, firstElement, firstMember, name, colon, afterValue, string, escape, digits, word
@@ -34,7 +30,6 @@ struct JSONLexer<Sink: JSONSink> {
     private let depthLimit: Int
     private let valueLimit: Int
     private var state = State.mark
-    /// The number of bytes read.
     private var offset = 0
     /// Whether each open container, outermost first, is an object.
     private var containers: [Bool] = []
@@ -44,7 +39,6 @@ struct JSONLexer<Sink: JSONSink> {
     private var unit: UInt16 = 0
     private var start = 0
 
-    /// A lexer that refuses deeper nesting, and more values, than these limits.
     init(_ sink: Sink, depthLimit: Int, valueLimit: Int = .max) {
         self.sink = sink
         self.depthLimit = depthLimit
@@ -57,7 +51,7 @@ struct JSONLexer<Sink: JSONSink> {
     /// Whether the bytes so far are a whole text.
     var isComplete: Bool { containers.isEmpty && (state == .afterValue || isNumber) }
 
-    /// Reads the next piece. Throws the first fault; the lexer must not be used any further.
+    /// Throws the first fault; the lexer must not be used any further.
     mutating func feed(_ piece: UnsafeRawBufferPointer) throws(JSON.SyntaxError) {
         guard let bytes = piece.baseAddress?.assumingMemoryBound(to: UInt8.self) else { return }
         let base = offset
@@ -109,7 +103,7 @@ struct JSONLexer<Sink: JSONSink> {
         }
     }
 
-    /// Ends the text. Throws if it is not complete.
+    /// Throws if the text is not complete.
     mutating func finish() throws(JSON.SyntaxError) {
         guard isComplete else {
             let isBegun = state == .word || state == .digits
@@ -255,6 +249,5 @@ extension JSONLexer: Sendable where Sink: Sendable {}
 extension UInt8 {
     fileprivate var isSpace: Bool { self == 0x20 || self == 0x0A || self == 0x0D || self == 0x09 }
 
-    /// Whether the byte ends the plain part of a string.
     fileprivate var endsPart: Bool { self < 0x20 || self == UInt8(ascii: "\"") || self == UInt8(ascii: "\\") }
 }

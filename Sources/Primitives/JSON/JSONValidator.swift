@@ -1,11 +1,8 @@
 /// Checks whether bytes that arrive in pieces are one JSON text (RFC 8259). The validator builds no tree, so it can
-/// check a body of a gigabyte while the body passes.
-///
-/// Feed it the pieces in order, then call ``finish()``. A byte order mark in front is skipped. The validator accepts
-/// the same texts as `JSON(parsing:)`, and also objects with two members of the same name and lone surrogates in
-/// escapes, because RFC 8259 allows them. Nesting deeper than ``depthLimit`` counts as invalid.
+/// check a body of a gigabyte while the body passes. It accepts the same texts as `JSON(parsing:)`, and also objects
+/// with two members of the same name and lone surrogates in escapes, because RFC 8259 allows them. Nesting deeper than
+/// ``depthLimit`` counts as invalid.
 package struct JSONValidator: Sendable {
-    /// How deep arrays and objects may nest.
     package static let depthLimit = 512
 
     private var lexer = JSONLexer(StringCheck(), depthLimit: Self.depthLimit)
@@ -16,17 +13,15 @@ package struct JSONValidator: Sendable {
 
     package init() {}
 
-    /// Whether the bytes so far can no longer become JSON. The validator ignores further pieces, so the caller may
-    /// stop.
+    /// Whether the bytes so far can no longer become JSON. The validator then ignores further pieces.
     package var isFailed: Bool { hasFault || !isUTF8 }
 
-    /// Whether the strings so far contain no byte above 0x7F. Outside of strings such a byte is never JSON.
+    /// Whether the strings so far contain no byte above 0x7F, which is never JSON outside of strings.
     package var isASCII: Bool { lexer.sink.isASCII }
 
-    /// Whether the strings so far are UTF-8. A character must end within the plain part of its string.
+    /// A character must end within the plain part of its string.
     private var isUTF8: Bool { lexer.sink.isUTF8 && (!lexer.sink.utf8.isOpen || lexer.isInString && !hasFault) }
 
-    /// Checks the next piece.
     package mutating func feed(_ piece: UnsafeRawBufferPointer) {
         for byte in piece.prefix(4 - beginningCount) {
             beginning |= UInt32(byte) << (8 * beginningCount)
@@ -35,23 +30,20 @@ package struct JSONValidator: Sendable {
         if !isFailed { hasFault = (try? lexer.feed(piece)) == nil }
     }
 
-    /// The reason why the text is not JSON, when its encoding is the reason, as words that fit behind "the body is not
-    /// JSON: ". `nil` for valid JSON, and for text that is invalid for another reason.
+    /// Like ``JSONEncoding/fault``; `nil` for valid JSON, and for text that is invalid for another reason.
     package var encodingFault: String? {
         if finish() { return nil }
         let bytes = (0..<beginningCount).map { UInt8(truncatingIfNeeded: beginning >> (8 * $0)) }
         return JSONEncoding(bytes).fault ?? (isUTF8 ? nil : "a string is not UTF-8 (RFC 8259 §8.1)")
     }
 
-    /// Whether the text is `null` or an object without members. The value is meaningful only when ``finish()`` returns
-    /// `true`.
+    /// Whether the text is `null` or an object without members; meaningful only when ``finish()`` returns `true`.
     package var isEmpty: Bool { lexer.valueCount == 1 && lexer.sink.hasEmptyValue }
 
     /// Whether the bytes so far are exactly one JSON text.
     package func finish() -> Bool { !hasFault && lexer.isComplete }
 }
 
-/// Checks the UTF-8 of strings, and keeps no token.
 private struct StringCheck: JSONSink, Sendable {
     var utf8 = UTF8Machine()
     var isUTF8 = true
@@ -86,7 +78,6 @@ private struct UTF8Machine: Sendable {
     private var lowest: UInt8 = 0x80
     private var highest: UInt8 = 0xBF
 
-    /// Whether the last character is incomplete.
     var isOpen: Bool { continuationsLeft > 0 }
 
     mutating func accept(_ byte: UInt8) -> Bool {

@@ -10,7 +10,6 @@ package enum CachedFile {
         return csystem_read_cached(descriptor, &vector, 1, Int(offset))
     }
 
-    /// Reads like ``read(_:into:at:)`` into several buffers, one after the other.
     package static func read(
         _ descriptor: Int32, into targets: [UnsafeMutableRawBufferPointer], at offset: Int64
     ) -> Int {
@@ -23,5 +22,31 @@ package enum CachedFile {
     package static func open(_ path: String, _ flags: Int32) -> Int32? {
         let descriptor = csystem_open_cached(path, flags)
         return descriptor >= 0 ? descriptor : errno == EAGAIN ? -1 : nil
+    }
+}
+
+package enum WriteBack {
+    /// Starts the write of a file's dirty pages, which exist only in the kernel's memory, and does not wait for its
+    /// end. The call has no guarantee, but it shortens a later sync of the file.
+    package static func begin(_ descriptor: Int32) {
+        csystem_begin_writing(descriptor)
+    }
+}
+
+package enum FileHole {
+    /// Frees the disk blocks of a range of an open file, which then reads as zeros; the length of the file does not
+    /// change. The call has no effect on a file system without support for it.
+    package static func make(in descriptor: Int32, _ range: Range<Int64>) {
+        csystem_erase(descriptor, Int(range.lowerBound), range.count)
+    }
+}
+
+package enum DescriptorLimit {
+    /// The number of files and sockets that the process may have open at once: the soft limit `RLIMIT_NOFILE`, at most
+    /// 2^30; 1,024 when the system does not report it.
+    package static var current: Int {
+        var limit = rlimit()
+        guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return 1024 }
+        return Int(min(limit.rlim_cur, 1 << 30))
     }
 }

@@ -1,15 +1,14 @@
 import CSystem
 
 /// Prefetches memory that the caller is about to read. A cache with more entries than fit in the processor's caches
-/// waits mostly for memory. A caller that knows the addresses early fetches all of them at once, instead of one after
-/// the other.
+/// waits mostly for memory. A caller that knows the addresses early fetches all of them at once.
 ///
 /// `@unchecked Sendable` is safe because no code reads the memory behind the address.
 package struct MemoryHint: @unchecked Sendable {
     private let start: UnsafeRawPointer?
     private let length: Int
 
-    /// A hint for `length` bytes from `start`. With `nil`, ``prefetch()`` has no effect.
+    /// With `nil`, ``prefetch()`` has no effect.
     package init(_ start: UnsafeRawPointer?, length: Int) {
         self.start = start
         self.length = start == nil ? 0 : length
@@ -23,5 +22,17 @@ package struct MemoryHint: @unchecked Sendable {
     /// Starts the prefetch and returns at once. The call is harmless when the memory has been freed.
     package func prefetch() {
         csystem_prefetch(start, length)
+    }
+}
+
+package enum FreeMemory {
+    /// Makes jemalloc, which is linked into the executable, return freed memory within some seconds, on its own thread.
+    package static func giveBackSoon() {
+        csystem_return_free_memory_soon()
+    }
+
+    /// Returns freed memory now. Takes the locks of the heap, for some milliseconds when the heap is large.
+    package static func giveBack() {
+        csystem_return_free_memory()
     }
 }

@@ -1,6 +1,6 @@
+import CSystem
 import Foundation
 
-/// The processor time of the calling thread.
 package enum Processor {
     private static let turn: Int64 = 200_000
 
@@ -13,39 +13,41 @@ package enum Processor {
     }()
 
     /// Yields the processor to other threads, when the calling thread has not yielded for 200 µs. Otherwise the call
-    /// only reads the clock.
-    ///
-    /// Work of many steps, such as a listing or a purge, calls this method once a step. The kernel interrupts a thread
-    /// that never waits only at a tick, every 4 ms, and requests for fresh entries must not wait that long.
+    /// only reads the clock. Work of many steps, such as a listing or a purge, calls this method once a step, because
+    /// the kernel interrupts such a thread only at a tick, every 4 ms, and hits must not wait that long.
     package static func offer() {
         guard nanoseconds() - turnStart >= turn else { return }
         sched_yield()
         turnStart = nanoseconds()
     }
 
-    /// Turns ``offer()`` off on the calling thread until ``share()``.
-    ///
-    /// Latency-critical work calls this method, because it must not yield to background work.
+    /// Turns ``offer()`` off on the calling thread, because latency-critical work must not yield to background work.
     package static func keep() {
         turnStart = .max
     }
 
-    /// Turns ``offer()`` on again on the calling thread. It yields after 200 µs at the earliest.
+    /// Turns ``offer()`` on again; it yields after 200 µs at the earliest.
     package static func share() {
         turnStart = nanoseconds()
     }
 
-    /// The time of the calling thread's last yield, in ``nanoseconds()``; 0 before the first, and `Int64.max` while
-    /// ``keep()`` applies.
+    /// The time of the thread's last yield; 0 before the first, and `Int64.max` while ``keep()`` applies.
     package private(set) static var turnStart: Int64 {
         get { Int64(Int(bitPattern: pthread_getspecific(key))) }
         set { pthread_setspecific(key, UnsafeRawPointer(bitPattern: Int(newValue))) }
     }
 
-    /// Nanoseconds since an arbitrary fixed instant, on a clock that is never set; exact to about 1 ns.
+    /// On a clock that is never set; exact to about 1 ns.
     package static func nanoseconds() -> Int64 {
         var time = timespec()
         clock_gettime(CLOCK_MONOTONIC, &time)
         return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
+    }
+}
+
+package enum ThreadName {
+    /// Names the calling thread for debuggers and `top -H`, unlike `Thread.name` of Foundation; 15 bytes are shown.
+    package static func set(_ name: String) {
+        csystem_name_this_thread(name)
     }
 }

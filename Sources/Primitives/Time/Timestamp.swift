@@ -1,9 +1,10 @@
+import Glibc
+
 /// An instant of the wall clock, in whole milliseconds since 1970-01-01T00:00:00Z.
 ///
 /// Foundation's `Date` is a `Double` and slow to print, and the index stores, compares and prints instants all the
 /// time.
 package struct Timestamp: Hashable, Comparable, Sendable {
-    /// Milliseconds since the Unix epoch; negative before the epoch.
     package var milliseconds: Int64
 
     package init(milliseconds: Int64) {
@@ -21,7 +22,7 @@ package struct Timestamp: Hashable, Comparable, Sendable {
         left.milliseconds < right.milliseconds
     }
 
-    /// The instant `duration` later, at most ``distantFuture``; fractions of a millisecond are cut off.
+    /// At most ``distantFuture``; fractions of a millisecond are cut off.
     package static func + (instant: Timestamp, duration: Duration) -> Timestamp {
         let (sum, overflow) = instant.milliseconds.addingReportingOverflow(duration.milliseconds)
         return overflow ? distantFuture : min(Timestamp(milliseconds: sum), distantFuture)
@@ -31,7 +32,6 @@ package struct Timestamp: Hashable, Comparable, Sendable {
         Timestamp(milliseconds: instant.milliseconds - duration.milliseconds)
     }
 
-    /// The time from `earlier` to `later`; negative when `later` comes before `earlier`.
     package static func - (later: Timestamp, earlier: Timestamp) -> Duration {
         .milliseconds(later.milliseconds - earlier.milliseconds)
     }
@@ -47,8 +47,8 @@ extension Duration {
         return overflow2 ? (seconds < 0 ? .min : .max) : sum
     }
 
-    /// The duration of `seconds`, for a number of any size. A negative number and NaN give zero; more than 10,000 years
-    /// give 10,000 years. `Duration.seconds` ends the process when its number does not fit.
+    /// Takes a number of any size: a negative number and NaN give zero; more than 10,000 years give 10,000 years.
+    /// `Duration.seconds` ends the process when its number does not fit.
     package static func clamping(seconds: Double) -> Duration {
         let longest: Duration = .seconds(315_569_520_000)
         // NaN fails this comparison, too.
@@ -56,26 +56,63 @@ extension Duration {
         return seconds < longest.inSeconds ? .seconds(seconds) : longest
     }
 
-    /// The duration in seconds, as a floating-point number.
     package var inSeconds: Double {
         let (seconds, attoseconds) = components
         return Double(seconds) + Double(attoseconds) * 1e-18
     }
 }
 
+/// The source of the current time. Every decision about freshness uses it, so that a test can move time forward.
+package protocol WallClock: Sendable {
+    func now() -> Timestamp
+}
+
+package struct SystemClock: WallClock {
+    package init() {}
+
+    package func now() -> Timestamp {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        return Timestamp(milliseconds: Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000)
+    }
+}
+
+/// A decimal number with a unit: `s`, `m`, `h` or `d` for 24 hours. Without a unit it means seconds: `20`, `1.5h`.
+package struct DurationText: Hashable, Sendable {
+    /// Infinite when a `Double` cannot hold the number, and negative behind a minus sign.
+    package let seconds: Double
+    package let hasUnit: Bool
+
+    /// All units, for error messages.
+    package static let examples = "90s, 15m, 1h or 7d"
+
+    private static let units: [UInt8: Double] = [
+        UInt8(ascii: "s"): 1, UInt8(ascii: "m"): 60, UInt8(ascii: "h"): 3600, UInt8(ascii: "d"): 86_400,
+    ]
+
+    /// `nil` for any other text, also with a plus sign, white space, or several units.
+    package init?(_ text: String) {
+        let factor = text.utf8.last.flatMap { Self.units[$0] }
+        let number = text.utf8.dropLast(factor == nil ? 0 : 1)
+        // `Double` also reads a plus sign, "nan", "inf" and hexadecimal.
+        guard number.first != UInt8(ascii: "+"),
+            number.allSatisfy({ $0.isDigit || "+-.eE".utf8.contains($0) }),
+            let value = Double(Substring(number))
+        else { return nil }
+        seconds = value * (factor ?? 1)
+        hasUnit = factor != nil
+    }
+}
+
 /// A day of the proleptic Gregorian calendar. The algorithms are `civil_from_days` and `days_from_civil` of Howard
 /// Hinnant, "chrono-Compatible Low-Level Date Algorithms".
-struct CivilDay {
+struct CivilDay: Equatable {
     var year: Int64
     var month: Int
     var day: Int
+}
 
-    init(year: Int64, month: Int, day: Int) {
-        self.year = year
-        self.month = month
-        self.day = day
-    }
-
+extension CivilDay {
     init(daysSinceEpoch days: Int64) {
         let shifted = days + 719_468
         let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
@@ -83,9 +120,10 @@ struct CivilDay {
         let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
         let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
         let monthFromMarch = (5 * dayOfYear + 2) / 153
-        day = Int(dayOfYear - (153 * monthFromMarch + 2) / 5 + 1)
-        month = Int(monthFromMarch < 10 ? monthFromMarch + 3 : monthFromMarch - 9)
-        year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
+        let month = Int(monthFromMarch < 10 ? monthFromMarch + 3 : monthFromMarch - 9)
+        self.init(
+            year: yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month: month,
+            day: Int(dayOfYear - (153 * monthFromMarch + 2) / 5 + 1))
     }
 
     var daysSinceEpoch: Int64 {
@@ -103,5 +141,3 @@ struct CivilDay {
         (1...12).contains(month) && day >= 1 && CivilDay(daysSinceEpoch: daysSinceEpoch) == self
     }
 }
-
-extension CivilDay: Equatable {}

@@ -8,37 +8,27 @@ import CCurl
 /// has a single text (RFC 5952 for IPv6). A default port and the fragment are dropped, and the path is at least `/`. In
 /// path and query percent-escapes are in upper case, unreserved characters are not escaped, and non-ASCII characters
 /// are. Then the dot segments of the path are resolved. Path and query keep their case, their order and `+`. Parameters
-/// follow the URL's own query. See RFC 3986 §6.2.2 and §6.2.3.
-///
-/// libcurl's own parser splits the URL, so the checked URL is the URL that is downloaded.
+/// follow the URL's own query (RFC 3986 §6.2.2, §6.2.3). libcurl splits the URL, so the checked URL is the downloaded
+/// URL.
 package struct CanonicalURL: Hashable, Sendable {
     /// The longest accepted URL in bytes, both in its original and in its canonical spelling.
     package static let maximumLength = 8192
-
-    /// The schemes of canonical URLs. The policy of the origins decides which of them are *allowed*.
+    /// The policy of the origins decides which of these schemes are *allowed*.
     package static let schemes: Set<String> = ["http", "https", "ftp"]
 
-    /// The whole URL, ASCII.
     package let string: String
-    /// The URL for the request to the origin, ASCII. Unlike ``string``, this text keeps the original escapes of the
-    /// query, which may be part of a signature, and the final dot of the host, which the origin may distinguish.
+    /// For the request to the origin. Unlike ``string``, this text keeps the original escapes of the query, which may
+    /// be part of a signature, and the final dot of the host, which the origin may distinguish.
     package let requestURL: String
-    /// `http`, `https` or `ftp`.
     package let scheme: String
-    /// The host in lower case: a name in punycode without a final dot, an IPv4 address in dotted form, or an IPv6
-    /// address in brackets in the form of RFC 5952.
+    /// An IPv6 address has brackets.
     package let host: String
-    /// The port; `nil` for the scheme's default.
+    /// `nil` for the scheme's default.
     package let port: UInt16?
-    /// The path, percent-escaped, at least `/`.
     package let path: String
-    /// The text behind `?`; `nil` if there is none.
     package let query: String?
 
-    /// Reads a URL, and appends parameters to its query: sorted by name, then by value (by their UTF-8 bytes), and
-    /// form-encoded.
-    ///
-    /// - Throws: ``InvalidURL`` with the reason, in words for the caller.
+    /// Reads a URL, and appends the parameters to its query (``URLParameters/formEncoded``).
     package init(_ text: String, params: URLParameters = URLParameters()) throws(InvalidURL) {
         try Self.checkBytes(of: text)
         let parts = try CurlURL.parse(text)
@@ -70,9 +60,7 @@ package struct CanonicalURL: Hashable, Sendable {
         scheme + "://" + authority + path + (query.map { "?" + $0 } ?? "")
     }
 
-    /// URLs are equal if their canonical texts are, independent of their original spelling.
     package static func == (left: CanonicalURL, right: CanonicalURL) -> Bool { left.string == right.string }
-
     package func hash(into hasher: inout Hasher) { hasher.combine(string) }
 
     /// The host, and the port unless it is the default: `example.com`, `example.com:8080`, `[::1]:8080`.
@@ -90,7 +78,8 @@ package struct CanonicalURL: Hashable, Sendable {
     static func checkBytes(of text: String) throws(InvalidURL) {
         try checkCharacters(of: text)
         guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")),
-            text.utf8[..<colon].allSatisfy({ isSchemeCharacter($0) }), let first = text.utf8.first,
+            text.utf8[..<colon].allSatisfy({ $0.isAlphanumeric || "+-.".utf8.contains($0) }),
+            let first = text.utf8.first,
             (first | 0x20) >= UInt8(ascii: "a"), (first | 0x20) <= UInt8(ascii: "z")
         else { throw .relative }
         let scheme = text[..<colon].lowercased()
@@ -107,17 +96,11 @@ package struct CanonicalURL: Hashable, Sendable {
         let authority = rest.dropFirst(2).prefix { $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") && $0 != 0x23 }
         guard !authority.isEmpty else { throw .noHost }
         guard !authority.contains(UInt8(ascii: "@")) else { throw .credentials }
-        // Browsers read `\` as `/`, but RFC 3986 does not. A host that clients and servers may read differently is
-        // refused.
+        // Browsers read `\` as `/`, but RFC 3986 does not, so clients and servers may see different hosts.
         guard !authority.contains(UInt8(ascii: "\\")) else { throw .badHost }
-    }
-
-    private static func isSchemeCharacter(_ byte: UInt8) -> Bool {
-        byte.isAlphanumeric || "+-.".utf8.contains(byte)
     }
 }
 
-/// The reason why Larder cannot download a URL.
 package enum InvalidURL: Error, Hashable, Sendable, CustomStringConvertible {
     case relative
     case unsupportedScheme(String)
@@ -132,7 +115,6 @@ package enum InvalidURL: Error, Hashable, Sendable, CustomStringConvertible {
     case brokenEscape
     case malformed(String)
 
-    /// A sentence for the caller.
     package var description: String {
         switch self {
         case .relative: "the URL must be absolute, such as https://example.com/path"

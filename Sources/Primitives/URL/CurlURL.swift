@@ -56,6 +56,42 @@ enum CurlURL {
     }
 }
 
+package struct CurlURLHandle: ~Copyable {
+    package struct Failure: Error {
+        package let code: CURLUcode
+
+        package var words: String { String(cString: curl_url_strerror(code)) }
+    }
+
+    private let handle: OpaquePointer
+
+    package init() {
+        guard let handle = curl_url() else { fatalError("libcurl is out of memory") }
+        self.handle = handle
+    }
+
+    deinit {
+        curl_url_cleanup(handle)
+    }
+
+    /// Sets a part, or the whole URL; `nil` removes the part.
+    package func set(_ part: CURLUPart, _ text: UnsafePointer<CChar>?, _ flags: Int32 = 0) throws(Failure) {
+        let code = curl_url_set(handle, part, text, UInt32(flags))
+        guard code == CURLUE_OK else { throw Failure(code: code) }
+    }
+
+    package func get(_ part: CURLUPart, _ flags: Int32 = 0) throws(Failure) -> String? {
+        var text: UnsafeMutablePointer<CChar>?
+        let code = curl_url_get(handle, part, &text, UInt32(flags))
+        defer { curl_free(text) }
+        switch code {
+        case CURLUE_OK: return text.map { String(cString: $0) }
+        case CURLUE_NO_HOST, CURLUE_NO_PORT, CURLUE_NO_QUERY, CURLUE_NO_ZONEID: return nil
+        default: throw Failure(code: code)
+        }
+    }
+}
+
 /// libcurl passes host names to libidn2 in the locale's encoding. The "C" locale of a Swift process would make libidn2
 /// refuse all names that are not ASCII. This type sets a UTF-8 locale for the calling thread, for the time of a call.
 private enum UTF8Locale {
@@ -67,5 +103,53 @@ private enum UTF8Locale {
         let previous = uselocale(locale)
         defer { uselocale(previous) }
         return try body()
+    }
+}
+
+/// Converts the host of a URL to its single stored spelling.
+enum URLHost {
+    /// Returns the canonical text of a host that libcurl has read: in lower case, an IPv6 address in the form of RFC
+    /// 5952, because libcurl keeps the spelling of an IPv6 address unless a shorter text exists.
+    ///
+    /// Throws ``InvalidURL/badHost`` for a text that is neither an address nor a name of letters, digits, `-`, `.` and
+    /// `_`. libcurl also accepts `%`, for example, with which another decoding would yield another host.
+    static func canonical(_ text: String) throws(InvalidURL) -> String {
+        if text.hasPrefix("["), text.hasSuffix("]") {
+            guard let address = address(String(text.dropFirst().dropLast())) else { throw .badHost }
+            return "[\(address)]"
+        }
+        let host = text.lowercased()
+        guard !host.isEmpty, host.utf8.allSatisfy({ $0.isUnreserved && $0 != UInt8(ascii: "~") }) else {
+            throw .badHost
+        }
+        return host
+    }
+
+    /// Removes the final dot of the DNS root: `example.com.` is the name `example.com`, and `127.1.` is the address
+    /// `127.1`. Throws ``InvalidURL/badHost`` if the dot stands alone or follows another dot.
+    static func withoutRootDot(_ host: String) throws(InvalidURL) -> String {
+        guard host.utf8.last == UInt8(ascii: ".") else { return host }
+        let name = host.utf8.dropLast()
+        guard let last = name.last, last != UInt8(ascii: ".") else { throw .badHost }
+        return try CurlURL.parse("http://\(Substring(name))/").host
+    }
+
+    static func authority(_ host: String, _ port: UInt16?) -> String {
+        port.map { "\(host):\($0)" } ?? host
+    }
+
+    /// Whether a host may be an IPv4 address in another form than four decimal numbers: `127.1`, `0x7f000001`.
+    static func mayBeNumbers(_ host: String) -> Bool {
+        guard host.utf8.first?.isDigit == true else { return false }
+        var address = in_addr()
+        return inet_pton(AF_INET, host, &address) != 1
+    }
+
+    private static func address(_ text: String) -> String? {
+        var address = in6_addr()
+        guard inet_pton(AF_INET6, text, &address) == 1 else { return nil }
+        return withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(INET6_ADDRSTRLEN)) { buffer in
+            inet_ntop(AF_INET6, &address, buffer.baseAddress, socklen_t(buffer.count)).map { String(cString: $0) }
+        }
     }
 }

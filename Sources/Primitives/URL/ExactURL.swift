@@ -8,9 +8,7 @@
 package struct ExactURL: Hashable, Sendable {
     package static let schemes: Set<String> = ["http", "https"]
 
-    /// The whole URL, ASCII.
     package let string: String
-    /// `http` or `https`.
     package let scheme: String
     /// The host, and the port unless it is the default: `example.com`, `[::1]:8080`.
     package let authority: String
@@ -20,8 +18,7 @@ package struct ExactURL: Hashable, Sendable {
     package let target: String
 
     /// Reads a URL. `http:/host` is read as `http://host`, because some clients and servers merge double slashes.
-    ///
-    /// - Throws: ``InvalidURL`` with the reason, in words for the caller.
+    /// Throws ``InvalidURL`` with the reason, in words for the caller.
     package init(_ text: String) throws(InvalidURL) {
         var text = Self.unfolded(text)
         try CanonicalURL.checkCharacters(of: text)
@@ -71,19 +68,72 @@ extension String {
         let plain = bytes.withContiguousStorageIfAvailable { bytes in
             bytes.contains { $0 >= 0x80 } ? nil : String(decoding: bytes, as: UTF8.self)
         }
-        if let plain = plain ?? nil {
-            self = plain
-            return
+        self = (plain ?? nil) ?? PercentEscape.text(of: bytes) { $0 < 0x80 }
+    }
+}
+
+/// Remembers the sites of recent URLs by the beginnings of these URLs. Most requests are for few sites, and splitting
+/// each URL with libcurl would cost more than all other work of reading it.
+final class KnownSites: Sendable {
+    /// The part of a URL before its path.
+    struct Site: Sendable {
+        let scheme: String
+        let authority: String
+        let text: String
+
+        init(scheme: String, authority: String) {
+            self.scheme = scheme
+            self.authority = authority
+            text = "\(scheme)://\(authority)"
         }
-        var text: [UInt8] = []
-        text.reserveCapacity(bytes.underestimatedCount)
-        for byte in bytes {
-            if byte < 0x80 {
-                text.append(byte)
-            } else {
-                PercentEscape.append(byte, to: &text)
-            }
+    }
+
+    static let shared = KnownSites()
+
+    private let sites = Locked(BoundedMemo<ExactText, Site>(limit: ExactURL.knownSiteLimit))
+
+    /// Returns the site that a URL's beginning names; `read` determines it the first time. Failures are not remembered.
+    func site(_ beginning: String, read: (String) throws(InvalidURL) -> Site) throws(InvalidURL) -> Site {
+        let name = ExactText(beginning)
+        if let site = sites.withLock({ $0[name] }) { return site }
+        let site = try read(beginning)
+        if beginning.utf8.count <= ExactURL.siteLengthLimit {
+            _ = sites.withLock { $0.remember(site, for: name) }
         }
-        self.init(decoding: text, as: UTF8.self)
+        return site
+    }
+}
+
+extension ExactURL {
+    package static let knownSiteLimit = 1000
+    /// The longest beginning that is remembered, in bytes; a host name has at most 253.
+    package static let siteLengthLimit = 300
+}
+
+/// A memo of computed values, without a lock. When a new value exceeds the limit, the memo forgets all values, because
+/// computing them again is cheap, and the memo needs no record of when each key was used.
+public struct BoundedMemo<Key: Hashable & Sendable, Value: Sendable>: Sendable {
+    @usableFromInline let limit: Int
+    @usableFromInline var values: [Key: Value] = [:]
+
+    /// - Parameter limit: the greatest number of values, at least 1.
+    @inlinable
+    public init(limit: Int) {
+        self.limit = limit
+    }
+
+    @inlinable public var count: Int { values.count }
+
+    @inlinable
+    public subscript(key: Key) -> Value? { values[key] }
+
+    /// Remembers a value, in place of an older value of the same key. Returns the values that were forgotten to make
+    /// room. A caller that holds a lock releases the lock before these values, because there can be many of them.
+    @inlinable
+    public mutating func remember(_ value: Value, for key: Key) -> [Key: Value] {
+        var forgotten: [Key: Value] = [:]
+        if values[key] == nil, values.count == limit { swap(&forgotten, &values) }
+        values[key] = value
+        return forgotten
     }
 }

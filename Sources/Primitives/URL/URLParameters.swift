@@ -1,25 +1,23 @@
-/// Parameters that become part of a URL's query: names with one or more scalar values.
 package struct URLParameters: Hashable, Sendable {
-    /// The pairs of name and value, in the order of their addition.
+    /// In the order of their addition.
     package private(set) var pairs: [Pair] = []
 
     package struct Pair: Hashable, Sendable {
         package var name: String
-        /// The value in its original spelling, not encoded.
+        /// Not encoded.
         package var value: String
     }
 
     package init() {}
 
-    /// Adds a value. Names may be repeated.
+    /// Names may be repeated.
     package mutating func append(_ name: String, _ value: String) {
         pairs.append(Pair(name: name, value: value))
     }
 
     /// Reads the members of a JSON object. A string is taken as it is, a number as it is written, and booleans as
-    /// `true` and `false`. An array repeats its name for each element; an empty array adds no parameter.
-    ///
-    /// - Throws: ``ParameterError`` for any other value: `null`, an object, an array in an array.
+    /// `true` and `false`. An array repeats its name for each element; an empty array adds no parameter. Throws for any
+    /// other value: `null`, an object, an array in an array.
     package init(_ json: JSON) throws(ParameterError) {
         guard case .object(let members) = json else {
             throw ParameterError(pointer: "", reason: "params must be a JSON object of scalars or arrays of scalars")
@@ -38,8 +36,7 @@ package struct URLParameters: Hashable, Sendable {
 
     private static func scalar(_ json: JSON, pointer: String) throws(ParameterError) -> String {
         switch json {
-        case .string(let text): return text
-        case .number(let text): return text
+        case .string(let text), .number(let text): return text
         case .bool(let value): return value ? "true" : "false"
         case .null: throw ParameterError(pointer: pointer, reason: "a parameter must not be null; leave it out")
         case .array, .object:
@@ -71,18 +68,15 @@ package struct URLParameters: Hashable, Sendable {
             switch byte {
             case UInt8(ascii: " "): output.append(UInt8(ascii: "+"))
             case UInt8(ascii: "*"): output.append(byte)
-            case UInt8(ascii: "~"): PercentEscape.append(byte, to: &output)
-            case _ where byte.isUnreserved: output.append(byte)
+            case _ where byte.isUnreserved && byte != UInt8(ascii: "~"): output.append(byte)
             default: PercentEscape.append(byte, to: &output)
             }
         }
     }
 }
 
-/// A parameter that cannot become part of a URL.
 package struct ParameterError: Error, Hashable, Sendable {
     /// The place in the parameters, as a JSON Pointer (RFC 6901).
     package var pointer: String
-    /// A sentence for the caller.
     package var reason: String
 }

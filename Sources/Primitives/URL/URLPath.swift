@@ -56,18 +56,8 @@ package enum URLPath {
         return "/" + kept.joined(separator: "/")
     }
 
-    /// Encodes any text as a single path segment: all bytes except unreserved characters are escaped, including
-    /// slashes.
+    /// Encodes any text as a single path segment, so it escapes slashes, too.
     package static func escapedSegment(_ text: String) -> String {
-        var output: [UInt8] = []
-        output.reserveCapacity(text.utf8.count)
-        for byte in text.utf8 {
-            if byte.isUnreserved {
-                output.append(byte)
-            } else {
-                PercentEscape.append(byte, to: &output)
-            }
-        }
-        return String(decoding: output, as: UTF8.self)
+        PercentEscape.text(of: text.utf8, plain: \.isUnreserved)
     }
 }

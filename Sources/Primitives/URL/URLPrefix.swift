@@ -2,26 +2,18 @@
 ///
 ///     try URLPrefix("HTTP://Bücher.example:80/a/../m%c3%bc").string  // "http://xn--bcher-kva.example/m%C3%BC"
 ///
-/// Path and query are compared byte by byte. A host without a slash behind it, as in `http://exam`, is compared in the
-/// same way. Such a host must already have its canonical spelling, because a part of another spelling could mean
-/// several hosts.
+/// The comparison goes byte by byte. A host without a slash behind it, as in `http://exam`, must already have its
+/// canonical spelling, because a part of another spelling could mean several hosts.
 package struct URLPrefix: Hashable, Sendable {
-    /// The prefix, ASCII.
     package var string: String { strings[0] }
-    /// All texts with which a matching canonical URL may begin, ASCII. Usually this is a single text. A host that ends
-    /// with a dot has two more texts, because `http://www.` may be the beginning of a longer name, or a whole name with
-    /// the dot of the DNS root.
+    /// All texts with which a matching canonical URL may begin. Usually this is a single text. A host that ends with a
+    /// dot has two more, because `http://www.` may be the beginning of a longer name, or a whole name with its root
+    /// dot.
     package let strings: [String]
 
-    /// Reads a prefix.
-    ///
-    /// - Throws: ``InvalidURLPrefix`` with the reason, in words for the caller.
+    /// Throws ``InvalidURLPrefix`` with the reason, in words for the caller.
     package init(_ text: String) throws(InvalidURLPrefix) {
-        do throws(InvalidURL) {
-            try CanonicalURL.checkCharacters(of: text)
-        } catch {
-            throw .url(error)
-        }
+        try InvalidURLPrefix.wrapping { () throws(InvalidURL) in try CanonicalURL.checkCharacters(of: text) }
         guard let (scheme, rest) = Self.split(text) else {
             let beginning = text.lowercased()
             guard CanonicalURL.schemes.contains(where: { "\($0)://".hasPrefix(beginning) }) else { throw .noScheme }
@@ -33,22 +25,16 @@ package struct URLPrefix: Hashable, Sendable {
             strings = try Self.authorities(String(rest), scheme: scheme).map { "\(scheme)://\($0)" }
             return
         }
-        let site: CanonicalURL
-        do throws(InvalidURL) {
-            site = try CanonicalURL("\(scheme)://\(rest[..<end])/")
-        } catch {
-            throw .url(error)
+        let site = try InvalidURLPrefix.wrapping { () throws(InvalidURL) in
+            try CanonicalURL("\(scheme)://\(rest[..<end])/")
         }
         strings = [try "\(scheme)://" + site.authorityText + Self.target(String(rest[end...]))]
     }
 
-    /// Returns the scheme in lower case and the text behind `://`; `nil` if the text begins with no scheme of canonical
-    /// URLs.
+    /// Returns the scheme in lower case and the text behind `://`.
     private static func split(_ text: String) -> (scheme: String, rest: Substring)? {
         guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")), text.utf8[colon...].starts(with: "://".utf8)
-        else {
-            return nil
-        }
+        else { return nil }
         let scheme = text[..<colon].lowercased()
         guard CanonicalURL.schemes.contains(scheme) else { return nil }
         return (scheme, Substring(text.utf8[colon...].dropFirst(3)))
@@ -69,14 +55,13 @@ package struct URLPrefix: Hashable, Sendable {
         let lower = text.lowercased()
         if host == lower { return [lower] }
         if lower == host + "." { return [lower, host + "/", host + ":"] }
-        // The text is the beginning of an IPv4 address, as in `192.168.`.
-        let isBegun =
+        // As in `192.168.`.
+        let isBegunAddress =
             lower.utf8.last == UInt8(ascii: ".") && lower.utf8.allSatisfy { $0.isDigit || $0 == UInt8(ascii: ".") }
-        guard isBegun else { throw .otherHost("\(scheme)://\(host)/") }
+        guard isBegunAddress else { throw .otherHost("\(scheme)://\(host)/") }
         return [lower]
     }
 
-    /// Returns the canonical beginning of path and query.
     private static func target(_ text: String) throws(InvalidURLPrefix) -> String {
         let mark = text.utf8.firstIndex(of: UInt8(ascii: "?")) ?? text.endIndex
         let path, query: String
@@ -95,21 +80,14 @@ package struct URLPrefix: Hashable, Sendable {
 }
 
 extension CanonicalURL {
-    /// Returns a host in the spelling of canonical URLs, without a final dot: in lower case, a name in punycode, an
-    /// IPv4 address in dotted form, an IPv6 address in brackets. The text of an IPv6 address may lack the brackets.
-    ///
-    /// - Throws: ``InvalidURLPrefix/port(_:)`` for a host with a port, else ``InvalidURLPrefix/url(_:)``.
+    /// Returns a host in the spelling of ``host``. The text of an IPv6 address may lack the brackets. Throws
+    /// ``InvalidURLPrefix/port(_:)`` for a host with a port, else ``InvalidURLPrefix/url(_:)``.
     package static func host(_ text: String) throws(InvalidURLPrefix) -> String {
         let isBareAddress =
             text.utf8.first != UInt8(ascii: "[") && text.utf8.count(where: { $0 == UInt8(ascii: ":") }) > 1
         let text = isBareAddress ? "[\(text)]" : text
         guard !text.utf8.contains(where: { "/?#@\\".utf8.contains($0) }) else { throw .url(.badHost) }
-        let url: CanonicalURL
-        do throws(InvalidURL) {
-            url = try CanonicalURL("http://\(text)/")
-        } catch {
-            throw .url(error)
-        }
+        let url = try InvalidURLPrefix.wrapping { () throws(InvalidURL) in try CanonicalURL("http://\(text)/") }
         let end = text.utf8.lastIndex(of: UInt8(ascii: "]")) ?? text.startIndex
         guard !text.utf8[end...].contains(UInt8(ascii: ":")) else { throw .port(url.string) }
         return url.host
@@ -117,9 +95,8 @@ extension CanonicalURL {
 }
 
 extension URLPrefix {
-    /// Returns the beginnings of canonical URLs that a text without a slash can mean. No text is refused, because the
-    /// text can also be the beginning of a caller's key. The results of the second and third row also contain the text
-    /// itself.
+    /// Returns the beginnings of canonical URLs that a text without a slash can mean. No text is refused, because it
+    /// can also be the beginning of a caller's key. The second and the third row also give the text itself.
     ///
     /// | text | beginnings of URLs |
     /// |---|---|
@@ -147,8 +124,7 @@ extension URLPrefix {
         return CanonicalURL.schemes.sorted().flatMap { whole("\($0)://\(text)") } + [text]
     }
 
-    /// Returns the texts of a prefix. For a whole host in another spelling it returns the prefix of all URLs of that
-    /// host; for a text that is no prefix it returns an empty list.
+    /// Returns the texts of a prefix; for a whole host in another spelling, the prefix of all URLs of that host.
     private static func whole(_ text: String) -> [String] {
         do throws(InvalidURLPrefix) {
             return try URLPrefix(text).strings
@@ -160,20 +136,28 @@ extension URLPrefix {
     }
 }
 
-/// The reason why a text is not a prefix of canonical URLs, or not a host.
 package enum InvalidURLPrefix: Error, Hashable, Sendable, CustomStringConvertible {
     case noScheme
     case fragment
     case brokenEscape
     case dotSegment
     case incompleteHost
-    /// The host or its port is not in canonical spelling. The value is the prefix in that spelling.
+    /// The host or its port is not in canonical spelling; the value is the prefix in that spelling.
     case otherHost(String)
-    /// The text has a port, but only a host is permitted. The value is the prefix of URLs with this host and port.
+    /// Only a host is permitted; the value is the prefix of URLs with this host and port.
     case port(String)
     case url(InvalidURL)
 
-    /// A sentence for the caller.
+    fileprivate static func wrapping<Result>(
+        _ body: () throws(InvalidURL) -> Result
+    ) throws(InvalidURLPrefix) -> Result {
+        do throws(InvalidURL) {
+            return try body()
+        } catch {
+            throw .url(error)
+        }
+    }
+
     package var description: String {
         switch self {
         case .noScheme: "a prefix with a / must start with http://, https:// or ftp://"
@@ -183,8 +167,7 @@ package enum InvalidURLPrefix: Error, Hashable, Sendable, CustomStringConvertibl
         case .dotSegment: "the prefix ends with a dot segment; leave it out, or complete the path"
         case .incompleteHost:
             "the host is invalid or incomplete; write the whole host and end it with a /, such as http://example.com/"
-        case .otherHost(let prefix):
-            "the host and port are stored in another spelling; use prefix \(prefix)"
+        case .otherHost(let prefix): "the host and port are stored in another spelling; use prefix \(prefix)"
         case .port(let prefix): "host must not contain a port; use prefix=\(prefix) to select a host and port"
         case .url(let error): error.description
         }

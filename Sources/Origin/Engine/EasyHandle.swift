@@ -3,11 +3,7 @@ import Glibc
 import HTTPTypes
 import Primitives
 
-/// An easy handle of libcurl with the options that every transfer has; serves a single try at a time.
-///
-/// Only ``IdleHandles`` reuses handles. After a failed look-up, and after a transfer that shared its HTTP/2 connection,
-/// libcurl 7.88 leaves a buffer on the handle, and the handle refuses options from then on. Connections and look-ups
-/// belong to the multi handle.
+/// An easy handle of libcurl; serves a single try at a time. Connections and look-ups belong to the multi handle.
 ///
 /// Confined to a single thread of the client. The handle does not retain the user data of its callbacks; the owner of
 /// that data lives as long as the handle.
@@ -31,7 +27,7 @@ final class EasyHandle {
         words.deallocate()
     }
 
-    /// Resets the options of a plain request (``Transfer/isPlain``); the handle keeps only its common options.
+    /// Resets the options of a plain request (``Transfer/isPlain``).
     func forgetRequest() {
         words.pointee = 0
         for data in [CURLOPT_WRITEDATA, CURLOPT_HEADERDATA, CURLOPT_OPENSOCKETDATA, CURLOPT_PREREQDATA] {
@@ -45,7 +41,7 @@ final class EasyHandle {
         fieldLines = nil
     }
 
-    /// libcurl's description of the error; empty when it has none.
+    /// Empty when libcurl has no description.
     var errorWords: String { String(cString: words) }
 
     func set(_ option: CURLoption, _ value: Int) {
@@ -56,9 +52,7 @@ final class EasyHandle {
         check(larder_curl_setopt_string(pointer, option, value), option)
     }
 
-    /// Sets an option to a text.
-    ///
-    /// - Parameter value: the bytes of the text, with a NUL at the end.
+    /// The bytes of a text, with a NUL at the end.
     func set(_ option: CURLoption, bytes value: [CChar]) {
         value.withUnsafeBufferPointer { check(larder_curl_setopt_string(pointer, option, $0.baseAddress), option) }
     }
@@ -71,8 +65,7 @@ final class EasyHandle {
         check(larder_curl_setopt_pointer(pointer, option, value), option)
     }
 
-    /// Sets the options of every transfer. Only the configuration decides where a transfer goes: no proxy and no file
-    /// of the user has an effect.
+    /// Only the configuration decides where a transfer goes: no proxy and no file of the user has an effect.
     func setCommonOptions(_ configuration: OriginConfiguration) {
         set(CURLOPT_ERRORBUFFER, pointer: words)
         set(CURLOPT_NOSIGNAL, 1)
@@ -80,10 +73,9 @@ final class EasyHandle {
         set(CURLOPT_NOPROXY, "*")
         set(CURLOPT_NETRC, Int(CURL_NETRC_IGNORED.rawValue))
         set(CURLOPT_FOLLOWLOCATION, 0)
-        let schemes = configuration.schemes.intersection(OriginConfiguration.possibleSchemes).sorted().joined(
-            separator: ",")
-        set(CURLOPT_PROTOCOLS_STR, schemes)
-        set(CURLOPT_REDIR_PROTOCOLS_STR, schemes)
+        let schemes = configuration.schemes.intersection(OriginConfiguration.possibleSchemes).sorted()
+        set(CURLOPT_PROTOCOLS_STR, schemes.joined(separator: ","))
+        set(CURLOPT_REDIR_PROTOCOLS_STR, schemes.joined(separator: ","))
         set(CURLOPT_DISALLOW_USERNAME_IN_URL, 1)
         set(CURLOPT_PATH_AS_IS, 1)
         set(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_2TLS)
@@ -102,25 +94,20 @@ final class EasyHandle {
             // Debian's directory of the system's authorities still applies, as libcurl's default CURLOPT_CAPATH.
             set(CURLOPT_CAINFO, file)
         } else {
-            // The directory has no more authorities than the file. Without it, libcurl keeps the parsed file for all
-            // transfers.
+            // Without the directory, which has the same authorities, libcurl keeps the parsed file for all transfers.
             set(CURLOPT_CAPATH, nil)
         }
         for lookUp in configuration.lookUps { lookUps = curl_slist_append(lookUps, lookUp) }
         if let lookUps { check(larder_curl_setopt_slist(pointer, CURLOPT_RESOLVE, lookUps), CURLOPT_RESOLVE) }
     }
 
-    /// Sets the field lines of the request; may be called once.
-    ///
-    /// - Parameter unaided: names of fields for which libcurl must use only `fields`, and must neither add its own line
-    ///   nor act on its own.
-    func setFields(_ fields: HTTPFields, unaided: [HTTPField.Name] = []) {
+    /// May be called once. For the names in `unaided`, libcurl must neither add its own line nor act on its own.
+    func setFields(_ fields: HTTPFields, unaided: [HTTPField.Name]) {
         // A line without a value is not sent. libcurl looks at the first line of a name, so it sees an empty field.
         for name in unaided { fieldLines = curl_slist_append(fieldLines, "\(name.rawName):") }
         for field in fields {
             let line = field.withUnsafeBytesOfValue { value in
-                // `Name;` is libcurl's syntax for a field with an empty value; `Name:` would remove the field, as
-                // above.
+                // `Name;` is libcurl's syntax for an empty value; `Name:` would remove the field, as above.
                 Array(field.name.rawName.utf8) + (value.isEmpty ? [0x3b] : [0x3a, 0x20] + value) + [0]
             }
             line.withUnsafeBytes {
@@ -130,15 +117,14 @@ final class EasyHandle {
         check(larder_curl_setopt_slist(pointer, CURLOPT_HTTPHEADER, fieldLines), CURLOPT_HTTPHEADER)
     }
 
-    /// A number that libcurl reports about the transfer; `nil` when libcurl does not know it.
+    /// `nil` when libcurl does not know the number.
     func info(_ info: CURLINFO) -> Int64? {
         var value: curl_off_t = -1
         guard larder_curl_getinfo_off_t(pointer, info, &value) == CURLE_OK, value >= 0 else { return nil }
         return Int64(value)
     }
 
-    /// The cookies in libcurl's cookie engine for this handle, each as a line in the Netscape file format, byte for
-    /// byte.
+    /// The cookies of libcurl's engine, each as a line in the Netscape file format, byte for byte.
     var cookies: [[CChar]] {
         var list: UnsafeMutablePointer<curl_slist>?
         guard larder_curl_getinfo_slist(pointer, CURLINFO_COOKIELIST, &list) == CURLE_OK else { return [] }
@@ -149,14 +135,69 @@ final class EasyHandle {
     }
 
     private func check(_ code: CURLcode, _ option: CURLoption) {
-        // The required libcurl version has every option used here, so a call fails only without memory, or for a text
-        // over 8 MB.
+        // A call fails only without memory, or for a text over 8 MB.
         precondition(
             code == CURLE_OK, "curl_easy_setopt \(option.rawValue): \(String(cString: curl_easy_strerror(code)))")
     }
 }
 
 extension Duration {
-    /// Milliseconds for libcurl's options, at least 1, because 0 would mean "no limit" or "the default".
+    /// Milliseconds, at least 1, because 0 would mean "no limit" or "the default".
     fileprivate var forCurl: Int { Int(Swift.min(Swift.max(milliseconds, 1), Int64(Int32.max))) }
+}
+
+/// Keeps handles for later transfers, because a new handle costs a dozen allocations and thirty options.
+///
+/// Only the handles of plain requests (``Transfer/isPlain``) that got a response are kept: after a failed look-up, and
+/// after a transfer that shared its HTTP/2 connection, libcurl 7.88 leaves a buffer on the handle, and the handle
+/// refuses options from then on. No handle is kept when libcurl would carry pointers of a transfer into the next
+/// (``LibcurlVersion/canReuseHandles``). Confined to a single thread of the client.
+struct IdleHandles {
+    private let configuration: OriginConfiguration
+    private var handles: [EasyHandle] = []
+    /// The default of ``OriginConfiguration/maxTransfersPerHost``; a handle takes about 6 KiB.
+    private static let limit = 128
+
+    init(_ configuration: OriginConfiguration) {
+        self.configuration = configuration
+    }
+
+    /// The handle has only the common options.
+    mutating func take() -> EasyHandle {
+        if let handle = handles.popLast() { return handle }
+        let handle = EasyHandle()
+        handle.setCommonOptions(configuration)
+        return handle
+    }
+
+    /// The handle was removed from the multi handle, after a plain request that got a response.
+    mutating func keep(_ handle: EasyHandle) {
+        guard LibcurlVersion.canReuseHandles, handles.count < Self.limit else { return }
+        handle.forgetRequest()
+        handles.append(handle)
+    }
+}
+
+enum LibcurlVersion {
+    /// Whether an easy handle may carry a second transfer.
+    ///
+    /// From 7.83.0 on, libcurl keeps the fields of a response (`curl_easy_header`). Up to 8.1.0, a handle then
+    /// remembers the last field of the previous response, although libcurl has freed it. libcurl appends a folded first
+    /// field line to that field, so any origin could write into freed memory (curl issue 11101).
+    static let canReuseHandles: Bool = {
+        let version = curl_version_info(CURLVERSION_FIRST).pointee.version_num
+        return canReuseHandles(version: version, keepsFields: keepsFields)
+    }()
+
+    /// `version` is `0x075801` for 7.88.1. `keepsFields`: libcurl was built with `curl_easy_header`.
+    static func canReuseHandles(version: UInt32, keepsFields: Bool) -> Bool {
+        !keepsFields || version < 0x075300 || version >= 0x080101
+    }
+
+    private static var keepsFields: Bool {
+        guard let handle = curl_easy_init() else { return true }
+        defer { curl_easy_cleanup(handle) }
+        var field: UnsafeMutablePointer<curl_header>?
+        return curl_easy_header(handle, "Date", 0, UInt32(CURLH_HEADER), -1, &field) != CURLHE_NOT_BUILT_IN
+    }
 }

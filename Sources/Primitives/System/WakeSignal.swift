@@ -3,7 +3,6 @@ import Glibc
 
 /// A descriptor that another thread makes readable to end a wait in `poll` or `epoll_wait`: an eventfd.
 package final class WakeSignal: Sendable {
-    /// The descriptor to wait for.
     package let descriptor: Int32
 
     /// `nil` if the process has no descriptor left; `errno` has the error.
@@ -23,7 +22,6 @@ package final class WakeSignal: Sendable {
         _ = write(descriptor, &one, 8)
     }
 
-    /// Makes the descriptor unreadable until the next ``raise()``.
     package func lower() {
         var count: UInt64 = 0
         _ = read(descriptor, &count, 8)

@@ -6,9 +6,7 @@ import Synchronization
 /// so on. In addition, each owner may always take up to `floor`. So no owner can keep the others from working, and
 /// the total is bounded by the limit and the floor of each owner.
 package final class SharedAllowance: Sendable {
-    /// The limit for all owners together. A single owner gets at most half.
     private let limit: Int
-    /// The amount that each owner may always take, regardless of the other owners.
     private let floor: Int
     private let taken = Atomic<Int>(0)
 
@@ -17,8 +15,7 @@ package final class SharedAllowance: Sendable {
         self.floor = floor
     }
 
-    /// The share of an owner. The last reference to it returns the whole share. The caller of ``take(_:)`` must hold
-    /// the lock of the owner.
+    /// The share of an owner, returned at its end. The caller of ``take(_:)`` must hold the lock of the owner.
     package final class Part: Sendable {
         private let allowance: SharedAllowance
         private let own = Atomic<Int>(0)
@@ -27,21 +24,20 @@ package final class SharedAllowance: Sendable {
             self.allowance = allowance
         }
 
-        /// Takes `count`. Returns `false` and takes no part of `count` when the other owners have not left enough.
+        /// Returns `false` and takes no part of `count` when the other owners have not left enough.
         package func take(_ count: Int) -> Bool {
             guard allowance.take(count, by: own.load(ordering: .relaxed)) else { return false }
             own.add(count, ordering: .relaxed)
             return true
         }
 
-        /// Returns `count` of the share.
         package func giveBack(_ count: Int) {
             own.subtract(count, ordering: .relaxed)
-            allowance.giveBack(count)
+            allowance.taken.subtract(count, ordering: .relaxed)
         }
 
         deinit {
-            allowance.giveBack(own.load(ordering: .relaxed))
+            allowance.taken.subtract(own.load(ordering: .relaxed), ordering: .relaxed)
         }
     }
 
@@ -54,9 +50,5 @@ package final class SharedAllowance: Sendable {
             known = current
         }
         return false
-    }
-
-    private func giveBack(_ count: Int) {
-        taken.subtract(count, ordering: .relaxed)
     }
 }

@@ -1,12 +1,10 @@
 extension FixedWidthInteger {
-    /// Reads a number written only in ASCII digits, without sign or white space. `nil` for any other text, and for a
-    /// number that does not fit.
+    /// Reads a number written only in ASCII digits, without sign or white space. `nil` if the number does not fit.
     @inlinable
     public init?(digits text: some StringProtocol) {
         self.init(digits: text.utf8)
     }
 
-    /// Reads a number from bytes, by the rules of ``init(digits:)``.
     @inlinable
     public init?(digits: some Collection<UInt8>) {
         guard !digits.isEmpty else { return nil }
@@ -18,5 +16,20 @@ extension FixedWidthInteger {
             guard !overflow, !overflow2 else { return nil }
             self = sum
         }
+    }
+}
+
+extension StringProtocol where SubSequence == Substring {
+    /// Removes SP and HTAB from both ends (RFC 9110 §5.6.3).
+    package func trimmingSpace() -> Substring {
+        self[...].trimming { $0 == " " || $0 == "\t" }
+    }
+}
+
+extension Substring {
+    package func trimming(while predicate: (Character) -> Bool) -> Substring {
+        let start = drop(while: predicate)
+        guard let end = start.lastIndex(where: { !predicate($0) }) else { return "" }
+        return start[...end]
     }
 }

@@ -5,19 +5,29 @@ import Primitives
 struct OriginURL: Hashable {
     /// The whole URL, with an ASCII host and without a fragment.
     let text: String
-    /// The scheme in lower case.
+    /// In lower case.
     let scheme: String
-    /// The host as in the URL, in punycode; an IPv6 address has brackets.
+    /// In punycode; an IPv6 address has brackets.
     let host: String
-    /// The port; the default of the scheme when the URL has none.
+    /// The default of the scheme when the URL has none.
     let port: UInt16
 
-    /// A text is not a URL; `reason` says why.
+    /// The scheme, host and port, to which connections and limits belong.
+    var origin: String { "\(scheme)://\(AddressRule.comparable(host)):\(port)" }
+
+    /// `nil` when the host is a name.
+    var address: IPAddress? {
+        let name = AddressRule.comparable(host)
+        return IPAddress(name.hasPrefix("[") ? name.dropFirst().dropLast() : name[...])
+    }
+}
+
+extension OriginURL {
     struct Invalid: Error {
         let reason: String
     }
 
-    /// Parses an absolute URL and leaves its path unchanged. Throws ``Invalid``.
+    /// Parses an absolute URL and leaves its path unchanged.
     init(_ text: String) throws(Invalid) {
         self = try Self.read { url throws(CurlURLHandle.Failure) in
             try url.set(CURLUPART_URL, text, CURLU_PATH_AS_IS | Self.flags)
@@ -25,7 +35,7 @@ struct OriginURL: Hashable {
     }
 
     /// Resolves the bytes of a `Location` against the URL of the response (RFC 9110 §10.2.2, RFC 3986 §5.2). As in
-    /// browsers, spaces and bytes outside ASCII are escaped. Throws ``Invalid``.
+    /// browsers, spaces and bytes outside ASCII are escaped.
     init(location: [UInt8], of base: OriginURL) throws(Invalid) {
         self = try Self.read { url throws(CurlURLHandle.Failure) in
             try url.set(CURLUPART_URL, base.text, CURLU_PATH_AS_IS | Self.flags)
@@ -61,20 +71,21 @@ struct OriginURL: Hashable {
         }
         throw Invalid(reason: "the host has a zone")
     }
+}
 
-    private init(text: String, scheme: String, host: String, port: UInt16) {
-        self.text = text
-        self.scheme = scheme
-        self.host = host
-        self.port = port
+/// Remembers parsed URLs of requests with a separate target, because such requests use the same URL for a whole site.
+struct KnownURLs {
+    private var urls = BoundedMemo<ExactText, OriginURL>(limit: ExactURL.knownSiteLimit)
+
+    mutating func url(of request: OriginRequest) throws(OriginURL.Invalid) -> OriginURL {
+        let text = ExactText(request.url)
+        if let url = urls[text] { return url }
+        let url = try OriginURL(request.url)
+        if request.requestTarget != nil, request.url.utf8.count <= ExactURL.siteLengthLimit {
+            _ = urls.remember(url, for: text)
+        }
+        return url
     }
 
-    /// The scheme, host and port, to which connections and limits belong.
-    var origin: String { "\(scheme)://\(AddressRule.comparable(host)):\(port)" }
-
-    /// The IP address in the host; `nil` when the host is a name.
-    var address: IPAddress? {
-        let name = AddressRule.comparable(host)
-        return IPAddress(name.hasPrefix("[") ? name.dropFirst().dropLast() : name[...])
-    }
+    var count: Int { urls.count }
 }

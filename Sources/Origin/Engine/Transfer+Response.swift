@@ -1,0 +1,204 @@
+import CCurl
+import HTTPTypes
+import Primitives
+
+extension Transfer {
+    /// Receives a line of a head, or of a trailer. `false` stops libcurl.
+    func receiveLine(_ line: UnsafeRawBufferPointer) -> Bool {
+        lastProgress = now
+        guard !isFTP else { return true }
+        current.phase = .receiving
+        current.connection?.count(line.count)
+        do throws(ResponseHeadParser.Malformed) {
+            let head = try current.parser.consume(line)
+            current.hasHead = true
+            return head.map(receive) ?? true
+        } catch {
+            current.failure = .malformedResponse(error.reason)
+            return false
+        }
+    }
+
+    private func receive(_ head: ResponseHeadParser.Head) -> Bool {
+        guard head.status >= 200 else {
+            if head.status != 100 { receiver.originDidAnswerInterim(originHead(head)) }
+            return true
+        }
+        closeWhereUnclean(head)
+        if head.isChunked { current.chunks = ChunkedFraming(.ofAnswers) }
+        if head.status >= 300, let body = request.body {
+            // The origin does not want the rest of the body (RFC 9110 §10.1.1, RFC 9112 §9.5).
+            body.close()
+            if isHolding { control.wake() }
+        }
+        if request.mayBeRedirected, [301, 302, 303, 307, 308].contains(head.status) {
+            let locations = Set(head.fields[fields: .location].map { $0.withUnsafeBytesOfValue(Array.init) })
+            guard locations.count < 2 else {
+                current.failure = .redirectInvalid("the two Location fields differ")
+                return false
+            }
+            current.redirection = locations.first
+            if current.redirection != nil { return true }
+        }
+        let head = originHead(head)
+        answered.note(self)
+        guard head.framing == .chunked else { return deliver(head) }
+        current.heldHead = head
+        return true
+    }
+
+    /// `false` stops the transfer, and `failure` gives the reason.
+    func deliverHeldHead() -> Bool { current.heldHead.take().map(deliver) ?? true }
+
+    /// Gives the connection up when more bytes may follow the response, or when it is authenticated for this caller.
+    private func closeWhereUnclean(_ head: ResponseHeadParser.Head) {
+        if head.version == "2" {
+            current.connection?.isMultiplexed = true
+            return
+        }
+        let hasContent = head.allowsBody && request.method != .head && (head.isChunked || head.contentLength != 0)
+        // Many servers answer HEAD with the body of GET, which arrives later. Over TLS the bytes of an unexpected body
+        // cannot be counted.
+        let mayHaveMore = request.method == .head || (!hasContent && url.scheme == "https")
+        if mayHaveMore || head.fields.authenticateConnection { closeAfterwards() }
+    }
+
+    private func originHead(_ head: ResponseHeadParser.Head) -> OriginHead {
+        let isLengthTold = codings(of: head.fields).isEmpty
+        let hasBody = head.allowsBody && request.method != .head
+        let framing: OriginFraming =
+            if !hasBody {
+                .noBody
+            } else if head.version == "2" {
+                .stream
+            } else if head.isChunked {
+                .chunked
+            } else { head.contentLength == nil ? .close : .length }
+        return OriginHead(
+            status: head.status, fields: head.fields, effectiveURL: url.text,
+            declaredLength: !head.allowsBody ? 0 : isLengthTold ? head.contentLength : nil, framing: framing,
+            version: head.version)
+    }
+
+    /// Delivers a head made of libcurl's data about the file, because FTP has no head.
+    func answerFTP() -> Bool {
+        current.phase = .receiving
+        let length = handle?.info(CURLINFO_CONTENT_LENGTH_DOWNLOAD_T)
+        var fields = HTTPFields()
+        fields[.contentLength] = length.map { String($0) }
+        if let time = handle?.info(CURLINFO_FILETIME_T) { fields[.lastModified] = Timestamp(seconds: time).httpDate }
+        answered.note(self)
+        return deliver(
+            OriginHead(
+                status: 200, fields: fields, effectiveURL: url.text, declaredLength: length, framing: .ftp,
+                version: "ftp"))
+    }
+
+    private func deliver(_ head: OriginHead) -> Bool {
+        if head.framing != .noBody, let length = head.declaredLength, length > request.sizeLimit {
+            current.failure = .tooLarge(limit: request.sizeLimit)
+            return false
+        }
+        answer = head
+        do {
+            try receiver.originDidAnswer(head)
+            return true
+        } catch {
+            current.failure = .receiver(error)
+            return false
+        }
+    }
+}
+
+extension Transfer {
+    enum Reception {
+        case taken
+        /// libcurl keeps the piece, and delivers it again when it continues.
+        case held
+        case failed
+    }
+
+    func receiveBody(_ bytes: UnsafeRawBufferPointer) -> Reception {
+        lastProgress = now
+        if isFTP && answer == nil && !answerFTP() { return .failed }
+        if bytes.isEmpty { return .taken }
+        if current.redirection == nil && control.isPaused {
+            isHolding = true
+            return .held
+        }
+        do {
+            if current.chunks != nil { return try readChunks(bytes) }
+            current.connection?.count(bytes.count)
+            try take(bytes)
+            return .taken
+        } catch _ where current.redirection != nil {
+            // The head gives the redirect, so the body does not matter.
+        } catch let error as ChunkedFraming.Problem {
+            current.failure = .malformedResponse(error.reason)
+        } catch let error as ContentCodingError {
+            current.failure = .contentCoding(error.reason)
+        } catch is ContentDecoding.TooLong {
+            current.failure = .tooLarge(limit: request.sizeLimit)
+        } catch {
+            current.failure = .receiver(error)
+        }
+        return .failed
+    }
+
+    /// The names of the codings to decode, in the order in which they were applied, without the coding of the file
+    /// itself. The name of the file comes from the URL in the request, even when a redirect leads to another name.
+    private func codings(of fields: HTTPFields) -> [String] {
+        guard request.decodesContent else { return [] }
+        var names = ContentCoding.names(in: fields)
+        let file = CompressedFile(urls: [request.url, url.text], fields: fields)
+        if let first = names.first, file.isCoded(by: first) { names.removeFirst() }
+        return names
+    }
+
+    /// Reads a piece of a chunked body. A piece can contain several chunks, and the receiver can pause between two
+    /// chunks. libcurl then delivers the whole piece again, and this method skips the part that was read.
+    private func readChunks(_ piece: UnsafeRawBufferPointer) throws -> Reception {
+        var index = current.heldCount
+        while let content = try current.chunks!.next(in: piece, from: &index) {
+            guard deliverHeldHead() else { return .failed }
+            try take(UnsafeRawBufferPointer(rebasing: piece[content]))
+            if control.isPaused { break }
+        }
+        let isComplete = current.chunks!.isComplete
+        if isComplete, !deliverHeldHead() { return .failed }
+        current.connection?.count(index - current.heldCount)
+        guard index < piece.count, !isComplete else {
+            current.heldCount = 0
+            // libcurl searches for the end of the last chunk itself, and may find a different end.
+            if index < piece.count { closeAfterwards() }
+            return .taken
+        }
+        current.heldCount = index
+        isHolding = true
+        return .held
+    }
+
+    private struct LongRedirect: Error {}
+
+    private func take(_ content: UnsafeRawBufferPointer) throws {
+        if current.redirection != nil {
+            // A short body is read for the reuse of its connection; a long body costs more than a new connection.
+            current.redirectBodyLeft -= content.count
+            guard current.redirectBodyLeft >= 0 else { throw LongRedirect() }
+            return
+        }
+        let decoding =
+            try decoding ?? ContentDecoding(names: codings(of: answer?.fields ?? [:]), sizeLimit: request.sizeLimit)
+        self.decoding = decoding
+        try decoding.decode(content) { bytes in
+            byteCount += Int64(bytes.count)
+            guard byteCount <= request.sizeLimit else { throw ContentDecoding.TooLong() }
+            try receiver.originDidSend(bytes)
+        }
+    }
+}
+
+extension ChunkedFraming.Rules {
+    /// libcurl delivers the chunks unchanged (`CURLOPT_HTTP_TRANSFER_DECODING`), and reads them only to find the end.
+    static let ofAnswers = ChunkedFraming.Rules(extensionLimit: 8 << 10, trailerLimit: 64 << 10)
+}

@@ -1,0 +1,101 @@
+#if LARDER_PTHREAD_LOCKS
+    import Foundation
+
+    @usableFromInline typealias Lock<State> = PthreadMutex<State>
+#else
+    import Synchronization
+
+    @usableFromInline typealias Lock<State> = Mutex<State>
+#endif
+
+/// A value that code can reach only while it holds the lock.
+///
+/// Change the state inside ``withLock(_:)`` and act on the change (call back, do I/O, resume a task) after it returns,
+/// because the lock is not recursive, and code that holds it must not wait.
+///
+/// The lock is a `Mutex` of the standard library. With `-D LARDER_PTHREAD_LOCKS` it is a pthread mutex, because
+/// ThreadSanitizer does not recognise the futex in `Mutex` and reports correct code.
+public struct Locked<State>: ~Copyable, Sendable {
+    @usableFromInline let lock: Lock<State>
+
+    @inlinable
+    public init(_ state: consuming sending State) {
+        lock = Lock(state)
+    }
+
+    /// Runs `body` with the state while holding the lock, and returns its result; rethrows its error.
+    @inlinable
+    public borrowing func withLock<Result: ~Copyable, Failure: Error>(
+        _ body: (inout sending State) throws(Failure) -> sending Result
+    ) throws(Failure) -> sending Result {
+        try lock.withLock(body)
+    }
+}
+
+/// A state that is split into shards with a lock each, so that threads with different keys seldom wait for one lock.
+public struct Sharded<State>: Sendable {
+    /// A class, because a lock cannot be copied and so cannot be an element of an array.
+    public final class Shard: Sendable {
+        @usableFromInline let state: Locked<State>
+
+        @usableFromInline
+        init(_ state: consuming sending State) {
+            self.state = Locked(state)
+        }
+
+        /// Like ``Locked/withLock(_:)``, with the state of the shard.
+        @inlinable @inline(__always)
+        public func withLock<Result: ~Copyable, Failure: Error>(
+            _ body: (inout sending State) throws(Failure) -> sending Result
+        ) throws(Failure) -> sending Result {
+            try state.withLock(body)
+        }
+    }
+
+    public let all: [Shard]
+
+    /// `count` is rounded down to a power of two, at least 1.
+    public init(count: Int = 16, _ state: () -> sending State) {
+        let power = Int.bitWidth - 1 - max(1, count).leadingZeroBitCount
+        all = (0..<1 << power).map { _ in Shard(state()) }
+    }
+
+    /// The lowest bits of the hash choose the shard.
+    @inlinable public subscript(hash: Int) -> Shard { all[hash & (all.count &- 1)] }
+
+    /// Runs `value` with each shard in turn; other threads may change the earlier shards meanwhile.
+    @inlinable
+    public func sum<Number: AdditiveArithmetic & Sendable>(_ value: (inout State) -> Number) -> Number {
+        all.reduce(.zero) { sum, shard in sum + shard.withLock { value(&$0) } }
+    }
+}
+
+#if LARDER_PTHREAD_LOCKS
+    /// `@unchecked Sendable` is safe because code reaches the state only between `pthread_mutex_lock` and
+    /// `pthread_mutex_unlock`.
+    @usableFromInline final class PthreadMutex<State>: @unchecked Sendable {
+        private let mutex: UnsafeMutablePointer<pthread_mutex_t>
+        private var state: State
+
+        @usableFromInline
+        init(_ state: consuming sending State) {
+            mutex = .allocate(capacity: 1)
+            pthread_mutex_init(mutex, nil)
+            self.state = state
+        }
+
+        deinit {
+            pthread_mutex_destroy(mutex)
+            mutex.deallocate()
+        }
+
+        @usableFromInline
+        func withLock<Result: ~Copyable, Failure: Error>(
+            _ body: (inout sending State) throws(Failure) -> sending Result
+        ) throws(Failure) -> sending Result {
+            pthread_mutex_lock(mutex)
+            defer { pthread_mutex_unlock(mutex) }
+            return try body(&state)
+        }
+    }
+#endif
