@@ -79,4 +79,109 @@ extension DiskCache {
             }
         }
     }
+
+    /// Reads a small body, fresh at `now`, from its slot with a single read and without the index, and records the hit.
+    /// It works only while the memory tier is full and does not hold the entry, and while the slot is known.
+    /// ``load(_:expectingURL:mayWait:)`` records the slot. An entry that is requested again after a short time also
+    /// enters the memory tier. That needs the index, and this answer does not wait for it.
+    package func passing(_ key: String, at now: Timestamp, mayWait: Bool = false) -> PassingResult {
+        let hash = ExactText(key).hashValue
+        guard let (slot, ticket) = parts.slotTable.find(hash) else { return .none }
+        let way = parts.memory.way(of: key, cost: slot.slotClass.size)
+        guard way != .in else { return .none }
+        guard let (bytes, count) = parts.slab.content(of: slot, mayWait: mayWait) else {
+            return mayWait ? .none : .onDisk
+        }
+        let content = UnsafeRawBufferPointer(rebasing: bytes.bytes[..<count])
+        let found = withExtendedLifetime(bytes) { () -> (PassingBody, version: Int64)? in
+            guard let range = SlabRecordView.body(in: content), let record = SlabRecordView(content),
+                record.key.elementsEqual(key.utf8), record.expiry > now.milliseconds, record.stored <= now.milliseconds
+            else { return nil }
+            guard record.isDigest(of: UnsafeRawBufferPointer(rebasing: content[range])) else { return nil }
+            let body = PassingBody(
+                bytes: bytes, range: range, digestPrefix: Array(record.digestPrefix), contentType: record.contentType,
+                lastModified: record.lastModified, expiryDate: Timestamp(milliseconds: record.expiry))
+            return (body, record.version)
+        }
+        guard let (body, version) = found else {
+            // Only a part of the slot was in memory. The rest of the record may be on a page that is not.
+            return !mayWait && count < slot.slotClass.size ? .onDisk : .none
+        }
+        // The slot may have been freed since the look-up, and written again by a transaction that is not committed.
+        guard parts.slotTable.isCurrent(ticket, for: hash) else { return .none }
+        parts.memory.hasPassed(key, remembered: way == .past)
+        if way == .pastAndIn { admit(key) }
+        noteHit(of: key, version: version)
+        return .body(body)
+    }
+
+    /// Brings an entry into the memory tier: at once if that needs no disk, otherwise on a disk thread unless all are
+    /// busy. It does not count as a hit. An error is ignored, because the next request for the entry meets it again.
+    private func admit(_ key: String) {
+        guard case .onDisk? = try? bring(key, mayWait: false) else { return }
+        diskThreads.runUnlessBusy { [weak self] in _ = try? self?.bring(key, mayWait: true) }
+    }
+
+    /// Lists a page of the entries that match a filter. It may have fewer than `limit` entries and not be the last. It
+    /// continues after the last value of the page before, not at a position. So in the order of ``EntrySort/key``, each
+    /// entry that exists all the time appears exactly once, even while other entries are added and removed. `cursor` is
+    /// ``EntryPage/nextCursor`` of the page before, for the same filter and order; others throw
+    /// ``DiskCacheError/invalidCursor``.
+    package func list(
+        _ filter: EntryFilter = .all, sort: EntrySort = .key, limit: Int = 100, cursor: String? = nil
+    ) throws(DiskCacheError) -> EntryPage {
+        let now = parts.clock.now()
+        let limit = max(limit, 1)
+        var position: ListCursor?
+        if let cursor {
+            position = ListCursor(cursor, filter: filter, sort: sort)
+            if position == nil { throw .invalidCursor }
+        }
+        let search = PageSearch(
+            filter: filter, sort: sort, position: position, now: now, totals: totals, reader: parts.reader)
+        var rows: [EntryRow] = []
+        let settled = try parts.hits.ifSettled { () throws(DiskCacheError) in
+            rows = try search.rows(limit: limit + 1)
+            return rows.prefix(limit).map { row in
+                Processor.offer()
+                return current(row.entry)
+            }
+        }
+        var entries = settled ?? []
+        if settled == nil {
+            // A listing may take longer than the time between two flushes. So each entry is read again by itself.
+            for row in rows.prefix(limit) {
+                Processor.offer()
+                if let entry = try entry(for: row.entry.key) { entries.append(entry) }
+            }
+        }
+        var nextCursor: String?
+        if rows.count > limit {
+            nextCursor = ListCursor(at: rows[limit - 1], sort: sort).text(filter: filter, sort: sort)
+        }
+        // A slide that is still pending may have made a stale entry fresh.
+        let matching = filter.state.map { state in entries.filter { $0.isFresh(at: now) == (state == .fresh) } }
+        return EntryPage(entries: matching ?? entries, nextCursor: nextCursor)
+    }
+}
+
+/// A small body that is sent without entering the memory tier, with the metadata that an answer needs.
+package struct PassingBody: Sendable {
+    package let bytes: SharedBytes
+    package let range: Range<Int>
+    /// The first 16 bytes of the SHA-256 of the body.
+    package let digestPrefix: [UInt8]
+    package let contentType: String?
+    package let lastModified: String?
+    package let expiryDate: Timestamp
+}
+
+package enum PassingResult: Sendable {
+    /// The hit is recorded.
+    case body(PassingBody)
+    /// Use ``DiskCache/load(_:expectingURL:mayWait:)`` instead.
+    case none
+    /// The slot is known, but the disk must be read, and the kernel has begun to. Call again on
+    /// ``DiskCache/onDiskThread(_:)``.
+    case onDisk
 }

@@ -37,9 +37,7 @@ extension DiskCache {
     }
 
     /// Loads an entry that was not in the memory tier a moment ago.
-    private func read(
-        _ key: String, expectingURL url: String?, mayWait: Bool
-    ) throws(DiskCacheError) -> LoadResult {
+    private func read(_ key: String, expectingURL url: String?, mayWait: Bool) throws(DiskCacheError) -> LoadResult {
         let ticket = parts.memory.ticket(for: key)
         let hash = ExactText(key).hashValue
         let slotTicket = parts.slotTable.ticket(for: hash)
@@ -60,8 +58,7 @@ extension DiskCache {
                     writer?.flushSoon()
                 }
                 parts.memory.insert(
-                    HeldEntry(entry: entry, body: body, hot: hot), for: key, cost: cost, ticket: ticket,
-                    tally: hot)
+                    HeldEntry(entry: entry, body: body, hot: hot), for: key, cost: cost, ticket: ticket, tally: hot)
             }
             return .hit(StoredEntry(entry: shown, body: body))
         }
@@ -71,9 +68,7 @@ extension DiskCache {
     /// Checks the body of an entry on a thread for such work. A body in the slab is always hashed. A body in a file is
     /// hashed only if the size, times or inode of the file differ from the index. The entry is removed when the body is
     /// damaged or missing. `completion` gets `nil` when there is no entry (any more). It must not wait.
-    package func verify(
-        _ key: String, completion: @escaping @Sendable (Result<StoredEntry?, DiskCacheError>) -> Void
-    ) {
+    package func verify(_ key: String, completion: @escaping @Sendable (Result<StoredEntry?, DiskCacheError>) -> Void) {
         verifier.verify(key, completion: completion)
     }
 
@@ -189,13 +184,10 @@ extension DiskCache {
         }
         let (file, status): (BodyFile, FileStatus?)
         do {
-            let lookup =
-                if mayWait {
-                    Lookup.found(try parts.bodies.open(path, length: row.entry.contentLength))
-                } else {
-                    try parts.bodies.openCached(path, length: row.entry.contentLength)
-                }
-            guard case .found(let opened) = lookup else { return .onDisk }
+            let length = row.entry.contentLength
+            guard case .found(let opened) = try parts.bodies.open(path, length: length, mayWait: mayWait) else {
+                return .onDisk
+            }
             (file, status) = (opened.file, opened.status)
         } catch {
             if error.isMissingFile { return .found(nil) }

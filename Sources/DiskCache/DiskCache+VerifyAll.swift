@@ -10,9 +10,8 @@ extension DiskCache {
         where problem != "ok" {
             report(.damagedIndex(reason: problem))
         }
-        var sums: [Entry.Kind: Totals.Kind] = [:]
+        var counted = Totals()
         var checked = 0
-        var smallBytes: Int64 = 0
         var lastID: Int64 = 0
         var slots = Set<Slot>()
         while true {
@@ -28,24 +27,16 @@ extension DiskCache {
                     report(.damagedIndex(reason: "two entries have the slot \(slot.code)"))
                 }
                 if let finding = try finding(row) { report(finding) }
-                var sum = sums[row.entry.kind] ?? Totals.Kind()
-                sum.entries += 1
-                sum.bodyBytes += row.entry.contentLength
-                sum.diskBytes += row.cost
-                if row.entry.pinned { sum.pinnedBytes += row.cost }
-                sums[row.entry.kind] = sum
-                if !row.entry.pinned, row.place.queue == .small { smallBytes += row.cost }
+                counted.add(row)
             }
         }
-        try verifyTotals(sums, smallBytes: smallBytes, report)
+        try verifyTotals(counted, report)
         try verify(slots, report)
         try verifyTree(report)
         return checked
     }
 
-    private func verify(
-        _ slots: Set<Slot>, _ report: (VerificationFinding) -> Void
-    ) throws(DiskCacheError) {
+    private func verify(_ slots: Set<Slot>, _ report: (VerificationFinding) -> Void) throws(DiskCacheError) {
         let map = try parts.index.list { try SlabMap($0) }
         let unknown = slots.filter { !map.isUsed($0) }.count
         if unknown > 0 { report(.damagedIndex(reason: "\(unknown) slots of entries are not marked as used")) }
@@ -71,21 +62,18 @@ extension DiskCache {
         }
     }
 
-    private func verifyTotals(
-        _ sums: [Entry.Kind: Totals.Kind], smallBytes: Int64, _ report: (VerificationFinding) -> Void
-    ) throws(DiskCacheError) {
+    private func verifyTotals(_ counted: Totals, _ report: (VerificationFinding) -> Void) throws(DiskCacheError) {
         let (stated, strangers) = try parts.index.list { db in
-            let strangers = try Int.fetchOne(
-                db,
-                sql: "SELECT COUNT(*) FROM tags WHERE id NOT IN (SELECT id FROM entries)")
-            return (try Totals(db), strangers ?? 0)
+            let sql = "SELECT COUNT(*) FROM tags WHERE id NOT IN (SELECT id FROM entries)"
+            return (try Totals(db), try Int.fetchOne(db, sql: sql) ?? 0)
         }
         if strangers > 0 { report(.orphanInIndex(count: strangers)) }
-        if stated.smallBytes != smallBytes {
-            report(.wrongTotal(name: "bytes in the small queue", stated: stated.smallBytes, counted: smallBytes))
+        if stated.smallBytes != counted.smallBytes {
+            report(
+                .wrongTotal(name: "bytes in the small queue", stated: stated.smallBytes, counted: counted.smallBytes))
         }
         for kind in Entry.Kind.allCases {
-            let (stated, counted) = (stated.kinds[kind] ?? Totals.Kind(), sums[kind] ?? Totals.Kind())
+            let (stated, counted) = (stated.kinds[kind] ?? Totals.Kind(), counted.kinds[kind] ?? Totals.Kind())
             for (name, total) in [
                 ("entries", \Totals.Kind.entries), ("body bytes", \.bodyBytes), ("disk bytes", \.diskBytes),
                 ("pinned bytes", \.pinnedBytes),
@@ -108,6 +96,38 @@ extension DiskCache {
         }
         for name in try FileSystem.names(in: parts.bodies.incoming) where name != "intents" {
             report(.leftover(path: parts.bodies.incoming + "/" + name))
+        }
+    }
+}
+
+/// A fault that ``DiskCache/verifyAll(_:)`` found.
+package enum VerificationFinding: Hashable, Sendable {
+    case missing(key: String, path: String?)
+    case corrupt(key: String, path: String?)
+    /// A file in a directory of bodies belongs to no entry.
+    case orphan(path: String)
+    /// Tags in the index belong to no entry.
+    case orphanInIndex(count: Int)
+    /// Slots of the slab are marked as used, but belong to no entry.
+    case orphanSlots(count: Int)
+    /// An unfinished file in `incoming/`.
+    case leftover(path: String)
+    case wrongTotal(name: String, stated: Int64, counted: Int64)
+    /// The check of SQLite fails, two entries name the same slot, or the slot of an entry is not marked as used.
+    case damagedIndex(reason: String)
+}
+
+extension VerificationFinding: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .missing(let key, let path): "missing body of \(key) (\(path ?? "in the slab"))"
+        case .corrupt(let key, let path): "corrupt body of \(key) (\(path ?? "in the slab"))"
+        case .orphan(let path): "body without an entry: \(path)"
+        case .orphanInIndex(let count): "\(count) tags in the index without an entry"
+        case .orphanSlots(let count): "\(count) slots of the slab without an entry"
+        case .leftover(let path): "leftover: \(path)"
+        case .wrongTotal(let name, let stated, let counted): "total of \(name) is \(stated), but there are \(counted)"
+        case .damagedIndex(let reason): "damaged index: \(reason)"
         }
     }
 }

@@ -1,4 +1,3 @@
-import Dispatch
 import Primitives
 
 /// A namespace of the cache: entries with their bodies, on disk and in memory.
@@ -21,23 +20,13 @@ package final class DiskCache: Sendable {
 
     /// Opens the directory of the namespace, and creates it when it is missing. The lock of the cache directory is kept
     /// as long as this object lives. An unreadable index is set aside under a dated name, with a notice to `log`, and
-    /// the cache starts empty. Changes that a crash left half done are finished or undone.
-    package convenience init(
+    /// the cache starts empty. Changes that a crash left half done are finished or undone. `crashHook`, called at every
+    /// ``CrashPoint``, and `sync` serve tests.
+    package init(
         in directory: CacheDirectory, configuration: CacheConfiguration, clock: any WallClock = SystemClock(),
         observer: (any EntryObserver)? = nil, removals: RemovalCounters = RemovalCounters(),
-        log: @escaping @Sendable (DiskCacheNotice) -> Void = { _ in }
-    ) throws(DiskCacheError) {
-        try self.init(
-            in: directory, configuration: configuration, clock: clock, observer: observer, removals: removals, log: log,
-            crashHook: { _ in })
-    }
-
-    /// Serves tests: `crashHook` is called at every ``CrashPoint``.
-    init(
-        in directory: CacheDirectory, configuration: CacheConfiguration, clock: any WallClock,
-        observer: (any EntryObserver)? = nil, removals: RemovalCounters = RemovalCounters(),
-        log: @escaping @Sendable (DiskCacheNotice) -> Void,
-        crashHook: @escaping @Sendable (CrashPoint) throws -> Void, sync: FileSync = .system
+        log: @escaping @Sendable (DiskCacheNotice) -> Void = { _ in },
+        crashHook: @escaping @Sendable (CrashPoint) throws -> Void = { _ in }, sync: FileSync = .system
     ) throws(DiskCacheError) {
         self.configuration = configuration
         diskThreads = DiskThreads(count: configuration.footprint.diskThreadCount)
@@ -109,4 +98,97 @@ package final class DiskCache: Sendable {
     package func flush(completion: @escaping @Sendable (Result<Void, DiskCacheError>) -> Void) {
         writer.submit({ context in _ = try context.flushHits() }, completion: completion)
     }
+
+    package var diskLimit: Int64 { parts.budget.limit }
+
+    /// The bytes that count against ``diskLimit``: `all` is the size of the committed entries and of the room promised
+    /// to bodies that are being received. `pinned` is the size of the committed entries that are never evicted.
+    package var takenDiskBytes: (all: Int64, pinned: Int64) { parts.budget.taken }
+
+    /// Entries beyond the limit are evicted in the background, in small steps. Pinned entries stay all the same.
+    package func setDiskLimit(_ bytes: Int64) {
+        parts.budget.setLimit(bytes)
+        evictExcess()
+    }
+
+    private func evictExcess() {
+        guard parts.budget.used > parts.budget.limit else { return }
+        writer.submit(makesRoom: true, { try $0.evictExcess() }) { [weak self] result in
+            // Stops when a step removed no entry, because then none may be evicted. The next store tries again.
+            if case .success(let count) = result, count > 0 { self?.evictExcess() }
+        }
+    }
+
+    package var memoryLimit: Int { parts.memory.limit }
+
+    /// Changes both limits. Entries beyond the limit are evicted from memory; they stay on disk. Only one thread may
+    /// call this method and ``setCurrentMemoryLimit(_:)``.
+    package func setMemoryLimit(_ bytes: Int) {
+        let hasChanged = bytes != memoryLimit
+        parts.memory.setLimit(bytes)
+        if hasChanged {
+            parts.slotTable.empty(memoryLimit: CacheParts.slotTableLimit(ofMemory: bytes))
+        }
+    }
+
+    /// ``memoryLimit``, or less while memory is short.
+    package var currentMemoryLimit: Int { parts.memory.currentLimit }
+
+    /// The limit is at most ``memoryLimit``. Entries beyond it stay on disk. Only one thread may call this method.
+    package func setCurrentMemoryLimit(_ bytes: Int) {
+        parts.memory.setCurrentLimit(bytes)
+    }
+
+    /// Evicts entries from memory until the tier holds at most `target` bytes. Returns the bytes given back.
+    @discardableResult
+    package func trimMemory(toBytes target: Int) -> Int {
+        parts.memory.trim(toBytes: target)
+    }
+
+    /// Frees the page caches of the index and the write buffers, and empties the slot table. Waits until the
+    /// connections are not in use, and waits for the writer. So it must not be called from a completion.
+    package func releaseWorkingMemory() {
+        parts.bodies.writeBuffers.trim()
+        parts.slotTable.empty()
+        parts.index.releaseReadersMemory()
+        try? writer.perform { context in context.index.db.releaseMemory() }
+    }
+
+    /// The life of this cache and of all objects that work for it.
+    package var life: CacheLife { CacheLife(parts: parts) }
+
+    /// Does the periodic upkeep in the background. The owner calls it at the start and every minute. Removes useless
+    /// expired entries, checks some bodies for damage, and looks for leftover files in some directories.
+    package func maintain(completion: @escaping @Sendable () -> Void) {
+        let log = parts.log
+        // Frees the write buffers that a burst has left. The next burst allocates its own.
+        parts.bodies.writeBuffers.trim()
+        let wholeTree = parts.index.startedEmpty && !parts.treeWasSearched.withLock { $0 }
+        sweepExpired { [scrubber, parts] result in
+            Self.log(result, "expired entries could not be removed", log)
+            scrubber.step(wholeTree: wholeTree) { result in
+                if case .success = result { parts.treeWasSearched.withLock { $0 = true } }
+                Self.log(result, "bodies could not be checked", log)
+                completion()
+            }
+        }
+    }
+
+    private static func log<Value>(
+        _ result: Result<Value, DiskCacheError>, _ message: String, _ log: (DiskCacheNotice) -> Void
+    ) {
+        if case .failure(let error) = result, error != .closed {
+            log(DiskCacheNotice(.warning, message, ["reason": "\(error)"]))
+        }
+    }
+}
+
+/// Tells whether a namespace is still open, and how much disk space it takes, without keeping it open.
+package struct CacheLife: Sendable {
+    fileprivate weak let parts: CacheParts?
+
+    /// The namespace has no user any more, and its files are closed.
+    package var isOver: Bool { parts == nil }
+    /// See ``DiskCache/takenDiskBytes``; `nil` when ``isOver``.
+    package var takenDiskBytes: Int64? { parts?.budget.taken.all }
 }

@@ -42,7 +42,7 @@ final class APIHandler: RequestHandler {
     func receive(_ sent: Request) -> Reception {
         let start = ContinuousClock.now
         if let defect = sent.defect {
-            let problem = Problem(status: defect.status, detail: defect.reason)
+            let problem = Problem(defect.status, defect.reason)
             observer(of: sent, operation: "none", since: start)(problem.status, nil)
             return .refuse(.problem(problem))
         }
@@ -50,8 +50,7 @@ final class APIHandler: RequestHandler {
         let asked = PrefixedRequest(sent)
         let request = asked.request
         let match = router.match(method: request.method, target: request.target)
-        var visitor = AccessGate.Visitor(
-            bearer: nil, origin: gate.origin(of: request), mayBePages: gate.allowsPages)
+        var visitor = AccessGate.Visitor(bearer: nil, origin: gate.origin(of: request), mayBePages: gate.allowsPages)
         if let origin = visitor.origin, let response = CrossOrigin.preflight(request, origin: origin) {
             observed("none")(response.status, nil)
             return .accept(.none) { $0.respond(response) }
@@ -75,8 +74,7 @@ final class APIHandler: RequestHandler {
                 of: asked, visitor, namespace,
                 named: route.source == .inPath ? parameters.first { $0.name == "name" }?.value : nil,
                 route, observer: observed(route.endpoint.operation))
-            let head = Endpoint.Head(
-                request: request, parameters: parameters, namespace: namespace, visitor: visitor)
+            let head = Endpoint.Head(request: request, parameters: parameters, namespace: namespace, visitor: visitor)
             let plan = try route.endpoint.begin(head)
             return .accept(plan.body) { exchange in
                 let call = Call(exchange: exchange, context: context)
@@ -88,8 +86,7 @@ final class APIHandler: RequestHandler {
             }
         } catch {
             let context = context(
-                of: asked, visitor, namespaces.default, found,
-                observer: observed(found?.endpoint.operation ?? "none"))
+                of: asked, visitor, namespaces.default, found, observer: observed(found?.endpoint.operation ?? "none"))
             return answer(error, to: request, context)
         }
     }
@@ -116,7 +113,7 @@ final class APIHandler: RequestHandler {
         if request.method == "PUT", isKnown(request.path + "/content", method: "PUT") {
             detail += "; a body is stored with PUT \(path)/content"
         }
-        return Problem(status: 405, detail: detail, fields: [.allow: allow.joined(separator: ", ")])
+        return Problem(405, detail, fields: [.allow: allow.joined(separator: ", ")])
     }
 
     private func hint(for asked: PrefixedRequest) -> String {
@@ -156,10 +153,8 @@ final class APIHandler: RequestHandler {
         let vary = isRead ? route.flatMap { gate.vary(in: $0.source, isFenced: $0.isFenced) } : nil
         return RequestContext(
             request: request, pathPrefix: asked.pathPrefix, operation: operation, visitor: visitor,
-            namespace: namespace, metrics: metrics, vary: vary, isFenced: route?.isFenced ?? false,
-            audit: AuditLog(
-                request, operation: operation, namespace: name ?? namespace.name, visitor: visitor, logger: logger),
-            observer: observer)
+            namespace: namespace, metrics: metrics, vary: vary, isFenced: route?.isFenced ?? false, logger: logger,
+            changedNamespace: name, observer: observer)
     }
 
     private func observer(
@@ -228,9 +223,7 @@ final class APIHandler: RequestHandler {
 
     /// Throws if the visitor may not use the namespace in the prefix of a call that does not work in it, or if it does
     /// not exist. Has no effect for a route that needs no token.
-    private func checkNamed(
-        by asked: PrefixedRequest, _ route: Route, _ visitor: AccessGate.Visitor
-    ) throws(Problem) {
+    private func checkNamed(by asked: PrefixedRequest, _ route: Route, _ visitor: AccessGate.Visitor) throws(Problem) {
         guard route.scope != nil, let name = asked.name else { return }
         _ = try find(name, visitor)
     }
@@ -241,9 +234,7 @@ final class APIHandler: RequestHandler {
         return namespace
     }
 
-    private func named(
-        by request: Request, _ asked: PrefixedRequest, _ route: Route
-    ) throws(Problem) -> String? {
+    private func named(by request: Request, _ asked: PrefixedRequest, _ route: Route) throws(Problem) -> String? {
         let names = request.values(Self.namespaceField)
         guard let name = names.first else { return asked.name }
         let pointer = "/\(Self.namespaceField)"

@@ -2,14 +2,13 @@ import Larder
 import Logging
 import MicroHTTPD
 import Primitives
-import Synchronization
 
 /// Serves the API of a service over HTTP.
 package final class APIServer: Sendable {
     private let daemon: Daemon
     /// For probes and metrics.
     private let adminDaemon: Daemon?
-    private let draining: DrainFlag
+    private let draining: Flag
     private let allRoutes: [Route]
     private let logger: Logger
     private let service: LarderService
@@ -20,7 +19,7 @@ package final class APIServer: Sendable {
         service: LarderService, tokens: TokenStore? = nil, tls: TLSCredentials? = nil, logger: Logger,
         threads: Int? = nil
     ) {
-        let draining = DrainFlag()
+        let draining = Flag()
         let gate = AccessGate(tokens: tokens, web: WebGuard(of: service.configuration))
         let ready = ReadyAnswers(service: service, gate: gate)
         let apiRoutes = [
@@ -31,12 +30,10 @@ package final class APIServer: Sendable {
             FetchRoutes(ready: ready).routes,
             NamespaceRoutes(namespaces: service.namespaces, clock: service.clock).routes,
             EventRoutes(events: service.events, namespaces: service.namespaces, gate: gate).routes,
-            DashboardRoutes().routes,
-            DocumentationRoutes().routes,
+            PageRoutes().routes,
         ].flatMap(\.self)
-        var serviceRoutes = ServiceRoutes(service: service, isDraining: { draining.isSet })
-        let metrics = RequestMetrics(
-            operations: (apiRoutes + serviceRoutes.routes).map(\.endpoint.operation))
+        var serviceRoutes = ServiceRoutes(service: service, isDraining: draining)
+        let metrics = RequestMetrics(operations: (apiRoutes + serviceRoutes.routes).map(\.endpoint.operation))
         let connectionMetrics = ConnectionMetrics()
         serviceRoutes.httpMetrics = { text in
             metrics.write(into: &text)
@@ -53,20 +50,19 @@ package final class APIServer: Sendable {
         // The daemon adds a reserve of an eighth for refused connections. Both together make the client limit.
         let connectionLimit = max(1, service.clientLimit - service.clientLimit / 9)
         configuration.connectionLimit = connectionLimit
-        configuration.fullAnswer = .problem(
-            Problem(status: 503, detail: "the server has reached its limit of connections; retry soon"))
+        configuration.fullAnswer = .problem(Problem(503, "the server has reached its limit of connections; retry soon"))
         // A client that sends too large a body gets an answer that says so, even if it did not announce the length. The
         // daemon reads and discards the rest, at the minimum rate that applies to any body.
         configuration.discardLimit = 64 << 20
         configuration.connectionLimitPerAddress = service.configuration.connectionsPerClient(of: connectionLimit)
         configuration.crowdAnswer = .problem(
-            Problem(status: 503, detail: "your address has reached its limit of connections; close some"))
+            Problem(503, "your address has reached its limit of connections; close some"))
         configuration.refused = { connectionMetrics.countRefusal($0) }
         configuration.refusal = { defect in
             metrics.record(operation: "none", status: defect.status, duration: .zero)
-            return .problem(Problem(status: defect.status, detail: defect.reason))
+            return .problem(Problem(defect.status, defect.reason))
         }
-        configuration.lateAnswer = .problem(Problem(status: 408, detail: "the request arrived too slowly"))
+        configuration.lateAnswer = .problem(Problem(408, "the request arrived too slowly"))
         if let threads { configuration.threads = threads }
         configuration.log = { logger.debug("libmicrohttpd", metadata: ["words": .string($0)]) }
         daemon = Daemon(
@@ -140,14 +136,6 @@ package final class APIServer: Sendable {
         // This daemon stops last, because until then its `/readyz` says that the server drains.
         await adminDaemon?.stop(deadline: .seconds(1))
     }
-}
-
-private final class DrainFlag: Sendable {
-    private let flag = Atomic<Bool>(false)
-
-    func set() { flag.store(true, ordering: .relaxed) }
-
-    var isSet: Bool { flag.load(ordering: .relaxed) }
 }
 
 extension WebGuard {

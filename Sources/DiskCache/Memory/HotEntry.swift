@@ -60,9 +60,7 @@ package final class HotEntry: HitCounter, @unchecked Sendable {
     /// Registers `action`, which runs once: when the mark ceases to be current, or when newer answers need the place.
     /// It replaces an earlier action for the same `requests`, a hash, which then never runs. Returns the bytes to
     /// charge for the answer; `nil` when the mark is not current, and `action` then never runs.
-    func attach(
-        _ mark: Mark, for requests: Int, bytes: Int, _ action: @escaping @Sendable () -> Void
-    ) -> Int? {
+    func attach(_ mark: Mark, for requests: Int, bytes: Int, _ action: @escaping @Sendable () -> Void) -> Int? {
         // The replaced action is released after the lock.
         let (extra, oldest, _) = state.withLock { state -> (Int?, (@Sendable () -> Void)?, (@Sendable () -> Void)?) in
             guard mark.isCurrent else { return (nil, nil, nil) }
@@ -108,4 +106,61 @@ struct HeldEntry: Sendable {
     var entry: Entry
     let body: StoredBody
     let hot: HotEntry
+}
+
+package struct StoredEntry: Sendable {
+    package var entry: Entry
+    package var body: StoredBody
+    /// `nil` for an entry that was read from disk. A caller that makes an answer from this entry may keep the answer at
+    /// hand: ``DiskCache/keepAtHand(_:for:bytes:onEnd:)``.
+    package var hot: HotEntry.Mark?
+}
+
+package enum LoadResult: Sendable {
+    /// Fresh or stale.
+    case hit(StoredEntry)
+    case absent
+    /// The body is not as the index describes it, for example because its file was touched. It must be hashed before
+    /// any byte is served: call ``DiskCache/verify(_:completion:)``, which takes as long as reading the body.
+    case needsVerification
+    /// The caller must not wait for the disk: repeat the look-up on ``DiskCache/onDiskThread(_:)``.
+    case onDisk
+}
+
+/// Detects whether data changed after it was read. Each change increments the counter of the data's name. A reader
+/// takes a mark before it reads and compares it later. Names share the 4,096 counters, so a change of another name may
+/// look like a change of this name. The reader then reads once more without need.
+final class ChangeCounters: Sendable {
+    private let numbers = (0..<4096).map { _ in ChangeNumber() }
+
+    func change(_ name: String) {
+        number(name).value.add(1, ordering: .releasing)
+    }
+
+    func mark(_ name: String) -> ChangeMark {
+        ChangeMark(number(name))
+    }
+
+    private func number(_ name: String) -> ChangeNumber {
+        numbers[Int(UInt(bitPattern: name.hashValue) % UInt(numbers.count))]
+    }
+}
+
+package struct ChangeMark: Sendable {
+    private let number: ChangeNumber
+    private let value: Int
+
+    fileprivate init(_ number: ChangeNumber) {
+        self.number = number
+        value = number.value.load(ordering: .acquiring)
+    }
+
+    /// Whether the data is unchanged since the mark was taken. The cost is a single atomic load.
+    package var isCurrent: Bool { number.value.load(ordering: .acquiring) == value }
+    package var memory: MemoryHint { MemoryHint(number, length: 24) }
+}
+
+/// A class, because an atomic cannot be copied and so cannot be an element of an array.
+private final class ChangeNumber: Sendable {
+    let value = Atomic<Int>(0)
 }

@@ -117,3 +117,33 @@ struct MemoryShard<Value: Sendable, Policy: EvictionPolicy>: Sendable {
         return item
     }
 }
+
+/// The way to read a requested value, in the present state of its memory tier.
+enum MemoryWay: Sendable {
+    /// The value is in the tier, or there is room for it.
+    case `in`
+    /// Past the tier: the value would displace other values, and was not requested a short time before.
+    case past
+    /// Past the tier, and then into it: the value was requested a short time before, so it may displace other values.
+    case pastAndIn
+}
+
+/// The content of a ``MemoryTier`` and its counters since the start.
+package struct MemoryStatistics: Hashable, Sendable {
+    package var count = 0
+    package var bytes = 0
+    package var hits: UInt64 = 0
+    /// Look-ups that found no value. A value that was read past the tier counts, too.
+    package var misses: UInt64 = 0
+    package var evictions: UInt64 = 0
+
+    package init() {}
+
+    package mutating func add(_ other: MemoryStatistics) {
+        count += other.count
+        bytes += other.bytes
+        hits += other.hits
+        misses += other.misses
+        evictions += other.evictions
+    }
+}

@@ -77,3 +77,56 @@ private func errorText(_ code: Int32) -> String {
     guard strerror_r(code, &buffer, buffer.count) == 0 else { return "error \(code)" }
     return String(decoding: buffer.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
 }
+
+/// A message to an operator.
+package struct DiskCacheNotice: Sendable {
+    package enum Level: String, Sendable {
+        case info
+        /// A repaired fault.
+        case warning
+        /// A fault that persists.
+        case error
+    }
+
+    package var level: Level
+    /// The same event always has the same message.
+    package var message: String
+    package var metadata: [String: Value]
+
+    /// A number stays a number in a JSON log.
+    package enum Value: Hashable, Sendable, ExpressibleByStringInterpolation {
+        case text(String)
+        case number(Int)
+
+        package init(stringLiteral text: String) { self = .text(text) }
+    }
+
+    package init(_ level: Level, _ message: String, _ metadata: [String: Value] = [:]) {
+        self.level = level
+        self.message = message
+        self.metadata = metadata
+    }
+}
+
+/// Points at which tests simulate a kill while files are being changed. A hook that throws ``SimulatedCrash`` at such a
+/// point stops the writer there, without an undo and without a commit.
+package enum CrashPoint: String, CaseIterable, Sendable {
+    /// The path of a new body was noted. No file was moved yet.
+    case intentNoted
+    /// The body that is to be replaced has a second name in `incoming/`.
+    case oldBodyLinked
+    case bodyPlaced
+    /// A body that stood where a directory is needed was moved to `incoming/`.
+    case bodyTakenAway
+    /// That body has its new name.
+    case bodyMoved
+    case directoryMade
+    /// The body of a removed entry is in `incoming/`.
+    case bodySetAside
+    case slotWritten
+    case beforeCommit
+    /// The transaction is durable. The bodies that it replaced are still in `incoming/`.
+    case afterCommit
+}
+
+struct SimulatedCrash: Error {}

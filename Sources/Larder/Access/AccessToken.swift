@@ -30,3 +30,25 @@ package struct AccessToken: Hashable, Sendable {
         CacheDirectory.isNamespace(text)
     }
 }
+
+/// A permission of the bearer of a token.
+package enum Scope: String, CaseIterable, Sendable {
+    /// Read entries, and watch downloads.
+    case read
+    /// Fetch URLs by a download or through the gateway, and cancel downloads.
+    case download
+    /// Store own bodies, and change the metadata of entries.
+    case write
+    /// Remove entries.
+    case purge
+    /// Read counters, free memory, and create and remove namespaces.
+    case admin
+}
+
+package enum NamespaceName {
+    /// The namespace of requests that name none. It always exists.
+    package static let `default` = "default"
+
+    /// Whether a text matches `[a-z0-9-]{1,63}`.
+    package static func isValid(_ text: String) -> Bool { CacheDirectory.isNamespace(text) }
+}

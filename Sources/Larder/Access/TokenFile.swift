@@ -37,6 +37,10 @@ package struct TokenFile: Sendable {
             throw invalid(code == EACCES ? "\(reason); give the user that runs Larder read access" : reason)
         }
         guard let text = String(validating: bytes, as: UTF8.self) else { throw invalid("the file is not UTF-8") }
+        try self.init(text: text, of: path)
+    }
+
+    private init(text: String, of path: String) throws(Invalid) {
         do throws(Invalid) {
             try self.init(text: text)
         } catch {
@@ -118,11 +122,7 @@ package struct TokenFile: Sendable {
 
     private static func replace(_ path: String, by text: String) throws(Invalid) {
         // Parses the text first, so that only a readable file is written.
-        do throws(Invalid) {
-            _ = try TokenFile(text: text)
-        } catch {
-            throw Invalid(description: "\(path), \(error.description)")
-        }
+        _ = try TokenFile(text: text, of: path)
         let temporary = "\(path).\(getpid()).new"
         let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw .cannotWrite(path, errno) }
@@ -206,8 +206,8 @@ extension AccessToken {
     }
 
     private static func bytes(hex text: Substring) -> [UInt8]? {
-        let digits = text.utf8.compactMap { Character(UnicodeScalar($0)).hexDigitValue }
+        let digits = text.utf8.compactMap(\.hexDigitValue)
         guard digits.count == text.utf8.count, digits.count.isMultiple(of: 2) else { return nil }
-        return stride(from: 0, to: digits.count, by: 2).map { UInt8(digits[$0] << 4 | digits[$0 + 1]) }
+        return stride(from: 0, to: digits.count, by: 2).map { digits[$0] << 4 | digits[$0 + 1] }
     }
 }

@@ -62,3 +62,62 @@ package final class TokenStore: Sendable {
         return bearers
     }
 }
+
+package final class Bearer: Sendable {
+    package let token: AccessToken
+    private let bucket: Locked<TokenBucket?>
+    private let clock: @Sendable () -> ContinuousClock.Instant
+
+    init(_ token: AccessToken, clock: @escaping @Sendable () -> ContinuousClock.Instant) {
+        self.token = token
+        self.clock = clock
+        bucket = Locked(token.rate.map { TokenBucket(rate: $0) })
+    }
+
+    /// `nil`: the request is permitted and counted; otherwise the time until a request is permitted.
+    package func ask() -> Duration? {
+        guard token.rate != nil else { return nil }
+        let now = clock()
+        return bucket.withLock { $0?.take(at: now) }
+    }
+
+    /// Counts further elements of a batch without a check. A bearer beyond its rate waits longer afterwards.
+    package func charge(_ count: Int) {
+        guard token.rate != nil else { return }
+        let now = clock()
+        bucket.withLock { $0?.charge(count, at: now) }
+    }
+}
+
+/// A rate limit: `rate` requests per second, and at most twice as many at once.
+struct TokenBucket {
+    private let rate: Double
+    private let capacity: Double
+    private var level: Double
+    private var last: ContinuousClock.Instant?
+
+    init(rate: Double) {
+        self.rate = rate
+        capacity = max(1, 2 * rate)
+        level = capacity
+    }
+
+    /// Takes a request and returns `nil`; otherwise returns the time until a request is available, at most a year.
+    mutating func take(at now: ContinuousClock.Instant) -> Duration? {
+        fill(until: now)
+        guard level >= 1 else { return .seconds(min((1 - level) / rate, 365 * 86_400)) }
+        level -= 1
+        return nil
+    }
+
+    /// Takes `count` requests, even when the bucket does not hold as many.
+    mutating func charge(_ count: Int, at now: ContinuousClock.Instant) {
+        fill(until: now)
+        level -= Double(count)
+    }
+
+    private mutating func fill(until now: ContinuousClock.Instant) {
+        if let last { level = min(capacity, level + rate * max(0, last.duration(to: now).inSeconds)) }
+        last = now
+    }
+}

@@ -1,4 +1,5 @@
 import DiskCache
+import Foundation
 import Logging
 import Origin
 
@@ -76,5 +77,161 @@ package struct Configuration: Equatable, Sendable {
         if let base = environment["XDG_CACHE_HOME"], base.hasPrefix("/") { return base + "/larder" }
         if let home = environment["HOME"], !home.isEmpty { return home + "/.cache/larder" }
         return nil
+    }
+
+    /// The environment variable that names the YAML file, as `--config` does.
+    package static let fileVariable = "LARDER_CONFIG"
+
+    /// Resolves a configuration: a flag overrides the environment, which overrides the file, which overrides the
+    /// default. `flags` has the values by ``Setting/name``; an option without values counts as absent. Unknown
+    /// variables are ignored, even if they begin with `LARDER_`, because other software sets such names; see
+    /// ``unknownVariables(in:)``.
+    package init(flags: [String: [String]], environment: [String: String], file: String?) throws(ConfigurationError) {
+        let fileValues =
+            try file.map { path throws(ConfigurationError) in try ConfigurationFile.values(at: path) } ?? [:]
+        self.init()
+        for setting in Setting.all {
+            let values: [String]
+            let place: String
+            if let given = flags[setting.name], !given.isEmpty {
+                (values, place) = (setting.isList ? given.flatMap(Setting.elements) : given, setting.flag)
+            } else if let text = environment[setting.variable], !Self.isServiceLink(text, setting) {
+                (values, place) = (setting.isList ? Setting.elements(text) : [text], setting.variable)
+            } else if let given = fileValues[setting.name] {
+                (values, place) = (given, "\(setting.name) in \(file ?? "the file")")
+            } else {
+                continue
+            }
+            do {
+                try setting.apply(values, &self)
+            } catch {
+                let shown = values.joined(separator: ",")
+                throw ConfigurationError("\(place): \"\(shown)\" is not valid; expected \(error.expected)")
+            }
+        }
+        try settleDirectory(environment)
+    }
+
+    private mutating func settleDirectory(_ environment: [String: String]) throws(ConfigurationError) {
+        if directory.isEmpty {
+            guard let standard = Self.defaultDirectory(environment: environment) else {
+                throw ConfigurationError(
+                    "the cache has no directory; set --directory, LARDER_DIRECTORY, XDG_CACHE_HOME or HOME")
+            }
+            directory = standard
+        }
+        if !directory.hasPrefix("/") {
+            directory = FileManager.default.currentDirectoryPath + "/" + directory
+        }
+        directory = URL(fileURLWithPath: directory).standardizedFileURL.path
+    }
+
+    /// Kubernetes sets `LARDER_PORT=tcp://10.96.0.7:8080` in every pod beside a Service named "larder", and
+    /// `LARDER_ADMIN_PORT` beside a Service named "larder-admin". Neither states where this server listens.
+    private static func isServiceLink(_ text: String, _ setting: Setting) -> Bool {
+        [Setting.port.name, Setting.adminPort.name].contains(setting.name)
+            && ["tcp://", "udp://", "sctp://"].contains { text.hasPrefix($0) }
+    }
+
+    /// Misspelt options, or names of other software, sorted. A server warns about them. Kubernetes' links to the
+    /// Services "larder" and "larder-admin" are left out, because no operator wrote them.
+    package static func unknownVariables(in environment: [String: String]) -> [String] {
+        let known = Set(Setting.all.map(\.variable)).union(
+            [fileVariable, "LARDER_SERVER", "LARDER_TOKEN", "LARDER_CA_FILE"])
+        let prefixes = [
+            "LARDER_SERVICE_", "LARDER_PORT_", "LARDER_ADMIN_SERVICE_", "LARDER_ADMIN_PORT_", "LARDER_CRASH_",
+            "LARDER_SOAK_",
+        ]
+        return environment.keys.filter { name in
+            name.hasPrefix("LARDER_") && !known.contains(name) && !prefixes.contains { name.hasPrefix($0) }
+        }.sorted()
+    }
+
+    package func checkTLS() throws(ConfigurationError) {
+        if tlsCertificate != nil, tlsKey == nil {
+            throw ConfigurationError("--tls-certificate needs its private key; add --tls-key FILE")
+        }
+        if tlsKey != nil, tlsCertificate == nil {
+            throw ConfigurationError("--tls-key needs its certificate; add --tls-certificate FILE")
+        }
+        if tlsClientAuthority != nil, tlsCertificate == nil {
+            throw ConfigurationError("--tls-client-ca needs TLS; add --tls-certificate FILE and --tls-key FILE")
+        }
+    }
+
+    package var isOnLoopback: Bool {
+        host == "localhost" || IPAddress(host)?.isLoopback == true
+    }
+
+    /// 0: any number. By default one address cannot take all connections. On loopback there is no limit, because all
+    /// clients have the same address.
+    package func connectionsPerClient(of limit: Int) -> Int {
+        maxConnectionsPerClient ?? (isOnLoopback ? 0 : max(16, limit / 4))
+    }
+
+    /// Each listener takes one of the `limit` connections.
+    func listeners(of limit: Int) -> Int {
+        min(limit, maxListeners ?? max(1, limit / 2))
+    }
+
+    /// 0: any number. The default follows the rule of ``connectionsPerClient(of:)``.
+    func listenersPerClient(of limit: Int) -> Int {
+        maxListenersPerClient ?? (isOnLoopback ? 0 : max(16, limit / 4))
+    }
+
+    /// Throws when other machines could reach a server that has neither tokens nor ``isOpen``, and when options
+    /// contradict each other.
+    package func checkExposure() throws(ConfigurationError) {
+        if let adminPort, adminPort != 0, adminPort == port {
+            throw ConfigurationError("--admin-port and --port are the same port; choose another --admin-port")
+        }
+        if tokensFile != nil {
+            guard !isOpen else {
+                throw ConfigurationError("--open and --tokens-file exclude each other; leave one of them out")
+            }
+            return
+        }
+        guard !isOnLoopback, !isOpen else { return }
+        let scopes = Scope.allCases.map { "--scope \($0)" }.joined(separator: " ")
+        throw ConfigurationError(
+            """
+            \(host) is reachable from other machines, and the server has no tokens. Create a token, which is shown once:
+
+                larder token create --tokens-file tokens --name me \(scopes)
+                larder serve --host \(host) --tokens-file tokens
+
+            or give every client full access:
+
+                larder serve --host \(host) --open
+
+            """)
+    }
+}
+
+/// Divides the process's file descriptors between clients' connections and concurrent requests to origins.
+///
+/// A request to an origin takes two descriptors, for a socket and a file. Requests through the gateway get at most a
+/// quarter of all descriptors, and downloads at most an eighth, so that origins that hang do not stop the serving of
+/// hits. Namespaces and all other uses get an eighth. Clients get the rest, at least half.
+struct TransferLimits: Equatable {
+    /// A low limit of file descriptors permits fewer.
+    static let namespaceLimit = 100
+
+    let gateway: Int
+    /// Half of ``gateway`` for one host, and not less, because requests that cannot share a response must not queue.
+    var gatewayPerHost: Int { max(1, gateway / 2) }
+    let downloads: Int
+    let downloadsPerHost: Int
+    /// At most a hundred, because each takes about sixteen descriptors.
+    let namespaces: Int
+    /// Connections of clients; at most 16,384, because each takes memory.
+    let clients: Int
+
+    init(descriptors: Int, maxDownloads: Int, maxDownloadsPerHost: Int) {
+        gateway = max(1, min(4096, descriptors / 8))
+        downloads = max(1, min(maxDownloads, descriptors / 16))
+        downloadsPerHost = max(1, min(maxDownloadsPerHost, downloads / 2))
+        namespaces = max(1, min(Self.namespaceLimit, descriptors / 8 / 16))
+        clients = max(1, min(16_384, descriptors - descriptors / 8 - 2 * gateway - 2 * downloads))
     }
 }

@@ -8,15 +8,13 @@ enum ConfigurationFile {
     static func values(at path: String) throws(ConfigurationError) -> [String: [String]] {
         guard let node = try node(at: path), node.null == nil else { return [:] }
         guard let mapping = node.mapping else {
-            throw ConfigurationError(
-                description: "\(path): expected option names with their values, as in \"port: 8080\"")
+            throw ConfigurationError("\(path): expected option names with their values, as in \"port: 8080\"")
         }
         var values: [String: [String]] = [:]
         for (key, value) in mapping {
             let name = key.string ?? ""
             guard let setting = Setting.all.first(where: { $0.name == name }) else {
-                throw ConfigurationError(
-                    description: "\(path): unknown option \"\(name)\"; `larder serve --help` lists all options")
+                throw ConfigurationError("\(path): unknown option \"\(name)\"; `larder serve --help` lists all options")
             }
             // A missing or null value is an error, because the operator more likely forgot the value than meant none.
             if let scalar = value.scalar, value.null == nil {
@@ -25,8 +23,7 @@ enum ConfigurationFile {
                 values[name] = sequence.compactMap(\.scalar?.string)
             } else {
                 let shape = setting.isList ? "a value or a list of values" : "one value"
-                throw ConfigurationError(
-                    description: "\(path): \"\(name)\" takes \(shape); leave it out to use the default")
+                throw ConfigurationError("\(path): \"\(name)\" takes \(shape); leave it out to use the default")
             }
         }
         return values
@@ -40,18 +37,16 @@ enum ConfigurationFile {
             let cause = (error as? CocoaError)?.underlying as? POSIXError
             let reason = cause.map { String(cString: strerror($0.code.rawValue)) } ?? "it cannot be read"
             throw ConfigurationError(
-                description:
-                    "the configuration file \"\(path)\": \(reason); set --config or \(Configuration.fileVariable) to "
-                    + "a readable YAML file, or to neither"
-            )
+                "the configuration file \"\(path)\": \(reason); set --config or \(Configuration.fileVariable) to "
+                    + "a readable YAML file, or to neither")
         }
         guard let text = String(validating: bytes, as: UTF8.self) else {
-            throw ConfigurationError(description: "\(path): the file is not UTF-8")
+            throw ConfigurationError("\(path): the file is not UTF-8")
         }
         do {
             return try Yams.compose(yaml: text)
         } catch {
-            throw ConfigurationError(description: "\(path): invalid YAML: \(words(error))")
+            throw ConfigurationError("\(path): invalid YAML: \(words(error))")
         }
     }
 

@@ -1,4 +1,7 @@
 import DiskCache
+import Origin
+import Primitives
+import Synchronization
 
 /// The settings of a namespace; `nil` stands for the server's default.
 package struct NamespaceSettings: Hashable, Sendable {
@@ -59,4 +62,99 @@ package struct NamespaceChange: Hashable, Sendable {
         if let contentCaching { settings.contentCaching = contentCaching }
         return settings
     }
+}
+
+/// The changes of a namespace that a caller may make. A higher authority includes all lower authorities.
+package enum NamespaceAuthority: Int, Comparable, Sendable {
+    /// Begin the namespace anew with another version, which removes its entries.
+    case purger
+    /// Change settings that affect no other namespace: default ttl, layout, and the caching of bodies.
+    case owner
+    /// Create and remove the namespace, and set its limits and its permitted origins.
+    case `operator`
+
+    package static func < (one: Self, other: Self) -> Bool { one.rawValue < other.rawValue }
+}
+
+/// The time for which a cache in front of the server, such as a browser's cache, may reuse a body from the server.
+package enum ContentCaching: String, Hashable, Sendable, CaseIterable {
+    /// Every reuse of a copy is revalidated by ETag (`Cache-Control: no-cache`, RFC 9111 §5.2.2.4). A purge, a new body
+    /// and a changed ttl have an immediate effect.
+    case revalidate
+    /// A copy is used until the entry expires (`max-age`, §5.2.2.1). The server is not asked before that time, so a
+    /// purge does not reach the copy. A stale entry is treated as with ``revalidate``.
+    case untilExpiry
+}
+
+/// The only origins that a namespace may contact, among the origins that the server permits.
+package struct OriginRules: Hashable, Sendable {
+    package static let limit = 100
+
+    let rules: [AddressRule]
+
+    /// Parses rules in the syntax of `--allow-origin`, such as `*.example.com:443` and `10.0.0.0/8`. An empty list
+    /// permits no origin. Throws ``Malformed`` for the first invalid rule.
+    package init(_ texts: [String]) throws(Malformed) {
+        var rules: [AddressRule] = []
+        for (index, text) in texts.enumerated() {
+            do {
+                rules.append(try AddressRule(text))
+            } catch {
+                throw Malformed(index: index, reason: error.description)
+            }
+        }
+        self.rules = rules
+    }
+
+    /// The rules in their canonical spelling.
+    package var texts: [String] { rules.map(\.description) }
+
+    package struct Malformed: Error, Hashable {
+        package let index: Int
+        package let reason: String
+    }
+}
+
+/// The settings of a namespace for its downloads, its gateway and its answers. They may change at any time.
+package final class NamespaceOptions: Sendable {
+    private struct State {
+        var settings: NamespaceSettings
+        /// `nil` unless the permitted origins are narrower than the server's own policy.
+        var policy: AddressPolicy?
+    }
+
+    private let serverTTL: Duration
+    private let serverPolicy: AddressPolicy
+    private let state: Locked<State>
+    /// An atomic copy beside `state`, because every answer with a body reads it, unless the answer is ready in memory.
+    private let isCachedUntilExpiry: Atomic<Bool>
+
+    init(
+        _ settings: NamespaceSettings = NamespaceSettings(), serverTTL: Duration = Configuration().defaultTTL,
+        serverPolicy: AddressPolicy = AddressPolicy()
+    ) {
+        self.serverTTL = serverTTL
+        self.serverPolicy = serverPolicy
+        isCachedUntilExpiry = Atomic(settings.contentCaching == .untilExpiry)
+        state = Locked(State(settings: settings, policy: settings.origins.map { serverPolicy.narrowed(to: $0.rules) }))
+    }
+
+    var settings: NamespaceSettings {
+        get { state.withLock(\.settings) }
+        set {
+            let policy = newValue.origins.map { serverPolicy.narrowed(to: $0.rules) }
+            state.withLock { $0 = State(settings: newValue, policy: policy) }
+            isCachedUntilExpiry.store(newValue.contentCaching == .untilExpiry, ordering: .releasing)
+        }
+    }
+
+    package var defaultTTL: Duration { state.withLock(\.settings.defaultTTL) ?? serverTTL }
+
+    /// Reading it takes no lock.
+    package var contentCaching: ContentCaching {
+        isCachedUntilExpiry.load(ordering: .acquiring) ? .untilExpiry : .revalidate
+    }
+
+    /// `nil`: all origins that the server permits.
+    var addressPolicy: AddressPolicy? { state.withLock(\.policy) }
 }

@@ -1,5 +1,7 @@
 import DiskCache
+import Foundation
 import Logging
+import Primitives
 
 extension Setting {
     /// In the order of the help.
@@ -90,56 +92,132 @@ extension Setting {
         \.logFormat
     ) { value throws(SettingValueError) in try oneOf(Configuration.LogFormat(rawValue: value), "text or json") }
 
-    /// Returns a parsed value. Throws when the text is none of the `expected` ones.
-    static func oneOf<Value>(_ value: Value?, _ expected: String) throws(SettingValueError) -> Value {
-        guard let value else { throw SettingValueError(expected) }
-        return value
+    package static let tlsCertificate = Setting(
+        "tls-certificate", "FILE", default: "none",
+        "Certificate (PEM) to serve TLS with, followed by its intermediate certificates. Needs --tls-key. Reloaded "
+            + "on SIGHUP.", \.tlsCertificate, path)
+
+    package static let tlsKey = Setting(
+        "tls-key", "FILE", default: "none",
+        "Private key (PEM, without a passphrase) of --tls-certificate. Reloaded on SIGHUP.", \.tlsKey, path)
+
+    package static let tlsClientCA = Setting(
+        "tls-client-ca", "FILE", default: "none",
+        "Certificate authorities (PEM) for client certificates; every client then needs a certificate signed by one "
+            + "of them. Reloaded on SIGHUP.", \.tlsClientAuthority, path)
+
+    package static let tokensFile = Setting(
+        "tokens-file", "FILE", default: "none",
+        "File of accepted tokens, which \"larder token create\" writes; every request then needs a token. Reloaded "
+            + "on SIGHUP.", \.tokensFile, path)
+
+    package static let open = Setting(
+        "open", "BOOL", default: "false",
+        "Without tokens, give every client that reaches the server full access. On loopback this is the default.",
+        \.isOpen
+    ) { value throws(SettingValueError) in try oneOf(Bool(value), "true or false") }
+
+    package static let allowHost = Setting(
+        "allow-host", "NAME", default: "none",
+        "Host name that requests without tokens may use, for example behind a proxy, in addition to localhost. "
+            + "Others get 421, on loopback and wherever a name is given. Repeatable.",
+        list: \.allowedHosts
+    ) { (texts) throws(SettingValueError) in
+        let areNames = texts.allSatisfy { name in
+            name.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7f } && !name.contains { ":*/".contains($0) }
+        }
+        guard areNames else { throw SettingValueError("host names without ports") }
+        return texts.map { $0.lowercased() }
     }
 
-    static func text(_ text: String, _ expected: String) throws(SettingValueError) -> String {
-        try oneOf(text.isEmpty ? nil : text, expected)
+    package static let corsOrigin = Setting(
+        "cors-origin", "ORIGIN", default: "none",
+        "Web origin whose pages may use the API, such as https://app.example; * for all. Repeatable.",
+        list: \.corsOrigins
+    ) { (texts) throws(SettingValueError) in
+        for text in texts where text != "*" && !isOrigin(text) {
+            throw SettingValueError("a scheme and a host, such as https://app.example or http://localhost:3000, or *")
+        }
+        return texts
     }
 
-    static func path(_ path: String) throws(SettingValueError) -> String { try text(path, "a path") }
+    package static let adminPort = Setting(
+        "admin-port", "PORT", default: "none",
+        "Port for only /livez, /readyz and /metrics, without token and TLS; 0 takes any free port.", \.adminPort,
+        portNumber)
 
-    static func portNumber(_ text: String) throws(SettingValueError) -> UInt16 {
-        try oneOf(UInt16(text), "a number from 0 to 65535")
-    }
+    package static let maxConnectionsPerClient = Setting(
+        "max-connections-per-client", "COUNT", default: "auto",
+        "Limit of connections for one client address; further connections get 503, and over TLS are closed. 0 is no "
+            + "limit; auto is no limit on loopback, and elsewhere a quarter of the limit for all clients, at least 16.",
+        \.maxConnectionsPerClient
+    ) { value throws(SettingValueError) in try countOrAuto(value, from: 0) }
 
-    private static func seconds(_ text: String) throws(SettingValueError) -> Duration {
-        try oneOf(TTL(text), TTL.expectation).duration
-    }
+    package static let maxListeners = Setting(
+        "max-listeners", "COUNT", default: "auto",
+        "Limit of clients that listen to /events; further ones get 503. auto is half of the limit of connections for "
+            + "all clients.", \.maxListeners
+    ) { value throws(SettingValueError) in try countOrAuto(value, from: 1) }
 
-    /// More than the size of any disk, and small enough for sums of such numbers.
-    private static let maximumBytes = 1 << 60
+    package static let maxListenersPerClient = Setting(
+        "max-listeners-per-client", "COUNT", default: "auto",
+        "Limit of event listeners for one client address; further ones get 503. 0 is no limit; auto is no limit on "
+            + "loopback, and elsewhere a quarter of --max-listeners, at least 16.", \.maxListenersPerClient
+    ) { value throws(SettingValueError) in try countOrAuto(value, from: 0) }
 
-    private static func bytes(
-        _ text: String, atLeast minimum: Int = 0, atMost maximum: Int = maximumBytes
-    ) throws(SettingValueError) -> Int {
-        guard let size = ByteSize(text), (minimum...maximum).contains(size.bytes) else {
+    package static let allowOrigin = Setting(
+        "allow-origin", "RULE", default: "none",
+        "Address, CIDR range or host (*.example.com for its subdomains; with :PORT, or for any port) to allow as "
+            + "origin although it is not globally routable or has another port. Repeatable.",
+        list: \.allowedOrigins
+    ) { (texts) throws(SettingValueError) in
+        let rules = try rules(texts)
+        guard !rules.contains(where: { $0.target == .everything }) else {
             throw SettingValueError(
-                "a number of bytes, such as 1048576, 512KiB or 10GiB, from \(ByteSize(bytes: minimum)) to "
-                    + "\(ByteSize(bytes: maximum))"
-            )
+                "a rule narrower than *: use --origin-ports for ports, or 0.0.0.0/0 and ::/0 for all addresses")
         }
-        return size.bytes
+        return rules
     }
 
-    private static func reserve(_ text: String) throws(SettingValueError) -> DiskReserve {
-        if let size = ByteSize(text), size.bytes <= maximumBytes { return .bytes(Int64(size.bytes)) }
-        let digits = text.dropLast()
-        guard text.last == "%", digits.allSatisfy({ $0.isASCII && ($0.isNumber || $0 == ".") }),
-            let percent = Double(digits), (0...90).contains(percent)
-        else {
-            throw SettingValueError("a share of the file system from 0% to 90%, or a number of bytes such as 10GiB")
+    package static let denyOrigin = Setting(
+        "deny-origin", "RULE", default: "none",
+        "Address, CIDR range or host (with :PORT, or for any port) to refuse as origin, even if --allow-origin "
+            + "allows it; * refuses all origins that --allow-origin does not allow. Repeatable.",
+        list: \.deniedOrigins
+    ) { (texts) throws(SettingValueError) in try rules(texts) }
+
+    package static let originPorts = Setting(
+        "origin-ports", "LIST", default: "80,443",
+        "Allowed ports of origins; ftp adds 21. --allow-origin can add others for one origin.",
+        list: \.originPorts
+    ) { (texts) throws(SettingValueError) in
+        var ports: Set<UInt16> = []
+        for text in texts {
+            guard let port = UInt16(text), port > 0 else { throw SettingValueError("numbers from 1 to 65535") }
+            ports.insert(port)
         }
-        return .percent(percent)
+        return ports
     }
 
-    private static func count(_ text: String) throws(SettingValueError) -> Int {
-        guard let count = Int(text), (1...100_000).contains(count) else {
-            throw SettingValueError("a number from 1 to 100000")
+    package static let originCA = Setting(
+        "origin-ca", "FILE", default: "none",
+        "Certificate authorities (PEM) to trust for https origins, in addition to the system's.",
+        \.originAuthority
+    ) { (text) throws(SettingValueError) in
+        guard let file = try? String(contentsOfFile: text, encoding: .utf8),
+            file.contains("-----BEGIN CERTIFICATE-----")
+        else { throw SettingValueError("a readable file with certificates in PEM") }
+        return text
+    }
+
+    package static let schemes = Setting(
+        "schemes", "LIST", default: "http,https", "URL schemes to allow for downloads, of http, https and ftp.",
+        list: \.schemes
+    ) { (texts) throws(SettingValueError) in
+        let schemes = Set(texts.map { $0.lowercased() })
+        guard !schemes.isEmpty, schemes.isSubset(of: CanonicalURL.schemes) else {
+            throw SettingValueError("one or more of http, https, ftp")
         }
-        return count
+        return schemes
     }
 }

@@ -1,4 +1,7 @@
+import DiskCache
 import Foundation
+import Origin
+import Primitives
 
 /// An option: its flag, environment variable, key in the YAML file, parser and help text.
 package struct Setting: Sendable {
@@ -56,6 +59,91 @@ package struct Setting: Sendable {
     }
 }
 
+/// The parsers of values.
+extension Setting {
+    /// Returns a parsed value. Throws when the text is none of the `expected` ones.
+    static func oneOf<Value>(_ value: Value?, _ expected: String) throws(SettingValueError) -> Value {
+        guard let value else { throw SettingValueError(expected) }
+        return value
+    }
+
+    static func text(_ text: String, _ expected: String) throws(SettingValueError) -> String {
+        try oneOf(text.isEmpty ? nil : text, expected)
+    }
+
+    static func path(_ path: String) throws(SettingValueError) -> String { try text(path, "a path") }
+
+    static func portNumber(_ text: String) throws(SettingValueError) -> UInt16 {
+        try oneOf(UInt16(text), "a number from 0 to 65535")
+    }
+
+    static func seconds(_ text: String) throws(SettingValueError) -> Duration {
+        try oneOf(TTL(text), TTL.expectation).duration
+    }
+
+    /// More than the size of any disk, and small enough for sums of such numbers.
+    private static let maximumBytes = 1 << 60
+
+    static func bytes(
+        _ text: String, atLeast minimum: Int = 0, atMost maximum: Int = maximumBytes
+    ) throws(SettingValueError) -> Int {
+        guard let size = ByteSize(text), (minimum...maximum).contains(size.bytes) else {
+            throw SettingValueError(
+                "a number of bytes, such as 1048576, 512KiB or 10GiB, from \(ByteSize(bytes: minimum)) to "
+                    + "\(ByteSize(bytes: maximum))")
+        }
+        return size.bytes
+    }
+
+    static func reserve(_ text: String) throws(SettingValueError) -> DiskReserve {
+        if let size = ByteSize(text), size.bytes <= maximumBytes { return .bytes(Int64(size.bytes)) }
+        let digits = text.dropLast()
+        guard text.last == "%", digits.allSatisfy({ $0.isASCII && ($0.isNumber || $0 == ".") }),
+            let percent = Double(digits), (0...90).contains(percent)
+        else {
+            throw SettingValueError("a share of the file system from 0% to 90%, or a number of bytes such as 10GiB")
+        }
+        return .percent(percent)
+    }
+
+    static func count(_ text: String) throws(SettingValueError) -> Int {
+        guard let count = Int(text), (1...100_000).contains(count) else {
+            throw SettingValueError("a number from 1 to 100000")
+        }
+        return count
+    }
+
+    /// `nil` for "auto".
+    static func countOrAuto(_ text: String, from least: Int) throws(SettingValueError) -> Int? {
+        if text == "auto" { return nil }
+        guard let count = Int(text), (least...100_000).contains(count) else {
+            throw SettingValueError("a number from \(least) to 100000, or auto")
+        }
+        return count
+    }
+
+    /// Whether a text is an origin in the form that browsers send: lower-case, without a path or a default port.
+    static func isOrigin(_ text: String) -> Bool {
+        let parts = text.split(separator: "/", omittingEmptySubsequences: false)
+        guard parts.count == 3, parts[1].isEmpty, parts[0].hasSuffix(":"), !parts[2].isEmpty else { return false }
+        let hasDefaultPort =
+            (parts[0] == "http:" && parts[2].hasSuffix(":80")) || (parts[0] == "https:" && parts[2].hasSuffix(":443"))
+        return text == text.lowercased() && !hasDefaultPort && !parts[2].contains { "@?#".contains($0) }
+    }
+
+    static func rules(_ texts: [String]) throws(SettingValueError) -> [AddressRule] {
+        var rules: [AddressRule] = []
+        for text in texts {
+            do {
+                rules.append(try AddressRule(text))
+            } catch {
+                throw SettingValueError("an address, CIDR range or host, optionally with :PORT: \(error)")
+            }
+        }
+        return rules
+    }
+}
+
 /// The expected form of a value, for a message "expected …".
 struct SettingValueError: Error {
     var expected: String
@@ -65,4 +153,60 @@ struct SettingValueError: Error {
 /// The message names the option and its source.
 package struct ConfigurationError: Error, Sendable, CustomStringConvertible {
     package let description: String
+    init(_ description: String) { self.description = description }
+}
+
+/// A number of bytes in an operator's notation: `1048576`, `512KiB`, `10GiB`, `5MB`.
+package struct ByteSize: CustomStringConvertible {
+    package var bytes: Int
+
+    package init(bytes: Int) { self.bytes = bytes }
+
+    /// `nil` when the text is no whole number, optionally with a unit, or when the number does not fit into an `Int`.
+    package init?(_ text: String) {
+        let digits = text.prefix { $0.isASCII && $0.isNumber }
+        let unit = text.dropFirst(digits.count)
+        guard let number = Int(digits), let factor = Self.units.first(where: { $0.name == unit })?.factor else {
+            return nil
+        }
+        let (product, overflow) = number.multipliedReportingOverflow(by: factor)
+        guard !overflow else { return nil }
+        bytes = product
+    }
+
+    /// The size in the largest binary unit that divides it: `256MiB`.
+    package var description: String {
+        let unit = Self.units.last { $0.name.hasSuffix("iB") && bytes >= $0.factor && bytes % $0.factor == 0 }
+        return unit.map { "\(bytes / $0.factor)\($0.name)" } ?? String(bytes)
+    }
+
+    private static let units: [(name: String, factor: Int)] = [
+        ("", 1), ("B", 1), ("kB", 1000), ("KiB", 1 << 10), ("MB", 1_000_000), ("MiB", 1 << 20),
+        ("GB", 1_000_000_000), ("GiB", 1 << 30), ("TB", 1_000_000_000_000), ("TiB", 1 << 40),
+    ]
+}
+
+/// A duration from a caller: not negative, not NaN, at most 100 years, with a precision of a millisecond.
+package struct TTL: Hashable, Sendable {
+    /// 100 years of 365.25 days.
+    package static let maximumSeconds = 3_155_760_000
+
+    package let duration: Duration
+
+    /// `nil` when `seconds` is out of bounds or NaN. A positive value becomes at least a millisecond, because 0 has a
+    /// meaning of its own: "not at all".
+    package init?(seconds: Double) {
+        guard seconds >= 0, seconds <= Double(Self.maximumSeconds) else { return nil }
+        let milliseconds = Int64((seconds * 1000).rounded())
+        duration = .milliseconds(seconds > 0 ? max(1, milliseconds) : 0)
+    }
+
+    /// Reads seconds, or a number with a unit (`15m`), such as the value of a query parameter.
+    package init?(_ text: String) {
+        guard let text = DurationText(text) else { return nil }
+        self.init(seconds: text.seconds)
+    }
+
+    package static let expectation =
+        "seconds from 0 to \(maximumSeconds), or a number with a unit, such as \(DurationText.examples)"
 }

@@ -1,4 +1,5 @@
 import DiskCache
+import HTTPCaching
 import Primitives
 
 /// The entries of a namespace. Every call of the API about entries passes through this service, and no route reaches
@@ -95,4 +96,122 @@ package struct EntryService: Sendable {
     /// The most bytes that the entries may take on disk now.
     package var diskLimit: Int64 { cache.diskLimit }
     package var memoryLimit: Int { cache.memoryLimit }
+
+    /// Begins to store a body that a caller sends. `url` is the canonical URL from which the key was made; `nil` for a
+    /// caller's own key. With a ttl of zero or less no body is stored, and the held entry is removed.
+    package func put(
+        _ key: CacheKey, kind: Entry.Kind, url: String? = nil, _ metadata: EntryMetadata, condition: WriteCondition?
+    ) -> EntryUpload {
+        EntryUpload(
+            to: self, key: key, url: url, metadata: metadata, condition: condition,
+            reservation: cache.reserve(key, kind: kind, url: url, tags: metadata.tags ?? [], pinned: metadata.pinned))
+    }
+
+    /// Checks the conditions of a change before its body is read. The change checks them again when it is made. The
+    /// look-up may read a page of the index from the disk on the caller's thread. Only changes with conditions take
+    /// that time, and a body that is read in vain would take more. For the URL see ``find(_:expectingURL:then:)``.
+    package func check(
+        _ condition: WriteCondition?, on key: String, expectingURL url: String? = nil
+    ) throws(CacheError) {
+        guard let condition else { return }
+        let entry = try cache.entry(for: key, expectingURL: url)
+        // Without an entry, a change of an existing entry is answered with 404, which takes precedence (RFC 9110
+        // §13.2.1).
+        guard entry != nil || condition.creates else { return }
+        if !condition.holds(for: entry) { throw .conditionFailed }
+    }
+
+    /// `nil` leaves a value unchanged.
+    package struct Patch: Sendable {
+        /// The time from now for which the entry stays fresh. Zero removes an entry that a caller stored, and makes any
+        /// other entry stale.
+        package var ttl: Duration?
+        package var tags: [String]?
+        /// Whether eviction spares the entry.
+        package var pinned: Bool?
+
+        package init(ttl: Duration?, tags: [String]?, pinned: Bool?) {
+            (self.ttl, self.tags, self.pinned) = (ttl, tags, pinned)
+        }
+    }
+
+    package enum PatchOutcome: Sendable {
+        case changed(Entry)
+        /// The ttl was zero, and the entry was stored by a caller.
+        case removed
+        case absent
+    }
+
+    /// The ttl of a response counts for every caller from now on, until the origin states a lifetime again.
+    package func patch(
+        _ key: String, _ patch: Patch, condition: WriteCondition?,
+        then: @escaping @Sendable (Result<PatchOutcome, CacheError>) -> Void
+    ) {
+        cache.findEntry(key) { [cache] result in
+            let held: Entry
+            switch result {
+            case .success(let entry?): held = entry
+            case .success(nil): return then(.success(.absent))
+            case .failure(let error): return then(.failure(error))
+            }
+            let removes = patch.ttl == .zero && (held.kind == .json || held.kind == .data)
+            cache.update(
+                key, ttl: patch.ttl, tags: patch.tags, pinned: patch.pinned,
+                fields: { patch.ttl == nil ? $0.fields : $0.fieldsWithSetExpiry }, condition: condition?.check
+            ) { result in
+                then(
+                    result.map { entry -> PatchOutcome in
+                        if let entry { return .changed(entry) }
+                        return removes ? .removed : .absent
+                    })
+            }
+        }
+    }
+
+    /// Removes the entry of a key. A key that is the MD5 of a URL also removes all responses to that URL.
+    package func remove(
+        _ key: String, condition: WriteCondition?, then: @escaping @Sendable (Result<Int, CacheError>) -> Void
+    ) {
+        guard CacheKey(key)?.form != .url else {
+            let condition = condition.map { RemovalCondition(key: key, holds: $0.check) }
+            return cache.remove(matching: EntryFilter(md5: key), condition: condition, completion: then)
+        }
+        // Without an entry the answer is 404, independent of the conditions.
+        cache.remove(key, condition: { $0 == nil || condition?.holds(for: $0) ?? true }) { result in
+            then(result.map { $0 ? 1 : 0 })
+        }
+    }
+
+    /// Removes every entry that matches and was published before now.
+    package func remove(matching filter: EntryFilter, then: @escaping @Sendable (Result<Int, CacheError>) -> Void) {
+        cache.remove(matching: filter, completion: then)
+    }
 }
+
+extension Entry {
+    /// ``Entry/fields`` with the note that a caller has set the expiry of a response.
+    fileprivate var fieldsWithSetExpiry: String? {
+        guard var head = fields.flatMap({ StoredResponse(text: $0) }) else { return fields }
+        head.isExpirySet = true
+        return head.text
+    }
+}
+
+// The values of the cache that callers of `EntryService` meet. Modules above use these names and do not import
+// DiskCache, so that they cannot reach the cache itself.
+
+package typealias CacheError = DiskCache::DiskCacheError
+package typealias CacheKey = DiskCache::CacheKey
+package typealias ChangeMark = DiskCache::ChangeMark
+package typealias Entry = DiskCache::Entry
+package typealias EntryFilter = DiskCache::EntryFilter
+package typealias EntryMetadata = DiskCache::EntryMetadata
+package typealias EntryPage = DiskCache::EntryPage
+package typealias EntrySort = DiskCache::EntrySort
+package typealias HotEntry = DiskCache::HotEntry
+package typealias MemoryStatistics = DiskCache::MemoryStatistics
+package typealias PassingBody = DiskCache::PassingBody
+package typealias PassingResult = DiskCache::PassingResult
+package typealias RemovalCause = DiskCache::RemovalCause
+package typealias StoredBody = DiskCache::StoredBody
+package typealias StoredEntry = DiskCache::StoredEntry

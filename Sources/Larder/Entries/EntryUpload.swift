@@ -1,5 +1,4 @@
 import DiskCache
-import Primitives
 
 /// A body that a caller sends, on its way into an entry; see ``EntryService/put(_:kind:url:_:condition:)``.
 ///

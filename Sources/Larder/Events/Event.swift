@@ -1,5 +1,6 @@
 import DiskCache
 import Primitives
+import Synchronization
 
 /// An event for the listeners of `GET /events`, from a change of entries or from a download, also from a request for a
 /// download that the cache answers. Reading an entry publishes no event.
@@ -54,6 +55,23 @@ package struct Event: Sendable {
         namespace = nil
         subject = .listener(reason)
     }
+
+    /// The approximate size of the event in bytes, together with the text that is made of it for listeners.
+    var cost: Int {
+        let texts: Int =
+            switch subject {
+            case .download(let report):
+                2 * report.status.url.utf8.count + Self.length(report.tags)
+                    + (report.entry.map { ($0.fields?.utf8.count ?? 0) + 1024 } ?? 0)
+            case .entries(.entry(let entry)):
+                entry.key.utf8.count + (entry.url?.utf8.count ?? 0) + Self.length(entry.tags)
+            case .entries(.others(_, let filter)): (filter?.url?.utf8.count ?? 0) + (filter?.prefix?.utf8.count ?? 0)
+            case .listener: 0
+            }
+        return 512 + 2 * texts
+    }
+
+    private static func length(_ texts: [String]) -> Int { texts.reduce(0) { $0 + $1.utf8.count + 16 } }
 }
 
 package struct DownloadReport: Sendable {
@@ -85,21 +103,87 @@ extension Event.Kind {
     }
 }
 
-extension Event {
-    /// The approximate size of the event in bytes, together with the text that is made of it for listeners.
-    var cost: Int {
-        let texts: Int =
-            switch subject {
-            case .download(let report):
-                2 * report.status.url.utf8.count + Self.length(report.tags)
-                    + (report.entry.map { ($0.fields?.utf8.count ?? 0) + 1024 } ?? 0)
-            case .entries(.entry(let entry)):
-                entry.key.utf8.count + (entry.url?.utf8.count ?? 0) + Self.length(entry.tags)
-            case .entries(.others(_, let filter)): (filter?.url?.utf8.count ?? 0) + (filter?.prefix?.utf8.count ?? 0)
-            case .listener: 0
-            }
-        return 512 + 2 * texts
+/// Selects the events for a listener: an event must match every condition; `nil`: no condition.
+package struct EventFilter: Hashable, Sendable {
+    package var namespaces: Set<String>?
+    package var kinds: Set<Event.Kind>?
+    package var key: String?
+    package var tag: String?
+
+    package init(
+        namespaces: Set<String>? = nil, kinds: Set<Event.Kind>? = nil, key: String? = nil, tag: String? = nil
+    ) {
+        self.namespaces = namespaces
+        self.kinds = kinds
+        self.key = key
+        self.tag = tag
     }
 
-    private static func length(_ texts: [String]) -> Int { texts.reduce(0) { $0 + $1.utf8.count + 16 } }
+    /// An event about entries that are not named singly matches every key and tag, because their keys and tags are
+    /// unknown. A ``Event/Kind/reset`` is for every listener.
+    func matches(_ event: Event) -> Bool {
+        guard let namespace = event.namespace else { return true }
+        if let namespaces, !namespaces.contains(namespace) { return false }
+        if let kinds, !kinds.contains(event.kind) { return false }
+        switch event.subject {
+        case .download(let report): return isOf(report.status.key, report.tags)
+        case .entries(.entry(let entry)): return isOf(entry.key, entry.tags)
+        case .entries(.others), .listener: return true
+        }
+    }
+
+    private func isOf(_ key: String, _ tags: [String]) -> Bool {
+        if let wanted = self.key, ExactText(wanted) != ExactText(key) { return false }
+        guard let tag else { return true }
+        return tags.contains { ExactText($0) == ExactText(tag) }
+    }
+}
+
+/// Publishes the events of one namespace to the hub.
+final class NamespaceEvents: EntryObserver, Sendable {
+    /// The most `download.succeeded` events per second for answers from the cache, which may be as frequent as hits; a
+    /// burst may have twice as many. The metrics count all of them.
+    private static let cachedRate = 100.0
+
+    private let hub: EventHub
+    private let namespace: String
+    private let clock: any WallClock
+    private let hasEnded = Atomic<Bool>(false)
+    private let cachedAnswers = Locked(TokenBucket(rate: NamespaceEvents.cachedRate))
+
+    init(hub: EventHub, namespace: String, clock: any WallClock) {
+        self.hub = hub
+        self.namespace = namespace
+        self.clock = clock
+    }
+
+    var isInterested: Bool { hub.isWanted && !hasEnded.load(ordering: .relaxed) }
+
+    func entriesChanged(_ changes: [EntryChange]) {
+        guard isInterested else { return }
+        let now = clock.now()
+        hub.publish(changes.map { Event(Event.Kind($0.verb), at: now, in: namespace, .entries($0.subject)) })
+    }
+
+    /// Publishes one event for all entries of a removed namespace, which had `count`. Later changes of its entries are
+    /// not published.
+    func end(with count: Int64) {
+        hasEnded.store(true, ordering: .relaxed)
+        guard hub.isWanted, count > 0 else { return }
+        let entries = EntryChange.Subject.others(count: Int(count), .all)
+        hub.publish([Event(.entryRemoved, at: clock.now(), in: namespace, .entries(entries))])
+    }
+
+    var areDownloadsWanted: Bool { hub.isWanted }
+    var isHeard: Bool { hub.isHeard }
+
+    /// Downloads of a removed namespace publish too, because every download that began must also report its end.
+    func publish(_ kind: Event.Kind, _ report: DownloadReport) {
+        hub.publish([Event(kind, at: clock.now(), in: namespace, .download(report))])
+    }
+
+    func takesCachedAnswer() -> Bool {
+        let now = ContinuousClock.now
+        return cachedAnswers.withLock { $0.take(at: now) == nil }
+    }
 }

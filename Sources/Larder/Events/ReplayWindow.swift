@@ -1,3 +1,7 @@
+import Crypto
+import Foundation
+import Primitives
+
 /// The latest events, in order, for listeners that come back or are behind. A plain value.
 ///
 /// A place in the window is the number of the last event that a listener was sent; 0 is the place before the first
@@ -97,5 +101,136 @@ struct ReplayWindow {
             slots.removeFirst(head)
             head = 0
         }
+    }
+}
+
+/// An event in the window, with the id by which a listener names its position.
+package final class PublishedEvent: Sendable {
+    package let id: EventID
+    package let event: Event
+    private let made = Locked<SharedBytes?>(nil)
+
+    init(_ event: Event, id: EventID) {
+        self.event = event
+        self.id = id
+    }
+
+    /// The event in the form that listeners read. The first call makes the bytes; all listeners share them.
+    package func bytes(_ make: (PublishedEvent) -> SharedBytes) -> SharedBytes {
+        if let bytes = made.withLock({ $0 }) { return bytes }
+        let bytes = make(self)
+        made.withLock { $0 = bytes }
+        return bytes
+    }
+}
+
+/// An event, and the position behind it: a listener that sends the ``text`` back gets the events that came after.
+///
+/// Events of all namespaces share a sequence of numbers, and a listener of one namespace must not be able to count the
+/// events of other namespaces. So only ``EventIDSeal`` can make or read a text, and each text is different, also for
+/// the same event.
+package struct EventID: Hashable, Sendable {
+    /// Counts up from 1; 0 is the position before the first event.
+    package let number: UInt64
+    private let seal: EventIDSeal
+
+    fileprivate init(_ number: UInt64, _ seal: EventIDSeal) {
+        self.number = number
+        self.seal = seal
+    }
+
+    package var text: String { seal.text(of: number) }
+
+    package static func == (left: EventID, right: EventID) -> Bool {
+        left.number == right.number && left.seal === right.seal
+    }
+
+    package func hash(into hasher: inout Hasher) { hasher.combine(number) }
+}
+
+/// Makes and reads the texts of event ids. A text is the number, encrypted and authenticated with a random key
+/// (AES-GCM), so that texts of an earlier process and forged texts are rejected.
+package final class EventIDSeal: Sendable {
+    private let key = SymmetricKey(size: .bits128)
+
+    package init() {}
+
+    package func id(of number: UInt64) -> EventID { EventID(number, self) }
+
+    /// `nil` when the text was not made by this seal.
+    package func number(of text: String) -> UInt64? {
+        let base64 = text.replacing("-", with: "+").replacing("_", with: "/")
+        guard let sealed = Data(base64Encoded: base64), let box = try? AES.GCM.SealedBox(combined: sealed),
+            let bytes = try? AES.GCM.open(box, using: key), bytes.count == 8
+        else { return nil }
+        return bytes.reduce(0) { $0 << 8 | UInt64($1) }
+    }
+
+    fileprivate func text(of number: UInt64) -> String {
+        let bytes = withUnsafeBytes(of: number.bigEndian) { Data($0) }
+        // Sealing fails only for a nonce or a key of a wrong size, and for more than 64 GiB.
+        guard let sealed = try? AES.GCM.seal(bytes, using: key).combined else { return "" }
+        // 36 bytes encode to base64 without padding.
+        return sealed.base64EncodedString().replacing("+", with: "-").replacing("/", with: "_")
+    }
+}
+
+/// Events that are not in the window yet, bounded in approximate bytes. An event that finds no room is dropped, and the
+/// backlog remembers the loss. A plain value.
+struct EventBacklog {
+    private let byteLimit: Int
+    private var events: [Event] = []
+    private var bytes = 0
+    private var hasLost = false
+
+    static let pieceLimit = 1024
+
+    init(byteLimit: Int) {
+        self.byteLimit = byteLimit
+    }
+
+    var isEmpty: Bool { events.isEmpty }
+
+    /// Adds events, in order. If events were dropped before, adds a ``Event/Kind/reset`` in their place first.
+    mutating func add(_ new: [Event]) {
+        for event in new {
+            let pieces = (hasLost ? [Event(reset: .gap, at: event.time)] : []) + [event]
+            let cost = pieces.reduce(0) { $0 + $1.cost }
+            // A single event is never too large.
+            guard events.isEmpty || bytes + cost <= byteLimit else {
+                hasLost = true
+                return
+            }
+            events += pieces
+            bytes += cost
+            hasLost = false
+        }
+    }
+
+    /// Takes the first events: at most ``pieceLimit``, and at most a quarter of the byte limit, so that listeners still
+    /// find all of them in a window with the same limit. A larger event is taken alone.
+    mutating func take() -> [Event] {
+        var (count, taken) = (0, 0)
+        for event in events.prefix(Self.pieceLimit) {
+            let cost = event.cost
+            if count > 0, taken + cost > byteLimit / 4 { break }
+            count += 1
+            taken += cost
+        }
+        defer {
+            events.removeFirst(count)
+            bytes -= taken
+        }
+        return Array(events.prefix(count))
+    }
+
+    /// Returns whether events were dropped and no ``Event/Kind/reset`` has taken their place, and forgets the loss.
+    mutating func takeLoss() -> Bool {
+        defer { hasLost = false }
+        return hasLost
+    }
+
+    mutating func removeAll() {
+        (events, bytes, hasLost) = ([], 0, false)
     }
 }

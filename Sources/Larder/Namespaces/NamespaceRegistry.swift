@@ -1,5 +1,4 @@
 import DiskCache
-import Foundation
 import Primitives
 
 /// The list of namespaces, as stored in `namespaces.json` in the cache directory. A plain value.

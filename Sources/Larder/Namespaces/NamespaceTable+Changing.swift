@@ -1,5 +1,4 @@
 import DiskCache
-import Dispatch
 import Primitives
 import Synchronization
 
@@ -55,8 +54,7 @@ extension NamespaceTable {
         if authority < needed { throw .notAllowed(needed) }
         if let condition, !condition(old != nil) { throw .conditionFailed }
         var registry = before
-        let isAnew = try registry.put(
-            name, change, layout: tools.configuration.layout, limit: tools.namespaceLimit)
+        let isAnew = try registry.put(name, change, layout: tools.configuration.layout, limit: tools.namespaceLimit)
         guard let record = registry.records[name] else { throw .unknown(name) }
         if registry == before, let current { return (current, .unchanged) }
         try NamespaceQuotas.check(

@@ -55,8 +55,7 @@ extension NamespaceTable {
             shares[namespace.id] = quotas[name] ?? 0
             taken[namespace.id] = namespace.cache.takenDiskBytes.all
         }
-        let isComplete = grants.update(
-            quotas: shares, taken: taken, retired: retired.reduce(0) { $0 + $1.diskBytes })
+        let isComplete = grants.update(quotas: shares, taken: taken, retired: retired.reduce(0) { $0 + $1.diskBytes })
         state.withLock { $0.grants = grants }
         for namespace in running.values {
             let share = grants.granted[namespace.id] ?? 0
@@ -100,8 +99,7 @@ extension NamespaceTable {
     func removeLeftovers(_ places: Set<NamespaceDirectory>) {
         removals.async { [self] in
             for place in places where tools.directory.remove(place, while: { !state.withLock(\.isStopped) }) {
-                tools.logger.info(
-                    "an unused namespace directory was removed", metadata: ["directory": "\(place.name)"])
+                tools.logger.info("an unused namespace directory was removed", metadata: ["directory": "\(place.name)"])
                 queue.async { [self] in forget(place) }
             }
         }

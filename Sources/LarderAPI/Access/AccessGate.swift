@@ -18,7 +18,7 @@ final class AccessGate: Sendable {
         func check(_ scope: Scope) throws(Problem) {
             guard let bearer, !bearer.token.scopes.contains(scope) else { return }
             throw Problem(
-                status: 403, detail: "the token lacks the scope \(scope); use a token that has it",
+                403, "the token lacks the scope \(scope); use a token that has it",
                 fields: [.wwwAuthenticate: Problem.challenge("insufficient_scope", "scope=\"\(scope)\"")])
         }
 
@@ -36,7 +36,7 @@ final class AccessGate: Sendable {
         /// Throws 403, whether the namespace exists or not.
         func check(namespace: String) throws(Problem) {
             guard let bearer, !bearer.token.isFor(namespace: namespace) else { return }
-            throw Problem(status: 403, detail: "the token does not cover this namespace; use a token that names it")
+            throw Problem(403, "the token does not cover this namespace; use a token that names it")
         }
     }
 
@@ -81,8 +81,7 @@ final class AccessGate: Sendable {
         guard TokenCredentials.areIn(request.target) else { return }
         throw .invalid(
             "the URL contains a token, and URLs are logged and passed on; send Authorization: Bearer …, or the token "
-                + "as the password of Basic"
-        )
+                + "as the password of Basic")
     }
 
     var allowsPages: Bool { !web.origins.isEmpty }
@@ -112,9 +111,8 @@ final class AccessGate: Sendable {
         else { throw Self.unauthorized("invalid token in \(field)", "invalid_token", request) }
         if let wait = bearer.ask() {
             throw Problem(
-                status: 429,
-                detail:
-                    "the token's rate limit of \(bearer.token.rate ?? 0) requests a second is used up; retry as "
+                429,
+                "the token's rate limit of \(bearer.token.rate ?? 0) requests a second is used up; retry as "
                     + "Retry-After says",
                 fields: [.retryAfter: "\(max(1, Int(wait.inSeconds.rounded(.up))))"])
         }
@@ -176,6 +174,6 @@ final class AccessGate: Sendable {
         if request.field("Sec-Fetch-Dest") != "empty" {
             fields.append(HTTPField(name: .wwwAuthenticate, value: "Basic realm=\"larder\", charset=\"UTF-8\""))
         }
-        return Problem(status: 401, detail: detail, fields: fields)
+        return Problem(401, detail, fields: fields)
     }
 }

@@ -30,11 +30,9 @@ enum ContentFence {
         request.forEachFieldLine { if RequestField.isForWorker($0) { isForWorker = true } }
         guard isForWorker else { return }
         throw Problem(
-            status: 403,
-            detail:
-                "worker scripts are not served, because they would run as part of this server's origin; load the "
-                + "script from its own origin"
-        )
+            403,
+            "worker scripts are not served, because they would run as part of this server's origin; load the "
+                + "script from its own origin")
     }
 
     /// Removes two groups of fields from an origin's answer. The first group would change a browser's state for this

@@ -1,3 +1,4 @@
+import HTTPTypes
 import Larder
 import MicroHTTPD
 import Primitives
@@ -48,25 +49,21 @@ struct WebGuard: Sendable {
         var host = request.host ?? "localhost"
         if !host.withUTF8({ isMeant(by: UnsafeRawBufferPointer($0)) }) {
             return Problem(
-                status: 421,
-                detail: "the Host \"\(host)\" is not allowed; start the server with --allow-host NAME to allow it")
+                421, "the Host \"\(host)\" is not allowed; start the server with --allow-host NAME to allow it")
         }
         if let origin = request.field("Origin") {
             if allows(origin: origin) { return nil }
             let isOwn = origin == "http://\(host)" || origin == "https://\(host)"
             if isOwn, !isElsewhere(request) { return nil }
             return Problem(
-                status: 403,
-                detail:
-                    "web pages of \(origin) are not allowed; start the server with --cors-origin \(origin), or use "
-                    + "tokens"
-            )
+                403,
+                "web pages of \(origin) are not allowed; start the server with --cors-origin \(origin), or use "
+                    + "tokens")
         }
         guard isElsewhere(request) else { return nil }
         let isLink = request.field("Sec-Fetch-Mode") == "navigate" && request.field("Sec-Fetch-Dest") == "document"
         if isReading, isLink { return nil }
-        return Problem(
-            status: 403, detail: "requests by web pages of other sites are not allowed; open the address itself")
+        return Problem(403, "requests by web pages of other sites are not allowed; open the address itself")
     }
 
     /// Whether a browser states that the request comes from a page of another site, or of another port of this machine.
@@ -81,5 +78,30 @@ extension UnsafeRawBufferPointer {
         let address = dropFirst().prefix { $0 != UInt8(ascii: "]") }
         return !address.isEmpty && address.count + 1 < count
             && address.allSatisfy { $0.hexDigitValue != nil || $0 == UInt8(ascii: ":") || $0 == UInt8(ascii: ".") }
+    }
+}
+
+/// Adds the fields that the Fetch standard requires (https://fetch.spec.whatwg.org/#http-cors-protocol) to answers for
+/// web pages of permitted origins.
+enum CrossOrigin {
+    /// By a preflight, a browser asks whether a page may send a request. `nil` if the request is no preflight.
+    static func preflight(_ request: Request, origin: String) -> Response? {
+        guard request.method == "OPTIONS", let method = request.field("Access-Control-Request-Method") else {
+            return nil
+        }
+        var fields = HTTPFields()
+        fields[.accessControlAllowMethods] = method
+        if let names = request.field("Access-Control-Request-Headers") { fields[.accessControlAllowHeaders] = names }
+        fields[.accessControlMaxAge] = "600"
+        return allowing(origin, Response(status: 204, fields: fields))
+    }
+
+    static func allowing(_ origin: String, _ response: Response) -> Response {
+        var fields = response.fields
+        fields[.accessControlAllowOrigin] = origin
+        fields[.accessControlExposeHeaders] = "*"
+        // The answer names a single origin, so it is not valid for other origins.
+        fields.append(HTTPField(name: .vary, value: "Origin"))
+        return Response(status: response.status, fields: fields, body: response.body)
     }
 }

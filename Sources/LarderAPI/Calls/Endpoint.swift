@@ -3,6 +3,29 @@ import Larder
 import MicroHTTPD
 import Primitives
 
+struct Route: Sendable {
+    let method: String
+    let pattern: String
+    let endpoint: Endpoint
+    /// `nil` if no token is needed.
+    let scope: Scope?
+    let source: NamespaceSource
+    /// Whether answers may carry content of another origin, which browsers must isolate (``ContentFence``).
+    let isFenced: Bool
+
+    init(
+        _ method: String, _ pattern: String, _ scope: Scope?, _ endpoint: Endpoint, in source: NamespaceSource = .named,
+        isFenced: Bool = false
+    ) {
+        self.method = method
+        self.pattern = pattern
+        self.scope = scope
+        self.endpoint = endpoint
+        self.source = source
+        self.isFenced = isFenced
+    }
+}
+
 /// The action of one method on one path.
 struct Endpoint: Sendable {
     /// The `operationId` of openapi.yaml; also the name of the route in the metrics.
@@ -22,6 +45,16 @@ struct Endpoint: Sendable {
 
         func query(_ known: Set<String> = []) throws(Problem) -> Query {
             try Query(request.query, known: known)
+        }
+
+        func condition(at now: Timestamp) -> WriteCondition? {
+            guard let method = HTTPRequest.Method(rawValue: request.method) else { return nil }
+            return WriteCondition(request.fields(named: WriteCondition.fieldNames), method: method, at: now)
+        }
+
+        /// See ``WriteCondition/allows(untagged:)``. Throws 412.
+        func checkCondition(at now: Timestamp, untagged exists: Bool) throws(Problem) {
+            if condition(at: now)?.allows(untagged: exists) == false { throw .preconditionFailed }
         }
     }
 
@@ -65,49 +98,6 @@ struct Endpoint: Sendable {
             return Plan(body: .memory(limit: limit)) { (call) throws(Problem) in
                 try run(head, try call.collectedBody(limit: limit), call)
             }
-        }
-    }
-}
-
-/// A request with a complete body, waiting for its answer.
-struct Call: Sendable {
-    let exchange: Exchange
-    let context: RequestContext
-
-    /// Counts further answers of this operation with the same status.
-    func meter(status: Int) -> RequestMetrics.Meter? {
-        context.metrics.meter(operation: context.operation, status: status)
-    }
-
-    func respond(_ response: Response) {
-        context.observer(response.status, nil)
-        exchange.respond(context.readable(response))
-    }
-
-    func respond(_ problem: Problem) {
-        context.observer(problem.status, problem.detail)
-        exchange.respond(context.readable(.problem(problem)))
-    }
-
-    /// See ``AuditLog/note(_:count:)``.
-    func changed(_ what: String, count: Int = 1) { context.audit.note(what, count: count) }
-
-    func respond(_ result: Result<Response, Problem>) {
-        switch result {
-        case .success(let response): respond(response)
-        case .failure(let problem): respond(problem)
-        }
-    }
-
-    func collectedBody(limit: Int) throws(Problem) -> [UInt8] {
-        switch exchange.body {
-        case .none: return []
-        case .memory(let bytes): return bytes
-        case .tooLarge: throw .tooLarge(limit: limit)
-        case .noMemory:
-            throw Problem(status: 503, detail: "too many large requests are in progress; retry later")
-        case .sunk: return []
-        case .failed(let error): throw .invalid("the body could not be read: \(error)")
         }
     }
 }

@@ -34,9 +34,7 @@ enum BodyDecoding {
     static func check(_ charset: JSONCharset, isASCII: @autoclosure () -> Bool) throws(Problem) {
         guard charset != .utf8, let fault = charset.fault(isASCII: isASCII()) else { return }
         throw Problem(
-            status: 415,
-            detail:
-                "the body cannot be read: \(fault); send UTF-8, or escape characters outside ASCII as \\uXXXX"
+            415, "the body cannot be read: \(fault); send UTF-8, or escape characters outside ASCII as \\uXXXX"
         )
     }
 
@@ -89,8 +87,7 @@ enum BodyDecoding {
     private static func check(_ count: Int) throws(Problem) {
         guard count <= BatchElement.limit else {
             throw Problem(
-                status: 413,
-                detail: "the batch has \(count) downloads, and the limit is \(BatchElement.limit); split the batch")
+                413, "the batch has \(count) downloads, and the limit is \(BatchElement.limit); split the batch")
         }
     }
 
@@ -167,5 +164,36 @@ enum BodyDecoding {
             value == "true" ? .bool(true) : value == "false" ? .bool(false) : .string(value)
         default: .string(value)
         }
+    }
+}
+
+/// One request of a batch, decoded when its turn comes, so that a batch takes no more memory than its text.
+enum BatchElement: Sendable {
+    static let limit = 10_000
+
+    /// An element of a JSON array, which had to be parsed as a whole.
+    case value(JSON)
+    case line(ArraySlice<UInt8>)
+
+    func json() throws(Problem) -> JSON {
+        switch self {
+        case .value(let json): json
+        case .line(let bytes): try BodyDecoding.parse(Array(bytes))
+        }
+    }
+}
+
+/// In the order of arrival. Adding takes constant time, because a form may have as many names as fit into a body.
+struct FormFields {
+    private var positions: [ExactText: Int] = [:]
+    private(set) var all: [(name: String, values: [String])] = []
+
+    mutating func append(_ value: String, to name: String) {
+        let position = positions[ExactText(name), default: all.count]
+        if position == all.count {
+            positions[ExactText(name)] = position
+            all.append((name, []))
+        }
+        all[position].values.append(value)
     }
 }

@@ -15,8 +15,7 @@ extension DownloadRequest {
         guard let text = try fields.string("url") else { throw .invalid("url is missing", pointer: "/url") }
         let params = fields["params"]
         self.init(
-            url: try URLDecoding.canonicalURL(text, params: params, urlPointer: "/url", paramsPointer: "/params"),
-            params: params,
+            url: try URLDecoding.canonicalURL(text, params: params), params: params,
             fields: try OriginFields.decode(fields["headers"]))
         ttl = try fields.ttl("ttl")
         updatesExpiry = try fields.bool("updateExpiry") ?? false
@@ -111,16 +110,15 @@ struct JSONFields {
     /// `nil` if the member is absent. `null` counts as a value, and the readers of other types refuse it.
     subscript(name: String) -> JSON? { json[name] }
 
-    func string(_ name: String) throws(Problem) -> String? {
-        guard let value = json[name] else { return nil }
-        guard let text = value.stringValue else { throw .invalid("\(name) must be a string", pointer: "/" + name) }
-        return text
-    }
+    func string(_ name: String) throws(Problem) -> String? { try value(name, "a string", \.stringValue) }
+    func bool(_ name: String) throws(Problem) -> Bool? { try value(name, "true or false", \.boolValue) }
 
-    func bool(_ name: String) throws(Problem) -> Bool? {
-        guard let value = json[name] else { return nil }
-        guard let bool = value.boolValue else { throw .invalid("\(name) must be true or false", pointer: "/" + name) }
-        return bool
+    private func value<Value>(
+        _ name: String, _ expected: String, _ read: (JSON) -> Value?
+    ) throws(Problem) -> Value? {
+        guard let member = json[name] else { return nil }
+        guard let value = read(member) else { throw .invalid("\(name) must be \(expected)", pointer: "/" + name) }
+        return value
     }
 
     func ttl(_ name: String) throws(Problem) -> Duration? {

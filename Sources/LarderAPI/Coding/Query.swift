@@ -47,9 +47,9 @@ struct Query {
         }
     }
 
-    func ttl(_ name: String = "ttl") throws(Problem) -> Duration? {
-        guard let text = values[name] else { return nil }
-        guard let ttl = TTL(text) else { throw .invalidTTL(text, pointer: "/" + name) }
+    func ttl() throws(Problem) -> Duration? {
+        guard let text = values["ttl"] else { return nil }
+        guard let ttl = TTL(text) else { throw .invalidTTL(text, pointer: "/ttl") }
         return ttl.duration
     }
 
@@ -82,38 +82,33 @@ struct Query {
                 throw .invalid("params is not JSON: \(error)", pointer: "/params")
             }
         }
-        return (
-            try URLDecoding.canonicalURL(
-                text, params: params, urlPointer: "/url", paramsPointer: "/params", isInTarget: true), params
-        )
+        return (try URLDecoding.canonicalURL(text, params: params, isInTarget: true), params)
     }
 }
 
 enum URLDecoding {
-    static func canonicalURL(
-        _ text: String, params: JSON?, urlPointer: String, paramsPointer: String, isInTarget: Bool = false
-    ) throws(Problem) -> CanonicalURL {
+    static func canonicalURL(_ text: String, params: JSON?, isInTarget: Bool = false) throws(Problem) -> CanonicalURL {
         var parameters = URLParameters()
         if let params {
             // The text may be longer than the URL, because empty arrays add nothing to the URL. The URL's own limit
             // usually applies.
             guard params.utf8.count <= 2 * CanonicalURL.maximumLength else {
-                throw .invalid("params are longer than \(2 * CanonicalURL.maximumLength) bytes", pointer: paramsPointer)
+                throw .invalid("params are longer than \(2 * CanonicalURL.maximumLength) bytes", pointer: "/params")
             }
             do {
                 parameters = try URLParameters(params)
             } catch {
-                throw .invalid(error.reason, pointer: paramsPointer + error.pointer)
+                throw .invalid(error.reason, pointer: "/params" + error.pointer)
             }
         }
         let url: CanonicalURL
         do {
             url = try CanonicalURL(text, params: parameters)
         } catch {
-            throw .invalidURL(error, pointer: urlPointer, isInTarget: isInTarget)
+            throw .invalidURL(error, pointer: "/url", isInTarget: isInTarget)
         }
         guard !TokenCredentials.areIn(url.string) else {
-            throw .invalid("a Larder token must not reach an origin; remove it", pointer: urlPointer)
+            throw .invalid("a Larder token must not reach an origin; remove it", pointer: "/url")
         }
         return url
     }
@@ -123,7 +118,7 @@ extension Problem {
     /// A URL that is too long is a 414 if it is part of the request target.
     static func invalidURL(_ error: InvalidURL, pointer: String?, isInTarget: Bool) -> Problem {
         if case .tooLong = error, isInTarget {
-            return Problem(status: 414, detail: error.description, pointer: pointer)
+            return Problem(414, error.description, pointer: pointer)
         }
         return .invalid(error.description, pointer: pointer)
     }
@@ -161,5 +156,31 @@ enum Tags {
     /// The stored spelling, with composed accents, so that every spelling of a client finds the tag.
     static func spelling(_ tag: String) -> String {
         tag.utf8.allSatisfy { $0 < 0x80 } ? tag : tag.precomposedStringWithCanonicalMapping
+    }
+}
+
+/// Decodes application/x-www-form-urlencoded (WHATWG URL §5.1), but more strictly: a broken escape or invalid UTF-8 is
+/// an error, not a replacement character.
+enum FormDecoding {
+    /// The subject is the source of the text, such as "query", for the error message.
+    static func pairs(_ text: some StringProtocol, subject: String) throws(Problem) -> [(name: String, value: String)] {
+        var pairs: [(name: String, value: String)] = []
+        for part in text.utf8.split(separator: UInt8(ascii: "&")) {
+            let equals = part.firstIndex(of: UInt8(ascii: "=")) ?? part.endIndex
+            let value = equals < part.endIndex ? part[part.index(after: equals)...] : part[part.endIndex...]
+            guard let name = decode(part[..<equals], plusIsSpace: true), let value = decode(value, plusIsSpace: true)
+            else {
+                throw .invalid("the \(subject) has a broken percent-escape or is not UTF-8")
+            }
+            pairs.append((name, value))
+        }
+        return pairs
+    }
+
+    /// `nil` if an escape is broken or the result is not UTF-8.
+    static func decode(_ bytes: some Sequence<UInt8>, plusIsSpace: Bool) -> String? {
+        let (plus, space) = (UInt8(ascii: "+"), UInt8(ascii: " "))
+        return PercentEscape.decode(bytes.lazy.map { plusIsSpace && $0 == plus ? space : $0 })
+            .flatMap { String(validating: $0, as: UTF8.self) }
     }
 }

@@ -30,26 +30,12 @@ struct ProcessMetrics {
     }
 
     func write(into text: inout PrometheusText) {
-        text.metric(
-            "process_cpu_seconds_total", "counter", "User and system CPU time of the process, in seconds.",
-            cpuSeconds)
-        if let memory {
-            text.metric(
-                "process_resident_memory_bytes", "gauge", "Resident memory of the process, in bytes.", memory.resident)
-            text.metric(
-                "process_virtual_memory_bytes", "gauge", "Virtual memory of the process, in bytes.", memory.virtual)
-        }
-        if let openDescriptors {
-            text.metric("process_open_fds", "gauge", "Open files and sockets.", openDescriptors)
-        }
-        if let maxDescriptors {
-            text.metric("process_max_fds", "gauge", "Limit of open files and sockets.", maxDescriptors)
-        }
-        if let startSeconds {
-            text.metric(
-                "process_start_time_seconds", "gauge", "Start time of the process, in seconds since 1970.", startSeconds
-            )
-        }
+        text.counter("process_cpu_seconds_total", "User and system CPU time of the process, in seconds.", cpuSeconds)
+        text.gauge("process_resident_memory_bytes", "Resident memory of the process, in bytes.", memory?.resident)
+        text.gauge("process_virtual_memory_bytes", "Virtual memory of the process, in bytes.", memory?.virtual)
+        text.gauge("process_open_fds", "Open files and sockets.", openDescriptors)
+        text.gauge("process_max_fds", "Limit of open files and sockets.", maxDescriptors)
+        text.gauge("process_start_time_seconds", "Start time of the process, in seconds since 1970.", startSeconds)
     }
 
     /// By proc(5): field 22 of `stat` counts clock ticks since the machine started, and `btime` is the start time of

@@ -6,6 +6,7 @@ struct PrometheusText {
 
     private(set) var text = ""
 
+    /// The samples of the family must follow.
     mutating func begin(_ name: String, _ type: String, _ help: String) {
         text += "# HELP \(name) \(help)\n# TYPE \(name) \(type)\n"
     }
@@ -18,13 +19,27 @@ struct PrometheusText {
         text += " \(value)\n"
     }
 
-    /// Writes a family with a single sample without labels.
-    mutating func metric(_ name: String, _ type: String, _ help: String, _ value: some CustomStringConvertible) {
-        begin(name, type, help)
+    /// Writes a family with a single sample without labels, like ``gauge(_:_:_:)``.
+    mutating func counter(_ name: String, _ help: String, _ value: some CustomStringConvertible) {
+        begin(name, "counter", help)
         sample(name, [], value)
     }
 
-    /// Call ``begin(_:_:_:)`` before the first histogram of its family.
+    /// Leaves out a family without a value.
+    mutating func gauge(_ name: String, _ help: String, _ value: (some CustomStringConvertible)?) {
+        guard let value else { return }
+        begin(name, "gauge", help)
+        sample(name, [], value)
+    }
+
+    /// Writes a family with a sample for each value of a label.
+    mutating func family<Value: CustomStringConvertible>(
+        _ name: String, _ type: String, _ help: String, by label: String, _ values: [(String, Value)]
+    ) {
+        begin(name, type, help)
+        for (text, value) in values { sample(name, [(label, text)], value) }
+    }
+
     mutating func histogram(
         _ name: String, _ labels: [(String, String)] = [], _ snapshot: (cumulative: [Int], sum: Double)
     ) {

@@ -1,4 +1,5 @@
 import Larder
+import MicroHTTPD
 import Primitives
 
 /// Counts requests by route and status, and measures the time from a request's head to the start of its answer. Each
@@ -55,6 +56,41 @@ final class RequestMetrics: Sendable {
             let snapshot = row.durations.snapshot(withInstants: row.instants.reduce(0) { $0 + $1.value })
             guard snapshot.cumulative.last! > 0 else { continue }
             text.histogram("larder_http_request_duration_seconds", [("route", operation)], snapshot)
+        }
+    }
+}
+
+/// A refused connection reaches no route, so ``RequestMetrics`` does not count it.
+final class ConnectionMetrics: Sendable {
+    private let overLimit = Counter()
+    private let overAddressLimit = Counter()
+    private let daemons = Locked<[Daemon]>([])
+
+    /// Includes the bytes that this daemon sends.
+    func watch(_ daemon: Daemon) {
+        daemons.withLock { $0.append(daemon) }
+    }
+
+    func countRefusal(_ reason: ConnectionRefusal) {
+        counter(of: reason).increment()
+    }
+
+    func write(into text: inout PrometheusText) {
+        // Both from the start, because Prometheus sees no increase in a counter that first appears with 1.
+        text.family(
+            "larder_connections_refused_total", "counter",
+            "Connections refused because a connection limit was reached, by reason.", by: "reason",
+            ConnectionRefusal.allCases.map { ($0.rawValue, counter(of: $0).value) })
+        text.counter(
+            "larder_sent_bytes_total",
+            "Bytes sent to clients on both ports: heads, bodies and TLS, as the kernel counts them.",
+            daemons.withLock { $0 }.reduce(0) { $0 + $1.sentBytes })
+    }
+
+    private func counter(of reason: ConnectionRefusal) -> Counter {
+        switch reason {
+        case .limit: overLimit
+        case .address: overAddressLimit
         }
     }
 }

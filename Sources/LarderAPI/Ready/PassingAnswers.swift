@@ -43,8 +43,7 @@ struct PassingAnswers: Sendable {
 
     /// The same answer without `Vary` and without the fields of ``ContentFence``, which the caller adds.
     static func response(_ body: PassingBody, _ caching: ContentCaching, at now: Timestamp) -> Response {
-        let current = SelectedRepresentation(
-            digestPrefix: body.digestPrefix, lastModified: body.lastModified, now: now)
+        let current = SelectedRepresentation(digestPrefix: body.digestPrefix, lastModified: body.lastModified, now: now)
         let control = HTTPField(name: .cacheControl, value: caching.cacheControl(until: body.expiryDate, at: now))
         let fields = ContentResponse.fields(current, type: body.contentType, control)
         return Response(fields: fields, body: .slice(body.bytes, body.range))

@@ -60,9 +60,7 @@ final class ReadyAnswer: Sendable {
     /// Called once ``Validity/until`` has passed; `nil` if the answer is dropped then.
     let renew: Maker?
 
-    init(
-        to requests: Requests, response: Response, validity: Validity, meter: RequestMetrics.Meter?, renew: Maker?
-    ) {
+    init(to requests: Requests, response: Response, validity: Validity, meter: RequestMetrics.Meter?, renew: Maker?) {
         self.requests = requests
         self.response = response
         self.validity = validity

@@ -137,9 +137,7 @@ final class ReadyAnswers: Sendable {
     var count: Int { table.count }
 
     /// The requests with the same answer, given the fields in `names` and `Larder-TTL`; `nil` if there are no others.
-    private static func requests(
-        like request: Request, in namespace: Int, _ names: [String]
-    ) -> ReadyAnswer.Requests? {
+    private static func requests(like request: Request, in namespace: Int, _ names: [String]) -> ReadyAnswer.Requests? {
         guard !request.isHead, request.declaredLength == nil else { return nil }
         var isPlain = true
         let isFetch = request.withTarget(AccessGate.isFetch)

@@ -141,7 +141,7 @@ final class BatchRun: Sendable {
             defer { state.changes = 0 }
             return state.changes
         }
-        if count > 0 { context.audit.note("batch", count: count) }
+        if count > 0 { context.noteChange("batch", count: count) }
     }
 }
 

@@ -104,7 +104,7 @@ struct DownloadRoutes: Sendable {
     private func checkCancel(_ head: Endpoint.Head) throws(Problem) {
         _ = try head.query()
         let runs = head.namespace.downloads.status(of: head.parameter("key"))?.state == .running
-        try WriteCondition(head.request, at: clock.now())?.check(untagged: runs)
+        try head.checkCondition(at: clock.now(), untagged: runs)
     }
 
     private func cancel(_ head: Endpoint.Head, _ call: Call) throws(Problem) {
@@ -113,17 +113,15 @@ struct DownloadRoutes: Sendable {
         case .cancelled(let status):
             call.changed(key)
             call.respond(.json(try json(status, in: head.namespace)))
-        case .alreadyEnded: throw Problem(status: 409, detail: "the download has already ended")
+        case .alreadyEnded: throw Problem(409, "the download has already ended")
         case .unknown: throw Self.unknown
         }
     }
 
     /// Includes the entry that the download created if it is still cached.
     private func json(_ status: DownloadStatus, in namespace: Namespace) throws(Problem) -> JSON {
-        do {
-            return status.json(try namespace.downloads.entry(of: status), at: clock.now())
-        } catch {
-            throw Problem(error)
+        try Problem.mapping { () throws(CacheError) in
+            status.json(try namespace.downloads.entry(of: status), at: clock.now())
         }
     }
 

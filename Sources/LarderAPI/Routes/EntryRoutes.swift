@@ -56,7 +56,7 @@ struct EntryRoutes: Sendable {
     private func checkKey(_ head: Endpoint.Head) throws(Problem) {
         _ = try head.query()
         try Problem.mapping { () throws(CacheError) in
-            try head.entries.check(condition(head), on: head.parameter("key"))
+            try head.entries.check(head.condition(at: clock.now()), on: head.parameter("key"))
         }
     }
 
@@ -64,10 +64,6 @@ struct EntryRoutes: Sendable {
         // RFC 9110 §13.2.1: errors in the rest of the head take precedence over the conditions.
         try BodyDecoding.checkJSON(contentType: head.request.field("Content-Type"))
         try checkKey(head)
-    }
-
-    private func condition(_ head: Endpoint.Head) -> WriteCondition? {
-        WriteCondition(head.request, at: clock.now())
     }
 
     private func update(_ head: Endpoint.Head, _ body: [UInt8], _ call: Call) throws(Problem) {
@@ -78,7 +74,7 @@ struct EntryRoutes: Sendable {
         let pinned = try fields.bool("pinned")
         let key = head.parameter("key")
         let patch = EntryService.Patch(ttl: ttl, tags: tags, pinned: pinned)
-        head.entries.patch(key, patch, condition: condition(head)) { result in
+        head.entries.patch(key, patch, condition: head.condition(at: clock.now())) { result in
             switch result {
             case .success(.changed(let entry)):
                 call.changed(key)
@@ -92,7 +88,7 @@ struct EntryRoutes: Sendable {
 
     private func remove(_ head: Endpoint.Head, _ call: Call) throws(Problem) {
         let key = head.parameter("key")
-        head.entries.remove(key, condition: condition(head)) { result in
+        head.entries.remove(key, condition: head.condition(at: clock.now())) { result in
             switch result {
             case .success(0): call.respond(Problem.noEntry)
             case .success(let count): call.respondRemoved(count, key)
@@ -104,7 +100,7 @@ struct EntryRoutes: Sendable {
     /// The collection has neither an ETag nor a date.
     private func checkSelection(_ head: Endpoint.Head) throws(Problem) {
         _ = try Self.selection(head)
-        try condition(head)?.check(untagged: true)
+        try head.checkCondition(at: clock.now(), untagged: true)
     }
 
     private static func selection(_ head: Endpoint.Head) throws(Problem) -> (filter: EntryFilter, isDryRun: Bool) {
@@ -124,8 +120,7 @@ struct EntryRoutes: Sendable {
         let (filter, isDryRun) = try Self.selection(head)
         if isDryRun {
             return try call.respondInTurn { () throws(Problem) in
-                .removed(
-                    try Problem.mapping { () throws(CacheError) in try head.entries.count(matching: filter) })
+                .removed(try Problem.mapping { () throws(CacheError) in try head.entries.count(matching: filter) })
             }
         }
         let what = filter.auditWords

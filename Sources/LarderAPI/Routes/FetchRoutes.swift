@@ -105,8 +105,7 @@ struct FetchRoutes: Sendable {
             let left = fields[values: name].first.flatMap({ UInt32($0) })
         else { return }
         guard left > 0 else {
-            throw Problem(
-                status: 501, detail: "\(method) with Max-Forwards 0 is not passed on, and Larder does not answer it")
+            throw Problem(501, "\(method) with Max-Forwards 0 is not passed on, and Larder does not answer it")
         }
         fields[name] = String(left - 1)
     }

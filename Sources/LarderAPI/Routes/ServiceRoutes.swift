@@ -4,7 +4,7 @@ import Primitives
 
 struct ServiceRoutes: Sendable {
     let service: LarderService
-    let isDraining: @Sendable () -> Bool
+    let isDraining: Flag
     /// Metrics of connections and requests. They cover all routes, including these, so they are set later.
     var httpMetrics: @Sendable (inout PrometheusText) -> Void = { _ in }
 
@@ -31,7 +31,7 @@ struct ServiceRoutes: Sendable {
     private static let document = Response.text(PackageResources.openapi_yaml, type: "application/yaml")
 
     private func readiness() -> Response {
-        if isDraining() { return .json(["status": "draining"], status: 503, fields: [.retryAfter: "1"]) }
+        if isDraining.isSet { return .json(["status": "draining"], status: 503, fields: [.retryAfter: "1"]) }
         if !service.isInPlace { return .json(["status": "lost"], status: 503, fields: [.retryAfter: "1"]) }
         return .json(["status": "ok"])
     }
@@ -92,67 +92,56 @@ struct ServiceRoutes: Sendable {
     private func metrics() -> Response {
         let (metrics, totals, memory) = (service.metrics, service.totals, memory)
         var text = PrometheusText()
-        text.begin("larder_build_info", "gauge", "Version of the running server, as a label.")
-        text.sample("larder_build_info", [("version", Version.current)], 1)
-        text.metric(
-            "larder_hits_total", "counter", "Reads and downloads answered from the cache.", hitCount)
-        text.metric(
-            "larder_misses_total", "counter", "Reads without an entry, and downloads that asked the origin.",
-            metrics.misses.value)
-        text.metric(
-            "larder_joins_total", "counter", "Downloads and requests of /fetch that joined a running transfer.",
+        text.family(
+            "larder_build_info", "gauge", "Version of the running server, as a label.", by: "version",
+            [(Version.current, 1)])
+        text.counter("larder_hits_total", "Reads and downloads answered from the cache.", hitCount)
+        text.counter(
+            "larder_misses_total", "Reads without an entry, and downloads that asked the origin.", metrics.misses.value)
+        text.counter(
+            "larder_joins_total", "Downloads and requests of /fetch that joined a running transfer.",
             metrics.joins.value)
-        text.metric(
-            "larder_stale_answers_total", "counter", "Requests answered with an entry past its expiry.",
+        text.counter(
+            "larder_stale_answers_total", "Requests answered with an entry past its expiry.",
             metrics.staleAnswers.value)
-        text.begin(
-            "larder_downloads_total", "counter",
-            "Downloads, and transfers for /fetch, that ended, by outcome.")
-        for (outcome, counter) in [
-            ("downloaded", metrics.downloaded), ("revalidated", metrics.revalidated), ("failed", metrics.failed),
-            ("cancelled", metrics.cancelled),
-        ] {
-            text.sample("larder_downloads_total", [("outcome", outcome)], counter.value)
-        }
+        text.family(
+            "larder_downloads_total", "counter", "Downloads, and transfers for /fetch, that ended, by outcome.",
+            by: "outcome",
+            [
+                ("downloaded", metrics.downloaded.value), ("revalidated", metrics.revalidated.value),
+                ("failed", metrics.failed.value), ("cancelled", metrics.cancelled.value),
+            ])
         let origin = service.transferCounts
-        text.metric(
-            "larder_downloads_running", "gauge", "Running transfers from origins, of downloads and of /fetch.",
-            origin.running)
-        text.metric(
-            "larder_downloads_queued", "gauge", "Transfers from origins that wait for their turn.", origin.queued)
-        text.metric(
-            "larder_origin_received_bytes_total", "counter", "Bytes of bodies received from origins, decoded.",
+        text.gauge(
+            "larder_downloads_running", "Running transfers from origins, of downloads and of /fetch.", origin.running)
+        text.gauge("larder_downloads_queued", "Transfers from origins that wait for their turn.", origin.queued)
+        text.counter(
+            "larder_origin_received_bytes_total", "Bytes of bodies received from origins, decoded.",
             metrics.receivedBytes.value)
         text.begin("larder_download_duration_seconds", "histogram", "Duration of downloads, in seconds.")
         text.histogram("larder_download_duration_seconds", [], metrics.downloadDurations.snapshot())
-        text.begin("larder_entries", "gauge", "Entries in the cache, by kind.")
-        for kind in Entry.Kind.allCases {
-            text.sample("larder_entries", [("kind", kind.rawValue)], totals.entriesByKind[kind] ?? 0)
-        }
-        text.metric(
-            "larder_disk_bytes", "gauge", "Disk space of entries, in bytes, counted towards the disk limit.",
-            totals.diskBytes)
-        text.metric("larder_disk_limit_bytes", "gauge", "Disk limit, in bytes.", service.configuration.diskLimit)
-        if let space = service.diskSpace {
-            text.metric(
-                "larder_disk_reserve_bytes", "gauge",
-                "Free bytes of the file system that entries must leave (--disk-reserve).",
-                space.reserve)
-            text.metric("larder_disk_free_bytes", "gauge", "Free bytes of the file system.", space.free)
-        }
-        text.metric("larder_body_bytes", "gauge", "Sum of the lengths of all bodies, in bytes.", totals.bodyBytes)
-        text.metric(
-            "larder_memory_bytes", "gauge", "Bytes in the memory tier, counted towards its limit.", memory.bytes)
-        text.metric(
-            "larder_memory_limit_bytes", "gauge", "Configured limit of the memory tier, in bytes.",
+        text.family(
+            "larder_entries", "gauge", "Entries in the cache, by kind.", by: "kind",
+            Entry.Kind.allCases.map { ($0.rawValue, totals.entriesByKind[$0] ?? 0) })
+        text.gauge(
+            "larder_disk_bytes", "Disk space of entries, in bytes, counted towards the disk limit.", totals.diskBytes)
+        text.gauge("larder_disk_limit_bytes", "Disk limit, in bytes.", service.configuration.diskLimit)
+        let space = service.diskSpace
+        text.gauge(
+            "larder_disk_reserve_bytes", "Free bytes of the file system that entries must leave (--disk-reserve).",
+            space?.reserve)
+        text.gauge("larder_disk_free_bytes", "Free bytes of the file system.", space?.free)
+        text.gauge("larder_body_bytes", "Sum of the lengths of all bodies, in bytes.", totals.bodyBytes)
+        text.gauge("larder_memory_bytes", "Bytes in the memory tier, counted towards its limit.", memory.bytes)
+        text.gauge(
+            "larder_memory_limit_bytes", "Configured limit of the memory tier, in bytes.",
             service.configuration.memoryLimit)
-        text.metric(
-            "larder_memory_current_limit_bytes", "gauge",
+        text.gauge(
+            "larder_memory_current_limit_bytes",
             "Current limit of the memory tier, in bytes: lower than configured while memory is short.",
             service.memory.currentLimit)
-        text.metric(
-            "larder_memory_pressure_total", "counter", "Signals that memory is short.", service.memory.signs)
-        text.metric("larder_memory_entries", "gauge", "Entries in the memory tier.", memory.count)
+        text.counter("larder_memory_pressure_total", "Signals that memory is short.", service.memory.signs)
+        text.gauge("larder_memory_entries", "Entries in the memory tier.", memory.count)
         removalMetrics(&text)
         namespaceMetrics(&text)
         eventMetrics(&text)
@@ -163,48 +152,39 @@ struct ServiceRoutes: Sendable {
 
     private func removalMetrics(_ text: inout PrometheusText) {
         let removals = service.metrics.removals
-        text.begin("larder_evictions_total", "counter", "Entries evicted to make room, by reason.")
-        for reason in [RemovalCause.limit, .reserve, .variants] {
-            text.sample("larder_evictions_total", [("reason", reason.rawValue)], removals.count(of: reason))
-        }
-        text.metric(
-            "larder_expiries_total", "counter", "Expired entries removed because no request could use them any more.",
+        text.family(
+            "larder_evictions_total", "counter", "Entries evicted to make room, by reason.", by: "reason",
+            [RemovalCause.limit, .reserve, .variants].map { ($0.rawValue, removals.count(of: $0)) })
+        text.counter(
+            "larder_expiries_total", "Expired entries removed because no request could use them any more.",
             removals.count(of: .expired))
-        text.begin("larder_purges_total", "counter", "Entries purged, by kind.")
-        for kind in Entry.Kind.allCases {
-            text.sample("larder_purges_total", [("kind", kind.rawValue)], removals.count(of: .purged, kind: kind))
-        }
-        text.metric(
-            "larder_damaged_entries_total", "counter", "Entries removed because their bodies were damaged or missing.",
+        text.family(
+            "larder_purges_total", "counter", "Entries purged, by kind.", by: "kind",
+            Entry.Kind.allCases.map { ($0.rawValue, removals.count(of: .purged, kind: $0)) })
+        text.counter(
+            "larder_damaged_entries_total", "Entries removed because their bodies were damaged or missing.",
             removals.count(of: .damaged))
     }
 
     private func eventMetrics(_ text: inout PrometheusText) {
         let events = service.events
-        text.metric("larder_event_listeners", "gauge", "Connected event listeners.", events.listenerCount)
-        text.metric(
-            "larder_events_sent_total", "counter", "Events sent, counted once for each listener.", events.sent.value)
-        text.metric(
-            "larder_event_listeners_dropped_total", "counter",
-            "Event listeners disconnected because they read too slowly.",
+        text.gauge("larder_event_listeners", "Connected event listeners.", events.listenerCount)
+        text.counter("larder_events_sent_total", "Events sent, counted once for each listener.", events.sent.value)
+        text.counter(
+            "larder_event_listeners_dropped_total", "Event listeners disconnected because they read too slowly.",
             events.dropped.value)
     }
 
     private func namespaceMetrics(_ text: inout PrometheusText) {
-        let all = service.namespaces.all
-        text.begin("larder_namespace_entries", "gauge", "Entries in the cache, by namespace.")
-        for namespace in all {
-            text.sample("larder_namespace_entries", [("namespace", namespace.name)], namespace.entries.totals.entries)
-        }
-        text.begin("larder_namespace_disk_bytes", "gauge", "Disk space of entries, in bytes, by namespace.")
-        for namespace in all {
-            text.sample(
-                "larder_namespace_disk_bytes", [("namespace", namespace.name)], namespace.entries.totals.diskBytes)
-        }
-        text.begin("larder_namespace_disk_limit_bytes", "gauge", "Disk limit, in bytes, by namespace.")
-        for namespace in all {
-            text.sample(
-                "larder_namespace_disk_limit_bytes", [("namespace", namespace.name)], namespace.entries.diskLimit)
-        }
+        let all = service.namespaces.all.map { (name: $0.name, entries: $0.entries) }
+        text.family(
+            "larder_namespace_entries", "gauge", "Entries in the cache, by namespace.", by: "namespace",
+            all.map { ($0.name, $0.entries.totals.entries) })
+        text.family(
+            "larder_namespace_disk_bytes", "gauge", "Disk space of entries, in bytes, by namespace.", by: "namespace",
+            all.map { ($0.name, $0.entries.totals.diskBytes) })
+        text.family(
+            "larder_namespace_disk_limit_bytes", "gauge", "Disk limit, in bytes, by namespace.", by: "namespace",
+            all.map { ($0.name, $0.entries.diskLimit) })
     }
 }

@@ -1,3 +1,4 @@
+import Foundation
 import HTTPTypes
 import Origin
 import Primitives
@@ -50,7 +51,7 @@ package final class APIClient: Sendable {
         incoming.attach(engine.fetch(request, receiver: incoming))
         defer { incoming.cancel() }
         if case .descriptor(let descriptor, _, _) = call.body, let upload = request.body {
-            UploadFeed.start(upload, from: descriptor)
+            upload.feed(from: descriptor)
         }
         return try await body(try await APIResponse(incoming, server: configuration.server))
     }
@@ -84,4 +85,122 @@ package final class APIClient: Sendable {
     }
 
     private static let namespaceField = HTTPField.Name("Larder-Namespace")!
+}
+
+/// A call of the API. A value serves for a single call.
+package struct APICall: Sendable {
+    /// Names and values, not encoded. Names with a `nil` value are left out.
+    package typealias Query = [(name: String, value: String?)]
+
+    package enum Body: Sendable {
+        case bytes([UInt8], type: String)
+        /// `length` bytes, or all bytes up to the end of the open descriptor. The caller closes it.
+        case descriptor(Int32, length: Int64?, type: String)
+
+        var type: String {
+            switch self {
+            case .bytes(_, let type), .descriptor(_, _, let type): type
+            }
+        }
+    }
+
+    package let method: HTTPRequest.Method
+    /// The encoded path and query, which follow the server's address.
+    package let target: String
+    package var fields: HTTPFields
+    package var body: Body?
+
+    /// The segments of the path are not encoded: `["entries", key, "content"]`.
+    package init(
+        _ method: HTTPRequest.Method, _ path: [String], query: Query = [], fields: HTTPFields = [:], body: Body? = nil
+    ) {
+        self.method = method
+        self.fields = fields
+        self.body = body
+        var parameters = URLParameters()
+        for (name, value) in query {
+            if let value { parameters.append(name, value) }
+        }
+        let text = parameters.formEncoded
+        target = path.map { "/" + URLPath.escapedSegment($0) }.joined() + (text.isEmpty ? "" : "?" + text)
+    }
+
+    package init(_ path: [String], query: Query = [], fields: HTTPFields = [:]) {
+        self.init(.get, path, query: query, fields: fields)
+    }
+
+    package static func post(_ json: JSON, to path: [String], fields: HTTPFields = [:]) -> APICall {
+        APICall(.post, path, fields: fields, body: .bytes(json.utf8, type: "application/json"))
+    }
+}
+
+/// The address of a Larder server, as in `LARDER_SERVER`: scheme, host, port, and the path under which a proxy
+/// publishes the server, if any.
+package struct ServerAddress: Hashable, Sendable, CustomStringConvertible {
+    package struct Invalid: Error, Hashable, Sendable, CustomStringConvertible {
+        /// Omits the text, which may contain a password.
+        package let description: String
+
+        init(_ reason: String) {
+            description = "invalid server address: \(reason)"
+        }
+    }
+
+    /// Without a final slash: `http://127.0.0.1:8080`.
+    package let description: String
+
+    /// Reads an absolute URL with the scheme `http` or `https`, without credentials and query. Throws ``Invalid``.
+    package init(_ text: String) throws(Invalid) {
+        let url: CanonicalURL
+        do {
+            url = try CanonicalURL(text)
+        } catch {
+            throw Invalid(error.description)
+        }
+        guard url.scheme == "http" || url.scheme == "https", url.query == nil else {
+            throw Invalid("expected an address such as http://127.0.0.1:8080")
+        }
+        var address = url.requestURL[...]
+        while address.last == "/" { address.removeLast() }
+        description = String(address)
+    }
+}
+
+/// A token, as `larder token create` prints it. Its text appears only in the `Authorization` field of requests.
+package struct BearerToken: Sendable, CustomStringConvertible, CustomReflectable {
+    let credentials: String
+
+    /// Trims white space. `nil` when the text is empty or has characters that a header field may not contain.
+    package init?(_ text: String) {
+        let token = text[...].trimming(while: \.isWhitespace)
+        guard !token.isEmpty, token.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f }) else { return nil }
+        credentials = "Bearer \(token)"
+    }
+
+    package var description: String { "•••" }
+    package var customMirror: Mirror { Mirror(self, children: [:]) }
+}
+
+extension OriginUpload {
+    /// Sends a file, a pipe or a terminal, and reads it at the speed at which the content is sent, on a thread of its
+    /// own.
+    fileprivate func feed(from descriptor: Int32) {
+        Thread.detachNewThread { [self] in
+            var buffer = [UInt8](repeating: 0, count: 64 << 10)
+            while true {
+                let count = buffer.withUnsafeMutableBytes { read(descriptor, $0.baseAddress, $0.count) }
+                if count < 0, errno == EINTR { continue }
+                guard count >= 0 else { return fail() }
+                guard count > 0 else { return finish() }
+                switch write(SharedBytes(buffer[..<count])) {
+                case .room: break
+                case .closed: return
+                case .full:
+                    let room = DispatchSemaphore(value: 0)
+                    onRoom { room.signal() }
+                    room.wait()
+                }
+            }
+        }
+    }
 }

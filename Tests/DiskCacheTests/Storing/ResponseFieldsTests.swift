@@ -135,7 +135,7 @@ struct ResponseFieldsTests {
         let cache = try fixture.open()
         defer { cache.close() }
         let statements: [(String, StatementArguments)] = [
-            (StoreStatements.longFieldsQuery, ["a", "b", 1]), (IndexWriter.variantFieldsStatement, ["a", "b", "c"]),
+            (StoreQuery.longFields.sql, ["a", "b", 1]), (IndexWriter.variantFieldsStatement, ["a", "b", "c"]),
         ]
         for (sql, arguments) in statements {
             let steps: [String] = try cache.parts.index.list { db in

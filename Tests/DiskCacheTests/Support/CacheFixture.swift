@@ -78,6 +78,9 @@ extension DiskCache {
         return try await reservation.publish(metadata).entry
     }
 
+    /// Entries stay on disk. All answers kept at hand have ended when this method returns.
+    func emptyMemory() { parts.memory.removeAll() }
+
     /// Returns the body of a URL's entry as text; `nil` when there is none.
     func text(url: String) async throws -> String? {
         try await stored(CacheKey.url(canonical: url).text, expectingURL: url)?.text()

@@ -31,12 +31,10 @@ struct ReadyKeepingTests {
         func receive(_ request: Request) -> Reception {
             .accept(.none) { [run, namespace] exchange in
                 let visitor = AccessGate.Visitor(bearer: nil, origin: nil)
-                let logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
                 let context = RequestContext(
                     request: request, pathPrefix: "", operation: "test", visitor: visitor, namespace: namespace,
                     metrics: RequestMetrics(operations: []), vary: nil, isFenced: false,
-                    audit: AuditLog(
-                        request, operation: "test", namespace: namespace.name, visitor: visitor, logger: logger),
+                    logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }), changedNamespace: nil,
                     observer: { _, _ in })
                 let call = Call(exchange: exchange, context: context)
                 run(request.target, call)

@@ -60,3 +60,52 @@ extension WriteContext {
         }
     }
 }
+
+/// The filters of a purge that differ only in their tags. Matching them together compares the other fields only once.
+struct PurgeScope: Sendable {
+    private(set) var filter: EntryFilter
+    /// `nil` when a filter has no tag: then the scope matches entries with any tags.
+    private(set) var tags: Set<ExactText>?
+
+    static func scopes(of filters: [EntryFilter]) -> [PurgeScope] {
+        var scopes: [PurgeScope] = []
+        var positions: [[ExactText?]: Int] = [:]
+        for filter in filters {
+            let scope = PurgeScope(filter)
+            // Two filters differ only in their tags when the bytes of all other texts are equal.
+            let texts = (scope.filter.texts + scope.filter.urlBeginnings).map { $0.map(ExactText.init) }
+            if let position = positions[texts] {
+                scopes[position].add(filter.tag)
+            } else {
+                positions[texts] = scopes.count
+                scopes.append(scope)
+            }
+        }
+        return scopes
+    }
+
+    private init(_ filter: EntryFilter) {
+        self.filter = filter
+        self.filter.tag = nil
+        tags = filter.tag.map { [ExactText($0)] }
+    }
+
+    private mutating func add(_ tag: String?) {
+        guard let tag else {
+            tags = nil
+            return
+        }
+        tags?.insert(ExactText(tag))
+    }
+
+    /// Matches by kind, state and tags. The caller has matched the key and the URL.
+    func means(_ held: HeldSummary, now: Timestamp) -> Bool {
+        if let kind = filter.kind, kind.code != held.kindCode { return false }
+        switch filter.state {
+        case .fresh where held.expiryDate <= now, .stale where held.expiryDate > now: return false
+        case .fresh, .stale, nil: break
+        }
+        guard let tags else { return true }
+        return held.tags.contains { tags.contains(ExactText($0)) }
+    }
+}

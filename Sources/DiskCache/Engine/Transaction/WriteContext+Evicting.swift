@@ -58,9 +58,7 @@ extension WriteContext {
     }
 
     /// Spares entries with an expiry that slid a moment ago, although the index does not have that slide yet.
-    private func removeExpired(
-        toFree bytes: Int64, because cause: RemovalCause, _ freed: inout Eviction.Freed
-    ) throws {
+    private func removeExpired(toFree bytes: Int64, because cause: RemovalCause, _ freed: inout Eviction.Freed) throws {
         var spared = 0
         while spared < Self.sparingLimit {
             let limit = Self.evictionLimit - freed.entries
@@ -104,9 +102,7 @@ extension WriteContext {
     /// no hits away. Entries that were read stay, however many such bodies come, and so do entries that were stored
     /// meanwhile. Beyond the share, only expired entries go. `own` are the earlier promises to the body. `lastTurn` is
     /// the number of the last publish before the body asked for room for the first time.
-    func makeRoom(
-        forUnknownLength bytes: Int64, beside own: ByteBudget.Promise, upTo lastTurn: Int64
-    ) throws -> Bool {
+    func makeRoom(forUnknownLength bytes: Int64, beside own: ByteBudget.Promise, upTo lastTurn: Int64) throws -> Bool {
         let budget = parts.budget
         let pinned = totals.pinnedBytes
         let headRoom = DiskFullness.headRoom(ofLimit: budget.limit, pinned: pinned)
@@ -126,5 +122,43 @@ extension WriteContext {
         let limit = parts.budget.limit
         let pinned = totals.pinnedBytes - (old.map { $0.entry.pinned ? $0.cost : 0 } ?? 0)
         return pinned + cost + DiskFullness.headRoom(ofLimit: limit, pinned: pinned) <= limit
+    }
+}
+
+/// The policy's queues on disk: columns of the entries' rows, in the order of an index. The queues take no memory, and
+/// survive a restart. A hit counts when the log of hits is flushed, or earlier when the policy examines the entry.
+struct DiskQueues: EvictionQueues {
+    typealias ID = Int64
+    typealias Failure = any Error
+
+    private let context: WriteContext
+    private let lastTurn: Int64?
+    private(set) var moves = 0
+
+    /// `lastTurn` starts a single pass over the entries that were in the queues at this turn. The pass examines each
+    /// entry at most once, and an entry keeps its hits.
+    init(_ context: WriteContext, upTo lastTurn: Int64? = nil) {
+        self.context = context
+        self.lastTurn = lastTurn
+    }
+
+    var totals: QueueTotals { context.totals.queues }
+
+    func oldest(in queue: EvictionQueue) throws -> QueuedEntry<ID>? {
+        guard let (entry, key, turn) = try context.index.oldest(in: queue), turn <= lastTurn ?? .max else {
+            return nil
+        }
+        // The entry was read a moment ago. The index does not count its pending hits yet.
+        guard context.parts.hits.isPending(key) else { return entry }
+        try context.flushHits(only: key)
+        return try context.index.oldest(in: queue)?.entry
+    }
+
+    mutating func move(_ entry: QueuedEntry<ID>, to place: QueuePlace) throws {
+        moves += 1
+        var place = place
+        if lastTurn != nil { place.frequency = entry.place.frequency }
+        try context.index.move(entry.id, to: place, turn: context.totals.nextSequence())
+        context.totals.moved(cost: entry.cost, from: entry.place.queue, to: place.queue)
     }
 }

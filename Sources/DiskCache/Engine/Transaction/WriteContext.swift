@@ -42,9 +42,7 @@ package final class WriteContext {
     package func entry(forKey key: String) throws -> Entry? { try index.row(forKey: key)?.entry }
 
     /// Removes the row, and the body from its path or slot. `verb` `nil`: the removal gets no event of its own.
-    func remove(
-        _ row: EntryRow, because cause: RemovalCause = .purged, as verb: EntryChange.Verb? = .removed
-    ) throws {
+    func remove(_ row: EntryRow, because cause: RemovalCause = .purged, as verb: EntryChange.Verb? = .removed) throws {
         if let path = row.path { try setAside(path, id: row.id) }
         if let slot = row.slot { free(slot) }
         try index.delete(row)
@@ -105,5 +103,131 @@ package final class WriteContext {
     /// Callers add tags, so without a limit the number could grow for ever.
     func checkTags(of entry: Entry) throws {
         guard entry.tags.count <= Entry.tagLimit else { throw DiskCacheError.tooManyTags(limit: Entry.tagLimit) }
+    }
+
+    /// Returns whether no marked slide is left.
+    func flushMarkedSlides(limit: Int) throws -> Bool {
+        try flushHits(limit: .marked(limit))
+        return !parts.hits.hasMarkedSlides
+    }
+
+    /// Writes the slide of an entry to the index, if the entry is fresh only by that slide. Returns whether it did.
+    func flushSlide(of entry: Entry) throws -> Bool {
+        let slid = entry.applying(parts.hits.pending(entry.key))
+        guard !entry.isFresh(at: now), slid.isFresh(at: now) else { return false }
+        try flushHits(only: entry.key)
+        return true
+    }
+
+    /// Writes up to `limit` pending hits, last accesses and slides to the index, or only the changes of `key`.
+    package func flushHits(limit: HitLog.FlushLimit = .all, only key: String? = nil) throws {
+        var flush = parts.hits.beginFlush(limit: limit, only: key)
+        if flush.items.isEmpty { return }
+        // Rows are stored in the order of their first publish. So the sort brings entries of the same page together,
+        // and the file is read and written in a single direction.
+        flush.items.sort { $0.pending.version < $1.pending.version }
+        journal.onUndo { [log = parts.hits, flush] in log.cancelFlush(flush) }
+        var counts: [ExactText: Int64] = [:]
+        for (key, pending) in flush.items {
+            if let count = try index.apply(pending, toKey: key) { counts[ExactText(key)] = count }
+        }
+        parts.hits.wrote(flush, hits: counts)
+        // The memory tier is updated first: until the log drops the flush, readers get the pending hits from the log.
+        journal.onCommit { [memory = parts.memory, slotTable = parts.slotTable, log = parts.hits, flush] in
+            for (key, pending) in flush.items {
+                // A reader that read the row before the commit does not know the slide once the log has dropped it.
+                if pending.slide != nil { slotTable.remove(ExactText(key).hashValue) }
+                guard let count = counts[ExactText(key)] else { continue }
+                memory.update(key) { $0.entry = $0.entry.applying(pending.written(hits: count)) }
+            }
+            log.endFlush(flush)
+        }
+    }
+
+    /// Makes room for another response to the URL of `key`. At the limit, the response that was stored or confirmed
+    /// longest ago is evicted. Returns `false` when all responses are pinned.
+    func makeRoomForVariant(of key: CacheKey) throws -> Bool {
+        guard try index.hasFullVariants(ofMD5: key.md5Hex) else { return true }
+        let excess = try index.variantCount(ofMD5: key.md5Hex) - (Entry.variantLimit - 1)
+        let oldest = try index.oldestVariants(ofMD5: key.md5Hex, limit: excess)
+        for row in oldest { try remove(row, because: .variants, as: .evicted) }
+        return !oldest.isEmpty
+    }
+
+    /// Makes room for `length` bytes of fields of a response to the URL of `key`. While all fields together have too
+    /// many bytes, the response that was stored or confirmed longest ago is evicted. Returns `false`, and evicts no
+    /// response, when the pinned responses leave no room. An entry `old` that exists already stays, however little room
+    /// there is: then the result is always `true`.
+    func makeRoomForFields(of key: CacheKey, length: Int, replacing old: Entry?) throws -> Bool {
+        let oldLength = old?.fieldsLength ?? 0
+        let limit = Entry.variantFieldsLimit - length
+        guard length > oldLength, try index.hasFields(ofMD5: key.md5Hex, longerThan: limit + oldLength) else {
+            return true
+        }
+        let others = try index.variantFields(ofMD5: key.md5Hex, but: key.text)
+        var held = others.reduce(0) { $0 + $1.length }
+        var oldest: [Int64] = []
+        for other in others where !other.isPinned && held > limit {
+            held -= other.length
+            oldest.append(other.id)
+        }
+        // The fields of a single response may have any length.
+        let hasRoom = held <= limit || oldest.count == others.count
+        guard hasRoom || old != nil else { return false }
+        for id in oldest {
+            if let row = try index.row(forID: id) { try remove(row, because: .variants, as: .evicted) }
+        }
+        return true
+    }
+}
+
+/// The steps of a transaction outside the index: their undos, and the work after the commit. For the writer's thread.
+final class Journal {
+    private var undos: [() -> Void] = []
+    private var commits: [() -> Void] = []
+    private var cleanups: [() -> Void] = []
+    private(set) var changes: [EntryChange] = []
+
+    struct Mark: Equatable {
+        fileprivate var undos: Int
+        fileprivate var commits: Int
+        fileprivate var cleanups: Int
+        fileprivate var changes: Int
+    }
+
+    /// Undoes the last step. The steps are undone in reverse order.
+    func onUndo(_ action: @escaping () -> Void) { undos.append(action) }
+
+    /// Runs after the commit, before the change is acknowledged.
+    func onCommit(_ action: @escaping () -> Void) { commits.append(action) }
+
+    /// Runs after the change is durable and acknowledged.
+    func afterwards(_ action: @escaping () -> Void) { cleanups.append(action) }
+    func tell(_ change: EntryChange) { changes.append(change) }
+
+    var mark: Mark {
+        Mark(undos: undos.count, commits: commits.count, cleanups: cleanups.count, changes: changes.count)
+    }
+
+    func undo(to mark: Mark) {
+        while undos.count > mark.undos { undos.removeLast()() }
+        commits.removeSubrange(mark.commits...)
+        cleanups.removeSubrange(mark.cleanups...)
+        changes.removeSubrange(mark.changes...)
+    }
+
+    func undoAll() { undo(to: Mark(undos: 0, commits: 0, cleanups: 0, changes: 0)) }
+
+    /// Call this when the transaction is durable.
+    func committed() {
+        undos = []
+        for action in commits { action() }
+        commits = []
+    }
+
+    /// Call this after every waiting caller was told.
+    func cleanUp() {
+        for action in cleanups { action() }
+        cleanups = []
     }
 }

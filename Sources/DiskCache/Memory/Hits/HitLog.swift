@@ -154,9 +154,7 @@ package final class HitLog: Sendable {
 
     /// `read` reads an entry and asks for its ``pending(_:)`` hits. `nil` when a flush has ended meanwhile, because
     /// then `read` may have missed hits.
-    func ifSettled<Value>(
-        _ read: () throws(DiskCacheError) -> Value
-    ) throws(DiskCacheError) -> Value? {
+    func ifSettled<Value>(_ read: () throws(DiskCacheError) -> Value) throws(DiskCacheError) -> Value? {
         let before = flushesEnded.load(ordering: .acquiring)
         let value = try read()
         return flushesEnded.load(ordering: .acquiring) == before ? value : nil

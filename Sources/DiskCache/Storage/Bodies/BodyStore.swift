@@ -23,9 +23,7 @@ final class BodyStore: Sendable {
     private let openBodies = OpenBodies()
     let writeBuffers: WriteBuffers
 
-    init(
-        directory: String, writeBuffers: WriteBuffers = WriteBuffers(), footprint: Footprint = .full
-    ) throws(DiskCacheError) {
+    init(directory: String, writeBuffers: WriteBuffers, footprint: Footprint) throws(DiskCacheError) {
         self.directory = directory
         self.writeBuffers = writeBuffers
         incoming = directory + "/incoming"
@@ -48,12 +46,12 @@ final class BodyStore: Sendable {
         return opened(try FileDescriptor(opening: name, Self.openFlags), length, name)
     }
 
-    /// ``open(_:length:)`` without waiting for the disk. Waits only if the kernel cannot tell whether it would have to.
-    func openCached(
-        _ path: String, length: Int64
+    /// Without `mayWait`, waits for the disk only if the kernel cannot tell whether it would have to.
+    func open(
+        _ path: String, length: Int64, mayWait: Bool
     ) throws(DiskCacheError) -> Lookup<(file: BodyFile, status: FileStatus?)> {
         let name = absolute(path)
-        switch CachedFile.open(name, Self.openFlags | O_CLOEXEC) {
+        switch mayWait ? nil : CachedFile.open(name, Self.openFlags | O_CLOEXEC) {
         case nil: return .found(try open(path, length: length))
         case -1: return .onDisk
         case let number?: return .found(opened(FileDescriptor(owning: number), length, name))
@@ -160,5 +158,90 @@ final class BodyStore: Sendable {
 
     private func nextNumber() -> Int64 {
         numbers.add(1, ordering: .relaxed).newValue
+    }
+}
+
+/// Iterates over the tree of published bodies, one directory at a time.
+struct BodyTree {
+    private var directories: [String]
+    private let bodies: BodyStore
+
+    init(_ bodies: BodyStore) throws(DiskCacheError) {
+        self.bodies = bodies
+        directories = try FileSystem.names(in: bodies.directory).filter(Self.isRoot)
+            .filter { FileSystem.status(of: bodies.absolute($0))?.isDirectory == true }
+    }
+
+    /// Whether the top directory `name` may hold bodies: two hexadecimal digits, or a directory of the readable layout.
+    static func isRoot(_ name: String) -> Bool {
+        name == "QUrlCaches" || name == "QDataCaches"
+            || name.utf8.count == 2 && name.utf8.allSatisfy { $0.hexDigitValue != nil }
+    }
+
+    /// Returns the relative paths in the next directory that are no directories; `nil` after the last directory.
+    mutating func next() throws(DiskCacheError) -> [String]? {
+        guard let directory = directories.popLast() else { return nil }
+        var files: [String] = []
+        for name in try FileSystem.names(in: bodies.absolute(directory)) {
+            let path = directory + "/" + name
+            if FileSystem.status(of: bodies.absolute(path))?.isDirectory == true {
+                directories.append(path)
+            } else {
+                files.append(path)
+            }
+        }
+        return files
+    }
+}
+
+/// A file that reserves disk space for removals on a full disk. A removal needs free space because the index logs the
+/// change first. The ballast gives its room up for that log.
+final class Ballast: @unchecked Sendable {
+    // @unchecked Sendable: the initializer runs before the writer's thread, which alone uses the variables then.
+    private let file: FileDescriptor
+    private let path: String
+    private(set) var length: Int64 = 0
+    /// The most bytes that the file has occupied. ``restore()`` takes this many bytes again before other writers get
+    /// them; otherwise the ballast would dwindle away on a disk that stays full.
+    private var claim: Int64 = 0
+    /// The most bytes that the file should occupy.
+    private let size: Int64
+    /// A smaller ballast hardly allows any removal.
+    private static let leastSize: Int64 = 256 << 10
+
+    /// Takes the room at once.
+    init(path: String, size: Int64) throws(DiskCacheError) {
+        self.path = path
+        self.size = size
+        file = try FileDescriptor(opening: path, O_RDWR | O_CREAT, mode: 0o600)
+        // The size at the end of the last process, allocated again because a copy of the file may have holes.
+        take(file.status()?.identity.size ?? 0)
+        restore()
+    }
+
+    /// Returns whether there was room to give up.
+    func release() -> Bool {
+        guard length > 0 else { return false }
+        length = 0
+        return ftruncate(file.number, 0) == 0
+    }
+
+    /// Takes ``size`` bytes if the disk has at least four times as many, otherwise about a tenth of the free bytes.
+    /// ``claim`` bytes are taken in any case, or as many of them as are free.
+    func restore() {
+        guard length < max(claim, Self.leastSize) else { return }
+        let free = FileSystem.freeBytes(at: path)
+        let share = free >= 4 * size ? size : max(free / 10, Self.leastSize)
+        take(max(share <= free / 4 ? share : 0, min(claim, length + free)))
+    }
+
+    private func take(_ wanted: Int64) {
+        guard wanted > length else { return }
+        if posix_fallocate(file.number, 0, off_t(wanted)) == 0 {
+            length = wanted
+            claim = max(claim, wanted)
+        } else {
+            ftruncate(file.number, off_t(length))
+        }
     }
 }

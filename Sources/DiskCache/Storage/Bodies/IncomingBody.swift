@@ -1,5 +1,4 @@
 import Crypto
-import Foundation
 import Primitives
 
 /// The receiving side of a body: in memory up to a limit, then in `incoming/<n>.part`. Computes the digest, and checks

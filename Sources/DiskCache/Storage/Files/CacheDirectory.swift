@@ -1,5 +1,4 @@
 import Foundation
-import Primitives
 
 /// A cache directory that only this process uses: a `CACHEDIR.TAG` (so that backups skip it), a lock file, and a
 /// directory for each namespace. The lock is an `flock` on the lock file and on the directory itself. It ends with the

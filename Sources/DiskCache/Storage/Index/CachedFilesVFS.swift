@@ -70,8 +70,7 @@ enum CachedFilesVFS {
             ? databaseParameter : flags & SQLITE_OPEN_WAL != 0 ? logParameter : nil
         guard let parameter else { return result }
         let tail = tail(of: file)
-        tail.initialize(
-            to: Tail(methods: methods.pointee, descriptor: Int32(sqlite3_uri_int64(name, parameter, -1))))
+        tail.initialize(to: Tail(methods: methods.pointee, descriptor: Int32(sqlite3_uri_int64(name, parameter, -1))))
         // Versions above 2 can map the file, and SQLite would then read without this `xRead`.
         tail.pointee.methods.iVersion = min(tail.pointee.methods.iVersion, 2)
         tail.pointee.methods.xRead = { CachedFilesVFS.read($0, $1, $2, $3) }
@@ -80,8 +79,7 @@ enum CachedFilesVFS {
     }
 
     private static func read(
-        _ file: UnsafeMutablePointer<sqlite3_file>?, _ target: UnsafeMutableRawPointer?, _ count: Int32,
-        _ offset: Int64
+        _ file: UnsafeMutablePointer<sqlite3_file>?, _ target: UnsafeMutableRawPointer?, _ count: Int32, _ offset: Int64
     ) -> Int32 {
         guard let file else { return SQLITE_IOERR }
         let target = UnsafeMutableRawBufferPointer(start: target, count: Int(count))

@@ -1,7 +1,5 @@
-import Foundation
 import GRDB
 import GRDBSQLite
-import Primitives
 
 /// A prepared statement that is bound and run with SQLite's own calls, for the few statements that each store runs.
 /// GRDB would box each of the 36 values of an entry's row, and build the names of all columns only to report that there
@@ -76,5 +74,110 @@ struct DirectStatement {
     private func error(_ code: Int32) -> DatabaseError {
         let message = sqlite3_errmsg(sqlite3_db_handle(handle)).map { String(cString: $0) }
         return DatabaseError(resultCode: ResultCode(rawValue: code), message: message, sql: statement.sql)
+    }
+}
+
+/// The current row of a statement, read column by column. GRDB's `Row` converts each column to a value of any type,
+/// several times the work: the larger part of a look-up. NULL reads as 0, `false`, an empty text, or `nil`.
+struct StatementRow {
+    /// A `sqlite3_stmt` that has just returned a row.
+    let statement: OpaquePointer
+
+    subscript(column: Int) -> Int64 { sqlite3_column_int64(statement, Int32(column)) }
+    subscript(column: Int) -> Int { Int(self[column] as Int64) }
+    subscript(column: Int) -> Bool { (self[column] as Int64) != 0 }
+    subscript(column: Int) -> Int64? { isNull(column) ? nil : sqlite3_column_int64(statement, Int32(column)) }
+    subscript(column: Int) -> String { (self[column] as String?) ?? "" }
+
+    subscript(column: Int) -> String? {
+        guard let bytes = sqlite3_column_text(statement, Int32(column)) else { return nil }
+        let count = Int(sqlite3_column_bytes(statement, Int32(column)))
+        return String(decoding: UnsafeBufferPointer(start: bytes, count: count), as: UTF8.self)
+    }
+
+    /// Valid until the statement's next step.
+    func blob(_ column: Int) -> UnsafeRawBufferPointer? {
+        guard !isNull(column) else { return nil }
+        let bytes = sqlite3_column_blob(statement, Int32(column))
+        return UnsafeRawBufferPointer(start: bytes, count: Int(sqlite3_column_bytes(statement, Int32(column))))
+    }
+
+    private func isNull(_ column: Int) -> Bool { sqlite3_column_type(statement, Int32(column)) == SQLITE_NULL }
+}
+
+enum StatementText {
+    /// SQLITE_TRANSIENT, with which SQLite copies a value; a macro that Swift cannot import.
+    static let copied = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
+
+    /// Parameters are numbered from 1.
+    static func bind(_ text: String, to statement: OpaquePointer, at position: Int32) {
+        var text = text
+        text.withUTF8 { bytes in
+            bytes.withMemoryRebound(to: CChar.self) { bytes in
+                // An empty text may have no address, which SQLite would bind as NULL.
+                _ =
+                    bytes.isEmpty
+                    ? sqlite3_bind_text(statement, position, "", 0, copied)
+                    : sqlite3_bind_text(statement, position, bytes.baseAddress, Int32(bytes.count), copied)
+            }
+        }
+    }
+}
+
+/// The statements that each store runs.
+enum StoreQuery: Int, CaseIterable {
+    case held, insert, variant, fullVariants, longFields
+
+    var sql: String {
+        switch self {
+        case .held: "SELECT 1 FROM entries WHERE key = ?"
+        case .insert: Self.insertion
+        case .variant: "SELECT 1 FROM entries WHERE key > ? AND key < ? LIMIT 1"
+        case .fullVariants:
+            "SELECT 1 FROM entries WHERE \(ResponseKeys.condition()) LIMIT 1 OFFSET \(Entry.variantLimit - 1)"
+        case .longFields:
+            // The cast makes `length` count bytes, because for a text it counts characters.
+            """
+            SELECT 1 FROM (SELECT sum(length(CAST(fields AS BLOB))) AS bytes FROM entries \
+            WHERE \(ResponseKeys.condition())) WHERE bytes > ?
+            """
+        }
+    }
+
+    /// Writes a row of ``EntryRow/bind(to:)``, or replaces the row with the same number.
+    static let putStatement: String = {
+        let updates = names.dropFirst(2).map { "\($0) = excluded.\($0)" }.joined(separator: ", ")
+        return "\(insertion) ON CONFLICT (id) DO UPDATE SET \(updates)"
+    }()
+
+    private static let insertion: String = {
+        let marks = Array(repeating: "?", count: names.count).joined(separator: ", ")
+        return "INSERT INTO entries (\(names.joined(separator: ", "))) VALUES (\(marks))"
+    }()
+
+    private static let names =
+        EntryRow.columns.split(separator: ",")
+        .map { $0.drop { $0 == " " } }.map { $0 == "entries.id" ? "id" : $0 } + [
+            "sweepable", "canonicalURL", "canonicalKey",
+        ]
+}
+
+/// The statements of ``StoreQuery``. Each is looked up once in a transaction and not once for each row, because the
+/// connection finds a cached statement by its whole text, which it has to hash.
+final class StoreStatements {
+    private let db: Database
+    private var prepared = [DirectStatement?](repeating: nil, count: StoreQuery.allCases.count)
+
+    init(_ db: Database) {
+        self.db = db
+    }
+
+    subscript(query: StoreQuery) -> DirectStatement {
+        get throws {
+            if let statement = prepared[query.rawValue] { return statement }
+            let statement = DirectStatement(try db.cachedStatement(sql: query.sql))
+            prepared[query.rawValue] = statement
+            return statement
+        }
     }
 }

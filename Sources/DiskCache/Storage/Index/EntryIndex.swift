@@ -194,8 +194,7 @@ package final class EntryIndex: Sendable {
             // content they would only cause a write. The page size comes first, because the other setting fixes it. A
             // foreign database is never written to, because reading the format throws.
             if try Int.fetchOne(db, sql: "PRAGMA page_count") == 0 {
-                try db.execute(
-                    sql: "PRAGMA page_size = \(chosen.indexPageSize); PRAGMA auto_vacuum = INCREMENTAL;")
+                try db.execute(sql: "PRAGMA page_size = \(chosen.indexPageSize); PRAGMA auto_vacuum = INCREMENTAL;")
             } else {
                 _ = try Schema.format(of: db)
             }

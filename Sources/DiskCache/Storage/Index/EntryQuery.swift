@@ -94,9 +94,7 @@ struct EntryQuery {
 
     /// Restricts to keys of callers that begin with `prefix`, and URLs that begin with one of `beginnings`. The
     /// conditions are comparisons, because an index can answer them and no character has a special meaning in them.
-    private mutating func restrict(
-        toPrefix prefix: String, ofURLs beginnings: [String], in places: PrefixPlaces
-    ) {
+    private mutating func restrict(toPrefix prefix: String, ofURLs beginnings: [String], in places: PrefixPlaces) {
         var alternatives: [String] = []
         var arguments = StatementArguments()
         func add(_ name: String, _ prefixes: [String], _ condition: String = "") {
@@ -139,4 +137,16 @@ struct EntryQuery {
         }
         return nil
     }
+}
+
+/// The keys of all responses to a URL; see ``CacheKey``.
+enum ResponseKeys {
+    /// The condition for a key between ``bounds(ofMD5:)`` that is the key of a response, and not a caller's own key
+    /// with the same beginning. The index of the keys alone can answer it.
+    static func condition(on column: String = "key") -> String {
+        "\(column) > ? AND \(column) < ? AND length(\(column)) = 41 AND substr(\(column), 34) NOT GLOB '*[^0-9a-f]*'"
+    }
+
+    /// The texts between which the keys lie: a slash is the character after the dot.
+    static func bounds(ofMD5 md5: String) -> (first: String, last: String) { (md5 + ".", md5 + "/") }
 }

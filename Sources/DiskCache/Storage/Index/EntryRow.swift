@@ -1,5 +1,3 @@
-import Foundation
-import GRDB
 import Primitives
 
 /// A row of `entries`: the entry, and the columns that only the store needs.
@@ -13,12 +11,12 @@ package struct EntryRow: Sendable {
     var path: String?
     /// `nil` when the body is in a file.
     var slot: Slot?
+    /// The identity of the file when it was published or last hashed.
+    var identity: FileIdentity?
     /// Has no meaning while the entry is pinned.
     var place: QueuePlace
     /// The number of the entry's arrival in its queue. The lowest is the oldest, and none is given twice.
     var turn: Int64
-    /// The identity of the file when it was published or last hashed.
-    var identity: FileIdentity?
     private static let rowCost: Int64 = 512
 
     /// The body's file in whole blocks of 4,096 bytes, or its slot, and the row with its texts.
@@ -46,54 +44,6 @@ package struct EntryRow: Sendable {
         version, tagList, fields, path, inode, modified, changed, queue, frequency, turn, \
         slot
         """
-
-    /// The statement selects ``columns``.
-    init(_ row: StatementRow, namespace: String, directory: String) throws {
-        guard let kind = Entry.Kind(code: row[2]) else {
-            throw DiskCacheError.index(code: 11, message: "an entry of an unknown kind")
-        }
-        let url: String = row[3]
-        let path: String? = row[26]
-        let version: Int64 = row[23]
-        let record = Entry.Record(
-            key: row[1], namespace: namespace, kind: kind, url: url.isEmpty ? nil : url, host: row[4], params: row[5],
-            status: row[6], contentType: row[7], contentLength: row[8], etag: row[9], lastModified: row[10],
-            digest: row.blob(11).map(Array.init) ?? [], isJSON: row[12],
-            downloadStartDate: (row[13] as Int64?).map(Timestamp.init(milliseconds:)),
-            downloadEndDate: (row[14] as Int64?).map(Timestamp.init(milliseconds:)),
-            createdDate: Timestamp(milliseconds: row[15]), localPath: path.map { directory + "/" + $0 },
-            tags: Self.tags(fromList: row[24]), pinned: row[19], version: version,
-            staleAllowance: .milliseconds(row[18] as Int64), fields: row[25])
-        id = row[0]
-        entry = Entry(
-            record, ttl: .milliseconds(row[16] as Int64), expiryDate: Timestamp(milliseconds: row[17]), hits: row[20],
-            lastAccessDate: Timestamp(milliseconds: row[21]))
-        cost = row[22]
-        self.path = path
-        guard let queue = UInt8(exactly: row[30] as Int64).flatMap(EvictionQueue.init) else {
-            throw DiskCacheError.index(code: 11, message: "an entry in an unknown queue")
-        }
-        place = QueuePlace(queue: queue, frequency: UInt8(clamping: row[31] as Int64))
-        turn = row[32]
-        slot = (row[33] as Int64?).flatMap(Slot.init)
-        identity = path.map { _ in
-            FileIdentity(inode: row[27] ?? 0, size: entry.contentLength, modified: row[28] ?? 0, changed: row[29] ?? 0)
-        }
-    }
-
-    init(
-        id: Int64, entry: Entry, cost: Int64, path: String?, slot: Slot?, identity: FileIdentity?, place: QueuePlace,
-        turn: Int64
-    ) {
-        self.slot = slot
-        self.place = place
-        self.turn = turn
-        self.id = id
-        self.entry = entry
-        self.cost = cost
-        self.path = path
-        self.identity = identity
-    }
 
     /// Whether the entry is useless once it has expired.
     var isSweepable: Bool {
@@ -152,5 +102,39 @@ package struct EntryRow: Sendable {
     static func tags(fromList text: String?) -> [String] {
         guard let text, let array = try? JSON(parsing: text).arrayValue else { return [] }
         return array.compactMap(\.stringValue)
+    }
+}
+
+extension EntryRow {
+    /// The statement selects ``columns``.
+    init(_ row: StatementRow, namespace: String, directory: String) throws {
+        guard let kind = Entry.Kind(code: row[2]) else {
+            throw DiskCacheError.index(code: 11, message: "an entry of an unknown kind")
+        }
+        let url: String = row[3]
+        let path: String? = row[26]
+        let version: Int64 = row[23]
+        let record = Entry.Record(
+            key: row[1], namespace: namespace, kind: kind, url: url.isEmpty ? nil : url, host: row[4], params: row[5],
+            status: row[6], contentType: row[7], contentLength: row[8], etag: row[9], lastModified: row[10],
+            digest: row.blob(11).map(Array.init) ?? [], isJSON: row[12],
+            downloadStartDate: (row[13] as Int64?).map(Timestamp.init(milliseconds:)),
+            downloadEndDate: (row[14] as Int64?).map(Timestamp.init(milliseconds:)),
+            createdDate: Timestamp(milliseconds: row[15]), localPath: path.map { directory + "/" + $0 },
+            tags: Self.tags(fromList: row[24]), pinned: row[19], version: version,
+            staleAllowance: .milliseconds(row[18] as Int64), fields: row[25])
+        guard let queue = UInt8(exactly: row[30] as Int64).flatMap(EvictionQueue.init) else {
+            throw DiskCacheError.index(code: 11, message: "an entry in an unknown queue")
+        }
+        let entry = Entry(
+            record, ttl: .milliseconds(row[16] as Int64), expiryDate: Timestamp(milliseconds: row[17]), hits: row[20],
+            lastAccessDate: Timestamp(milliseconds: row[21]))
+        self.init(
+            id: row[0], entry: entry, cost: row[22], path: path, slot: (row[33] as Int64?).flatMap(Slot.init),
+            identity: path.map { _ in
+                FileIdentity(
+                    inode: row[27] ?? 0, size: record.contentLength, modified: row[28] ?? 0, changed: row[29] ?? 0)
+            },
+            place: QueuePlace(queue: queue, frequency: UInt8(clamping: row[31] as Int64)), turn: row[32])
     }
 }

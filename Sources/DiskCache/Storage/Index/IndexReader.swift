@@ -72,8 +72,7 @@ struct IndexReader {
     func knownPaths(_ paths: [String]) throws(DiskCacheError) -> Set<ExactText> {
         try index.list { db in
             let statement = try db.cachedStatement(sql: "SELECT 1 FROM entries WHERE path = ?")
-            return Set(
-                try paths.filter { try statement.first([$0]) { _ in true } == true }.map(ExactText.init))
+            return Set(try paths.filter { try statement.first([$0]) { _ in true } == true }.map(ExactText.init))
         }
     }
 

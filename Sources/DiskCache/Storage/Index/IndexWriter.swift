@@ -18,7 +18,7 @@ struct IndexWriter {
     // MARK: - Looking up
 
     func row(forKey key: String) throws -> EntryRow? {
-        var held = try statements.held
+        var held = try statements[.held]
         held.bind(key)
         // The shorter statement comes first, because most stores are of new keys.
         return try held.hasRow() ? row(where: "key = ?", [key]) : nil
@@ -66,7 +66,7 @@ struct IndexWriter {
     /// `old` is the row of the same key and number that the new row replaces.
     func put(_ row: EntryRow, replacing old: EntryRow?) throws {
         if old == nil {
-            var statement = try statements.insert
+            var statement = try statements[.insert]
             row.bind(to: &statement)
             try statement.run()
         } else {
@@ -98,24 +98,12 @@ struct IndexWriter {
 
     /// Returns the new number of hits; `nil`, without a change, when the entry has another version by now or is gone.
     func apply(_ pending: PendingHits, toKey key: String) throws -> Int64? {
-        if let slide = pending.slide {
-            let statement = try db.cachedStatement(
-                sql: """
-                    UPDATE entries SET \(Self.hitColumns), expiry = ?, ttl = ?
-                    WHERE key = ? AND version = ? RETURNING hits
-                    """)
-            let arguments: StatementArguments = [
-                pending.hits, pending.hits, pending.lastAccess.milliseconds, slide.expiryDate.milliseconds,
-                slide.ttl.milliseconds, key, pending.version,
-            ]
-            return try statement.first(arguments) { $0[0] }
-        }
-        let statement = try db.cachedStatement(
-            sql: "UPDATE entries SET \(Self.hitColumns) WHERE key = ? AND version = ? RETURNING hits")
-        let arguments: StatementArguments = [
-            pending.hits, pending.hits, pending.lastAccess.milliseconds, key, pending.version,
-        ]
-        return try statement.first(arguments) { $0[0] }
+        let columns = pending.slide == nil ? Self.hitColumns : Self.hitColumns + ", expiry = ?, ttl = ?"
+        var arguments: StatementArguments = [pending.hits, pending.hits, pending.lastAccess.milliseconds]
+        if let slide = pending.slide { arguments += [slide.expiryDate.milliseconds, slide.ttl.milliseconds] }
+        arguments += [key, pending.version]
+        return try db.cachedStatement(sql: "UPDATE entries SET \(columns) WHERE key = ? AND version = ? RETURNING hits")
+            .first(arguments) { $0[0] }
     }
 
     private static let hitColumns = """
@@ -146,7 +134,7 @@ struct IndexWriter {
         """
 
     private func write(_ row: EntryRow) throws {
-        var statement = DirectStatement(try db.cachedStatement(sql: StoreStatements.putStatement))
+        var statement = DirectStatement(try db.cachedStatement(sql: StoreQuery.putStatement))
         row.bind(to: &statement)
         try statement.run()
     }
@@ -162,6 +150,62 @@ struct IndexWriter {
 
     private func execute(_ sql: String, _ arguments: StatementArguments) throws {
         try db.cachedStatement(sql: sql).execute(arguments: arguments)
+    }
+
+    // MARK: - Variants
+
+    /// Whether there may be a response with that MD5. A caller's own key with the same beginning counts, too.
+    func hasVariants(ofMD5 md5: String) throws -> Bool { try has(.variant, md5) }
+
+    /// Whether the URL has the most responses that it may have. The query nearly always looks at a single place.
+    func hasFullVariants(ofMD5 md5: String) throws -> Bool { try has(.fullVariants, md5) }
+
+    func hasFields(ofMD5 md5: String, longerThan limit: Int) throws -> Bool { try has(.longFields, md5, limit) }
+
+    private func has(_ query: StoreQuery, _ md5: String, _ limit: Int? = nil) throws -> Bool {
+        var statement = try statements[query]
+        let (first, last) = ResponseKeys.bounds(ofMD5: md5)
+        statement.bind(first)
+        statement.bind(last)
+        if let limit { statement.bind(limit) }
+        return try statement.hasRow()
+    }
+
+    /// Except the response of `key`. The response that was stored or confirmed longest ago comes first.
+    func variantFields(ofMD5 md5: String, but key: String) throws -> [(id: Int64, isPinned: Bool, length: Int)] {
+        let (first, last) = ResponseKeys.bounds(ofMD5: md5)
+        return try db.cachedStatement(sql: Self.variantFieldsStatement).all([first, last, key]) { row in
+            (id: row[0] as Int64, isPinned: row[1] as Bool, length: row[2] as Int)
+        }
+    }
+
+    static let variantFieldsStatement = """
+        SELECT id, pinned, length(CAST(fields AS BLOB)) FROM entries WHERE \(ResponseKeys.condition()) AND key <> ? \
+        ORDER BY max(created, coalesce(downloadEnd, 0)), version
+        """
+
+    func variantCount(ofMD5 md5: String) throws -> Int {
+        let (first, last) = ResponseKeys.bounds(ofMD5: md5)
+        return try db.cachedStatement(sql: Self.variantCountStatement).first([first, last]) { $0[0] } ?? 0
+    }
+
+    /// The unpinned responses that were stored or confirmed longest ago.
+    func oldestVariants(ofMD5 md5: String, limit: Int) throws -> [EntryRow] {
+        try rows(Self.oldestVariants(ofMD5: md5, limit: limit), limit: limit)
+    }
+
+    static let variantCountStatement = "SELECT COUNT(*) FROM entries WHERE \(ResponseKeys.condition())"
+
+    static func oldestVariants(ofMD5 md5: String, limit: Int) -> EntryQuery {
+        var query = EntryQuery(.all, now: Timestamp(milliseconds: 0))
+        let (first, last) = ResponseKeys.bounds(ofMD5: md5)
+        // Selects by id first, so that SQLite sorts no whole rows.
+        query.restrict(
+            """
+            entries.id IN (SELECT id FROM entries WHERE \(ResponseKeys.condition()) AND +pinned = 0 \
+            ORDER BY max(created, coalesce(downloadEnd, 0)), version LIMIT ?)
+            """, [first, last, limit])
+        return query
     }
 }
 

@@ -7,16 +7,12 @@ import Primitives
 struct ListCursor: Equatable {
     var value: DatabaseValue
     var id: Int64
+}
 
-    init(value: DatabaseValue, id: Int64) {
-        self.value = value
-        self.id = id
-    }
-
+extension ListCursor {
     init(at row: EntryRow, sort: EntrySort) {
-        id = row.id
         let entry = row.entry
-        value =
+        let value =
             switch sort.order {
             case .key: entry.key.databaseValue
             case .url: (entry.url ?? "").databaseValue
@@ -25,6 +21,7 @@ struct ListCursor: Equatable {
             case .lastAccessDate: entry.lastAccessDate.milliseconds.databaseValue
             case .hits: entry.hits.databaseValue
             }
+        self.init(value: value, id: row.id)
     }
 
     init?(_ text: String, filter: EntryFilter, sort: EntrySort) {
@@ -33,8 +30,8 @@ struct ListCursor: Equatable {
         guard let data = Data(base64Encoded: base64) else { return nil }
         let bytes = [UInt8](data)
         guard bytes.count >= 17, Array(bytes[..<8]) == Self.queryMark(filter, sort) else { return nil }
-        id = Self.number(bytes[8..<16])
-        let rest = bytes[17...]
+        let (id, rest) = (Self.number(bytes[8..<16]), bytes[17...])
+        let value: DatabaseValue
         switch bytes[16] {
         case 0:
             guard rest.count == 8 else { return nil }
@@ -44,6 +41,7 @@ struct ListCursor: Equatable {
             value = string.databaseValue
         default: return nil
         }
+        self.init(value: value, id: id)
     }
 
     func text(filter: EntryFilter, sort: EntrySort) -> String {
@@ -58,10 +56,7 @@ struct ListCursor: Equatable {
     }
 
     private static func queryMark(_ filter: EntryFilter, _ sort: EntrySort) -> [UInt8] {
-        let parts: [String?] = [
-            filter.key, filter.md5, filter.url, filter.prefix, filter.host, filter.tag, filter.state?.rawValue,
-            filter.kind?.rawValue, sort.order.rawValue, sort.descending ? "-" : "+",
-        ]
+        let parts = filter.texts + [sort.order.rawValue, sort.descending ? "-" : "+"]
         let text = JSON.array(parts.map(JSON.string(orNull:))).utf8
         return Array(text.withUnsafeBytes { digest(of: $0) }.prefix(8))
     }

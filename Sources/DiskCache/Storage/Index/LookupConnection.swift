@@ -88,8 +88,7 @@ final class LookupConnection: Sendable {
         if state.isClosed { throw DiskCacheError.closed }
         if state.database == nil { try open(&state) }
         var statement: OpaquePointer?
-        let code = sqlite3_prepare_v3(
-            state.database, query.sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &statement, nil)
+        let code = sqlite3_prepare_v3(state.database, query.sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &statement, nil)
         guard code == SQLITE_OK, let statement else { throw Self.error(code, state.database) }
         state.statements[query.rawValue] = statement
         return statement

@@ -1,4 +1,3 @@
-import GRDB
 import Primitives
 
 /// Finds the rows of a page of a listing, without testing every entry where an index helps. There are two ways:
@@ -75,8 +74,7 @@ struct PageSearch {
         if let position { restrict(&query, to: sort.descending ? "<" : ">", position) }
         let direction = sort.descending ? " DESC" : ""
         let column = query.orderColumn(sort.order.column)
-        query.sort(
-            by: sort.order == .key ? "\(column)\(direction)" : "\(column)\(direction), entries.id\(direction)")
+        query.sort(by: sort.order == .key ? "\(column)\(direction)" : "\(column)\(direction), entries.id\(direction)")
     }
 
     private func restrict(_ query: inout EntryQuery, to comparison: String, _ cursor: ListCursor) {

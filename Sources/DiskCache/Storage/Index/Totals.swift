@@ -1,5 +1,4 @@
 import GRDB
-import Primitives
 
 /// The writer's own copy of the tables `totals` and `counters`. It changes along with each row and is written at the
 /// end of the transaction, so no entries ever have to be counted.
@@ -13,15 +12,17 @@ package struct Totals: Sendable {
     }
 
     private(set) var kinds: [Entry.Kind: Kind] = [:]
-    private(set) var sequence: Int64
+    private(set) var sequence: Int64 = 0
     /// The bytes of the entries that may be evicted and are in ``EvictionQueue/small``.
-    private(set) var smallBytes: Int64
+    private(set) var smallBytes: Int64 = 0
     private var changed: Set<Entry.Kind> = []
     private var changedCounters: Set<Counter> = []
 
     private enum Counter: String {
         case sequence, smallBytes
     }
+
+    init() {}
 
     init(_ db: Database) throws {
         func counter(_ counter: Counter) throws -> Int64 {
@@ -37,6 +38,7 @@ package struct Totals: Sendable {
             kinds[kind] = Kind(entries: row[1], bodyBytes: row[2], diskBytes: row[3], pinnedBytes: row[4])
         }
     }
+
     package var diskBytes: Int64 { kinds.values.reduce(0) { $0 + $1.diskBytes } }
     var pinnedBytes: Int64 { kinds.values.reduce(0) { $0 + $1.pinnedBytes } }
 

@@ -29,8 +29,7 @@ final class Slab: Sendable {
             0...slot.slotClass.size - SlabRecord.headLength ~= length
         else { return .found(nil) }
         let tailLength = slot.slotClass.size - SlabRecord.headLength - length
-        let frame = UnsafeMutableRawBufferPointer.allocate(
-            byteCount: SlabRecord.headLength + tailLength, alignment: 16)
+        let frame = UnsafeMutableRawBufferPointer.allocate(byteCount: SlabRecord.headLength + tailLength, alignment: 16)
         defer { frame.deallocate() }
         let (head, tail) = (
             UnsafeMutableRawBufferPointer(rebasing: frame[..<SlabRecord.headLength]),

@@ -1,0 +1,112 @@
+import Foundation
+import Primitives
+
+/// Repairs at each start the state that a killed process left; see the table in `WriteContext+Bodies.swift`. Recovery
+/// itself may be killed, because each of its steps may be repeated.
+enum Recovery {
+    /// Makes the files agree with the index. Runs before the writer's thread starts.
+    static func run(_ bodies: BodyStore, _ loop: WriterLoop, log: (DiskCacheNotice) -> Void) throws(DiskCacheError) {
+        let names = try FileSystem.names(in: bodies.incoming)
+        var olds: [Old] = []
+        for name in names {
+            if name.hasSuffix(".part") { FileSystem.remove(bodies.incoming + "/" + name) }
+            if let old = Old(name) { olds.append(old) }
+        }
+        let intents = try bodies.notedIntents()
+        if olds.isEmpty && intents.isEmpty { return }
+
+        let failure = ResultBox<DiskCacheError>()
+        let toPutBack = olds
+        loop.run([
+            WriterLoop.Job(
+                work: { context in
+                    for path in intents { try removeUnlessKnown(path, context) }
+                    for old in toPutBack { try putBackIfMissed(old, context) }
+                }, finish: { error in if let error { failure.set(error) } })
+        ])
+        if let error = failure.take() { throw error }
+        log(
+            DiskCacheNotice(
+                .info, "writes interrupted by the end of the last process were completed or undone",
+                ["directory": .text(bodies.directory), "bodies": .number(olds.count), "paths": .number(intents.count)]))
+    }
+
+    private struct Old {
+        var name: String
+        var id: Int64
+
+        init?(_ name: String) {
+            guard name.hasSuffix(".old"), let id = Int64(digits: name.prefix { $0 != "-" }) else { return nil }
+            self.name = name
+            self.id = id
+        }
+    }
+
+    /// Removes a body that was placed, or was to be placed, but never committed, and the directories made for it.
+    private static func removeUnlessKnown(_ path: String, _ context: WriteContext) throws {
+        guard isInside(path), try context.index.row(forPath: path) == nil else { return }
+        let place = context.parts.bodies.absolute(path)
+        if FileSystem.status(of: place)?.isRegular == true { FileSystem.unlink(place) }
+        context.parts.bodies.removeEmptyDirectories(above: path)
+    }
+
+    /// Puts back a body that was taken away from an entry, if the entry still has that body according to the index.
+    private static func putBackIfMissed(_ old: Old, _ context: WriteContext) throws {
+        let bodies = context.parts.bodies
+        let oldPath = bodies.incoming + "/" + old.name
+        guard let row = try context.index.row(forID: old.id), let path = row.path, let key = CacheKey(row.entry.key),
+            let oldStatus = FileSystem.status(of: oldPath), oldStatus.isRegular
+        else {
+            // No entry needs the file. Or it is a directory, because a directory stood at the path of the body.
+            FileSystem.remove(oldPath)
+            return
+        }
+        let place = bodies.absolute(path)
+        if FileSystem.status(of: place)?.identity.inode == oldStatus.identity.inode {
+            FileSystem.unlink(oldPath)
+            return
+        }
+        guard try !isBody(of: row, place), try isBody(of: row, oldPath) else {
+            FileSystem.unlink(oldPath)
+            return
+        }
+        if let slash = place.lastSlash { try? FileSystem.makeDirectories(String(place[..<slash])) }
+        if FileSystem.rename(oldPath, to: place) == 0 {
+            try setFile(of: row, path, context)
+            return
+        }
+        // The path has become a directory in use. The body gets a second name, because the row is not committed yet.
+        for candidate in PathCandidates(besides: path, key: key) where try context.index.row(forPath: candidate) == nil
+        {
+            let target = bodies.absolute(candidate)
+            try bodies.noteIntent(candidate)
+            FileSystem.unlink(target)
+            guard FileSystem.link(oldPath, to: target) == 0 else { continue }
+            context.unsynced.placed(nil, at: target)
+            try setFile(of: row, candidate, context)
+            context.journal.afterwards { FileSystem.unlink(oldPath) }
+            return
+        }
+    }
+
+    private static func setFile(of row: EntryRow, _ path: String, _ context: WriteContext) throws {
+        guard let status = FileSystem.status(of: context.parts.bodies.absolute(path)) else { return }
+        try context.index.setFile(of: row.id, path: path, identity: status.identity)
+    }
+
+    private static func isBody(of row: EntryRow, _ path: String) throws(DiskCacheError) -> Bool {
+        guard let status = FileSystem.status(of: path), status.isRegular,
+            status.identity.size == row.entry.contentLength
+        else { return false }
+        let file = try FileDescriptor(opening: path, O_RDONLY | O_NOFOLLOW)
+        return try BodyFile(file, length: row.entry.contentLength, path: path).digest() == row.entry.digest
+    }
+
+    /// Whether Larder can have written a noted path. Recovery removes no other path.
+    private static func isInside(_ path: String) -> Bool {
+        // Splits by bytes, because a slash with a combining accent is a different `Character`.
+        let components = path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+            .map { String(Substring($0)) }
+        return !components.contains { ["", ".", ".."].contains($0) } && BodyTree.isRoot(components[0])
+    }
+}

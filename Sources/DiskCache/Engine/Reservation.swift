@@ -1,0 +1,236 @@
+import Primitives
+
+/// A body that is being received and will become an entry. Every entry enters the cache this way.
+///
+/// Receive the bytes, then publish or abandon. A reservation that is released without either is abandoned. Room on disk
+/// is reserved as the bytes arrive, so a body that does not fit fails before it is complete. Completions run on the
+/// writer's thread or the caller's, and must not wait. Only one thread at a time may deliver bytes.
+package final class Reservation: Sendable {
+    enum Phase: Sendable {
+        case idle(IncomingBody)
+        case receiving
+        case ended
+    }
+
+    struct State: Sendable {
+        var key: CacheKey
+        var phase: Phase
+        var promise = ByteBudget.Promise()
+        var length: Int64 = 0
+        /// Bytes beyond this number are of unknown length.
+        var announced: Int64 = 0
+        /// See ``WriteContext/makeRoom(forUnknownLength:beside:upTo:)``. `nil` until room had to be made.
+        var lastTurn: Int64?
+
+        mutating func takePromise() -> ByteBudget.Promise {
+            defer { promise = ByteBudget.Promise() }
+            return promise
+        }
+    }
+
+    package let body: GrowingBody
+    private let kind: Entry.Kind
+    let url: String?
+    /// `nil`: as the entry that it replaces.
+    let pinned: Bool?
+    private let number: Int
+    private let purged: PurgeMark
+    let parts: CacheParts
+    let writer: Writer
+    let state: Locked<State>
+
+    init(_ store: PendingStore, pinned: Bool?, parts: CacheParts, writer: Writer) {
+        self.pinned = pinned
+        kind = store.kind
+        url = store.url
+        purged = store.purged
+        self.parts = parts
+        self.writer = writer
+        number = parts.pendingStores.begin(store)
+        let body = IncomingBody(in: parts.bodies, memoryLimit: parts.inlineLimit)
+        self.body = body.growing
+        state = Locked(State(key: store.key, phase: .idle(body)))
+    }
+
+    deinit {
+        abandon()
+    }
+
+    package var key: CacheKey { state.withLock { $0.key } }
+    package var receivedBytes: Int64 { state.withLock { $0.length } }
+
+    /// A purge has matched this reservation, so publishing answers the waiters but keeps no entry. Never true for a
+    /// body that a caller stores, because such a body counts as new when it is published. Never changes after the end.
+    package var isPurged: Bool { purged.isSet }
+
+    /// `nil` when the reservation belongs to another cache.
+    func number(in parts: CacheParts) -> Int? { parts === self.parts ? number : nil }
+
+    /// Decides the variant of a response before it is published; see ``DiskCache/reserve(responseTo:tags:)``.
+    package func decide(_ key: CacheKey, tags: [String] = []) {
+        state.withLock { $0.key = key }
+        parts.pendingStores.decide(key, tags: tags, of: number)
+    }
+
+    /// A reservation for a body from an origin counts as purged if a purge since then named one of the tags.
+    package func addTags(_ tags: [String]) {
+        if !tags.isEmpty { parts.pendingStores.add(tags, to: number) }
+    }
+
+    /// Announces the length, so that a body that does not fit fails before it is sent. Room is still reserved as the
+    /// bytes arrive. Without this call the length is unknown; so is the length of bytes beyond `length`. Such bytes get
+    /// free room and a share of the limit (see ``ByteBudget``). No entry that was read is evicted for them.
+    package func expect(length: Int64) throws(DiskCacheError) {
+        try withBody { body throws(DiskCacheError) in
+            // Reserves no room yet, because an announced length alone must not evict entries.
+            guard length <= parts.configuration.entryLimit else {
+                throw .entryTooLarge(limit: parts.configuration.entryLimit)
+            }
+            let budget = parts.budget
+            let cost = EntryRow.cost(bodyLength: length, isFile: body.isFile || length > parts.inlineLimit, url: url)
+            if !budget.couldHold(cost, asPinned: false) {
+                // Reads the index only when the body would have room if it were pinned.
+                guard budget.couldHold(cost, asPinned: true), try willBePinned() else { throw .noSpace }
+            }
+            try body.expect(length: length)
+            state.withLock { $0.announced = length }
+        }
+    }
+
+    /// Takes the next bytes. The call waits when older entries must make room first. That is rare, because the cache
+    /// keeps some room free. So never call it, or ``publish(_:expectedLength:condition:completion:)``, from a
+    /// completion of the cache. After an error, such as ``DiskCacheError/noSpace``, abandon the reservation.
+    package func receive(_ bytes: UnsafeRawBufferPointer) throws(DiskCacheError) {
+        try withBody { body throws(DiskCacheError) in
+            let length = body.length + Int64(bytes.count)
+            let isKnown = length <= state.withLock { $0.announced }
+            try reserve(forLength: length, ahead: body.length, isKnown: isKnown, body)
+            try body.append(bytes)
+        }
+    }
+
+    /// Publishes the received body as an entry, which replaces the entry of the same key. Another length than
+    /// `expectedLength` is a ``DiskCacheError/lengthMismatch(expected:received:)``. `condition` gets the entry that
+    /// would be replaced, at the instant of the replacement, and must not wait; `false` ends with
+    /// ``DiskCacheError/conditionFailed``. `completion` gets the outcome once it is durable.
+    package func publish(
+        _ metadata: EntryMetadata, expectedLength: Int64? = nil, condition: (@Sendable (Entry?) -> Bool)? = nil,
+        completion: @escaping @Sendable (Result<PublishOutcome, DiskCacheError>) -> Void
+    ) {
+        addTags(metadata.tags ?? [])
+        let body: SealedBody
+        do {
+            body = try seal(expectedLength: expectedLength)
+        } catch {
+            abandon()
+            return completion(.failure(error))
+        }
+        let store = StoreOperation(
+            key: key, kind: kind, url: url, number: number, body: body, metadata: metadata, condition: condition)
+        submit(
+            bodyBytes: body.indexBytes, { context in try store.run(context) },
+            completion: { result in
+                // The file of a body that was not published is still in `incoming/`.
+                body.removePart()
+                completion(result.flatMap { outcome in outcome.map { .success($0) } ?? .failure(.noSpace) })
+            })
+    }
+
+    /// Refreshes the entry that the origin confirmed instead of replacing it (RFC 9111 §4.3.4). `completion` gets
+    /// ``DiskCacheError/versionChanged`` when the entry is gone or has another body by now.
+    package func publishUnchanged(
+        _ entry: Entry, _ refresh: EntryRefresh,
+        completion: @escaping @Sendable (Result<PublishOutcome, DiskCacheError>) -> Void
+    ) {
+        guard let body = take() else { return completion(.failure(.reservationEnded)) }
+        body.discard()
+        addTags(refresh.tags ?? [])
+        let operation = RefreshOperation(entry: entry, number: number, refresh: refresh)
+        submit({ context in try operation.run(context) }, completion: completion)
+    }
+
+    /// Discards the received bytes, and gives their room back. Has no effect after a publish or an abandon.
+    package func abandon() {
+        let (body, promise, ends) = state.withLock { state -> (IncomingBody?, ByteBudget.Promise, Bool) in
+            switch state.phase {
+            case .ended: return (nil, ByteBudget.Promise(), false)
+            case .receiving:
+                // The receiving thread sees this phase when it finishes, and discards the body.
+                state.phase = .ended
+                return (nil, ByteBudget.Promise(), true)
+            case .idle(let body):
+                state.phase = .ended
+                return (body, state.takePromise(), true)
+            }
+        }
+        body?.discard()
+        parts.budget.release(promise)
+        if ends { parts.pendingStores.end(number) }
+    }
+
+    // MARK: - Steps
+
+    /// Hands the body to `use` for this thread alone. The lock is not held meanwhile, because `use` may wait.
+    private func withBody(_ use: (IncomingBody) throws(DiskCacheError) -> Void) throws(DiskCacheError) {
+        guard let body = take(leaving: .receiving) else { throw .reservationEnded }
+        defer { giveBack(body) }
+        try use(body)
+    }
+
+    private func take(leaving phase: Phase = .ended) -> IncomingBody? {
+        state.withLock { state in
+            guard case .idle(let body) = state.phase else {
+                if case .receiving = state.phase { preconditionFailure("two threads use one reservation at once") }
+                return nil
+            }
+            state.phase = phase
+            return body
+        }
+    }
+
+    private func giveBack(_ body: IncomingBody) {
+        let promise = state.withLock { state -> ByteBudget.Promise? in
+            state.length = body.length
+            guard case .ended = state.phase else {
+                state.phase = .idle(body)
+                return nil
+            }
+            return state.takePromise()
+        }
+        guard let promise else { return }
+        body.discard()
+        parts.budget.release(promise)
+    }
+
+    /// Checks the length and the content, reserves the rest of the exact cost, and closes the body.
+    private func seal(expectedLength: Int64?) throws(DiskCacheError) -> SealedBody {
+        var sealed: SealedBody?
+        try withBody { body throws(DiskCacheError) in
+            if let expectedLength, expectedLength != body.length {
+                throw .lengthMismatch(expected: expectedLength, received: body.length)
+            }
+            try body.check(as: kind)
+            try reserve(forLength: body.length, ahead: 0, isKnown: true, body)
+            sealed = try body.seal()
+        }
+        guard let sealed, take() != nil else {
+            // The reservation was abandoned in between, and the sealed body has no other owner.
+            sealed?.removePart()
+            throw .reservationEnded
+        }
+        return sealed
+    }
+
+    private func submit<Outcome: Sendable>(
+        bodyBytes: Int64 = 0, _ work: @escaping @Sendable (WriteContext) throws -> Outcome,
+        completion: @escaping @Sendable (Result<Outcome, DiskCacheError>) -> Void
+    ) {
+        let (parts, number) = (parts, number)
+        let promise = state.withLock { $0.takePromise() }
+        writer.submit(bodyBytes: bodyBytes, work) { result in
+            parts.budget.release(promise)
+            parts.pendingStores.end(number)
+            completion(result)
+        }
+    }
+}

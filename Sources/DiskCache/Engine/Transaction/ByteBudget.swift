@@ -1,0 +1,209 @@
+import Primitives
+
+/// The disk budget: the byte limit, the bytes of committed entries, and the bytes promised to bodies being received.
+///
+/// Invariant: no promise makes `used + reserved` exceed the limit. (The sum may exceed it for the instant between a
+/// commit and the release of the promise that the commit fulfils, and after the limit was lowered.) The writer sets
+/// `used` after each commit; the reservations own `reserved`.
+///
+/// A body of unknown length may turn out never to fit. Such a body gets free room as long as the head-room stays free.
+/// Beyond that it gets a part of the *share*, a fifth of the limit, which belongs to all bodies of unknown length
+/// together. A body gets at most as much of the share as it leaves free. A single such body therefore gets a tenth of
+/// the limit, and two at once get a fifteenth each. A small body finds room beside many large bodies.
+///
+/// The file system may have less room than the limit allows. Its room is measured for each promise, because other
+/// programs take from it, too. With plenty of room, measurements after each commit and ten times a second are enough.
+/// Promises since the last commit are subtracted from the room then, because their bytes may not be written yet.
+package final class ByteBudget: Sendable {
+    private struct State {
+        var limit: Int64
+        var used: Int64 = 0
+        var reserved: Int64 = 0
+        /// The part of `reserved` that was taken from the share.
+        var shared: Int64 = 0
+        var pinned: Int64 = 0
+        /// The free bytes above the reserve at the last commit, minus the promises since then.
+        var room = FreeSpace.unlimited
+        /// The free bytes in index pages and slots at the last commit.
+        var reusable: Int64 = 0
+        var measured: (room: Int64, instant: ContinuousClock.Instant)?
+
+        /// The part of the current room that is not promised. Other programs may have freed space since the last
+        /// commit. Then all promises are subtracted, as if none of their bytes were written yet.
+        func unpromised(of measured: Int64) -> Int64 {
+            min(measured, max(room, measured - reserved))
+        }
+
+        var headRoom: Int64 { DiskFullness.headRoom(ofLimit: limit, pinned: pinned) }
+
+        func hasShare(for bytes: Int64, beside own: Int64, measured: Int64) -> Bool {
+            // If the file system allows less than the limit, the share is a part of that smaller capacity.
+            let capacity = min(limit, used + reserved + max(0, unpromised(of: measured)))
+            return own + bytes <= max(0, capacity - pinned) / ByteBudget.sharePart - (shared + bytes)
+        }
+
+        mutating func promise(_ bytes: Int64, margin: Int64, measured: Int64) -> Bool {
+            let unpromised = unpromised(of: measured)
+            guard used + reserved + bytes + margin <= limit, bytes + min(margin, DiskFullness.leastRoom) <= unpromised
+            else { return false }
+            reserved += bytes
+            room = max(room, unpromised) - bytes
+            return true
+        }
+    }
+
+    /// The share of bodies of unknown length is the limit divided by this number.
+    private static let sharePart: Int64 = 5
+
+    private let freeSpace: FreeSpace
+    private let state: Locked<State>
+
+    init(limit: Int64, freeSpace: FreeSpace) {
+        self.freeSpace = freeSpace
+        state = Locked(State(limit: limit))
+    }
+
+    package var limit: Int64 { state.withLock { $0.limit } }
+
+    /// More bytes than that may be in use or promised already; this method takes none of them away.
+    func setLimit(_ bytes: Int64) {
+        state.withLock { $0.limit = bytes }
+    }
+
+    var used: Int64 { state.withLock { $0.used } }
+
+    var reserved: Int64 { state.withLock { $0.reserved } }
+
+    /// `all` includes promises; `pinned` are committed entries.
+    var taken: (all: Int64, pinned: Int64) { state.withLock { ($0.used + $0.reserved, $0.pinned) } }
+
+    struct Promise: Sendable {
+        var bytes: Int64 = 0
+        var shared: Int64 = 0
+    }
+
+    func reserve(_ bytes: Int64) -> Promise? {
+        let room = room
+        return state.withLock { state in
+            state.promise(bytes, margin: 0, measured: room) ? Promise(bytes: bytes) : nil
+        }
+    }
+
+    /// Serves a body with the earlier promises `own`; `nil` without room.
+    func reserve(ofUnknownLength bytes: Int64, beside own: Promise) -> Promise? {
+        let room = room
+        return state.withLock { state in
+            if state.promise(bytes, margin: state.headRoom, measured: room) { return Promise(bytes: bytes) }
+            guard state.hasShare(for: bytes, beside: own.shared, measured: room),
+                state.promise(bytes, margin: 0, measured: room)
+            else { return nil }
+            state.shared += bytes
+            return Promise(bytes: bytes, shared: bytes)
+        }
+    }
+
+    func hasShare(for bytes: Int64, beside own: Promise) -> Bool {
+        let room = room
+        return state.withLock { $0.hasShare(for: bytes, beside: own.shared, measured: room) }
+    }
+
+    /// Serves eviction ahead of need. Promises from the share do not count here, although they may use the head-room.
+    /// Entries make way for them only when the body is stored.
+    var fullness: DiskFullness {
+        state.withLock { state in
+            DiskFullness(
+                excess: state.used + state.reserved - state.shared - state.limit, headRoom: state.headRoom,
+                room: state.room, used: (state.used, state.pinned))
+        }
+    }
+
+    /// Whether `bytes` more would fit if all unpinned entries went. Promised bytes stay. Unpinned bytes have to fit
+    /// beside the head-room, because eviction would remove them at once to restore it.
+    func couldHold(_ bytes: Int64, asPinned: Bool) -> Bool {
+        let room = room
+        return state.withLock { state in
+            let headRoom = asPinned ? 0 : state.headRoom
+            return state.reserved + state.pinned + bytes + headRoom <= state.limit
+                && bytes <= state.unpromised(of: room) + state.used - state.pinned
+        }
+    }
+
+    func release(_ promise: Promise) {
+        guard promise.bytes > 0 else { return }
+        state.withLock { state in
+            state.reserved -= promise.bytes
+            state.shared -= promise.shared
+        }
+    }
+
+    /// `reusable` are the bytes of free pages and slots. A promise for the entries counts as well until its release.
+    func commit(used: Int64, pinned: Int64, reusable: Int64) {
+        let room = freeSpace.room(reusable: reusable)
+        let now = ContinuousClock.now
+        state.withLock {
+            ($0.used, $0.pinned, $0.room, $0.reusable, $0.measured) = (used, pinned, room, reusable, (room, now))
+        }
+    }
+
+    /// More room than this cannot fill up between two measurements, so it is not measured for each promise.
+    private static let plentyOfRoom: Int64 = 2 << 30
+    private static let measuringInterval = Duration.milliseconds(100)
+
+    /// The bytes that the file system has free above the reserve, now.
+    var room: Int64 {
+        let (measured, reusable) = state.withLock { ($0.measured, $0.reusable) }
+        let now = ContinuousClock.now
+        if let measured, measured.room > Self.plentyOfRoom, now - measured.instant < Self.measuringInterval {
+            return measured.room
+        }
+        let room = freeSpace.room(reusable: reusable)
+        state.withLock { $0.measured = (room, now) }
+        return room
+    }
+
+    /// The same after the last commit, minus the promises since then.
+    var roomAtCommit: Int64 { state.withLock { $0.room } }
+}
+
+/// The use of the disk, in bytes, as the writer sees it when it looks for upkeep.
+struct DiskFullness {
+    /// The bytes above the limit that are taken or promised; negative: below the limit.
+    var excess: Int64
+    var headRoom: Int64
+    /// Free on the file system above the reserve.
+    var room: Int64
+    var used: (all: Int64, pinned: Int64)
+
+    /// The reserve is broken by more than the index may have grown by itself. Then other programs have used it.
+    var lacksRoom: Bool { room < -Self.leastRoom }
+    /// More than the head-room is missing. Then the newest entries may go, too.
+    var isTooMuch: Bool { excess > 0 || lacksRoom }
+
+    /// Eviction keeps this much free above the reserve.
+    static let leastRoom: Int64 = 256 << 10
+
+    /// The distance that the writer keeps below the limit ahead of need, so that stores seldom wait for room: a
+    /// sixteenth of the unpinned part of the limit, which a part of the whole limit could exceed, at most 64 MiB.
+    static func headRoom(ofLimit limit: Int64, pinned: Int64 = 0) -> Int64 {
+        min(max(0, limit - pinned) / 16, 64 << 20)
+    }
+}
+
+/// Measures the free space of the file system above the reserve. The file system counts blocks, so data of other
+/// programs counts, and holes in sparse files and shared blocks do not.
+struct FreeSpace: Sendable {
+    var reserve: DiskReserve
+    var directory: String
+
+    /// More bytes than any file system has, and few enough for sums without overflow.
+    static let unlimited: Int64 = 1 << 60
+
+    /// The bytes that may be written before less than the reserve is free; negative: they are missing. ``unlimited``
+    /// without a reserve, or when the file system cannot be asked. `reusable` are the free bytes in index pages and
+    /// slots: new entries fill them before files grow, and free slots of other sizes are given back.
+    func room(reusable: Int64) -> Int64 {
+        if reserve == .bytes(0) { return Self.unlimited }
+        guard let space = FileSystem.space(at: directory) else { return Self.unlimited }
+        return space.free + reusable - reserve.floor(ofSize: space.size)
+    }
+}

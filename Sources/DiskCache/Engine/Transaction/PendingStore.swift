@@ -1,0 +1,240 @@
+import Primitives
+import Synchronization
+
+/// The key, URL and tags of a body that is being received, as far as they are known, for the purges that may match it.
+struct PendingStore: Sendable {
+    /// The key of an arbitrary variant while the variant of a response is undecided.
+    private(set) var key: CacheKey
+    let kind: Entry.Kind
+    let url: String?
+    let host: String?
+    /// `nil` unless a response's request spelled the URL differently.
+    private let canonicalURL: String?
+    private(set) var tags: Set<ExactText>
+    private var latePurges = LatePurges.ofTags([])
+    /// The key is undecided, and a purge of any variant of the URL matches this store.
+    private(set) var isVariantOpen = false
+    let purged = PurgeMark()
+    /// The last change of the entry by a caller since the reservation. It outlives the store.
+    private(set) var patch: Patch?
+
+    /// Whether a concurrent purge can match this store. A body from an origin is as old as its request, and may be the
+    /// body that the purge is to remove. A body that a caller stores is new when it is published and acknowledged.
+    private var isFromOrigin: Bool { kind == .download || kind == .response }
+
+    init(key: CacheKey, kind: Entry.Kind, url: String?, tags: [String], isVariantOpen: Bool = false) {
+        self.key = key
+        self.kind = kind
+        self.url = url
+        host = url.map { ResponseURL.host(of: $0) }
+        canonicalURL = kind == .response ? url.flatMap { ResponseURL.canonical(of: $0) } : nil
+        self.tags = Set(tags.map(ExactText.init))
+        self.isVariantOpen = isVariantOpen
+    }
+
+    /// Marks the store as purged if a purge since the reservation named one of the new tags.
+    mutating func add(_ more: [String]) {
+        let new = Set(more.map(ExactText.init)).subtracting(tags)
+        guard !new.isEmpty else { return }
+        tags.formUnion(new)
+        guard isFromOrigin else { return }
+        switch latePurges {
+        case .ofTags(let purged) where purged.isDisjoint(with: new): break
+        case .ofTags, .unknown: self.purged.set()
+        }
+    }
+
+    mutating func decide(_ key: CacheKey, tags: [String]) {
+        self.key = key
+        isVariantOpen = false
+        add(tags)
+    }
+
+    /// A change of metadata by a caller. `nil` leaves a value to the store.
+    struct Patch: Sendable {
+        var ttl: Duration?
+        var expiryDate: Timestamp?
+        var pinned: Bool?
+        var tags: [String]?
+        /// The tags that the store had before `tags` replaced them.
+        fileprivate(set) var replacedTags: Set<ExactText> = []
+    }
+
+    /// Notes a change of the entry that a download is to replace or to bring up to date.
+    mutating func meet(_ new: Patch, of key: String) {
+        guard kind == .download, ExactText(key) == ExactText(self.key.text) else { return }
+        var patch = patch ?? Patch()
+        if new.ttl != nil { (patch.ttl, patch.expiryDate) = (new.ttl, new.expiryDate) }
+        if new.pinned != nil { patch.pinned = new.pinned }
+        if new.tags != nil { (patch.tags, patch.replacedTags) = (new.tags, tags) }
+        self.patch = patch
+    }
+
+    /// The tags of the reservation's callers, except those that a caller has replaced since.
+    var addedTags: Set<ExactText> { tags.subtracting(patch?.replacedTags ?? []) }
+
+    /// The tags of the purges since the reservation that match this store in all but the tag.
+    private enum LatePurges {
+        case ofTags(Set<ExactText>)
+        /// The purges named more tags than ``latePurgeLimit``. So any new tag counts as purged.
+        case unknown
+
+        mutating func add(_ tags: Set<ExactText>) {
+            guard case .ofTags(let known) = self, !tags.isSubset(of: known) else { return }
+            // All stores that remember the first purge share its set.
+            let all = known.isEmpty ? tags : known.union(tags)
+            self = all.count > PendingStore.latePurgeLimit ? .unknown : .ofTags(all)
+        }
+    }
+
+    /// A store that meets more purged tags than it can remember is not kept if it gets a tag afterwards.
+    static let latePurgeLimit = 256
+
+    enum Meaning {
+        case none
+        case store
+        /// The purge may match the entry that the store is to bring up to date. Only the index can tell.
+        case perhapsHeld
+    }
+
+    /// Applies a purge that begins now. A filter with a state never matches the store itself, because a body that is
+    /// being received is neither fresh nor stale. The store remembers the purge's tags, for later.
+    mutating func meet(_ scope: PurgeScope) -> Meaning {
+        guard isFromOrigin, isIn(scope.filter) else { return .none }
+        if scope.filter.state == nil {
+            guard let purgedTags = scope.tags, tags.isDisjoint(with: purgedTags) else { return .store }
+            latePurges.add(purgedTags)
+        }
+        return .perhapsHeld
+    }
+
+    /// Whether a filter matches this store, apart from its tag and state.
+    private func isIn(_ filter: EntryFilter) -> Bool {
+        func begins(_ text: String, _ prefix: String) -> Bool { text.utf8.starts(with: prefix.utf8) }
+        if let kind = filter.kind, kind != self.kind { return false }
+        if let key = filter.key, !names(key) { return false }
+        if let md5 = filter.md5, !isNamed(md5: md5) { return false }
+        if let url = filter.url, url != self.url, url != canonicalURL { return false }
+        if let host = filter.host, host != self.host { return false }
+        if let prefix = filter.prefix {
+            let isBegun =
+                kind == .data
+                ? begins(key.text, prefix)
+                : filter.urlBeginnings.contains { begins(url ?? "", $0) || begins(canonicalURL ?? "", $0) }
+            if !isBegun { return false }
+        }
+        return true
+    }
+
+    private func isNamed(md5: String) -> Bool {
+        guard key.form != .data else { return false }
+        return md5 == key.md5Hex || canonicalURL.map { MD5Name.of($0) == md5 } ?? false
+    }
+
+    private func names(_ text: String) -> Bool {
+        if ExactText(text) == ExactText(key.text) { return true }
+        guard isVariantOpen, let other = CacheKey(text) else { return false }
+        return other.form == .response && other.md5Hex == key.md5Hex
+    }
+
+    /// The bounds of the keys of the entry that the store may bring up to date.
+    var heldKeys: (first: String, last: String) {
+        // The slash is the character after the dot, and no key contains a slash.
+        isVariantOpen ? (key.md5Hex + ".", key.md5Hex + "/") : (key.text, key.text)
+    }
+
+    fileprivate mutating func meet(_ scopes: [PurgeScope]) -> PendingStores.Doubt? {
+        if purged.isSet { return nil }
+        var doubtful: [PurgeScope] = []
+        for scope in scopes {
+            switch meet(scope) {
+            case .none: break
+            case .perhapsHeld: doubtful.append(scope)
+            case .store:
+                purged.set()
+                return nil
+            }
+        }
+        return doubtful.isEmpty
+            ? nil : PendingStores.Doubt(purged: purged, url: url, heldKeys: heldKeys, scopes: doubtful)
+    }
+}
+
+/// Set when a purge matches a body that is being received. The store and its reservation share the mark, so the
+/// reservation can read it after the store has ended.
+final class PurgeMark: Sendable {
+    private let mark = Atomic(false)
+
+    var isSet: Bool { mark.load(ordering: .acquiring) }
+
+    func set() { mark.store(true, ordering: .releasing) }
+}
+
+/// The stores under way. A purge reaches the bodies that come from an origin.
+///
+/// A purged body never comes back: a purge marks the matching stores on the writer's thread, before it removes the
+/// first entry, and publishing reads the mark on the same thread. So there are three cases:
+/// 1. A body was published before the purge began: the purge removes it.
+/// 2. A body was being received: its store is marked.
+/// 3. A reservation was made after the purge began: the purge does not concern it.
+///
+/// A store that only lacks a tag of the purge remembers that tag, and is marked if it gets the tag later.
+final class PendingStores: Sendable {
+    private struct State {
+        var stores: [Int: PendingStore] = [:]
+        var next = 0
+    }
+
+    private let state = Locked(State())
+
+    func begin(_ store: PendingStore) -> Int {
+        state.withLock { state in
+            state.next += 1
+            state.stores[state.next] = store
+            return state.next
+        }
+    }
+
+    func end(_ number: Int) {
+        state.withLock { _ = $0.stores.removeValue(forKey: number) }
+    }
+
+    func store(_ number: Int) -> PendingStore? {
+        state.withLock { $0.stores[number] }
+    }
+
+    func decide(_ key: CacheKey, tags: [String], of number: Int) {
+        state.withLock { $0.stores[number]?.decide(key, tags: tags) }
+    }
+
+    func add(_ tags: [String], to number: Int) {
+        state.withLock { $0.stores[number]?.add(tags) }
+    }
+
+    /// Lets a change of an entry's metadata outlive the downloads of the entry that began before it.
+    func patch(_ key: String, _ patch: PendingStore.Patch) {
+        state.withLock { state in
+            for index in state.stores.indices { state.stores.values[index].meet(patch, of: key) }
+        }
+    }
+
+    /// A store that a purge may match only by the entry that the store is to bring up to date. Only the index can tell.
+    struct Doubt {
+        var purged: PurgeMark
+        var url: String?
+        var heldKeys: (first: String, last: String)
+        var scopes: [PurgeScope]
+    }
+
+    /// Marks the stores that a purge matches when it begins. Returns the stores that need a look in the index.
+    func purge(_ scopes: [PurgeScope], sparing spared: Int? = nil) -> [Doubt] {
+        state.withLock { state in
+            var doubts: [Doubt] = []
+            // Changes each store in place, because taking it out and putting it back would copy all that it remembers.
+            for index in state.stores.indices where state.stores.keys[index] != spared {
+                if let doubt = state.stores.values[index].meet(scopes) { doubts.append(doubt) }
+            }
+            return doubts
+        }
+    }
+}

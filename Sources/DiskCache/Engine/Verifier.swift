@@ -1,0 +1,147 @@
+import Dispatch
+import Foundation
+import Primitives
+
+/// Verifies bodies by reading them, a single body at a time, on its own queue. Damaged entries are removed only on the
+/// writer's thread and after a second look. The first look may have seen the row and the file of two different moments,
+/// because the body was replaced in between.
+final class Verifier: Sendable {
+    typealias Completion = @Sendable (Result<StoredEntry?, DiskCacheError>) -> Void
+
+    private let parts: CacheParts
+    private let writer: Writer
+    private let queue = DispatchQueue(label: "larder.diskcache.verify", qos: .utility)
+    /// Callers by key. A verification answers all callers that came while it ran.
+    private let waiting = Locked<[ExactText: [Completion]]>([:])
+
+    init(_ parts: CacheParts, writer: Writer) {
+        self.parts = parts
+        self.writer = writer
+    }
+
+    /// `completion` gets `nil` when there is no entry (any more).
+    func verify(_ key: String, completion: @escaping Completion) {
+        let isFirst = waiting.withLock { waiting in
+            waiting[ExactText(key), default: []].append(completion)
+            return waiting[ExactText(key)]?.count == 1
+        }
+        guard isFirst else { return }
+        queue.async { [self] in
+            let result = Result { () throws(DiskCacheError) in try check(key, evenIfUntouched: false) }
+            let completions = waiting.withLock { $0.removeValue(forKey: ExactText(key)) } ?? []
+            for completion in completions { completion(result) }
+        }
+    }
+
+    /// Waits on the calling thread. `evenIfUntouched`: reads also a file that looks as when it was published.
+    func check(_ key: String, evenIfUntouched: Bool) throws(DiskCacheError) -> StoredEntry? {
+        var suspect: Suspect?
+        // Each round that does not return has seen the entry being replaced.
+        for _ in 0..<16 {
+            let judged = suspect
+            let finding = try writer.perform { [parts] context in
+                if let judged { return try Self.judge(judged, parts, context) }
+                return try Self.inspect(key, parts, context, evenIfUntouched: evenIfUntouched)
+            }
+            switch finding {
+            case .absent: return nil
+            case .intact(let entry, let body):
+                if case .file(let file) = body {
+                    return StoredEntry(entry: entry, body: try file.stored(upTo: parts.wholeReadLimit))
+                }
+                return StoredEntry(entry: entry, body: body)
+            case .damaged(let entry):
+                parts.log(
+                    DiskCacheNotice(
+                        .warning, "a body was damaged or missing, and its entry was removed",
+                        ["key": .text(entry.key), "path": .text(entry.localPath ?? "(in the slab)")]))
+                return nil
+            case .suspect(var found):
+                let isWhole = found.status.identity.size == found.row.entry.contentLength
+                do throws(DiskCacheError) {
+                    found.isGood = isWhole ? try found.file.digest() == found.row.entry.digest : false
+                } catch  where error.isMissingFile {
+                    // The disk cannot read the file, so the body is lost.
+                    found.isGood = false
+                }
+                suspect = found
+            case .changed: suspect = nil
+            }
+        }
+        throw .versionChanged
+    }
+
+    // MARK: - On the writer's thread
+
+    private struct Suspect: Sendable {
+        var row: EntryRow
+        var path: String
+        var file: BodyFile
+        var status: FileStatus
+        var isGood = false
+    }
+
+    private enum Finding: Sendable {
+        case absent
+        case intact(Entry, StoredBody)
+        case damaged(Entry)
+        case suspect(Suspect)
+        /// The body that was read has been replaced.
+        case changed
+    }
+
+    private static func inspect(
+        _ key: String, _ parts: CacheParts, _ context: WriteContext, evenIfUntouched: Bool
+    ) throws -> Finding {
+        guard let row = try context.index.row(forKey: key) else { return .absent }
+        guard let path = row.path else {
+            if let slot = row.slot,
+                case .found((let bytes, let agrees)?) = try parts.slab.body(of: row.entry, in: slot, mayWait: true)
+            {
+                if evenIfUntouched, !agrees { try context.rewrite(row, bytes) }
+                return .intact(current(row, parts), .bytes(bytes))
+            }
+            try context.remove(row, because: .damaged)
+            return .damaged(row.entry)
+        }
+        guard let (file, status) = try open(row, path, parts) else {
+            try context.remove(row, because: .damaged)
+            return .damaged(row.entry)
+        }
+        if status.identity == row.identity && !evenIfUntouched { return .intact(current(row, parts), .file(file)) }
+        return .suspect(Suspect(row: row, path: path, file: file, status: status))
+    }
+
+    private static func judge(_ suspect: Suspect, _ parts: CacheParts, _ context: WriteContext) throws -> Finding {
+        guard let row = try context.index.row(forKey: suspect.row.entry.key),
+            row.entry.version == suspect.row.entry.version, row.path == suspect.path,
+            let (file, status) = try open(row, suspect.path, parts), status.identity == suspect.status.identity
+        else { return .changed }
+        guard suspect.isGood else {
+            try context.remove(row, because: .damaged)
+            return .damaged(row.entry)
+        }
+        if status.identity != row.identity {
+            try context.index.setFile(of: row.id, path: suspect.path, identity: status.identity)
+        }
+        return .intact(current(row, parts), .file(file))
+    }
+
+    /// Adds pending hits and slides. A flush cannot interfere, because it would run on this thread.
+    private static func current(_ row: EntryRow, _ parts: CacheParts) -> Entry {
+        row.entry.applying(parts.hits.pending(row.entry.key))
+    }
+
+    private static func open(
+        _ row: EntryRow, _ path: String, _ parts: CacheParts
+    ) throws(DiskCacheError) -> (BodyFile, FileStatus)? {
+        do {
+            let (file, status) = try parts.bodies.open(path, length: row.entry.contentLength)
+            guard let status, status.isRegular else { return nil }
+            return (file, status)
+        } catch {
+            if error.isMissingFile { return nil }
+            throw error
+        }
+    }
+}

@@ -1,0 +1,228 @@
+import Dispatch
+import Foundation
+import Primitives
+
+/// The only thread that changes the index and the published files, and that makes checkpoints.
+///
+/// Invariants:
+/// - `queue` is guarded by its lock. All other state that changes is used by the thread alone.
+/// - All waiting operations share a transaction, up to ``groupLimit`` operations with ``groupBodyBytes`` of bodies. A
+///   failed operation does not affect the rest. If it has changed data, the transaction is undone and all its
+///   operations run again, each in a savepoint. If the transaction itself fails, it is undone and each operation runs
+///   again in a transaction of its own. So an operation may run more than once and must have no effect outside its
+///   ``WriteContext``.
+/// - Completions run on this thread after the commit and must not wait for it.
+final class Writer: Sendable {
+    private struct Operation: Sendable {
+        var work: @Sendable (WriteContext) throws -> Void
+        var finish: @Sendable (DiskCacheError?) -> Void
+        var makesRoom: Bool
+        var bodyBytes: Int64
+    }
+
+    private struct Queue {
+        var operations: [Operation] = []
+        /// The time of the next flush of hits and slides. `nil`: no flush is due.
+        var flushDeadline: DispatchTime?
+        var isClosed = false
+        /// Whether the thread waits on `wake`, or is about to.
+        var isSleeping = false
+
+        var groupCount: Int {
+            var bytes: Int64 = 0
+            let group = operations.prefix(groupLimit)
+            let end = group.firstIndex { operation in
+                bytes += operation.bodyBytes
+                return bytes > groupBodyBytes
+            }
+            // A single operation may exceed the limit.
+            return end.map { max($0, 1) } ?? group.count
+        }
+    }
+
+    private static let groupLimit = 256
+    /// The most bytes of bodies that a transaction writes into the slab.
+    private static let groupBodyBytes: Int64 = 8 << 20
+    /// The longest time that hits and slides stay in memory only.
+    private static let flushInterval: DispatchTimeInterval = .milliseconds(800)
+
+    private let hits: HitLog
+    private let index: EntryIndex
+    private let queue = Locked(Queue())
+    private let wake = DispatchSemaphore(value: 0)
+    private let ended = DispatchGroup()
+    private let thread = Locked<pthread_t?>(nil)
+
+    /// Starts the thread. Only that thread uses `loop` from then on.
+    init(_ loop: WriterLoop, hits: HitLog, index: EntryIndex) {
+        self.hits = hits
+        self.index = index
+        ended.enter()
+        let thread = Thread { [self] in
+            ThreadName.set("larder-writer")
+            self.thread.withLock { $0 = pthread_self() }
+            run(loop)
+            // The system may give the same thread number to another thread.
+            self.thread.withLock { $0 = nil }
+            ended.leave()
+        }
+        thread.stackSize = 2 << 20
+        thread.start()
+    }
+
+    /// Runs `work` in a transaction, then calls `completion` on the writer's thread: after the commit with the result
+    /// of `work`, or with the error. After ``close()`` it calls `completion` at once, on the caller's thread. Work that
+    /// `makesRoom` by removing entries may use the ballast on a full disk. `bodyBytes` go into the slab.
+    func submit<Value: Sendable>(
+        makesRoom: Bool = false, bodyBytes: Int64 = 0,
+        _ work: @escaping @Sendable (WriteContext) throws -> Value,
+        completion: @escaping @Sendable (Result<Value, DiskCacheError>) -> Void
+    ) {
+        let box = ResultBox<Value>()
+        let operation = Operation(
+            work: { context in
+                box.set(try work(context))
+            },
+            finish: { error in
+                if let error { return completion(.failure(error)) }
+                completion(box.take().map { .success($0) } ?? .failure(.closed))
+            }, makesRoom: makesRoom, bodyBytes: bodyBytes)
+        let isOpen = wakeUnlessClosed { $0.operations.append(operation) }
+        if !isOpen { completion(.failure(.closed)) }
+    }
+
+    /// Changes the queue and wakes the thread if it sleeps. Returns `false`, without a change, when the queue is
+    /// closed.
+    @discardableResult
+    private func wakeUnlessClosed(_ change: (inout Queue) -> Void) -> Bool {
+        let (isOpen, mustWake) = queue.withLock { queue in
+            if queue.isClosed { return (false, false) }
+            change(&queue)
+            defer { queue.isSleeping = false }
+            return (true, queue.isSleeping)
+        }
+        if mustWake { wake.signal() }
+        return isOpen
+    }
+
+    /// Waits for the outcome. Must not be called from the writer's own thread.
+    func perform<Value: Sendable>(
+        makesRoom: Bool = false, _ work: @escaping @Sendable (WriteContext) throws -> Value
+    ) throws(DiskCacheError) -> Value {
+        checkMayWait()
+        let box = ResultBox<Result<Value, DiskCacheError>>()
+        let done = DispatchSemaphore(value: 0)
+        submit(makesRoom: makesRoom, work) { result in
+            box.set(result)
+            done.signal()
+        }
+        done.wait()
+        return try (box.take() ?? .failure(.closed)).get()
+    }
+
+    /// Schedules a flush of the log of hits; `atOnce`: in the next transaction, because much is pending.
+    func flushSoon(atOnce: Bool = false) {
+        let mustWake = queue.withLock { queue in
+            if queue.isClosed || (queue.flushDeadline != nil && !atOnce) { return false }
+            queue.flushDeadline = atOnce ? .now() : .now() + Self.flushInterval
+            defer { queue.isSleeping = false }
+            return queue.isSleeping
+        }
+        if mustWake { wake.signal() }
+    }
+
+    /// Finishes the waiting operations, writes hits and slides, closes the index, and waits for all of that.
+    func close() {
+        checkMayWait()
+        stop()
+        ended.wait()
+    }
+
+    /// Traps on the writer's own thread, which would wait for itself for ever, and all other threads for it.
+    private func checkMayWait() {
+        precondition(
+            thread.withLock { $0 } != pthread_self(),
+            "a completion must not wait for the writer: it runs on the writer's own thread")
+    }
+
+    /// ``close()`` without waiting.
+    func stop() {
+        wakeUnlessClosed { $0.isClosed = true }
+    }
+
+    // MARK: - The thread
+
+    private func run(_ loop: WriterLoop) {
+        while true {
+            let (operations, mustFlush, isLast) = next(orSleep: !loop.hasUpkeep)
+            var jobs = operations.map { WriterLoop.Job(work: $0.work, finish: $0.finish, makesRoom: $0.makesRoom) }
+            if mustFlush || isLast {
+                let flush = WriterLoop.Job(
+                    work: { try $0.flushHits(limit: isLast ? .all : .periodic) },
+                    finish: { [self] error in
+                        guard error != nil || !hits.isEmpty else { return }
+                        // Slides are kept even in large numbers, so they must not pile up.
+                        flushSoon(atOnce: error == nil && hits.hasMoreSlides(than: .periodic))
+                    })
+                // The flush comes first, so that an update in the same transaction overrides it.
+                jobs.insert(flush, at: 0)
+            }
+            if !jobs.isEmpty { loop.run(jobs) }
+            if isLast || loop.isCrashed { break }
+            loop.upkeep()
+        }
+        queue.withLock { $0.isClosed = true }
+        index.close(checkpoint: !loop.isCrashed)
+        for operation in takeRest() { operation.finish(.closed) }
+    }
+
+    /// The writer stops after the last group. Without `maySleep`, returns at once.
+    private func next(orSleep maySleep: Bool) -> (operations: [Operation], mustFlush: Bool, isLast: Bool) {
+        while true {
+            let (found, deadline) = queue.withLock { queue in
+                let mustFlush = queue.flushDeadline.map { $0 <= .now() } ?? false
+                let groupCount = queue.groupCount
+                let isLast = queue.isClosed && queue.operations.count == groupCount
+                if queue.operations.isEmpty && !mustFlush && !isLast && maySleep {
+                    queue.isSleeping = true
+                    return (Optional<([Operation], Bool, Bool)>.none, queue.flushDeadline)
+                }
+                let group = Array(queue.operations.prefix(groupCount))
+                queue.operations.removeFirst(groupCount)
+                if mustFlush { queue.flushDeadline = nil }
+                return ((group, mustFlush, isLast), nil)
+            }
+            if let found { return found }
+            if wake.wait(timeout: deadline ?? .distantFuture) == .timedOut {
+                let wasWoken = queue.withLock { queue in
+                    defer { queue.isSleeping = false }
+                    return !queue.isSleeping
+                }
+                // A signal came just after the timeout. The loop takes it here, because it belongs to this round.
+                if wasWoken { wake.wait() }
+            }
+        }
+    }
+
+    private func takeRest() -> [Operation] {
+        queue.withLock { queue in
+            defer { queue.operations = [] }
+            return queue.operations
+        }
+    }
+}
+
+final class ResultBox<Value: Sendable>: Sendable {
+    private let value: Locked<Value?>
+
+    init() { value = Locked(nil) }
+
+    func set(_ new: Value) { value.withLock { $0 = new } }
+
+    func take() -> Value? {
+        value.withLock { value in
+            defer { value = nil }
+            return value
+        }
+    }
+}

@@ -1,0 +1,262 @@
+import GRDB
+import Primitives
+
+/// Runs a group of operations on the writer's thread: a transaction, its journal, and the work after the commit.
+///
+/// `@unchecked Sendable` is safe because the loop is made on the thread that starts the writer, handed to the writer's
+/// thread once, and used only there.
+package final class WriterLoop: @unchecked Sendable {
+    /// `finish` gets `nil` once the work is durable, or the error.
+    package struct Job {
+        var work: (WriteContext) throws -> Void
+        var finish: (DiskCacheError?) -> Void
+        /// Whether the work removes entries, so that it may use the ballast.
+        var makesRoom: Bool
+
+        package init(
+            work: @escaping (WriteContext) throws -> Void, finish: @escaping (DiskCacheError?) -> Void,
+            makesRoom: Bool = false
+        ) {
+            self.work = work
+            self.finish = finish
+            self.makesRoom = makesRoom
+        }
+    }
+
+    private let parts: CacheParts
+    private var totals: Totals
+    private let slots: SlabMap
+    package let eviction: Eviction
+    private let shrinking: IndexShrinking
+    private let compaction: SlabCompaction
+    private(set) var isCrashed = false
+    /// The last transaction failed because the files of the cache were removed or replaced.
+    private var isIndexLost = false
+
+    package init(_ parts: CacheParts) throws(DiskCacheError) {
+        self.parts = parts
+        eviction = Eviction(memoryLimit: parts.configuration.memoryLimit)
+        let headRoom = DiskFullness.headRoom(ofLimit: parts.configuration.diskLimit)
+        let (totals, slots, shrinking) = try mappingErrors {
+            try parts.index.writing.writeWithoutTransaction {
+                let slots = try SlabMap.load($0) {
+                    parts.log(DiskCacheNotice(.error, "the map of used slots is rebuilt from the index", [:]))
+                }
+                return (try Totals($0), slots, try IndexShrinking($0, headRoom: headRoom))
+            }
+        }
+        compaction = SlabCompaction(headRoom: headRoom)
+        self.slots = slots
+        parts.slab.cut(at: slots.end)
+        self.shrinking = shrinking
+        self.totals = totals
+        measureRoom()
+        parts.totals.withLock { $0 = totals.snapshot }
+    }
+
+    /// Runs the jobs in a single transaction. If that fails, runs each job in a transaction of its own. A job that
+    /// found the disk full runs once more if room can be found, unless this is its last try.
+    package func run(_ jobs: [Job], isLastTry: Bool = false) {
+        var failures = [DiskCacheError?](repeating: nil, count: jobs.count)
+        do {
+            let context = try transaction(jobs, &failures)
+            context.journal.committed()
+            isIndexLost = false
+            parts.tell(context.journal.changes)
+            for (job, failure) in zip(jobs, failures) { job.finish(failure) }
+            context.journal.cleanUp()
+            parts.bodies.clearIntents()
+            for range in slots.takeEmptied() { parts.slab.erase(range) }
+            parts.index.keepLogShort()
+            parts.bodies.ballast.restore()
+            // Room is measured again here, because files were removed and the log was shortened after the commit.
+            if parts.budget.roomAtCommit < Self.scarceRoom { measureRoom() }
+        } catch is SimulatedCrash {
+            isCrashed = true
+            for job in jobs { job.finish(.closed) }
+        } catch {
+            let failure = notice(error)
+            if failure == .noSpace, jobs.count == 1, !isLastTry, findRoom(for: jobs[0]) {
+                return run(jobs, isLastTry: true)
+            }
+            // When the index is gone, or another process has locked it, a further try for each job would fail as well.
+            if jobs.count == 1 || failure.isBusy || isIndexLost {
+                for job in jobs { job.finish(failure) }
+            } else {
+                for job in jobs { run([job]) }
+            }
+        }
+    }
+
+    /// Finds room for a job on a full disk. The log of the index may give some back. A removal also needs room at
+    /// first, because the log grows; so a removal may use the ballast. For any other job, the ballast only helps to
+    /// empty the log, and is restored afterwards.
+    private func findRoom(for job: Job) -> Bool {
+        let (index, ballast) = (parts.index, parts.bodies.ballast)
+        let canEmptyLog = index.canEmptyLog(with: ballast.length)
+        guard canEmptyLog || job.makesRoom else { return false }
+        let hadBallast = ballast.release()
+        let isLogEmptied = canEmptyLog && index.emptyLog()
+        if job.makesRoom { return hadBallast || isLogEmptied }
+        ballast.restore()
+        return isLogEmptied
+    }
+
+    /// Runs the jobs and commits. The error of a job fails that job alone. An error of this method fails all jobs, and
+    /// all their steps were undone. Jobs seldom fail after a change. With a savepoint for each job, SQLite would keep a
+    /// copy of every page that the job changes. So the jobs run without savepoints first, and again with them after
+    /// such a failure.
+    private func transaction(_ jobs: [Job], _ failures: inout [DiskCacheError?]) throws -> WriteContext {
+        do {
+            return try transaction(jobs, &failures, hasSavepoints: false)
+        } catch is SavepointNeeded {
+            return try transaction(jobs, &failures, hasSavepoints: true)
+        }
+    }
+
+    private struct SavepointNeeded: Error {}
+
+    private func transaction(
+        _ jobs: [Job], _ failures: inout [DiskCacheError?], hasSavepoints: Bool
+    ) throws -> WriteContext {
+        // The thread does not yield, because callers wait for this transaction. A job may call ``Processor/share()``.
+        Processor.keep()
+        return try parts.index.writing.writeWithoutTransaction { db in
+            try db.beginTransaction(.immediate)
+            let context = WriteContext(parts, db: db, totals: totals, slots: slots, eviction: eviction)
+            let freePages: Int64
+            do {
+                for (number, job) in jobs.enumerated() {
+                    failures[number] = try run(job, in: context, isAlone: jobs.count == 1, hasSavepoint: hasSavepoints)
+                }
+                try context.unsynced.finish()
+                try context.reach(.beforeCommit)
+                try context.totals.save(db)
+                try slots.save(db)
+                freePages = try IndexShrinking.freePages(db)
+                // Acknowledged entries must still be there after a restart. The check comes last, so that the directory
+                // is unlikely to be removed between the check and the commit.
+                try parts.index.checkPlace()
+                try db.commit()
+            } catch {
+                if db.isInsideTransaction { try? db.rollback() }
+                if !(error is SimulatedCrash) {
+                    context.journal.undoAll()
+                    slots.rolledBack()
+                    parts.bodies.clearIntents()
+                }
+                throw error
+            }
+            try context.reach(.afterCommit)
+            totals = context.totals
+            slots.committed()
+            shrinking.committed(freePages: freePages)
+            measureRoom()
+            eviction.fit(memoryLimit: parts.memory.limit)
+            parts.memory.setHeldByOthers(eviction.memoryBytes + parts.slotTable.memoryBytes)
+            parts.totals.withLock { $0 = totals.snapshot }
+            return context
+        }
+    }
+
+    /// Runs a job, and undoes it if it fails. Throws when the whole transaction is lost.
+    private func run(
+        _ job: Job, in context: WriteContext, isAlone: Bool, hasSavepoint: Bool
+    ) throws -> DiskCacheError? {
+        let db = context.index.db
+        if isAlone {
+            try job.work(context)
+            return nil
+        }
+        let (mark, changes) = (context.journal.mark, db.totalChangesCount)
+        let (totals, unsynced) = (context.totals, context.unsynced)
+        if hasSavepoint { try db.execute(sql: "SAVEPOINT job") }
+        do {
+            try job.work(context)
+        } catch let crash as SimulatedCrash {
+            throw crash
+        } catch {
+            // A full disk or an I/O error may have rolled back the transaction already.
+            guard db.isInsideTransaction else { throw error }
+            // On a full disk, each job has a better chance in a transaction of its own.
+            if DiskCacheError(error) == .noSpace { throw error }
+            if hasSavepoint {
+                try db.execute(sql: "ROLLBACK TO job; RELEASE job")
+                context.journal.undo(to: mark)
+            } else if db.totalChangesCount != changes || context.journal.mark != mark {
+                throw SavepointNeeded()
+            }
+            (context.totals, context.unsynced) = (totals, unsynced)
+            return parts.index.notice(error)
+        }
+        if hasSavepoint { try db.execute(sql: "RELEASE job") }
+        return nil
+    }
+
+    /// When the files of the cache are not in place, that is the cause of a failed transaction, even if the missing
+    /// files led to another error. It is logged once.
+    private func notice(_ error: any Error) -> DiskCacheError {
+        do throws(DiskCacheError) {
+            try parts.index.checkPlace()
+        } catch {
+            if !isIndexLost { parts.log(DiskCacheNotice(.error, "the index is lost", ["reason": "\(error)"])) }
+            isIndexLost = true
+            return error
+        }
+        // The files may have been put back.
+        isIndexLost = false
+        let failure = parts.index.notice(error)
+        // SQLite reports an I/O error for an exceeded quota, and for a full disk while it grows its shared memory.
+        return failure.isIndexIO && !FileSystem.hasRoom(in: parts.bodies.incoming) ? .noSpace : failure
+    }
+
+    // MARK: - Head-room
+
+    /// Less free room than this is measured again after files were removed.
+    private static let scarceRoom: Int64 = 64 << 20
+
+    private func measureRoom() {
+        parts.budget.commit(
+            used: totals.diskBytes, pinned: totals.pinnedBytes, reusable: shrinking.freePages * 4096 + slots.slackBytes)
+    }
+
+    /// Whether the thread has work to do while no operation waits.
+    var hasUpkeep: Bool { bytesToEvict > 0 || wantsCompaction || wantsShrinking }
+
+    func upkeep() {
+        let bytes = bytesToEvict
+        if bytes > 0 { evictSome(bytes) }
+        if wantsCompaction { compactSome() }
+        if wantsShrinking { shrinkSome() }
+    }
+
+    private func step(_ work: @escaping (WriteContext) throws -> Void, orElse failed: @escaping () -> Void) {
+        run([Job(work: work, finish: { error in if error != nil { failed() } }, makesRoom: true)])
+    }
+
+    /// The bytes to evict ahead of need, because little room is left. 0 or less: none.
+    private var bytesToEvict: Int64 { isCrashed ? 0 : eviction.wanted(parts.budget.fullness) }
+
+    private func evictSome(_ bytes: Int64) {
+        let fullness = parts.budget.fullness
+        var freed = Eviction.Freed()
+        // An uncommitted step freed no room, so an immediate retry is pointless.
+        step({ context in freed = try context.evictAhead(toFree: bytes, fullness) }) { freed = Eviction.Freed() }
+        eviction.stepEnded(freed, fullness, used: parts.budget.fullness.used)
+    }
+
+    private var wantsCompaction: Bool { !isCrashed && compaction.isWanted(slots, room: parts.budget.roomAtCommit) }
+
+    private func compactSome() {
+        guard compaction.begins(slots) else { return }
+        step({ [compaction] in try compaction.step($0) }) { [compaction, slots] in compaction.stepFailed(slots) }
+    }
+
+    private var wantsShrinking: Bool { !isCrashed && shrinking.isWanted(room: parts.budget.roomAtCommit) }
+
+    /// The checkpoint cuts the file once enough pages are gone.
+    private func shrinkSome() {
+        step({ try IndexShrinking.step($0.index.db) }) { [shrinking] in shrinking.stepFailed() }
+        if !wantsShrinking { parts.index.checkpoint() }
+    }
+}

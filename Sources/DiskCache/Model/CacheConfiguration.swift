@@ -1,0 +1,109 @@
+import Foundation
+
+/// The options of a namespace. Lengths and limits are in bytes.
+package struct CacheConfiguration: Sendable {
+    /// `[a-z0-9-]{1,63}`.
+    package var namespace = "default"
+    /// See ``NamespaceDirectory``.
+    package var generation = 0
+    /// Applies to new bodies. Bodies that exist already are read in any layout.
+    package var layout = Layout.hashed
+    /// The longest body that goes into the slab in the hashed layout. 0: every body is a file.
+    package var inlineLimit: Int64 = 16 << 10
+    /// Applies to a new index; an existing index keeps its size. Other sizes are for measurements only, because the
+    /// cost of entries on disk is computed for the default.
+    package var indexPageSize = 4096
+    package var footprint = Footprint.full
+    /// The number of pages after which the log of the index is written into its file.
+    package var checkpointPages = 4000
+    /// The limit for entries with their rows, until ``DiskCache/setDiskLimit(_:)`` changes it. The cache takes some
+    /// disk space beyond this limit: up to 4 MiB for removals on a full disk; the free slots of extents that no new
+    /// body of their size fills, less than 2 MiB for each slot size in use; and the log of the index, which starts anew
+    /// at 16 MiB, but not within a transaction or a read; it is mostly below 32 MiB.
+    package var diskLimit: Int64 = 10 << 30
+    /// The part of the file system that stays free, regardless of ``diskLimit``. Entries are evicted when less is free.
+    /// A store that would go below it is refused when no entry can be evicted.
+    package var diskReserve = DiskReserve.percent(5)
+    package var durability = Durability.process
+    /// The longest body.
+    package var entryLimit: Int64 = 1 << 30
+    /// The limit of the memory tier, until ``DiskCache/setMemoryLimit(_:)`` changes it. 0 turns the tier off.
+    package var memoryLimit: Int = 256 << 20
+    /// Whether a body can be answered from the entry's record in the slab: the media type, `Last-Modified` and the
+    /// digest are all that the answer says about the body. Called when an entry is read from the index; must not wait.
+    package var isAnsweredByRecord: @Sendable (Entry) -> Bool = { $0.kind != .response }
+    /// Whether an unreadable index is set aside, so that the cache starts empty. Otherwise opening the cache throws.
+    package var setsAsideUnreadableIndex = true
+
+    var place: NamespaceDirectory { NamespaceDirectory(namespace: namespace, generation: generation) }
+
+    package init() {}
+}
+
+/// The form of bodies on disk. The index stores the path of each body, so bodies of both layouts can be read in either.
+package enum Layout: String, Hashable, Sendable, CaseIterable {
+    /// Small bodies in the slab, larger bodies as files `ab/cd/<md5>`; see ``HashedPath``.
+    case hashed
+    /// Every body is a file in a tree that mirrors the URL; see ``ReadablePath``.
+    case readable
+}
+
+/// The failures that an acknowledged change survives.
+package enum Durability: String, CaseIterable, Sendable {
+    /// The change is with the kernel: it survives `kill -9`. A power cut may undo the last seconds, consistently.
+    case process
+    /// The change is on the disk before it is acknowledged: it survives a power cut.
+    case power
+}
+
+/// The resources that a namespace takes regardless of its entries.
+package enum Footprint: Hashable, Sendable {
+    /// For a million entries and many concurrent requests.
+    case full
+    /// For one of many, mostly small namespaces: about a quarter of the descriptors and threads, and less memory.
+    case small
+
+    /// Connections that look up entries without waiting for the disk: one for each serving thread.
+    var lookupCount: Int {
+        let threads = max(2, min(16, ProcessInfo.processInfo.activeProcessorCount))
+        return self == .full ? threads : max(2, threads / 4)
+    }
+
+    /// The cache of all look-up connections together. With a million entries, the inner pages of the three trees take 5
+    /// MiB. A page that is not cached here is copied out of the kernel's memory.
+    var lookupCacheBytes: Int { self == .full ? max(12 << 20, lookupCount << 20) : 1 << 20 }
+    var writerCacheBytes: Int { self == .full ? 8 << 20 : 2 << 20 }
+    /// Threads that wait for the disk. Disks do several things at once.
+    var diskThreadCount: Int { self == .full ? 8 : 2 }
+    var ballastBytes: Int64 { self == .full ? 4 << 20 : 1 << 20 }
+}
+
+/// The part of the file system that is left to other programs.
+package enum DiskReserve: Hashable, Sendable {
+    /// A part of the size of the file system.
+    case percent(Double)
+    /// 0: no reserve.
+    case bytes(Int64)
+
+    func floor(ofSize size: Int64) -> Int64 {
+        switch self {
+        case .percent(let percent): Int64(Double(size) * percent / 100)
+        case .bytes(let bytes): bytes
+        }
+    }
+}
+
+/// The directory of a namespace, with its name; after the namespace was begun anew, with a number behind the name:
+/// `name.7`. So a namespace is emptied at once, even when it is large or its old directory is still in use.
+package struct NamespaceDirectory: Hashable, Sendable {
+    package let namespace: String
+    /// 0: no number in the name.
+    package let generation: Int
+
+    package init(namespace: String, generation: Int = 0) {
+        self.namespace = namespace
+        self.generation = generation
+    }
+
+    package var name: String { generation == 0 ? namespace : "\(namespace).\(generation)" }
+}

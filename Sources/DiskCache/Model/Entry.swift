@@ -1,0 +1,220 @@
+import Primitives
+
+/// The metadata of a cached entry, as they were when it was read. Copies share the fields that stay the same between
+/// two publishes, so a copy costs one reference count.
+package struct Entry: Sendable {
+    package enum Kind: String, Sendable, Hashable, CaseIterable {
+        /// Fetched from an origin, by URL and parameters.
+        case download
+        /// JSON that a caller stored by URL and parameters.
+        case json
+        /// A body that a caller stored under a key of its own.
+        case data
+        /// An origin's response to an exact request; each variant is an entry.
+        case response
+    }
+
+    /// The fields that a publish sets; see the properties of ``Entry``.
+    package struct Record: Sendable {
+        var key: String
+        var namespace: String
+        var kind: Kind
+        var url: String?
+        var host: String?
+        var params: String?
+        var status: Int
+        var contentType: String?
+        package var contentLength: Int64
+        var etag: String?
+        var lastModified: String?
+        var digest: [UInt8]
+        var isJSON: Bool
+        var downloadStartDate: Timestamp?
+        var downloadEndDate: Timestamp?
+        var createdDate: Timestamp
+        var localPath: String?
+        /// In the order in which the entry got them.
+        var tags: [String]
+        package var pinned: Bool
+        var version: Int64
+        var staleAllowance: Duration
+        var fields: String?
+    }
+
+    private final class Storage: Sendable {
+        let record: Record
+        let tags: [String]
+
+        init(_ record: Record) {
+            self.record = record
+            tags = record.tags.count < 2 ? record.tags : Entry.sorted(record.tags.map(ExactText.init))
+        }
+    }
+
+    private let storage: Storage
+
+    /// The time that the caller or the origin stated: `expiresInSeconds` of the API.
+    package internal(set) var ttl: Duration
+    /// The entry is fresh before this instant.
+    package internal(set) var expiryDate: Timestamp
+    /// Since the body was published.
+    package internal(set) var hits: Int64
+    /// The time of the last hit, or of the publish if there was none. Never goes back, even when the clock does.
+    package internal(set) var lastAccessDate: Timestamp
+
+    package init(_ record: Record, ttl: Duration, expiryDate: Timestamp, hits: Int64, lastAccessDate: Timestamp) {
+        storage = Storage(record)
+        self.ttl = ttl
+        self.expiryDate = expiryDate
+        self.hits = hits
+        self.lastAccessDate = lastAccessDate
+    }
+
+    var record: Record { storage.record }
+
+    /// The tags in the order of their bytes.
+    static func sorted(_ tags: some Sequence<ExactText>) -> [String] {
+        tags.map(\.text).sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+    }
+
+    package static let tagLimit = 256
+    /// The most responses to a URL that the cache keeps. A look-up reads only so many and would not find others.
+    package static let variantLimit = 256
+    /// The most bytes of ``fields`` in all responses to a URL, because a look-up reads them all. One may have more.
+    package static let variantFieldsLimit = 512 << 10
+
+    var fieldsLength: Int { fields?.utf8.count ?? 0 }
+
+    /// The approximate length of the texts of origin and callers, which have no other limit.
+    var textLength: Int64 {
+        let texts = [
+            record.key, record.url, record.host, record.params, record.contentType, record.etag, record.lastModified,
+            record.fields, record.localPath,
+        ]
+        // A tag is stored twice: in the entry's own list and in the index of tags.
+        return texts.reduce(0) { $0 + Int64($1?.utf8.count ?? 0) }
+            + record.tags.reduce(0) { $0 + 2 * Int64($1.utf8.count) + 32 }
+    }
+
+    package var key: String { storage.record.key }
+    package var namespace: String { storage.record.namespace }
+    package var kind: Kind { storage.record.kind }
+    /// Canonical, with the parameters in its query; `nil` for ``Kind/data``.
+    package var url: String? { storage.record.url }
+    /// JSON text, given beside the URL.
+    package var params: String? { storage.record.params }
+    /// The origin's final status; 200 for an entry that a caller stored.
+    package var status: Int { storage.record.status }
+    package var contentType: String? { storage.record.contentType }
+    package var contentLength: Int64 { storage.record.contentLength }
+    /// The origin's text, unchanged, like `lastModified`.
+    package var etag: String? { storage.record.etag }
+    package var lastModified: String? { storage.record.lastModified }
+    /// SHA-256 of the body, 32 bytes.
+    package var digest: [UInt8] { storage.record.digest }
+    /// RFC 8259, regardless of the media type.
+    package var isJSON: Bool { storage.record.isJSON }
+    /// `nil` for an entry that a caller stored, as is the end.
+    package var downloadStartDate: Timestamp? { storage.record.downloadStartDate }
+    package var downloadEndDate: Timestamp? { storage.record.downloadEndDate }
+    /// The time at which this body was published.
+    package var createdDate: Timestamp { storage.record.createdDate }
+    /// Absolute; `nil` when the body is in the slab.
+    package var localPath: String? { storage.record.localPath }
+    package var tags: [String] { storage.tags }
+    /// Exempt from eviction.
+    package var pinned: Bool { storage.record.pinned }
+    /// Grows with every publish in the namespace. Two bodies under one key never have the same version.
+    package var version: Int64 { storage.record.version }
+    /// The time after the expiry for which the entry may be served stale.
+    package var staleAllowance: Duration { storage.record.staleAllowance }
+    /// Selected response fields, as JSON text that only the caller that wrote them interprets.
+    package var fields: String? { storage.record.fields }
+
+    package func isFresh(at now: Timestamp) -> Bool { now < expiryDate }
+
+    /// Whether the origin can be asked if the body is still current (RFC 9110 §8.8).
+    package var hasValidator: Bool { etag != nil || lastModified != nil }
+
+    /// The result is the same whether the entry was read before or after the commit of a flush that wrote the hits.
+    func applying(_ pending: PendingHits?) -> Entry {
+        guard let pending, pending.version == version else { return self }
+        var entry = self
+        entry.hits = max(entry.hits, pending.writtenHits ?? 0) + pending.hits
+        entry.lastAccessDate = max(lastAccessDate, pending.lastAccess)
+        if let slide = pending.slide {
+            entry.ttl = slide.ttl
+            entry.expiryDate = slide.expiryDate
+        }
+        return entry
+    }
+}
+
+extension Entry.Record {
+    package init(key: String, kind: Entry.Kind, version: Int64, at now: Timestamp) {
+        self.init(
+            key: key, namespace: "default", kind: kind, status: 200, contentLength: 0, digest: [], isJSON: false,
+            createdDate: now, tags: [], pinned: false, version: version, staleAllowance: .zero)
+    }
+}
+
+/// The hits of an entry that the index does not have yet, and perhaps a slide of its expiry.
+struct PendingHits: Sendable, Equatable {
+    struct Slide: Sendable, Equatable {
+        var ttl: Duration
+        var expiryDate: Timestamp
+    }
+
+    /// The hits and the slide apply to no other version of the entry.
+    var version: Int64
+    /// The hits since `writtenHits`, if that is set.
+    var hits: Int64 = 0
+    var lastAccess = Timestamp(milliseconds: .min)
+    var slide: Slide?
+    /// The number of hits of the entry in the index after a flush; `nil` when no flush has written hits.
+    var writtenHits: Int64?
+
+    /// If the versions differ, the newer version replaces the older one.
+    mutating func merge(_ later: PendingHits) {
+        guard later.version == version else {
+            if later.version > version { self = later }
+            return
+        }
+        hits = later.writtenHits == nil ? hits + later.hits : later.hits
+        writtenHits = later.writtenHits ?? writtenHits
+        lastAccess = max(lastAccess, later.lastAccess)
+        slide = later.slide ?? slide
+    }
+
+    /// The pending hits after the flush that brought the entry to `hits` hits.
+    func written(hits: Int64) -> PendingHits {
+        var written = self
+        (written.hits, written.writtenHits) = (0, hits)
+        return written
+    }
+}
+
+/// The tags of an entry: the tags held for longest come first, each tag once.
+enum TagUnion {
+    /// The tags of `held` that are not in `more`, followed by the tags of `more`, sorted.
+    static func tags(_ held: [String], adding more: [String]) -> [String] {
+        let new = Set(more.map(ExactText.init))
+        var known = new
+        return held.filter { known.insert(ExactText($0)).inserted } + Entry.sorted(new)
+    }
+
+    /// The tags of an entry that is published: `stated`, or else the tags of the replaced or refreshed entry `held`
+    /// without `dropped`, and the tags `new` of the reservation. Tags that are taken over must not prevent a store: an
+    /// origin that names another group with each response would soon exceed the limit. So the oldest tags go first.
+    static func tags(
+        stated: [String]?, held: Entry?, dropping dropped: (@Sendable (Entry) -> [String])?, adding new: Set<ExactText>
+    ) -> [String] {
+        let new = new.map(\.text)
+        if let stated { return tags(stated, adding: new) }
+        guard let held else { return tags([], adding: new) }
+        let gone = Set((dropped?(held) ?? []).map(ExactText.init))
+        let all = tags(held.record.tags.filter { !gone.contains(ExactText($0)) }, adding: new)
+        // When the new tags alone exceed the limit, the publish fails.
+        return new.count > Entry.tagLimit ? all : all.suffix(Entry.tagLimit)
+    }
+}

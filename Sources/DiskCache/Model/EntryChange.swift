@@ -1,0 +1,145 @@
+import Primitives
+
+/// A change of an entry, or the removal of several entries by the same operation.
+package struct EntryChange: Sendable {
+    /// A refresh, an update and a slide of the expiry are not reported, because the body stays.
+    package enum Verb: Sendable, CaseIterable {
+        /// The body may have replaced an older body of the same key.
+        case stored
+        /// The sweep removed the entry.
+        case expired
+        /// A caller removed the entry, or its body was damaged.
+        case removed
+        /// Removed to make room, on disk or among the responses to its URL.
+        case evicted
+    }
+
+    package enum Subject: Sendable {
+        /// The entry as it was stored, or as it was when it was removed.
+        case entry(EntrySummary)
+        /// Entries without an event of their own; the filter is `nil` when the operation used none, or several.
+        case others(count: Int, EntryFilter?)
+    }
+
+    package let verb: Verb
+    package let subject: Subject
+
+    init(_ verb: Verb, _ entry: Entry) {
+        self.verb = verb
+        subject = .entry(EntrySummary(entry))
+    }
+
+    init(_ verb: Verb, others count: Int, _ filter: EntryFilter?) {
+        self.verb = verb
+        subject = .others(count: count, filter)
+    }
+}
+
+package struct EntrySummary: Sendable {
+    package let key: String
+    package let kind: Entry.Kind
+    /// Canonical; `nil` for ``Entry/Kind/data``.
+    package let url: String?
+    package let tags: [String]
+    package let contentLength: Int64
+
+    /// The summary keeps no reference to the entry, because its other fields may be long.
+    package init(_ entry: Entry) {
+        key = entry.key
+        kind = entry.kind
+        url = entry.url
+        tags = entry.tags
+        contentLength = entry.contentLength
+    }
+}
+
+/// The writer's thread calls the methods, so they must not block. Reading an entry never calls the observer.
+package protocol EntryObserver: Sendable {
+    /// Whether an event would reach a listener now. Read for each change, so it must be very cheap.
+    var isInterested: Bool { get }
+
+    /// Receives the changes of one transaction in order, after the transaction is durable and before it is
+    /// acknowledged. The number at the end of a bulk removal may come in a call of its own. `changes` is never empty.
+    func entriesChanged(_ changes: [EntryChange])
+}
+
+/// Reports the removals of one operation to the observer: the first entries get an event each, and the others are
+/// reported as a number at the end, so that a purge of all entries does not flood the observer.
+struct BulkRemoval: Sendable {
+    private let verb: EntryChange.Verb
+    private let filter: EntryFilter?
+    private let singleLimit: Int
+
+    init(_ verb: EntryChange.Verb, by filter: EntryFilter? = nil, singleLimit: Int = 100) {
+        self.verb = verb
+        self.filter = filter
+        self.singleLimit = singleLimit
+    }
+
+    /// `nil`: the entry that follows `count` removed entries gets no event of its own and belongs to ``rest(of:)``.
+    func verb(after count: Int) -> EntryChange.Verb? { count < singleLimit ? verb : nil }
+
+    /// The event for the entries without an event of their own, after `count` removals in total.
+    func rest(of count: Int) -> EntryChange? {
+        count > singleLimit ? EntryChange(verb, others: count - singleLimit, filter) : nil
+    }
+}
+
+package enum RemovalCause: String, CaseIterable, Sendable {
+    /// Removed by key or filter; by a ttl of 0 for a `json` or `data` entry; by a request that changes the resource
+    /// (RFC 9111 §4.4); or with its namespace, which was removed or begun anew.
+    case purged
+    /// The sweep removed the entry, which had no validator. Evicted expired entries count as ``limit`` or ``reserve``.
+    case expired
+    case limit
+    /// Evicted because the file system had less free space than the reserve.
+    case reserve
+    /// Evicted at the limit for the responses to its URL, or for the length of their fields.
+    case variants
+    /// The body was damaged or missing.
+    case damaged
+}
+
+/// The entries that left caches since the start of the process; several caches may share an object. A removal counts
+/// once it is durable. A body that replaces an older body of its key does not count, because the entry stays.
+package final class RemovalCounters: Sendable {
+    private let counts = Locked<[RemovalCause: [Entry.Kind: Int]]>([:])
+
+    package init() {}
+
+    /// `nil` counts all kinds.
+    package func count(of cause: RemovalCause, kind: Entry.Kind? = nil) -> Int {
+        counts.withLock { counts in
+            let byKind = counts[cause] ?? [:]
+            return kind.map { byKind[$0] ?? 0 } ?? byKind.values.reduce(0, +)
+        }
+    }
+
+    func add(_ count: Int, _ cause: RemovalCause, _ kind: Entry.Kind) {
+        counts.withLock { $0[cause, default: [:]][kind, default: 0] += count }
+    }
+}
+
+/// The share of a single cache in ``RemovalCounters``, counted until the cache is retired.
+final class RemovalMeter: Sendable {
+    private let counters: RemovalCounters
+    private let isRetired = Locked(false)
+
+    init(_ counters: RemovalCounters) {
+        self.counters = counters
+    }
+
+    func count(_ cause: RemovalCause, _ kind: Entry.Kind) {
+        // Counted under the lock, so that `retire` cannot count the same entry again.
+        isRetired.withLock { if !$0 { counters.add(1, cause, kind) } }
+    }
+
+    /// Counts all `entries` as purged, and ignores every later removal.
+    func retire(holding entries: [Entry.Kind: Int64]) {
+        isRetired.withLock { isRetired in
+            guard !isRetired else { return }
+            isRetired = true
+            for (kind, count) in entries { counters.add(Int(count), .purged, kind) }
+        }
+    }
+}

@@ -1,0 +1,120 @@
+/// Selects the entries that meet every set condition. A response matches by its URL as sent and its canonical URL.
+package struct EntryFilter: Hashable, Sendable {
+    package enum State: String, Hashable, Sendable, CaseIterable {
+        case fresh
+        case stale
+    }
+
+    package var key: String?
+    /// The MD5 of the URL of a download or of JSON, without request fields, or of a response's URL.
+    package var md5: String?
+    /// Exact, with the parameters.
+    package var url: String?
+    /// The beginning of the URL, or of the key of a ``Entry/Kind/data`` entry, compared byte by byte.
+    package var prefix: String?
+    /// The beginnings of URLs, one of which must match, when they differ from ``prefix``, which then is for keys only.
+    package var urlPrefixes: [String]?
+    /// The host of the canonical URL, without the port, however a response's URL as sent spells it.
+    package var host: String?
+    package var tag: String?
+    /// The state at the time of the search.
+    package var state: State?
+    package var kind: Entry.Kind?
+    package static let all = EntryFilter()
+
+    package init(
+        key: String? = nil, md5: String? = nil, url: String? = nil, prefix: String? = nil, urlPrefixes: [String]? = nil,
+        host: String? = nil, tag: String? = nil, state: State? = nil, kind: Entry.Kind? = nil
+    ) {
+        self.key = key
+        self.md5 = md5
+        self.url = url
+        self.prefix = prefix
+        self.urlPrefixes = urlPrefixes
+        self.host = host
+        self.tag = tag
+        self.state = state
+        self.kind = kind
+    }
+
+    /// The conditions in a fixed order, without ``urlPrefixes``.
+    var texts: [String?] { [key, md5, url, prefix, host, tag, state?.rawValue, kind?.rawValue] }
+    var urlBeginnings: [String] { urlPrefixes ?? prefix.map { [$0] } ?? [] }
+
+    enum Condition: CaseIterable {
+        case key, md5, url, tag, host, prefix, kind, state
+    }
+
+    var conditions: [Condition] {
+        Condition.allCases.filter { condition in
+            switch condition {
+            case .key: key != nil
+            case .md5: md5 != nil
+            case .url: url != nil
+            case .tag: tag != nil
+            case .host: host != nil
+            case .prefix: prefix?.isEmpty == false
+            case .kind: kind != nil
+            case .state: state != nil
+            }
+        }
+    }
+
+    func keeping(_ conditions: Set<Condition>) -> EntryFilter {
+        EntryFilter(
+            key: conditions.contains(.key) ? key : nil, md5: conditions.contains(.md5) ? md5 : nil,
+            url: conditions.contains(.url) ? url : nil, prefix: conditions.contains(.prefix) ? prefix : nil,
+            urlPrefixes: conditions.contains(.prefix) ? urlPrefixes : nil,
+            host: conditions.contains(.host) ? host : nil, tag: conditions.contains(.tag) ? tag : nil,
+            state: conditions.contains(.state) ? state : nil, kind: conditions.contains(.kind) ? kind : nil)
+    }
+}
+
+package struct EntrySort: Hashable, Sendable {
+    package enum Order: String, Hashable, Sendable, CaseIterable {
+        /// The only order that skips or repeats no entry while entries change.
+        case key
+        /// Entries without a URL come first.
+        case url
+        /// Has no index, so each page examines every entry that the filter lets through.
+        case contentLength
+        case expiryDate
+        /// The date at the last flush: about a second ago, or longer while more entries are read than flushes write.
+        case lastAccessDate
+        /// The hits at the entry's last flush. Has no index; see ``contentLength``.
+        case hits
+    }
+
+    package var order: Order
+    package var descending: Bool
+    package static let key = EntrySort(.key)
+
+    package init(_ order: Order, descending: Bool = false) {
+        self.order = order
+        self.descending = descending
+    }
+}
+
+package struct EntryPage: Sendable {
+    package var entries: [Entry]
+    /// `nil` on the last page.
+    package var nextCursor: String?
+}
+
+package struct CacheTotals: Hashable, Sendable {
+    package var entries: Int64
+    package var bodyBytes: Int64
+    /// The bytes that count against the disk limit: bodies in whole blocks, and an overhead for each row.
+    package var diskBytes: Int64
+    /// A kind without entries may be missing.
+    package var entriesByKind: [Entry.Kind: Int64]
+
+    package static let none = CacheTotals(entries: 0, bodyBytes: 0, diskBytes: 0, entriesByKind: [:])
+
+    package static func + (one: CacheTotals, other: CacheTotals) -> CacheTotals {
+        CacheTotals(
+            entries: one.entries + other.entries, bodyBytes: one.bodyBytes + other.bodyBytes,
+            diskBytes: one.diskBytes + other.diskBytes,
+            entriesByKind: one.entriesByKind.merging(other.entriesByKind, uniquingKeysWith: +))
+    }
+}

@@ -1,0 +1,122 @@
+import HTTPTypes
+import Larder
+import Logging
+import MicroHTTPD
+import Synchronization
+
+/// A request with a complete body, waiting for its answer.
+struct Call: Sendable {
+    let exchange: Exchange
+    let context: RequestContext
+
+    /// Counts further answers of this operation with the same status.
+    func meter(status: Int) -> RequestMetrics.Meter? {
+        context.metrics.meter(operation: context.operation, status: status)
+    }
+
+    func respond(_ response: Response) {
+        context.observer(response.status, nil)
+        exchange.respond(context.readable(response))
+    }
+
+    func respond(_ problem: Problem) {
+        context.observer(problem.status, problem.detail)
+        exchange.respond(context.readable(.problem(problem)))
+    }
+
+    /// See ``RequestContext/noteChange(_:count:)``.
+    func changed(_ what: String, count: Int = 1) { context.noteChange(what, count: count) }
+
+    func respond(_ result: Result<Response, Problem>) {
+        switch result {
+        case .success(let response): respond(response)
+        case .failure(let problem): respond(problem)
+        }
+    }
+
+    func collectedBody(limit: Int) throws(Problem) -> [UInt8] {
+        switch exchange.body {
+        case .none: return []
+        case .memory(let bytes): return bytes
+        case .tooLarge: throw .tooLarge(limit: limit)
+        case .noMemory:
+            throw Problem(503, "too many large requests are in progress; retry later")
+        case .sunk: return []
+        case .failed(let error): throw .invalid("the body could not be read: \(error)")
+        }
+    }
+
+    /// Answers when the call's turn in the line of listings comes, unless the client has left by then. Meant for
+    /// answers that may look at many entries. Throws 503 if too many listings wait in the namespace.
+    func respondInTurn(_ answer: @escaping @Sendable () throws(Problem) -> Response) throws(Problem) {
+        let hasLeft = Flag()
+        exchange.onHangUp { hasLeft.set() }
+        let isInLine = context.namespace.listings.enter {
+            if !hasLeft.isSet { respond(Result(catching: answer)) }
+        }
+        if !isInLine {
+            throw Problem(503, "\(ListingLine.limit) listings are waiting, which is the limit; retry later")
+        }
+    }
+}
+
+final class Flag: Sendable {
+    private let value = Atomic(false)
+
+    func set() { value.store(true, ordering: .relaxed) }
+    var isSet: Bool { value.load(ordering: .relaxed) }
+}
+
+struct RequestContext: Sendable {
+    /// Its target lacks the ``NamespacePrefix``.
+    let request: Request
+    /// See ``PrefixedRequest/pathPrefix``.
+    let pathPrefix: String
+    let operation: String
+    let visitor: AccessGate.Visitor
+    let namespace: Namespace
+    let metrics: RequestMetrics
+    /// The fields that choose the answer. `nil` if the answer is the same for all requests, or is not cached.
+    let vary: String?
+    let isFenced: Bool
+    let logger: Logger
+    /// The namespace that the request changes, for the audit line; `nil`: ``namespace``.
+    let changedNamespace: String?
+    /// Called with the status before the answer goes out, and with the detail if the answer is a problem.
+    let observer: @Sendable (Int, String?) -> Void
+
+    /// Logs one line for a change: the token, the operation, the number of changed items, and the key of the changed
+    /// item or the selection of the changed items. The text must not contain a secret: a URL comes without its query. A
+    /// text that contains a token is logged as `…`.
+    func noteChange(_ what: String, count: Int) {
+        logger.notice(
+            "change",
+            metadata: [
+                "operation": "\(operation)", "token": "\(visitor.bearer?.token.name ?? "-")",
+                "remote": "\(request.remoteAddress)", "namespace": "\(changedNamespace ?? namespace.name)",
+                "what": "\(TokenCredentials.areIn(what) ? "…" : what)", "count": .number(count),
+            ])
+    }
+
+    func readable(_ response: Response) -> Response {
+        guard let origin = visitor.origin else { return readableByAll(response) }
+        return CrossOrigin.allowing(origin, Self.adding(common, to: response))
+    }
+
+    /// Completes an answer for clients that are no web pages. The function holds no part of the request.
+    var readableByAll: @Sendable (Response) -> Response {
+        let common = common + (visitor.mayBePages ? [HTTPField(name: .vary, value: "Origin")] : [])
+        return { Self.adding(common, to: $0) }
+    }
+
+    private var common: [HTTPField] {
+        (isFenced ? ContentFence.fields : []) + (vary.map { [HTTPField(name: .vary, value: $0)] } ?? [])
+    }
+
+    private static func adding(_ common: [HTTPField], to response: Response) -> Response {
+        guard !common.isEmpty else { return response }
+        var fields = response.fields
+        fields.append(contentsOf: common)
+        return Response(status: response.status, fields: fields, body: response.body)
+    }
+}

@@ -1,4 +1,0 @@
-import Larder
-import MicroHTTPD
-
-extension ResponseStream: BodyConsumer {}

@@ -1,0 +1,151 @@
+import HTTPTypes
+import Primitives
+
+/// The answer to `POST /download`, with the whole JSON.
+package enum DownloadAnswer: Sendable {
+    case entry(Outcome, HeldEntry, JSON)
+    /// The JSON is the status of a download that runs or waits for its turn.
+    case started(JSON)
+
+    package var json: JSON {
+        switch self {
+        case .entry(_, _, let json), .started(let json): json
+        }
+    }
+}
+
+extension APIClient {
+    /// Without `waits`, only starts the download.
+    package func download(_ url: String, _ options: DownloadOptions, waits: Bool = true) async throws -> DownloadAnswer
+    {
+        let fields: HTTPFields = waits ? [:] : [Self.prefer: "respond-async"]
+        let reply = try await send(.post(options.json(url: url), to: ["download"], fields: fields))
+        let json = try reply.json()
+        if reply.status == 202 { return .started(json) }
+        guard let outcome = json["outcome"]?.stringValue.flatMap(Outcome.init(rawValue:)) else {
+            throw ClientError.unexpected("it has no outcome")
+        }
+        return .entry(outcome, try HeldEntry(json["entry"]), json)
+    }
+
+    private static let prefer = HTTPField.Name("Prefer")!
+
+    /// The latest start first, at most a thousand.
+    package func runningDownloads() async throws -> [RunningDownload] {
+        let json = try await send(APICall(["downloads"], query: [("limit", "1000")])).json()
+        return (json["downloads"]?.arrayValue ?? []).compactMap { RunningDownload($0) }
+    }
+}
+
+/// A download that runs, or waits for its turn.
+package struct RunningDownload: Hashable, Sendable {
+    /// Canonical.
+    package let url: String
+    package let receivedBytes: Int64
+    /// In bytes; `nil` when the origin did not state it.
+    package let totalBytes: Int64?
+    /// The average since the start.
+    package let bytesPerSecond: Double
+
+    package init(url: String, receivedBytes: Int64, totalBytes: Int64?, bytesPerSecond: Double) {
+        self.url = url
+        self.receivedBytes = receivedBytes
+        self.totalBytes = totalBytes
+        self.bytesPerSecond = bytesPerSecond
+    }
+
+    /// `nil` for a download that has ended.
+    init?(_ json: JSON) {
+        guard json["state"] == "running", let url = json["url"]?.stringValue,
+            let received = json["receivedBytes"]?.countValue
+        else { return nil }
+        self.init(
+            url: url, receivedBytes: received, totalBytes: json["totalBytes"]?.countValue,
+            bytesPerSecond: json["bytesPerSecond"]?.doubleValue ?? 0)
+    }
+}
+
+/// Durations that are `nil` are not given.
+package struct DownloadOptions: Sendable {
+    /// `nil`: as the origin says, else the server's default.
+    package var ttl: Seconds?
+    /// Whether a hit starts the entry's time anew.
+    package var updateExpiry = false
+    /// Whether to ask the origin even if the entry is fresh.
+    package var refresh = false
+    /// For the time after its expiry, the entry may be the answer while the server refreshes it.
+    package var staleWhileRevalidate: Seconds?
+    /// For the time after its expiry, the entry may be the answer when the origin fails.
+    package var staleIfError: Seconds?
+    /// Parameters of the URL, in the given order; a name may occur several times.
+    package var params: [(name: String, value: String)] = []
+    /// For the request to the origin.
+    package var headers: [(name: String, value: String)] = []
+    package var tags: [String] = []
+    package var pinned = false
+
+    package init() {}
+
+    /// `ttl` overrides the option of the same name.
+    func json(url: String, ttl: Seconds? = nil) -> JSON {
+        var members: [JSON.Member] = [.init("url", .string(url))]
+        func add(_ name: String, _ value: JSON?) {
+            if let value { members.append(.init(name, value)) }
+        }
+        add("ttl", (ttl ?? self.ttl)?.json)
+        add("staleWhileRevalidate", staleWhileRevalidate?.json)
+        add("staleIfError", staleIfError?.json)
+        for (name, isSet) in [("updateExpiry", updateExpiry), ("refresh", refresh), ("pinned", pinned)] where isSet {
+            add(name, true)
+        }
+        if !params.isEmpty { add("params", Self.grouped(params)) }
+        if !headers.isEmpty { add("headers", .object(headers.map { .init($0.name, .string($0.value)) })) }
+        if !tags.isEmpty { add("tags", .array(tags.map(JSON.string))) }
+        return .object(members)
+    }
+
+    private static func grouped(_ pairs: [(name: String, value: String)]) -> JSON {
+        var names: [String] = []
+        var values: [String: [JSON]] = [:]
+        for (name, value) in pairs {
+            if values[name] == nil { names.append(name) }
+            values[name, default: []].append(.string(value))
+        }
+        return .object(
+            names.map { name in
+                let all = values[name] ?? []
+                return JSON.Member(name, all.count == 1 ? all[0] : .array(all))
+            })
+    }
+}
+
+/// A duration as the user writes it: a number of seconds, or a number with a unit: `3600`, `0.5`, `15m`, `7d`. The
+/// server decides whether a duration is too long.
+package struct Seconds: Hashable, Sendable, CustomStringConvertible {
+    package let description: String
+    private let hasUnit: Bool
+
+    /// `nil` when the text is no number in JSON's form, with or without a unit (``Primitives/DurationText``), or is
+    /// negative.
+    package init?(_ text: String) {
+        guard let duration = DurationText(text) else { return nil }
+        let number = String(Substring(duration.hasUnit ? text.utf8.dropLast() : text.utf8[...]))
+        guard case .number? = try? JSON(parsing: number), !number.hasPrefix("-") else { return nil }
+        description = text
+        hasUnit = duration.hasUnit
+    }
+
+    var json: JSON { hasUnit ? .string(description) : .number(description) }
+}
+
+/// In the API's own words.
+package enum Outcome: String, Hashable, Sendable, CaseIterable {
+    case downloaded
+    /// The origin confirmed that the held entry is still valid.
+    case revalidated
+    case joined
+    /// The answer is an expired entry from the cache.
+    case stale
+    /// The answer is a fresh entry from the cache; the origin was not contacted.
+    case cached
+}

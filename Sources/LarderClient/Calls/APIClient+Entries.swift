@@ -1,0 +1,178 @@
+import Primitives
+
+/// Selects entries: an entry must match every property that is set. Without one, selects all.
+package struct EntrySelection: Sendable {
+    /// In any spelling.
+    package var url: String?
+    /// The beginning of the entry's URL, or of its key if the caller chose the key.
+    package var prefix: String?
+    package var host: String?
+    package var tag: String?
+    /// `fresh` or `stale`.
+    package var state: String?
+    /// `download`, `json`, `data` or `response`.
+    package var kind: String?
+
+    package init() {}
+
+    var query: APICall.Query {
+        [("url", url), ("prefix", prefix), ("host", host), ("tag", tag), ("state", state), ("kind", kind)]
+    }
+    package var isEmpty: Bool { query.allSatisfy { $0.value == nil } }
+}
+
+extension APIClient {
+    private static let pageLimit = 1000
+
+    /// Lists entries, a page at a time; without `sort`, by key. `limit` counts the entries of all pages.
+    package func list(
+        _ selection: EntrySelection, sort: String? = nil, limit: Int? = nil, _ body: ([HeldEntry]) throws -> Void
+    ) async throws {
+        var left = limit ?? .max
+        var cursor: String?
+        repeat {
+            let count = min(left, Self.pageLimit)
+            let place: APICall.Query = [("sort", sort), ("limit", String(count)), ("cursor", cursor)]
+            let page = try await send(APICall(["entries"], query: selection.query + place)).json()
+            let entries = try (page["entries"]?.arrayValue ?? []).map { try HeldEntry($0) }
+            try body(entries)
+            left -= entries.count
+            cursor = page["nextCursor"]?.stringValue
+        } while cursor != nil && left > 0
+    }
+
+    /// Removes all entries of the namespace when `selection` is empty. With `onlyCounts`, removes no entry. Returns the
+    /// number of matching entries.
+    package func remove(_ selection: EntrySelection, onlyCounts: Bool = false) async throws -> Int64 {
+        let manner: APICall.Query = [
+            ("all", selection.isEmpty ? "true" : nil), ("dryRun", onlyCounts ? "true" : nil),
+        ]
+        return try removedCount(in: try await send(APICall(.delete, ["entries"], query: selection.query + manner)))
+    }
+
+    /// Returns the number of removed entries. Throws ``ClientError``, also when there is none.
+    package func remove(key: String) async throws -> Int64 {
+        try removedCount(in: try await send(APICall(.delete, ["entries", key])))
+    }
+
+    private func removedCount(in reply: APIReply) throws -> Int64 {
+        guard let count = try reply.json()["removed"]?.countValue else {
+            throw ClientError.unexpected("the number of removed entries is missing")
+        }
+        return count
+    }
+
+    /// Asks the server for the key of a URL, because the server decides on the canonical form.
+    package func key(of reference: EntryReference) async throws -> String {
+        switch reference {
+        case .key(let key): return key
+        case .url(let url): return try await explain(url).key
+        }
+    }
+
+    package func explain(_ url: String) async throws -> Explanation {
+        try Explanation(try await send(APICall(["explain"], query: [("url", url)])).json())
+    }
+}
+
+package enum EntryReference: Hashable, Sendable {
+    /// In any of the API's forms.
+    case key(String)
+    /// In any spelling.
+    case url(String)
+
+    /// Reads a text with `://` as a URL, because no key contains a slash.
+    package init(_ text: String) {
+        self = text.utf8.contains("://".utf8) ? .url(text) : .key(text)
+    }
+}
+
+/// An entry as the API shows it: the properties that the commands use, and the whole JSON.
+package struct HeldEntry: Hashable, Sendable {
+    package let key: String
+    /// `download`, `json`, `data` or `response`.
+    package let kind: String
+    /// `nil` for data under a key that the caller chose.
+    package let url: String?
+    package let isFresh: Bool
+    package let contentType: String?
+    /// In bytes.
+    package let contentLength: Int64
+    /// In RFC 3339.
+    package let expiryDate: String
+    /// `nil` when the body is in the slab.
+    package let localPath: String?
+    package let tags: [String]
+    package let isPinned: Bool
+    package let json: JSON
+
+    /// Throws ``ClientError/unexpected(_:)`` when `json` is no entry.
+    package init(_ json: JSON?) throws {
+        guard let json, let key = json["key"]?.stringValue, let kind = json["kind"]?.stringValue,
+            let state = json["state"]?.stringValue, let length = json["contentLength"]?.countValue,
+            let expiryDate = json["expiryDate"]?.stringValue
+        else { throw ClientError.unexpected("it has no entry") }
+        self.key = key
+        self.kind = kind
+        url = json["url"]?.stringValue
+        isFresh = state == "fresh"
+        contentType = json["contentType"]?.stringValue
+        contentLength = length
+        self.expiryDate = expiryDate
+        localPath = json["localPath"]?.stringValue
+        tags = (json["tags"]?.arrayValue ?? []).compactMap(\.stringValue)
+        isPinned = json["pinned"]?.boolValue ?? false
+        self.json = json
+    }
+}
+
+/// The cache's view of a URL, as `GET /explain` reports it.
+package struct Explanation: Sendable {
+    /// Canonical.
+    package let url: String
+    package let key: String
+    package let namespace: String
+    /// Of the body, or of the file that a body would get; `nil` when the body is, or may be, in the slab.
+    package let localPath: String?
+    /// Whether a request would be a hit.
+    package let isHit: Bool
+    /// The reason for ``isHit``, for a person.
+    package let detail: String
+    package let entry: HeldEntry?
+    /// The responses that `/fetch` stored for the URL, one for each variant.
+    package let responses: [HeldEntry]
+    package let json: JSON
+
+    init(_ json: JSON) throws {
+        guard let url = json["url"]?.stringValue, let key = json["key"]?.stringValue,
+            let namespace = json["namespace"]?.stringValue, let isHit = json["hit"]?.boolValue,
+            let detail = json["detail"]?.stringValue
+        else { throw ClientError.unexpected("it has no explanation") }
+        self.url = url
+        self.key = key
+        self.namespace = namespace
+        localPath = json["localPath"]?.stringValue
+        self.isHit = isHit
+        self.detail = detail
+        entry = try json["entry"] == .null ? nil : HeldEntry(json["entry"])
+        responses = try (json["responses"]?.arrayValue ?? []).map { try HeldEntry($0) }
+        self.json = json
+    }
+}
+
+/// The server may be broken or hostile, so every number returned here is safe to calculate with.
+extension JSON {
+    /// `nil` when the value is no whole number, does not fit into an `Int64`, or is negative.
+    package var countValue: Int64? { integerValue.flatMap { $0 < 0 ? nil : $0 } }
+
+    /// In seconds, limited as by `Duration.clamping(seconds:)`; `nil` when the value is no number.
+    package var durationValue: Duration? { doubleValue.map { .clamping(seconds: $0) } }
+}
+
+extension Int64 {
+    /// `Int64.max` when the sum does not fit.
+    package func addingClamped(_ other: Int64) -> Int64 {
+        let (sum, overflow) = addingReportingOverflow(other)
+        return overflow ? .max : sum
+    }
+}

@@ -1,0 +1,183 @@
+import Primitives
+
+/// Has a server download and keep the URLs of a list, in batches of `POST /downloads`. The server limits the number of
+/// downloads at once. A run keeps no state: a run that was interrupted is repeated with the same list, and the server
+/// does not contact origins for entries that are fresh.
+///
+/// Invariant: `next` is guarded by its lock. Every item is in the batch of one lane. The end of an item is reported
+/// once, or never when the run fails.
+package final class WarmRun: Sendable {
+    package struct Kept: Sendable {
+        package let outcome: Outcome
+        package let entry: HeldEntry
+    }
+
+    package struct End: Sendable {
+        package let item: WarmList.Item
+        package let result: Result<Kept, ServerProblem>
+        /// The server's answer for the line, with the URL of the list in place of its number in the batch.
+        package let json: JSON
+    }
+
+    /// The number of concurrent batches: while the last downloads of one batch end, the downloads of the other go on.
+    private static let lanes = 2
+    private static let batchSize = 500
+    /// In bytes, the limit of a server.
+    private static let batchBytes = 8 << 20
+    /// The attempts to send a batch to an overloaded server.
+    private static let maximumTries = 10
+
+    private struct Batch {
+        let indices: Range<Int>
+        let body: [UInt8]
+    }
+
+    private let client: APIClient
+    private let items: [WarmList.Item]
+    private let options: DownloadOptions
+    private let onEnd: @Sendable (End) async -> Void
+    private let next = Locked(0)
+
+    /// A ttl in the list overrides the ttl of the options. Later lines of the same batch wait until `onEnd` returns.
+    package init(
+        _ items: [WarmList.Item], options: DownloadOptions, client: APIClient,
+        onEnd: @escaping @Sendable (End) async -> Void
+    ) {
+        self.items = items
+        self.options = options
+        self.client = client
+        self.onEnd = onEnd
+    }
+
+    /// Runs to the end. When the task is cancelled, no more downloads begin. Throws ``ClientError`` when the server
+    /// goes away or refuses a batch as a whole; lines that had ended before were reported.
+    package func run() async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<Self.lanes {
+                group.addTask { [self] in
+                    while let batch = takeBatch() { try await send(batch) }
+                }
+            }
+            try await group.waitForAll()
+        }
+    }
+
+    /// As many lines as a server accepts at once; `nil` at the end of the list.
+    private func takeBatch() -> Batch? {
+        next.withLock { next in
+            let first = next
+            var body: [UInt8] = []
+            for item in items[first...].prefix(Self.batchSize) {
+                let request = options.json(url: item.url, ttl: item.ttl).utf8
+                // A line that is too long by itself is sent all the same, so that the server reports it.
+                guard body.isEmpty || body.count + request.count < Self.batchBytes else { break }
+                body += request
+                body.append(UInt8(ascii: "\n"))
+                next += 1
+            }
+            return body.isEmpty ? nil : Batch(indices: first..<next, body: body)
+        }
+    }
+
+    private func send(_ batch: Batch) async throws {
+        let call = APICall(.post, ["downloads"], body: .bytes(batch.body, type: "application/x-ndjson"))
+        var tries = 1
+        while true {
+            do {
+                return try await client.withResponse(to: call) { response in
+                    try await response.checkStatus()
+                    try await receive(response, batch.indices)
+                }
+            } catch ClientError.refused(let problem) where Self.isWorthRetrying(problem, afterTries: tries) {
+                tries += 1
+                try await Task.sleep(for: problem.retryAfter ?? .seconds(1))
+            }
+        }
+    }
+
+    /// Whether the server may accept the batch later. A refused batch has started no download.
+    private static func isWorthRetrying(_ problem: ServerProblem, afterTries tries: Int) -> Bool {
+        // With a 429 the server says when the token's rate allows the batch, so this wait ends and needs no limit.
+        problem.status == 429 || (problem.status == 503 && tries < maximumTries)
+    }
+
+    private func receive(_ response: APIResponse, _ batch: Range<Int>) async throws {
+        var splitter = LineSplitter()
+        var open = Set(batch)
+        while let piece = try await response.nextPiece() {
+            for line in splitter.append(piece) {
+                let (index, end) = try readEnd(from: line, in: batch)
+                guard open.remove(index) != nil else { throw ClientError.unexpected("a line is repeated") }
+                await onEnd(end)
+            }
+            try response.check(pendingBytes: splitter.pendingBytes)
+        }
+        guard open.isEmpty else { throw ClientError.broken("\(open.count) downloads have no outcome") }
+    }
+
+    private func readEnd(from line: [UInt8], in batch: Range<Int>) throws -> (Int, End) {
+        guard let answer = try? JSON(parsing: line), case .object(let members) = answer,
+            let number = answer["index"]?.countValue, number < batch.count
+        else { throw ClientError.unexpected("a line of the batch has no index") }
+        let index = batch.lowerBound + Int(number)
+        let item = items[index]
+        let json = JSON.object([JSON.Member("url", .string(item.url))] + members.filter { $0.name != "index" })
+        let result: Result<Kept, ServerProblem>
+        if let problem = json["error"].flatMap({ ServerProblem($0) }) {
+            result = .failure(problem)
+        } else if let outcome = json["outcome"]?.stringValue.flatMap(Outcome.init(rawValue:)) {
+            result = .success(Kept(outcome: outcome, entry: try HeldEntry(json["entry"])))
+        } else {
+            throw ClientError.unexpected("a line of the batch has no outcome")
+        }
+        return (index, End(item: item, result: result, json: json))
+    }
+}
+
+package struct WarmTally: Hashable, Sendable {
+    /// Includes lines that cannot be read.
+    package let total: Int
+    package private(set) var outcomes: [Outcome: Int] = [:]
+    package private(set) var failed: Int
+    /// Of the bodies that came from origins.
+    package private(set) var bytes: Int64 = 0
+
+    /// Starts with the number of lines that failed before any request.
+    package init(total: Int, failed: Int = 0) {
+        self.total = total
+        self.failed = failed
+    }
+
+    package var ended: Int { outcomes.values.reduce(failed, +) }
+    /// The number of ended URLs that were no fresh hits.
+    package var asked: Int { ended - (outcomes[.cached] ?? 0) }
+
+    package mutating func add(_ end: WarmRun.End) {
+        switch end.result {
+        case .success(let kept):
+            outcomes[kept.outcome, default: 0] += 1
+            guard kept.outcome == .downloaded || kept.outcome == .joined else { return }
+            bytes = bytes.addingClamped(kept.entry.contentLength)
+        case .failure: failed += 1
+        }
+    }
+}
+
+/// Splits pieces of a stream into lines that end in LF.
+struct LineSplitter {
+    private var rest: [UInt8] = []
+
+    /// The number of bytes kept of an incomplete line.
+    var pendingBytes: Int { rest.count }
+
+    /// Returns the lines that the piece completes. Empty lines are left out.
+    mutating func append(_ piece: [UInt8]) -> [[UInt8]] {
+        guard let end = piece.lastIndex(of: UInt8(ascii: "\n")) else {
+            rest += piece
+            return []
+        }
+        let whole = rest + piece[..<end]
+        rest = Array(piece[(end + 1)...])
+        return whole.split(separator: UInt8(ascii: "\n")).map(Array.init)
+    }
+}
