@@ -1,4 +1,5 @@
 import HTTPTypes
+import RawStructuredFieldValues
 
 /// The directives of Cache-Control (RFC 9111 §5.2), of a request or a response, in their order.
 ///
@@ -91,4 +92,118 @@ package struct CacheControl: Hashable, Sendable {
         scanner.skipSpace()
         return scanner.isAtEnd || scanner.isAtListSeparator ? argument : .malformed
     }
+}
+
+/// Digits only (RFC 9111 §1.2.2). A number above 2^31, however long, counts as 2^31 seconds (68 years).
+package enum DeltaSeconds {
+    package static let maximum = Duration.seconds(1 << 31)
+
+    /// `nil` for any text but digits, such as a sign, a fraction, white space or quotes.
+    package static func parse(_ text: some StringProtocol) -> Duration? {
+        guard !text.isEmpty, text.utf8.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 }) else { return nil }
+        let significant = text.utf8.drop { $0 == UInt8(ascii: "0") }
+        guard significant.count <= 10 else { return maximum }
+        let value = significant.reduce(into: Int64(0)) { $0 = $0 * 10 + Int64($1 - UInt8(ascii: "0")) }
+        return min(.seconds(value), maximum)
+    }
+}
+
+/// The directives of a request about the stored responses that it accepts (RFC 9111 §5.2.1, §5.4).
+struct RequestDirectives {
+    let noCache: Bool
+    /// A response that is already stored may be used (§5.2.1.5).
+    let noStore: Bool
+    let onlyIfCached: Bool
+    /// The highest age. An unreadable value accepts no stored response.
+    let maxAge: Duration?
+    /// The time for which the response must stay fresh. An unreadable value has no effect.
+    let minFresh: Duration?
+    /// Unlimited without an argument. An unreadable value permits no stale response.
+    let maxStale: Duration?
+    /// RFC 5861 §4.
+    let staleIfError: Duration?
+
+    /// Most requests have no directives.
+    init(_ fields: HTTPFields) {
+        self = fields.contains(.cacheControl) || fields.contains(.pragma) ? Self(stated: fields) : Self.none
+    }
+
+    private static let none = Self(stated: [:])
+
+    private init(stated fields: HTTPFields) {
+        let control = CacheControl(fields)
+        func seconds(_ name: String, invalid: Duration?) -> Duration? {
+            switch control.seconds(name) {
+            case .valid(let duration): duration
+            case .invalid: invalid
+            case nil: nil
+            }
+        }
+        // §5.4: Pragma is for clients of HTTP/1.0, which do not know Cache-Control.
+        let pragma = fields.contains(.cacheControl) ? nil : CacheControl(fields, name: .pragma)
+        noCache = control.noCache || pragma?.noCache == true
+        noStore = control.noStore
+        onlyIfCached = control.contains("only-if-cached")
+        maxAge = seconds("max-age", invalid: .zero)
+        minFresh = seconds("min-fresh", invalid: nil)
+        let isUnlimited = control.directives.first { $0.name == "max-stale" }?.argument == CacheControl.Argument.none
+        maxStale = isUnlimited ? .seconds(Int64.max) : seconds("max-stale", invalid: nil)
+        staleIfError = seconds("stale-if-error", invalid: nil)
+    }
+
+    /// `max-age=0` always requires validation, even within the first millisecond.
+    func accepts(age: Duration) -> Bool {
+        maxAge.map { age <= $0 && $0 > .zero } ?? true
+    }
+}
+
+/// Selects and reads the cache directives that an answer addresses to Larder or its kind of cache (RFC 9213).
+package enum TargetedCacheControl {
+    /// The most applicable field first (§2.2).
+    package static let targets: [HTTPField.Name] = [.larderCacheControl, .cdnCacheControl]
+
+    /// From the first readable targeted field, beside which `Expires` and `Cache-Control` do not count (§2.2).
+    package static func effective(_ fields: HTTPFields) -> (control: CacheControl, isTargeted: Bool) {
+        for name in targets {
+            if let control = parse(fields, name: name) { return (control, true) }
+        }
+        return (CacheControl(fields), false)
+    }
+
+    /// `nil` when the field is absent, empty or not a dictionary: it must then be ignored (§2.1). Ignores parameters.
+    /// The last of several directives with the same name counts (RFC 8941 §3.2). A directive with a value of the wrong
+    /// type does not get its usual meaning (§2.1). A `max-age` that is not an integer is
+    /// ``CacheControl/Argument/malformed``, which makes the answer stale at once. A restriction counts with any value
+    /// except `?0`. A permission counts only without a value.
+    package static func parse(_ fields: HTTPFields, name: HTTPField.Name) -> CacheControl? {
+        StructuredField.dictionary(fields, name: name).map { members in
+            CacheControl(directives: members.compactMap(directive))
+        }
+    }
+
+    /// Directives that permit a use and never have a value.
+    private static let permissions: Set<String> = ["immutable", "must-understand", "public"]
+
+    private static func directive(_ member: StructuredField.Member) -> CacheControl.Directive? {
+        let argument: CacheControl.Argument
+        switch member.item {
+        case .bool(true): argument = .none
+        case .bool(false): return nil
+        case .integer(let number) where number >= 0: argument = .value(String(number))
+        // `max-age="60"` is a string. It must not become a number when the quotes are removed.
+        case .string(let text) where DeltaSeconds.parse(text) == nil: argument = .value(text)
+        case .token(let text): argument = .value(text)
+        default: argument = .malformed
+        }
+        if argument != .none, permissions.contains(member.key) { return nil }
+        return CacheControl.Directive(name: member.key, argument: argument)
+    }
+}
+
+extension HTTPField.Name {
+    static let pragma = HTTPField.Name("Pragma")!
+    /// RFC 9213 §3.
+    package static let cdnCacheControl = Self("CDN-Cache-Control")!
+    /// Cache-Control for Larder alone (RFC 9213 §2).
+    package static let larderCacheControl = Self("Larder-Cache-Control")!
 }

@@ -66,6 +66,13 @@ package enum ReusePolicy {
         return Candidate(stored, for: request, expiry: expiry, now: now)
             .mayServeStale(by: RequestDirectives(request.fields), onError: failure)
     }
+
+    /// Whether a request may use the answer to another request in flight (RFC 9111 §4: "collapse requests"). A request
+    /// that demands an answer of its own may not (§5.2.1.1, §5.2.1.4, §5.2.1.5).
+    package static func acceptsSharing(_ request: CacheRequest) -> Bool {
+        let directives = RequestDirectives(request.fields)
+        return !directives.noCache && !directives.noStore && directives.accepts(age: .zero)
+    }
 }
 
 /// A stored response that a request selects, at a given instant.
@@ -129,5 +136,75 @@ private struct Candidate {
             return !freshness.isError && limit.map { staleness <= $0 } ?? false
         case .status: return false
         }
+    }
+}
+
+package enum ReuseDecision: Hashable, Sendable {
+    /// The response is fresh, or the request accepts a stale response (`max-stale`).
+    case serve(age: Duration, isStale: Bool)
+    /// At once, with a revalidation in the background (RFC 5861 §3).
+    case serveStaleAndRevalidate(age: Duration)
+    /// With the conditional fields of ``Validators``. `mayServeStaleOnError` holds for an unreachable origin; for a 5xx
+    /// answer call ``ReusePolicy/mayServeStale(_:_:onError:expiry:coverage:now:)``.
+    case revalidate(reason: ForwardReason, mayServeStaleOnError: Bool)
+    case fetch(ForwardReason)
+    /// With 504: the request has `only-if-cached` and no stored response can be used (RFC 9111 §5.2.1.7).
+    case refuse
+}
+
+package enum OriginFailure: Hashable, Sendable {
+    /// The origin did not answer, or its answer was not valid.
+    case unreachable
+    case status(Int)
+}
+
+/// The raw value is the parameter of Cache-Status (RFC 9211 §2.2).
+package enum ForwardReason: String, Hashable, Sendable {
+    case method
+    case uriMiss = "uri-miss"
+    /// Responses are stored for the URL, but the request does not select any of them (Vary).
+    case varyMiss = "vary-miss"
+    /// A response is stored, but this caller may not use it.
+    case miss
+    /// A fresh response is stored, but the request does not accept it.
+    case request
+    /// A response is stored, but it is stale or must be validated.
+    case stale
+    /// A part is stored, but the request needs more bytes.
+    case partial
+}
+
+extension StoredResponse {
+    /// A response stored only because of a caller's ttl is limited to requests with a ttl and the same Authorization.
+    package func isOpen(to request: CacheRequest) -> Bool {
+        guard let grant, grant.isOnlyReason else { return true }
+        return request.callerTTL != nil && grant.authorization == request.authorization
+    }
+
+    /// Whether every byte that a request needs is available (RFC 9111 §3.3, §4). An unsatisfiable range needs no bytes,
+    /// if the complete length is known. `held` has the available bytes; `nil` means ``part``.
+    func covers(_ request: CacheRequest, held: ByteCoverage?, now: Timestamp) -> Bool {
+        guard let part else { return true }
+        guard let completeLength, let ranges = ByteRangeSet(request.fields, method: request.method) else {
+            return false
+        }
+        // RFC 9110 §13.1.5: when the condition does not hold, the request asks for the whole representation.
+        let conditions = ConditionalRequest(request.fields, method: request.method, now: now)
+        guard conditions.allowsRange(of: representation, now: now) else { return false }
+        switch ranges.resolve(length: completeLength) {
+        case .whole: return false
+        case .unsatisfiable: return true
+        case .parts(let wanted):
+            let held = held ?? ByteCoverage([part])
+            return wanted.allSatisfy(held.contains)
+        }
+    }
+
+    private var representation: SelectedRepresentation {
+        let validators = Validators(fields)
+        return SelectedRepresentation(
+            etag: validators.etag,
+            lastModified: validators.lastModified.flatMap { Timestamp(httpDate: $0, now: receivedAt) },
+            isLastModifiedStrong: StrongValidators(fields, receivedAt: receivedAt).lastModified != nil)
     }
 }
