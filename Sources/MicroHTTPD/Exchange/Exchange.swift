@@ -1,6 +1,7 @@
 import CMicroHTTPD
 import HTTPTypes
 import Primitives
+import Synchronization
 
 /// A request with an accepted head, on its way to its answer. A handler must answer every exchange by ``respond(_:)``,
 /// once, from any thread. If it drops the exchange, the client waits for ever.
@@ -205,5 +206,25 @@ extension Exchange: SuspensionOwner {
         let (before, actions) = change { $0.isOpen ? .hungUp : nil }
         if case .suspended(let suspension) = before { connection.resume(suspension) }
         for action in actions { action() }
+    }
+}
+
+/// Shared by all exchanges of a daemon.
+final class ExchangeResources: Sendable {
+    let bodyMemory: BodyMemory
+    private let answerMemory: AnswerMemory
+    let discardLimit: Int
+    /// Whether every answer says that the connection closes after it.
+    let isDraining = Atomic<Bool>(false)
+
+    init(bodyMemory: Int, answerMemory: Int, discardLimit: Int) {
+        self.bodyMemory = BodyMemory(limit: bodyMemory)
+        self.answerMemory = AnswerMemory(limit: answerMemory)
+        self.discardLimit = discardLimit
+    }
+
+    func prepare(_ response: Response, for request: Request, on connection: Connection) -> PreparedResponse {
+        response.prepared(
+            for: request, on: connection, memory: answerMemory, draining: isDraining.load(ordering: .relaxed))
     }
 }

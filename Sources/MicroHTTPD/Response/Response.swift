@@ -1,4 +1,5 @@
 import CMicroHTTPD
+import Foundation
 import HTTPTypes
 import Primitives
 import Synchronization
@@ -83,5 +84,121 @@ package final class Response: Sendable {
         if isFirst { return handle }
         MHD_destroy_response(handle)
         return OpaquePointer(bitPattern: other)
+    }
+
+    static func add(_ head: Head, to handle: OpaquePointer, closing: Bool) {
+        switch head {
+        case .fields(let fields): add(fields, to: handle, closing: closing)
+        case .prepared(let prepared):
+            if closing { _ = cmhd_add_field(handle, "Connection", "close") }
+            prepared.add(to: handle)
+        }
+    }
+
+    private static func add(_ fields: HTTPFields, to handle: OpaquePointer, closing: Bool) {
+        // Connection comes first, because libmicrohttpd duplicates it if it is added after some other fields.
+        if closing || (fields.contains(.connection) && fields[values: .connection].contains(where: hasClose)) {
+            _ = cmhd_add_field(handle, "Connection", "close")
+        }
+        var lines = PreparedFields()
+        fields.forEachSendable { name, value in
+            // `Date` stays a field of its own, because libmicrohttpd looks for it and adds its own if it is missing.
+            if UnsafeRawBufferPointer(name).equalsIgnoringCase("date") {
+                var date = PreparedFields()
+                date.append(name, value)
+                date.add(to: handle)
+            } else {
+                lines.append(name, value)
+            }
+        }
+        lines.add(to: handle)
+    }
+
+    private static func hasClose(_ value: String) -> Bool {
+        value.split(separator: ",").contains { option in
+            option.drop { $0 == " " || $0 == "\t" }.prefix { $0 != " " && $0 != "\t" }.lowercased() == "close"
+        }
+    }
+
+    /// The memory that sending a response reads.
+    package struct Memory: Sendable {
+        private let response, object, fields, body: MemoryHint
+
+        fileprivate init(of response: Response) {
+            let bytes: UnsafeRawBufferPointer =
+                switch response.body {
+                case .bytes(let bytes): bytes.bytes
+                case .slice(let bytes, let range): .init(rebasing: bytes.bytes[range])
+                case .empty, .file, .stream, .withheld: .init(start: nil, count: 0)
+                }
+            self.response = MemoryHint(response, length: 64)
+            // libmicrohttpd's object; malloc often places its list of fields behind it.
+            let handle = response.shared
+            object = MemoryHint(handle.map { UnsafeRawPointer($0) }, length: 448)
+            fields = handle.map(Self.longestField) ?? MemoryHint(nil, length: 0)
+            // The processor reads further bytes ahead on its own.
+            body = MemoryHint(bytes.baseAddress, length: min(bytes.count, 2048))
+        }
+
+        /// `cmhd_add_fields` joins most fields into one, so the longest field has most of the text.
+        private static func longestField(of handle: OpaquePointer) -> MemoryHint {
+            var longest = UnsafeRawBufferPointer(start: nil, count: 0)
+            withUnsafeMutablePointer(to: &longest) { longest in
+                _ = MHD_get_response_headers(
+                    handle,
+                    { longest, _, _, value in
+                        let field = UnsafeRawBufferPointer(start: value, count: value.map { strlen($0) } ?? 0)
+                        let longest = longest!.assumingMemoryBound(to: UnsafeRawBufferPointer.self)
+                        if field.count > longest.pointee.count { longest.pointee = field }
+                        return cmhd_result(true)
+                    }, longest)
+            }
+            return MemoryHint(longest.baseAddress, length: longest.count)
+        }
+
+        package func prefetch() {
+            response.prefetch()
+            object.prefetch()
+            fields.prefetch()
+            body.prefetch()
+        }
+    }
+
+    /// Includes little of a body that can be sent only once. The first call may make libmicrohttpd's object.
+    package var memory: Memory { Memory(of: self) }
+}
+
+// Answers as bytes, for cases in which libmicrohttpd cannot send them.
+
+extension Response {
+    /// Without the empty line at the end.
+    static func wireHead(status: Int, reason: StaticString, fields: HTTPFields) -> [UInt8] {
+        var bytes = Array("HTTP/1.1 \(status) ".utf8)
+        bytes += UnsafeRawBufferPointer(start: reason.utf8Start, count: reason.utf8CodeUnitCount)
+        bytes += Array("\r\n".utf8)
+        fields.forEachSendable { name, value in
+            bytes += name
+            bytes += Array(": ".utf8)
+            bytes += value
+            bytes += Array("\r\n".utf8)
+        }
+        return bytes
+    }
+
+    /// The connection closes afterwards. `nil` if the body is not in memory.
+    func wireForm(toHead isHead: Bool) -> [UInt8]? {
+        let content: UnsafeRawBufferPointer
+        switch body {
+        case .empty: content = UnsafeRawBufferPointer(start: nil, count: 0)
+        case .bytes(let shared): content = shared.bytes
+        case .slice(let shared, let range): content = UnsafeRawBufferPointer(rebasing: shared.bytes[range])
+        case .file, .stream, .withheld: return nil
+        }
+        return withExtendedLifetime(self) {
+            var bytes = Self.wireHead(status: status, reason: "", fields: fields)
+            if fields[.date] == nil { bytes += Array("Date: \(SystemClock().now().httpDate)\r\n".utf8) }
+            bytes += Array("Content-Length: \(content.count)\r\nConnection: close\r\n\r\n".utf8)
+            return isHead ? bytes : bytes + content
+        }
     }
 }

@@ -89,3 +89,18 @@ package struct TLSCredentialsError: Error, Hashable, Sendable, CustomStringConve
     package var reason: String { gnutls_strerror(code).map { String(cString: $0) } ?? "unknown" }
     package var description: String { "\(part): \(reason) (\(code))" }
 }
+
+/// For a daemon's next connection. Exists before the daemon starts, so that an earlier replacement is not lost.
+final class CurrentCredentials: Sendable {
+    private let current: Locked<TLSCredentials>
+
+    init(_ credentials: TLSCredentials) {
+        current = Locked(credentials)
+    }
+
+    var credentials: TLSCredentials { current.withLock { $0 } }
+
+    func use(_ credentials: TLSCredentials) {
+        current.withLock { $0 = credentials }
+    }
+}
