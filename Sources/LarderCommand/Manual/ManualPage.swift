@@ -1,3 +1,5 @@
+import ArgumentParser
+import Larder
 import Primitives
 
 /// The manual page of a command and its subcommands, in man(7), from the JSON of `--experimental-dump-help`.
@@ -89,5 +91,18 @@ struct ManualPage {
     private static func escaped(_ text: String) -> String {
         let plain = text.replacing("\\", with: "\\e").replacing("-", with: "\\-").replacing("\n", with: " ")
         return plain.hasPrefix(".") || plain.hasPrefix("'") ? "\\&" + plain : plain
+    }
+}
+
+/// `larder manual`: prints the manual page of a command, for the package that installs it.
+struct ManualCommand<Command: ParsableCommand>: ParsableCommand {
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "manual", abstract: "Print the manual page: larder manual | man -l -", shouldDisplay: false)
+    }
+
+    func run() throws {
+        let page = try ManualPage(dump: Command._dumpHelp(), version: Version.current)
+        try Console.output.write(Array(page.text.utf8))
     }
 }

@@ -1,3 +1,5 @@
+import LarderClient
+
 /// Drops details that do not fit into the terminal's width, from the end, so it never wraps, and can be redrawn.
 struct ProgressLine: Equatable {
     var title: String
@@ -43,5 +45,59 @@ extension String {
     /// Keeps the last `limit` characters. Three dots replace the first three of them, unless `limit` is 3 or less.
     func shortened(to limit: Int) -> String {
         count <= limit ? self : limit <= 3 ? String(suffix(limit)) : "..." + suffix(limit - 3)
+    }
+}
+
+/// Lines at the bottom of a terminal. Errors of writing are ignored, because only a person at the terminal needs them.
+struct ProgressDisplay {
+    private let console: Console
+    private var lineCount = 0
+
+    init(_ console: Console) {
+        self.console = console
+    }
+
+    /// `makeLines` gets the terminal's width.
+    mutating func draw(_ makeLines: (Int) -> [String]) {
+        replace(with: makeLines(console.columns))
+    }
+
+    /// Prints a permanent line above the drawn lines.
+    mutating func say(_ line: String) {
+        clear()
+        try? console.print(line)
+    }
+
+    mutating func clear() {
+        if lineCount > 0 { replace(with: []) }
+    }
+
+    private mutating func replace(with lines: [String]) {
+        try? console.write(Array(Self.frame(lines, over: lineCount).utf8))
+        lineCount = lines.count
+    }
+
+    /// Draws `lines` over the last `count` lines, and leaves the cursor below them. By the control functions of
+    /// ECMA-48, the cursor moves up, each line erases the rest of its row, and the last line erases all rows below.
+    static func frame(_ lines: [String], over count: Int) -> String {
+        (count > 0 ? "\r\u{1b}[\(count)A" : "") + lines.map { $0 + "\u{1b}[K\n" }.joined() + "\u{1b}[J"
+    }
+}
+
+/// Polls the running downloads at most four times a second, until the task is cancelled.
+enum ProgressPoll {
+    private static let interval: Duration = .milliseconds(250)
+
+    /// Passes an empty list when the server does not return the downloads, as for a token without the right to read.
+    static func run(_ client: APIClient, _ show: ([RunningDownload]) async -> Void) async {
+        while true {
+            do {
+                try await Task.sleep(for: interval)
+            } catch {
+                return
+            }
+            let running = try? await client.runningDownloads()
+            if !Task.isCancelled { await show(running ?? []) }
+        }
     }
 }
