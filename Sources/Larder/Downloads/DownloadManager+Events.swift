@@ -7,45 +7,44 @@ import Primitives
 /// and the start is published before either can happen.
 extension DownloadManager {
     /// Publishes the start of a download.
-    func tellStart(of flight: Flight) {
-        guard tools.events.areDownloadsWanted, let status = status(of: flight.key.text) else { return }
-        tools.events.publish(.downloadStarted, DownloadReport(status, tags: flight.tags))
+    func tellStart(of fetch: DownloadFetch) {
+        guard events.areDownloadsWanted, let status = status(of: fetch.policy.key.text) else { return }
+        events.publish(.downloadStarted, DownloadReport(status, tags: fetch.tags))
     }
 
-    /// Publishes the progress of a download, as long as its flight is in `running`.
-    func tellProgress(of flight: Flight) {
-        let key = flight.key.text
+    /// Publishes the progress of a download, as long as its fetch is in `running`.
+    func tellProgress(of fetch: DownloadFetch) {
+        let key = fetch.policy.key.text
         state.withLock { state in
-            guard let running = state.running[key], running.flight === flight else { return }
-            let status = Self.status(key: key, of: flight, waiters: running.waiters.count)
-            tools.events.publish(.downloadProgress, DownloadReport(status, tags: flight.tags))
+            guard state.running[key]?.fetch === fetch else { return }
+            events.publish(.downloadProgress, DownloadReport(Self.status(of: fetch), tags: fetch.tags))
         }
     }
 
     /// Publishes the end of a download. The caller holds the lock.
-    func tellEnd(of flight: Flight, _ status: DownloadStatus, _ result: Result<DownloadResult, DownloadError>) {
-        guard tools.events.areDownloadsWanted else { return }
+    func tellEnd(of fetch: DownloadFetch, _ status: DownloadStatus, _ result: Result<DownloadResult, DownloadError>) {
+        guard events.areDownloadsWanted else { return }
         switch result {
         case .success(let success):
             let isFromCache = success.outcome != .downloaded
-            tools.events.publish(
+            events.publish(
                 .downloadSucceeded,
                 DownloadReport(status, tags: success.entry.tags, entry: success.entry, isFromCache: isFromCache))
         case .failure(let error):
             var status = status
             status.error = error
-            tools.events.publish(.downloadFailed, DownloadReport(status, tags: flight.tags))
+            events.publish(.downloadFailed, DownloadReport(status, tags: fetch.tags))
         }
     }
 
     /// Publishes that a request was answered with the held entry. No download ran, so no start was published.
     func tellAnswer(_ entry: Entry, to request: DownloadRequest) {
-        guard tools.events.areDownloadsWanted, tools.events.takesCachedAnswer() else { return }
+        guard events.areDownloadsWanted, events.takesCachedAnswer() else { return }
         let now = tools.clock.now()
         let status = DownloadStatus(
             key: entry.key, url: request.url.string, state: .succeeded, receivedBytes: 0, totalBytes: nil,
             bytesPerSecond: 0, waiters: 0, startDate: now, endDate: now)
-        tools.events.publish(
+        events.publish(
             .downloadSucceeded, DownloadReport(status, tags: entry.tags, entry: entry, isFromCache: true))
     }
 }

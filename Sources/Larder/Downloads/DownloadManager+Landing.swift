@@ -2,62 +2,67 @@ import DiskCache
 import Primitives
 
 extension DownloadManager {
-    /// Takes a flight that has ended out of `running`, and answers its waiters. Waiters that must not have this result
-    /// wait for a flight that follows at once and keeps the place in `places`. When the server is stopping, no flight
-    /// follows, and they get ``DownloadError/stopping``.
-    func land(_ flight: Flight, with result: Result<DownloadResult, DownloadError>) {
-        let key = flight.key.text
+    /// Takes a download that has ended out of `running`, and answers its waiters. Callers that must not have this
+    /// result wait for a download that follows at once and keeps the place in `places`. When the server is stopping, no
+    /// download follows, and they get ``DownloadError/stopping``.
+    func land(
+        _ fetch: DownloadFetch, with result: Result<DownloadResult, DownloadError>, for waiters: [DownloadFetch.Waiter],
+        published: EntryWishes
+    ) {
+        let (key, request) = (fetch.policy.key, fetch.policy.request)
         let now = tools.clock.now()
-        count(result, elapsed: flight.elapsed)
-        if case .failure(let error) = result { warn(about: flight, error) }
-        let (waiters, refused, successor) = state.withLock { state -> ([Waiter], [Waiter], Flight?) in
-            guard let running = state.running.removeValue(forKey: key) else { return ([], [], nil) }
-            var status = Self.status(key: key, of: flight, waiters: 0)
-            status.endDate = now
+        count(result, elapsed: fetch.policy.elapsed)
+        if case .failure(let error) = result { warn(about: fetch, error) }
+        let (refused, successor) = state.withLock { state -> (DownloadFetch.Machine.Queue, DownloadFetch?) in
+            guard let running = state.running.removeValue(forKey: key.text) else { return (.init(), nil) }
+            var status = Self.status(of: fetch)
+            (status.endDate, status.waiters) = (now, 0)
             switch result {
             case .success(let success): (status.state, status.entryVersion) = (.succeeded, success.entry.version)
             case .failure(.cancelled): status.state = .cancelled
             case .failure(let error): (status.state, status.error) = (.failed, error)
             }
             state.ended.insert(status, now: now)
-            tellEnd(of: flight, status, result)
-            var (waiters, later, next) = (running.waiters, running.later, running.next)
-            if case .failure(.cancelled) = result, running.isGivenUp {
-                // The flight was given up before these waiters joined. They do not know of the cancellation, so they
-                // get the next flight.
-                later.merge(waiters) { first, _ in first }
-                next = next ?? waiters.values.first?.request ?? (running.goesOnAlone ? flight.request : nil)
-                waiters = [:]
-            }
-            guard let next, !state.isStopping else {
+            tellEnd(of: fetch, status, result)
+            let queue = fetch.takeQueue()
+            guard !queue.isEmpty, !state.isStopping else {
                 state.places.giveBack(1)
-                return (Array(waiters.values), Array(later.values), nil)
+                return (queue, nil)
             }
-            let successor = makeFlight(next, flight.key)
-            state.running[key] = Running(flight: successor, waiters: later, goesOnAlone: running.goesOnAlone)
-            return (Array(waiters.values), [], successor)
+            // The callers of a fetch that was cancelled because all callers before them had left made no request of
+            // their own for the fetch that follows.
+            let next = running.next ?? queue.waiters.min { $0.key < $1.key }?.value.caller.request ?? request
+            let successor = DownloadPolicy.makeFetch(next, key: key, held: nil, manager: self) { rules in
+                FetchMachine(rules, following: queue)
+            }
+            state.running[key.text] = RunningDownload(fetch: successor)
+            return (.init(), successor)
         }
         switch result {
-        case .success(let success): answer(waiters, success, published: flight.published)
-        case .failure(let error): answer(waiters, error, flight: flight, now: now)
+        case .success(let success): answer(waiters, success, published: published)
+        case .failure(let error): answer(waiters, error, request, now: now)
         }
-        for waiter in refused { waiter.completion(.failure(.stopping)) }
-        if let successor { lead(successor, held: nil) }
+        for waiter in refused.waiters.values { waiter.caller.completion(.failure(.stopping)) }
+        if let successor { lead(successor) }
     }
 
     /// - Parameter published: the wishes that the entry has already, unless a caller has changed the entry since.
-    private func answer(_ waiters: [Waiter], _ success: DownloadResult, published: EntryWishes) {
-        let answer: @Sendable ([Waiter], Entry) -> Void = { waiters, entry in
+    private func answer(_ waiters: [DownloadFetch.Waiter], _ success: DownloadResult, published: EntryWishes) {
+        let answer: @Sendable ([DownloadFetch.Waiter], Entry) -> Void = { waiters, entry in
             for waiter in waiters {
                 var result = success
                 result.entry = entry
-                if waiter.joined { (result.outcome, result.isChange) = (.joined, !waiter.request.tags.isEmpty) }
-                waiter.completion(.success(result))
+                if waiter.isFollower {
+                    (result.outcome, result.isChange) = (.joined, !waiter.caller.request.tags.isEmpty)
+                }
+                waiter.caller.completion(.success(result))
             }
         }
         // Fulfils the wishes of waiters that joined when the entry was already being written. The earlier wishes are
         // not repeated, because they would undo a change by a caller during the download.
-        let wishes = waiters.reduce(into: EntryWishes()) { $0.formUnion($1.request.wishes.subtracting(published)) }
+        let wishes = waiters.reduce(into: EntryWishes()) {
+            $0.formUnion($1.caller.request.wishes.subtracting(published))
+        }
         guard !wishes.areFulfilled(by: success.entry) else { return answer(waiters, success.entry) }
         fulfil(wishes, of: success.entry) { [self] result in
             // The entry was removed in this very moment, but it still is the entry that the waiters waited for.
@@ -65,10 +70,10 @@ extension DownloadManager {
             // The entry cannot take the tags of all waiters together. The wishes of each waiter are fulfilled on their
             // own, so that no waiter fails because of the tags of another waiter.
             for waiter in waiters {
-                fulfil(waiter.request.wishes.subtracting(published), of: success.entry) { result in
+                fulfil(waiter.caller.request.wishes.subtracting(published), of: success.entry) { result in
                     switch result {
                     case .success(let changed): answer([waiter], changed ?? success.entry)
-                    case .failure(let error): waiter.completion(.failure(DownloadError(error)))
+                    case .failure(let error): waiter.caller.completion(.failure(DownloadError(error)))
                     }
                 }
             }
@@ -86,18 +91,20 @@ extension DownloadManager {
             staleAllowance: wishes.staleAllowance, completion: completion)
     }
 
-    private func answer(_ waiters: [Waiter], _ error: DownloadError, flight: Flight, now: Timestamp) {
+    private func answer(
+        _ waiters: [DownloadFetch.Waiter], _ error: DownloadError, _ request: DownloadRequest, now: Timestamp
+    ) {
         guard !waiters.isEmpty else { return }
-        let older = try? tools.cache.entry(for: flight.key.text, expectingURL: flight.request.url.string)
+        let older = try? tools.cache.entry(for: request.key.text, expectingURL: request.url.string)
         for waiter in waiters {
-            if let older, error.allowsStale, let allowance = waiter.request.staleIfError,
+            if let older, error.allowsStale, let allowance = waiter.caller.request.staleIfError,
                 now < older.expiryDate + allowance
             {
                 tools.metrics.staleAnswers.increment()
                 tools.cache.recordHit(older)
-                waiter.completion(.success(DownloadResult(outcome: .stale, entry: older)))
+                waiter.caller.completion(.success(DownloadResult(outcome: .stale, entry: older)))
             } else {
-                waiter.completion(.failure(error))
+                waiter.caller.completion(.failure(error))
             }
         }
     }

@@ -1,48 +1,25 @@
+import DiskCache
 import Primitives
 
 extension DownloadManager {
-    struct Waiter {
-        let request: DownloadRequest
-        let joined: Bool
-        let completion: Completion
-    }
-
-    /// A flight and the waiters for its result. There may be very many waiters, so code changes this value in place:
-    /// while a copy exists, every join and every leave copies all waiters.
-    struct Running {
-        let flight: Flight
-        var waiters: [UInt64: Waiter] = [:]
-        /// The waiters that came after a purge had matched the flight, or after it was cancelled. They must not get its
-        /// result, so another flight follows it.
-        var later: [UInt64: Waiter] = [:]
-        /// The request of the flight that follows; `nil` when no caller asked for it.
-        var next: DownloadRequest?
-        /// Whether the download continues without waiters, because a caller started it without waiting or left without
-        /// giving it up.
-        var goesOnAlone = false
-        /// Whether the last waiter gave the flight up. The flight is then cancelled if it still waits for its turn, and
-        /// callers that have joined since get another flight. If the flight has begun, they get its result.
-        var isGivenUp = false
-
-        /// Removes a caller from its list.
-        ///
-        /// A caller that leaves `waiters` without giving up makes the download continue alone. A caller that gives up
-        /// as the last waiter marks the flight as given up, unless it continues alone.
-        mutating func leave(_ number: UInt64, givingUp: Bool) {
-            if waiters.removeValue(forKey: number) == nil {
-                later.removeValue(forKey: number)
-            } else if !givingUp {
-                goesOnAlone = true
-            }
-            isGivenUp = isGivenUp || (givingUp && waiters.isEmpty && !goesOnAlone)
-        }
-    }
-
     /// The position of a caller that waits. Its leaving does not affect the other callers. It does not affect the
     /// download either, unless the caller gives the download up.
-    package struct Place: Sendable {
+    package final class Place: Sendable {
+        enum Step {
+            /// The cache is being looked at on a thread that may wait for the disk.
+            case looking
+            case waiting(UInt64)
+            case left(givesUp: Bool)
+        }
+
         let key: String
-        let number: UInt64
+        let step = Locked(Step.looking)
+
+        init(key: String) {
+            self.key = key
+        }
+
+        var current: Step { step.withLock(\.self) }
     }
 
     /// Gives up a caller's place. Its completion is not called any more.
@@ -50,11 +27,52 @@ extension DownloadManager {
     /// - Parameter givingUp: whether the caller does not want the download any more. If no other caller wants it
     ///   either, the download ends if it still waits for its turn. A download that has begun continues.
     package func leave(_ place: Place, givingUp: Bool = false) {
-        let unwanted: Flight? = state.withLock { state in
-            state.running[place.key]?.leave(place.number, givingUp: givingUp)
-            guard let running = state.running[place.key], running.isGivenUp else { return nil }
-            return running.flight
+        let number: UInt64? = place.step.withLock { step in
+            defer { step = .left(givesUp: givingUp) }
+            if case .waiting(let number) = step { return number }
+            return nil
         }
-        unwanted?.cancelIfWaiting()
+        guard let number else { return }
+        state.withLock { $0.running[place.key]?.fetch }?.handle(.left(number, givesUp: givingUp))
+    }
+}
+
+/// A download and the request of the download that follows it.
+struct RunningDownload {
+    let fetch: DownloadFetch
+    /// The request of the download that follows; `nil` when no caller asked for it.
+    var next: DownloadRequest?
+}
+
+extension DownloadFetch {
+    /// The tags of all callers so far, sorted.
+    var tags: [String] { state.withLock(\.notes.wishes.tags).sorted() }
+
+    /// Whether no caller waits for this download, or for the download that follows.
+    var isUnawaited: Bool { state.withLock { $0.machine.callers.isEmpty && $0.machine.later.isEmpty } }
+
+    /// Takes the callers that wait for the download that follows.
+    func takeQueue() -> Machine.Queue { state.withLock { $0.machine.takeQueue() } }
+
+    /// Adds a caller to this download. `nil`: the entry would have too many tags.
+    ///
+    /// A caller that wants a newer body than this download brings, or comes after a purge, is queued for the download
+    /// that follows.
+    ///
+    /// - Parameter nextTags: the tags of the download that follows, if the caller is queued for it.
+    func admit(
+        _ waiter: DownloadWaiter?, number: UInt64, _ request: DownloadRequest, nextTags: Set<String>
+    ) -> Machine.Admission? {
+        state.withLock { state in
+            let isLate = request.refresh || state.reservation?.isPurged == true
+            let isQueued = isLate || state.machine.isCancelled || state.machine.phase == .ended
+            let tags = isQueued ? nextTags : state.notes.wishes.tags.union(request.tags)
+            guard tags.count <= Entry.tagLimit else { return nil }
+            if !isQueued {
+                state.notes.wishes.formUnion(request.wishes)
+                if !request.tags.isEmpty { state.reservation?.addTags(request.tags.sorted()) }
+            }
+            return state.machine.join(waiter, number: number, isLate: isLate)
+        }
     }
 }

@@ -9,14 +9,9 @@ extension DownloadManager {
     package func statuses(limit: Int = .max) -> [DownloadStatus] {
         let now = tools.clock.now()
         let (running, ended) = state.withLock { state in
-            // Takes only the number of waiters. While a copy of the waiters exists, every join and every leave copies
-            // all of them.
-            (
-                state.running.map { (key: $0, flight: $1.flight, waiters: $1.waiters.count) },
-                state.ended.latest(max(0, limit - state.running.count), now: now)
-            )
+            (state.running.values.map(\.fetch), state.ended.latest(max(0, limit - state.running.count), now: now))
         }
-        let current = running.map { Self.status(key: $0.key, of: $0.flight, waiters: $0.waiters) }
+        let current = running.map { Self.status(of: $0) }
             .sorted { ($0.startDate, $0.key) > ($1.startDate, $1.key) }
         return current.prefix(limit) + ended
     }
@@ -25,7 +20,7 @@ extension DownloadManager {
     package func status(of key: String) -> DownloadStatus? {
         let now = tools.clock.now()
         return state.withLock { state in
-            state.running[key].map { Self.status(key: key, of: $0.flight, waiters: $0.waiters.count) }
+            state.running[key].map { Self.status(of: $0.fetch) }
                 ?? state.ended.status(of: key, now: now)
         }
     }
@@ -45,19 +40,16 @@ extension DownloadManager {
     }
 
     /// Stops the download of a key, and the download that was to follow it. All waiters get
-    /// ``DownloadError/cancelled``. `isGivenUp` is reset, so that callers that joined a given-up download get this
-    /// error as well, instead of another flight.
+    /// ``DownloadError/cancelled``.
     package func cancel(_ key: String) -> CancelResult {
-        let (flight, next, later) = state.withLock { state in
+        let (fetch, next, queue) = state.withLock { state in
             let running = state.running[key]
             state.running[key]?.next = nil
-            state.running[key]?.isGivenUp = false
-            state.running[key]?.later = [:]
-            return (running?.flight, running?.next, running?.later ?? [:])
+            return (running?.fetch, running?.next, running?.fetch.takeQueue())
         }
-        for waiter in later.values { waiter.completion(.failure(.cancelled)) }
+        for waiter in queue?.waiters.values ?? [:].values { waiter.caller.completion(.failure(.cancelled)) }
         guard var status = status(of: key) else { return .unknown }
-        let isStopped = flight?.cancel() == true
+        let isStopped = fetch?.cancel() == true
         guard isStopped || next != nil else { return .alreadyEnded(status) }
         status.state = .cancelled
         return .cancelled(status)
@@ -74,32 +66,33 @@ extension DownloadManager {
     package var runningCount: Int { state.withLock { $0.running.count } }
 
     /// The number of waiters for the download that follows a purged or cancelled download.
-    func laterCount(of key: String) -> Int { state.withLock { $0.running[key]?.later.count ?? 0 } }
+    func laterCount(of key: String) -> Int {
+        state.withLock { state in state.running[key]?.fetch.state.withLock { $0.machine.later.count } ?? 0 }
+    }
 
     /// Refuses new downloads from now on, and cancels the running downloads.
     package func stop() {
-        let flights = state.withLock { state in
+        let fetches = state.withLock { state in
             state.isStopping = true
-            return state.running.values.map(\.flight)
+            return state.running.values.map(\.fetch)
         }
-        for flight in flights { _ = flight.cancel() }
+        for fetch in fetches { fetch.cancel() }
     }
 
     /// Cancels the downloads without waiters in either list.
     func endUnawaited() {
-        let flights = state.withLock { state in
-            state.running.values.filter { $0.waiters.isEmpty && $0.later.isEmpty }.map(\.flight)
-        }
-        for flight in flights { _ = flight.cancel() }
+        let fetches = state.withLock { $0.running.values.map(\.fetch) }
+        for fetch in fetches where fetch.isUnawaited { fetch.cancel() }
     }
 
-    static func status(key: String, of flight: Flight, waiters: Int) -> DownloadStatus {
-        let progress = flight.progress
-        let seconds = flight.elapsed.inSeconds
+    static func status(of fetch: DownloadFetch) -> DownloadStatus {
+        let (progress, waiters) = fetch.state.withLock { ($0.notes.progress, $0.machine.callers.count) }
+        let policy = fetch.policy
+        let seconds = policy.elapsed.inSeconds
         return DownloadStatus(
-            key: key, url: flight.request.url.string, state: .running, receivedBytes: progress.receivedBytes,
-            totalBytes: progress.totalBytes,
+            key: policy.key.text, url: policy.request.url.string, state: .running,
+            receivedBytes: progress.receivedBytes, totalBytes: progress.totalBytes,
             bytesPerSecond: seconds > 0 ? Double(progress.receivedBytes) / seconds : 0,
-            waiters: waiters, startDate: flight.startDate)
+            waiters: waiters, startDate: policy.startDate)
     }
 }

@@ -1,4 +1,5 @@
 import DiskCache
+import Logging
 import Origin
 import Primitives
 
@@ -6,12 +7,11 @@ import Primitives
 /// downloads of one key never run at the same time.
 ///
 /// Invariants, all under the lock of `state`:
-/// - A key has at most one flight in `running`.
-/// - A waiter is in one list of one `Running`. Its completion is called exactly once, after the waiter was taken off
-///   the list and the lock was released.
-/// - A flight leaves `running` in the same step that takes its waiters, so no caller can join a flight that has ended.
-/// - `places` counts one place for each key in `running`. A flight that follows another keeps its place.
-/// - The order of locks is: this lock, then a flight's.
+/// - A key has at most one fetch in `running`.
+/// - A fetch leaves `running` in the same step that takes the callers of its queue. A caller that finds a fetch that
+///   has ended is in that queue, or the fetch is not in `running` any more.
+/// - `places` counts one place for each key in `running`. A fetch that follows another keeps its place.
+/// - The order of locks is: this lock, then a fetch's. A place's lock is taken alone.
 package final class DownloadManager: Sendable {
     /// Called once with the answer, on a thread that it must not block.
     package typealias Completion = @Sendable (Result<DownloadResult, DownloadError>) -> Void
@@ -26,7 +26,7 @@ package final class DownloadManager: Sendable {
     }
 
     struct State {
-        var running: [String: Running] = [:]
+        var running: [String: RunningDownload] = [:]
         /// The places for running downloads: one for each key in `running`.
         let places: SharedAllowance.Part
         var ended: EndedDownloads
@@ -35,11 +35,21 @@ package final class DownloadManager: Sendable {
     }
 
     let state: Locked<State>
-    let tools: Flight.Tools
+    let tools: FetchTools
+    let events: NamespaceEvents
+    let entryLimit: Int64
     let schemes: Set<String>
+    /// Adds the namespace to each line, except for the default namespace.
+    let logger: Logger
 
-    init(tools: Flight.Tools, schemes: Set<String>, allowances: Allowances) {
+    init(
+        tools: FetchTools, events: NamespaceEvents, entryLimit: Int64, schemes: Set<String>, allowances: Allowances,
+        logger: Logger
+    ) {
         self.tools = tools
+        self.events = events
+        self.entryLimit = entryLimit
+        self.logger = logger
         self.schemes = schemes
         let places = SharedAllowance.Part(of: allowances.running)
         state = Locked(State(places: places, ended: EndedDownloads(within: allowances.ended)))
@@ -47,10 +57,8 @@ package final class DownloadManager: Sendable {
 
     /// Answers a request, at once or later.
     ///
-    /// - Returns: the place of a caller that waits for a flight. Pass it to ``leave(_:givingUp:)`` when the caller is
-    ///   gone. `nil` in two cases: the completion was called, or is about to be called, without the origin; or the body
-    ///   must first be read from the disk or verified. In the second case, the caller has no place even if its request
-    ///   then goes to the origin.
+    /// - Returns: the place of a caller that waits. Pass it to ``leave(_:givingUp:)`` when the caller is gone. `nil`
+    ///   when the completion was called, or is about to be called, without waiting for the disk or the origin.
     @discardableResult
     package func download(_ request: DownloadRequest, completion: @escaping Completion) -> Place? {
         download(request, key: request.key, completion)
@@ -63,8 +71,15 @@ package final class DownloadManager: Sendable {
         do throws(DownloadError) {
             switch try look(for: request, key) {
             case .needsVerification, .onDisk:
-                find(request, key) { [self] held in decide(request, key: key, held: held, completion) }
-                return nil
+                let place = Place(key: key.text)
+                find(request, key) { [self] held in
+                    switch place.current {
+                    case .left(givesUp: true): break
+                    case .left(givesUp: false): decide(request, key: key, held: held, { _ in }, place)
+                    case .looking, .waiting: decide(request, key: key, held: held, completion, place)
+                    }
+                }
+                return place
             case .hit(let stored): return decide(request, key: key, held: stored.entry, completion)
             case .absent: return decide(request, key: key, held: nil, completion)
             }
@@ -95,7 +110,7 @@ package final class DownloadManager: Sendable {
             tools.metrics.misses.increment()
             completion(
                 Result { () throws(DownloadError) in
-                    _ = try join(request, key: key, held: held, waiter: nil)
+                    try join(request, key: key, held: held)
                     guard let status = status(of: key.text) else { throw .stopping }
                     return .started(status)
                 })
@@ -132,13 +147,16 @@ package final class DownloadManager: Sendable {
 
     // MARK: The four branches
 
-    /// Answers a request: with a fresh entry, with a stale entry and a refresh behind it, by joining a flight, or by
-    /// leading a new flight.
+    /// Answers a request: with a fresh entry, with a stale entry and a refresh behind it, by joining a download, or by
+    /// leading a new one.
     ///
-    /// - Parameter held: the entry, whose body is known to be whole.
+    /// - Parameters:
+    ///   - held: the entry, whose body is known to be whole.
+    ///   - place: the place that the caller has already.
     @discardableResult
     private func decide(
-        _ request: DownloadRequest, key: CacheKey, held: Entry?, _ completion: @escaping Completion
+        _ request: DownloadRequest, key: CacheKey, held: Entry?, _ completion: @escaping Completion,
+        _ place: Place? = nil
     ) -> Place? {
         if let held, !request.refresh {
             let now = tools.clock.now()
@@ -148,7 +166,7 @@ package final class DownloadManager: Sendable {
             }
             if let allowance = request.staleWhileRevalidate, now < held.expiryDate + allowance {
                 // This answer does not depend on whether the refresh can start.
-                let refreshes = (try? join(request, key: key, held: held, waiter: nil)) != nil
+                let refreshes = (try? join(request, key: key, held: held)) != nil
                 tools.metrics.staleAnswers.increment()
                 tools.cache.recordHit(held)
                 tellAnswer(held, to: request)
@@ -158,7 +176,10 @@ package final class DownloadManager: Sendable {
         }
         tools.metrics.misses.increment()
         do {
-            return try join(request, key: key, held: held, waiter: completion)
+            let place = place ?? Place(key: key.text)
+            let waiter = DownloadWaiter(request: request, completion: completion)
+            try join(request, key: key, held: held, waiter: waiter, place)
+            return place
         } catch {
             completion(.failure(error))
             return nil
@@ -188,89 +209,67 @@ package final class DownloadManager: Sendable {
         }
     }
 
-    /// Joins the flight of the key, or leads a new flight.
+    /// Joins the download of the key, or leads a new one.
     ///
     /// The race that the second look prevents:
     /// 1. A looks into the cache: a miss.
-    /// 2. B, which led a flight of the same key, stores the entry, and its flight ends.
-    /// 3. A finds no flight, leads a new flight, and would download a body that was stored a moment ago.
-    /// So a leader looks into the cache once more after its flight is in `running`.
+    /// 2. B, which led a download of the same key, stores the entry, and its download ends.
+    /// 3. A finds no download, leads a new one, and would fetch a body that was stored a moment ago.
+    /// So a leader looks into the cache once more after its fetch is in `running`.
     ///
-    /// - Returns: the waiter's place; `nil` without a waiter. Throws ``DownloadError/stopping``,
-    ///   ``DownloadError/busy``, ``DownloadError/keyInUse`` and ``DownloadError/tooManyTags(limit:)``. After an error
-    ///   the waiter is not called.
+    /// - Parameters:
+    ///   - held: the entry that the request found expired, or asks to refresh.
+    ///   - waiter: `nil` for a caller that does not wait.
+    ///   - place: gets the waiter's number.
+    /// - Throws: ``DownloadError/stopping``, ``DownloadError/busy``, ``DownloadError/keyInUse`` and
+    ///   ``DownloadError/tooManyTags(limit:)``. After an error the waiter is not called.
     private func join(
-        _ request: DownloadRequest, key: CacheKey, held: Entry?, waiter: Completion?
-    ) throws(DownloadError) -> Place? {
-        enum Role { case leads(Flight), follows(Flight), comesLater }
-        let result = state.withLock { state -> Result<(Role, Place?), DownloadError> in
+        _ request: DownloadRequest, key: CacheKey, held: Entry?, waiter: DownloadWaiter? = nil, _ place: Place? = nil
+    ) throws(DownloadError) {
+        enum Role { case leads(DownloadFetch), follows, isQueued }
+        let result = state.withLock { state -> Result<(Role, UInt64), DownloadError> in
             if state.isStopping { return .failure(.stopping) }
             let number = state.nextWaiter
             state.nextWaiter += 1
-            func place(in list: WritableKeyPath<Running, [UInt64: Waiter]>, joined: Bool) -> Place? {
-                guard let waiter else { return nil }
-                state.running[key.text]?[keyPath: list][number] = Waiter(
-                    request: request, joined: joined, completion: waiter)
-                return Place(key: key.text, number: number)
-            }
-            guard let flight = state.running[key.text]?.flight else {
+            guard let running = state.running[key.text] else {
                 guard state.places.take(1) else { return .failure(.busy) }
-                let flight = makeFlight(request, key)
-                state.running[key.text] = Running(flight: flight, goesOnAlone: waiter == nil)
-                return .success((.leads(flight), place(in: \.waiters, joined: false)))
+                let fetch = DownloadPolicy.makeFetch(request, key: key, held: held, manager: self) { rules in
+                    FetchMachine(rules, leader: waiter, number: number)
+                }
+                state.running[key.text] = RunningDownload(fetch: fetch)
+                return .success((.leads(fetch), number))
             }
             // The key is an MD5, and two resources may have the same MD5. So the comparison of the resources decides
-            // whether the caller may have the flight's result.
-            guard flight.request.isSameResource(as: request) else { return .failure(.keyInUse) }
-            guard flight.isClosed || request.refresh else {
-                guard flight.unite(request.wishes) else { return .failure(.tooManyTags(limit: Entry.tagLimit)) }
-                if waiter == nil { state.running[key.text]?.goesOnAlone = true }
-                return .success((.follows(flight), place(in: \.waiters, joined: true)))
-            }
-            let known = state.running[key.text]?.next
-            var next = known ?? request
+            // whether the caller may have the download's result.
+            guard running.fetch.policy.request.isSameResource(as: request) else { return .failure(.keyInUse) }
+            var next = running.next ?? request
             next.tags.formUnion(request.tags)
             next.refresh = next.refresh || request.refresh
-            guard next.tags.count <= Entry.tagLimit else { return .failure(.tooManyTags(limit: Entry.tagLimit)) }
-            state.running[key.text]?.next = next
-            return .success((.comesLater, place(in: \.later, joined: known != nil)))
-        }
-        let (role, place) = try result.get()
-        switch role {
-        case .leads(let flight): lead(flight, held: held)
-        case .follows(let flight):
-            tools.metrics.joins.increment()
-            flight.passOn(request.tags)
-        case .comesLater: break
-        }
-        return place
-    }
-
-    func makeFlight(_ request: DownloadRequest, _ key: CacheKey) -> Flight {
-        Flight(
-            request, key: key, tools: tools, progressed: { [weak self] in self?.tellProgress(of: $0) },
-            finish: { [weak self] in self?.land($0, with: $1) })
-    }
-
-    /// Starts a flight that is already in `running`.
-    ///
-    /// - Parameter held: the entry that the request found expired, or asked to refresh.
-    func lead(_ flight: Flight, held: Entry?) {
-        tellStart(of: flight)
-        flight.reserve()
-        depart(flight, held: held)
-    }
-
-    /// Lets a flight depart, unless the cache has a new and fresh entry by now.
-    private func depart(_ flight: Flight, held: Entry?) {
-        tools.cache.find(flight.key.text, expectingURL: flight.request.url.string) { [self] found in
-            guard case .success(let stored?) = found else { return flight.depart(held: nil) }
-            let isNew = stored.entry.version != held?.version
-            if isNew, !flight.request.refresh, stored.entry.isFresh(at: tools.clock.now()) {
-                flight.end(.success(DownloadResult(outcome: .cached, entry: stored.entry)))
-            } else {
-                flight.depart(held: stored.entry)
+            guard let admission = running.fetch.admit(waiter, number: number, request, nextTags: next.tags) else {
+                return .failure(.tooManyTags(limit: Entry.tagLimit))
             }
+            guard admission == .queued else { return .success((.follows, number)) }
+            state.running[key.text]?.next = next
+            return .success((.isQueued, number))
         }
+        let (role, number) = try result.get()
+        let givesUp: Bool? = place?.step.withLock { step in
+            if case .left(let givesUp) = step { return givesUp }
+            step = .waiting(number)
+            return nil
+        }
+        switch role {
+        case .leads(let fetch): lead(fetch)
+        case .follows: tools.metrics.joins.increment()
+        case .isQueued: break
+        }
+        // The caller left while the cache was being looked at.
+        if let givesUp { state.withLock { $0.running[key.text]?.fetch }?.handle(.left(number, givesUp: givesUp)) }
+    }
+
+    /// Starts a fetch that is already in `running`.
+    func lead(_ fetch: DownloadFetch) {
+        tellStart(of: fetch)
+        fetch.start(looksAgain: true)
     }
 }

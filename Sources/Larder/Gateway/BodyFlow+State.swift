@@ -2,14 +2,6 @@ import DiskCache
 import Primitives
 
 extension BodyFlow {
-    /// A demand of the flow to the origin's transfer.
-    enum Demand: Sendable {
-        case pause
-        case resume
-        /// No client is left that wants the body, and it is not kept.
-        case cancel
-    }
-
     enum Phase {
         /// The follower has all bytes that have arrived.
         case waiting
@@ -58,9 +50,14 @@ extension BodyFlow {
         var followersSoFar = 0
         var isPaused = false
         var end: End?
+        /// The bytes that all flows may hold beyond ``BodyFlow/window``, and the part of this flow.
+        private let allowance: SharedAllowance
+        private var room: SharedAllowance.Part?
+        private var taken = 0
 
-        init(kept: GrowingBody?) {
+        init(kept: GrowingBody?, allowance: SharedAllowance) {
             self.kept = kept
+            self.allowance = allowance
         }
 
         var isKept: Bool { kept != nil && keptEnd == nil }
@@ -100,7 +97,7 @@ extension BodyFlow {
         }
 
         private func tailStep(_ follower: Follower, end: Int64) -> Step {
-            // The follower came after keeping had ended. The bytes directly behind the kept bytes have gone to the
+            // The follower came after keeping had ended, or is too far behind. The bytes at its offset have gone to the
             // other followers, so it can no longer get the whole body.
             guard follower.offset >= tailStart else { return .breakOff(follower.consumer) }
             var start = tailStart
@@ -118,36 +115,66 @@ extension BodyFlow {
 
         // MARK: - Pace
 
-        /// Returns the demand to the transfer after more bytes have arrived; `nil` when the last demand stays valid.
-        mutating func demandAfterReceiving() -> Demand? {
-            if isForNobody { return .cancel }
-            guard !isKept, !isPaused, received - tailStart > Int64(BodyFlow.window) else { return nil }
+        /// Appends bytes that are not kept. Drops the oldest bytes beyond ``BodyFlow/bound``.
+        mutating func append(_ piece: SharedBytes, at start: Int64) {
+            if tail.isEmpty { tailStart = start }
+            tail.append(piece)
+            guard received - tailStart > Int64(BodyFlow.window) else { return }
             trim()
-            guard received - tailStart > Int64(BodyFlow.window) else { return nil }
+            while received - tailStart > Int64(BodyFlow.window), !hasRoom(for: received - tailStart) { dropFirst() }
+        }
+
+        /// Returns the demand to the transfer after more bytes have arrived; `nil` when the last demand stays valid.
+        mutating func demandAfterReceiving() -> TransferDemand? {
+            if isForNobody { return .cancel }
+            guard !isKept, !isPaused, lag > Int64(BodyFlow.window) else { return nil }
             isPaused = true
             return .pause
         }
 
         /// Returns the demand to the transfer after a follower got bytes or left; `nil` when the last demand stays
         /// valid.
-        mutating func demandAfterLeaving() -> Demand? {
+        mutating func demandAfterLeaving() -> TransferDemand? {
             if isForNobody { return .cancel }
             guard !isKept, end == nil else { return nil }
             trim()
-            guard isPaused, received - tailStart <= Int64(BodyFlow.window / 2) else { return nil }
+            guard isPaused, lag <= Int64(BodyFlow.window / 2) else { return nil }
             isPaused = false
             return .resume
+        }
+
+        /// The number of bytes in memory that no follower has yet.
+        private var lag: Int64 {
+            let fastest = followers.values.map(\.offset).max() ?? (followersSoFar > 0 ? received : 0)
+            return received - max(fastest, tailStart)
         }
 
         /// Drops the pieces that every follower has.
         private mutating func trim() {
             guard followersSoFar > 0 else { return }
             let slowest = followers.values.map(\.offset).min() ?? received
-            while let first = tail.first, tailStart + Int64(first.count) <= slowest {
-                tail.removeFirst()
-                tailStart += Int64(first.count)
-            }
+            while let first = tail.first, tailStart + Int64(first.count) <= slowest { dropFirst() }
             if tail.isEmpty { tailStart = received }
+        }
+
+        private mutating func dropFirst() {
+            guard !tail.isEmpty else { return }
+            tailStart += Int64(tail.removeFirst().count)
+            guard taken > 0, received - tailStart <= Int64(BodyFlow.window) else { return }
+            room?.giveBack(taken)
+            taken = 0
+        }
+
+        /// Whether a tail of that length may stay in memory. Takes room for it in large steps.
+        private mutating func hasRoom(for length: Int64) -> Bool {
+            guard length <= BodyFlow.bound, followers.count > 1 else { return followers.count <= 1 }
+            let wanted = Int(length) - BodyFlow.window
+            guard wanted > taken else { return true }
+            let part = room ?? SharedAllowance.Part(of: allowance)
+            room = part
+            guard part.take(BodyFlow.window) else { return false }
+            taken += BodyFlow.window
+            return true
         }
     }
 }

@@ -5,30 +5,37 @@ import Primitives
 ///
 /// Followers read kept bytes back from the place where the cache keeps them. So a follower may begin at any time and be
 /// as slow as it likes. Bytes that are not kept stay in memory until every follower has them. This is also true for the
-/// bytes after the end of keeping, because the disk is full or the body too long. Then the slowest follower sets the
-/// pace: beyond ``window`` the flow pauses the origin.
+/// bytes after the end of keeping, because the disk is full or the body too long. Then the fastest follower sets the
+/// pace: beyond ``window`` the flow pauses the origin. A follower that is more than ``bound`` behind misses bytes, and
+/// its body is broken off there.
 ///
 /// Invariants:
 /// - One lock guards all of `State`. The flow calls consumers and the disk only after the lock is released. It gives
-///   the origin its demands under the lock, so that they arrive in order. The lock of the flight and that of the
+///   the origin its demands under the lock, so that they arrive in order. The lock of the fetch and that of the
 ///   transfer come after this lock.
 /// - Only the thread that set a follower's phase to `served` calls the follower's consumer.
-/// - `tail` begins at `tailStart`, and `tailStart` is never beyond the position of the slowest follower that reads from
-///   the tail. `tail` is empty as long as everything is kept.
+/// - `tail` begins at `tailStart`, which is at most ``bound`` before its end. `tail` is empty as long as everything is
+///   kept.
 final class BodyFlow: Sendable {
     /// The greatest length, in bytes, of a body that is sent together with its head: the size of a single read.
     static let lengthAtOnce = 64 << 10
-    /// The number of unkept bytes that may wait in memory for the slowest client.
+    /// The number of unkept bytes that may wait in memory for the fastest client.
     static let window = 256 << 10
+    /// The number of unkept bytes that may wait in memory for a slower client, as long as all flows together have room.
+    static let bound: Int64 = 4 << 20
 
     private let state: Locked<State>
-    private let demand: @Sendable (Demand) -> Void
+    private let demand: @Sendable (TransferDemand) -> Void
 
     /// - Parameters:
     ///   - kept: the readable bytes of the growing entry; `nil` when the body is not kept.
+    ///   - room: the bytes that all flows may hold in memory beyond ``window``.
     ///   - demand: gets the demands to the transfer. It is called under the lock.
-    init(kept: GrowingBody?, demand: @escaping @Sendable (Demand) -> Void) {
-        state = Locked(State(kept: kept))
+    init(
+        kept: GrowingBody?, room: SharedAllowance = SharedAllowance(limit: 0),
+        demand: @escaping @Sendable (TransferDemand) -> Void
+    ) {
+        state = Locked(State(kept: kept, allowance: room))
         self.demand = demand
     }
 
@@ -62,10 +69,7 @@ final class BodyFlow: Sendable {
         let waiting: [Int] = state.withLock { state in
             let start = state.received
             state.received += count
-            if !state.isKept, let copy {
-                if state.tail.isEmpty { state.tailStart = start }
-                state.tail.append(copy)
-            }
+            if !state.isKept, let copy { state.append(copy, at: start) }
             var waiting: [Int] = []
             for (number, follower) in state.followers where follower.phase == .waiting {
                 state.followers[number]?.phase = .served

@@ -12,16 +12,16 @@ import Primitives
 /// of that kind. The gateway itself only decides which call asks the origin and when, and moves the bytes.
 ///
 /// Invariants:
-/// - Under the lock of its URL's shard, a flight is in `flights` from before its departure until its answer is stored,
+/// - Under the lock of its URL's shard, a fetch is in `fetches` from before its departure until its answer is stored,
 ///   or is known not to be stored.
 /// - An answer is published in the table, for the calls that may use it, before it is delivered to any client.
-/// - The order of locks is: a shard's lock, then a body flow's, then a flight's, then a call's. No thread holds the
+/// - The order of locks is: a shard's lock, then a body flow's, then a fetch's, then a call's. No thread holds the
 ///   locks of two shards.
 package final class Gateway: Sendable {
     /// The longest head that is kept, in bytes of its stored form.
     static let headLimit = 64 << 10
 
-    let tools: FetchFlight.Tools
+    let tools: FetchTools
     let group: GatewayGroup
     let shards = GatewayShards()
     let patience: Duration
@@ -35,7 +35,7 @@ package final class Gateway: Sendable {
     /// - Parameters:
     ///   - group: the gateways that use the same origin client.
     ///   - patience: the time that a request waits for the head of an answer that another request asked for.
-    init(tools: FetchFlight.Tools, group: GatewayGroup = GatewayGroup(), patience: Duration = defaultPatience) {
+    init(tools: FetchTools, group: GatewayGroup = GatewayGroup(), patience: Duration = defaultPatience) {
         self.tools = tools
         self.group = group
         self.patience = patience
@@ -104,6 +104,8 @@ package final class Gateway: Sendable {
             call.reason = reason
             send(call, held: held, anyOther: anyOther, changes: changes)
         case (.refuse, _):
+            // An answer that has arrived whole and is being stored counts as stored.
+            if let newer = newerAnswer(for: call, insteadOf: nil) { return call.join(newer, now: tools.clock.now()) }
             call.fail(.notCached)
         case (.serve, nil), (.serveStaleAndRevalidate, nil), (.revalidate, nil):
             // No response was selected, so only the origin can answer.
@@ -118,7 +120,7 @@ package final class Gateway: Sendable {
         call.wasSentBack() ? goAlone(call) : dispatch(call)
     }
 
-    /// Sends a call to the origin after it waited in vain, regardless of the flights that are under way.
+    /// Sends a call to the origin after it waited in vain, regardless of the fetches that are under way.
     func goAlone(_ call: GatewayCall) {
         call.goAlone()
         dispatch(call)
@@ -163,11 +165,11 @@ package final class Gateway: Sendable {
 
     // MARK: - Asking the origin
 
-    /// Makes a call wait for a flight that is under way, read its answer, or lead a new flight.
+    /// Makes a call wait for a fetch that is under way, read its answer, or lead a new fetch.
     ///
-    /// A leader looks into the cache once more after its flight is in the table, if the cache has changed since the
+    /// A leader looks into the cache once more after its fetch is in the table, if the cache has changed since the
     /// first look. The race that this prevents: between the first look, a miss, and the entry into the table, another
-    /// flight may have stored the answer and ended.
+    /// fetch may have stored the answer and ended.
     ///
     /// - Parameters:
     ///   - held: the response that the request selects.
@@ -180,73 +182,68 @@ package final class Gateway: Sendable {
         changes: ChangeMark? = nil
     ) {
         enum Role {
-            case leads(FetchFlight)
-            case waits(FetchFlight, isFirst: Bool)
-            case reads(FetchFlight.Shared)
+            case leads(GatewayFetch)
+            case waits(GatewayFetch, isFirst: Bool)
+            case reads(SharedAnswer)
             case refused
         }
         let now = tools.clock.now()
         let url = call.request.url.string
-        let kind = call.sharingHash
-        let mayShare = call.mayWait && shards.withHints(of: kind) { $0.isShareable(kind, now: now) }
+        let kind = call.sharingHash(isValidating: isValidating)
+        let (isShareable, isKeepExpected) = shards.withHints(of: kind) {
+            ($0.isShareable(kind, now: now), $0.isKeepExpected(kind, now: now))
+        }
+        let mayShare = call.mayWait && isShareable
+        let mayAskForRange = call.request.fields.contains(.range) && servesRanges(of: call, now: now)
         let role: Role = shards.withState(of: call.url) { state in
             guard !state.isStopping else { return .refused }
-            var known = (held ?? anyOther)?.head ?? state.flights.latestHead(ofURL: url)
+            var known = (held ?? anyOther)?.head ?? state.fetches.latestHead(ofURL: url)
             if mayShare {
-                let flights = state.flights.candidates(for: call, knowing: known)
+                let fetches = state.fetches.candidates(for: call, knowing: known)
                 // Among the whole answers that only have to be stored, the latest comes first, so that no call gets an
                 // older answer after it.
-                for flight in flights.reversed().filter(\.hasWholeAnswer) + flights {
-                    switch flight.admit(call, knowing: known) {
-                    case .waits(let number, let isFirst):
-                        // The call notes its flight under the shard's lock. The flight may send the call back at once,
-                        // but the call needs the same lock to reach its next flight. So it notes the two flights in the
+                for fetch in fetches.reversed().filter(\.hasWholeAnswer) + fetches {
+                    let number = group.nextNumber()
+                    switch fetch.admit(call, number: number, knowing: known, mayAskForRange: mayAskForRange) {
+                    case .waits(let isFirst):
+                        // The call notes its fetch under the shard's lock. The fetch may send the call back at once,
+                        // but the call needs the same lock to reach its next fetch. So it notes the two fetches in the
                         // right order.
-                        call.wait(for: flight, number: number)
-                        return .waits(flight, isFirst: isFirst)
+                        call.wait(for: fetch, number: number)
+                        return .waits(fetch, isFirst: isFirst)
                     case .reads(let shared): return .reads(shared)
                     case .refused(let head): known = known ?? head
                     }
                 }
             }
-            let flight = FetchFlight(
-                call, held: held, isValidating: isValidating, isShared: mayShare && call.request.method == .get,
-                number: group.nextNumber(), gateway: self)
-            state.flights.add(flight, refreshing: held?.entry.key, knowing: known)
-            return .leads(flight)
+            let fetch = GatewayPolicy.makeFetch(
+                for: call, held: held, isValidating: isValidating, isShared: mayShare && call.request.method == .get,
+                isKeepExpected: isKeepExpected, gateway: self)
+            state.fetches.add(fetch, refreshing: held?.entry.key, knowing: known)
+            return .leads(fetch)
         }
         switch role {
         case .refused: call.fail(.origin(.stopping))
         case .reads(let shared):
             tools.metrics.joins.increment()
             call.join(shared, now: now)
-        case .waits(let flight, let isFirst):
+        case .waits(let fetch, let isFirst):
             tools.metrics.joins.increment()
             if isFirst {
-                queue.asyncAfter(deadline: .now() + patience.inSeconds) { [weak flight] in
-                    flight?.releaseFollowers()
+                queue.asyncAfter(deadline: .now() + patience.inSeconds) { [weak fetch] in
+                    fetch?.handle(.patienceEnded)
                 }
             }
-        case .leads(let flight):
+        case .leads(let fetch):
             tools.metrics.misses.increment()
-            call.wait(for: flight, number: 0)
-            flight.reserve()
-            depart(flight, held: held, looksAgain: flight.isShared && changes?.isCurrent != true)
+            call.wait(for: fetch, number: 0)
+            group.enter(fetch)
+            fetch.start(looksAgain: fetch.policy.isShared && changes?.isCurrent != true)
         }
     }
 
-    /// Lets a flight depart, unless the cache has the answer by now.
-    private func depart(_ flight: FetchFlight, held: HeldResponse?, looksAgain: Bool) {
-        guard looksAgain else { return depart(flight) }
-        lookUp(flight.leader) { [self] found in
-            if let selected = found.selected, selected.entry.version != held?.entry.version { return flight.land() }
-            depart(flight)
-        }
-    }
-
-    private func depart(_ flight: FetchFlight) {
-        group.enter(flight)
-        flight.depart()
-        makeWay(for: flight)
+    /// Whether the origin may be asked for a range of the call's URL, as far as earlier answers tell.
+    private func servesRanges(of call: GatewayCall, now: Timestamp) -> Bool {
+        shards.withHints(of: call.rangeHash) { $0.isShareable(call.rangeHash, now: now) }
     }
 }

@@ -2,24 +2,26 @@ import HTTPCaching
 import HTTPTypes
 import Primitives
 
-/// Answers whose bodies are still arriving.
+/// Answers with bodies that are still arriving.
 extension GatewayCall {
-    /// Answers the call that caused the flight.
+    /// Answers the call that caused the fetch.
     ///
-    /// - Parameters:
-    ///   - shared: the same answer, when it is being stored; `nil` when it is not.
-    ///   - length: the length of the body; `nil` when it is unknown.
-    func answer(
-        _ answer: OriginAnswer, _ shared: FetchFlight.Shared?, _ pass: PassReason?, flow: BodyFlow, length: Int64?,
-        now: Timestamp
-    ) {
+    /// - Parameter isWhole: whether the origin was asked for the whole body, regardless of the call's conditions and
+    ///   range. They are judged here then.
+    func answer(_ arrived: ArrivedAnswer, flow: BodyFlow, isWhole: Bool, now: Timestamp) {
+        let (answer, length) = (arrived.answer, arrived.head.declaredLength)
         var status = CacheStatus(.forwarded(reason))
-        status.detail = pass?.rawValue
-        if let shared {
+        status.detail = arrived.pass?.rawValue
+        if let shared = arrived.kept {
             // A response that is kept by a caller's ttl has no cookies, but this client's own request brought them.
             let hasOwnCookies = shared.head.grant != nil && answer.fields.contains(.setCookie)
             return live(
                 hasOwnCookies ? shared.with(answer.fields) : shared, status, now: now, isOwn: true)
+        }
+        if isWhole, answer.status == 200,
+            let served = served(answer.status, answer.fields, length: length, age: .zero, now: now)
+        {
+            return self.answer(served, of: answer.status, answer.fields, flow, length, status, isOwn: true)
         }
         var fields = answer.fields
         finish(&fields, status)
@@ -39,14 +41,14 @@ extension GatewayCall {
     }
 
     /// Answers the call with the answer to another client's request, and reads its body along.
-    func join(_ shared: FetchFlight.Shared, now: Timestamp) {
+    func join(_ shared: SharedAnswer, now: Timestamp) {
         // A complete body is being stored at this moment, so the call counts as a hit.
         var status = CacheStatus(shared.flow.isComplete ? .hit : .forwarded(reason))
         status.isCollapsed = true
         live(shared, status, now: now, isOwn: false)
     }
 
-    private func live(_ shared: FetchFlight.Shared, _ status: CacheStatus, now: Timestamp, isOwn: Bool) {
+    private func live(_ shared: SharedAnswer, _ status: CacheStatus, now: Timestamp, isOwn: Bool) {
         var status = status
         let head = shared.head
         // Without a length, it is not known yet whether the cache has room for the whole body.
@@ -65,34 +67,63 @@ extension GatewayCall {
                     body: whole(shared.flow, head.status, shared.length, isOwn: isOwn)))
             return
         }
-        if served.status != head.status { status.forwardStatus = head.status }
+        self.answer(served, of: head.status, head.fields, shared.flow, shared.length, status, isOwn: isOwn)
+    }
+
+    /// Answers with a part of a body that is arriving, or with the outcome of a condition.
+    ///
+    /// - Parameters:
+    ///   - original: the status of the origin's answer, whose fields are `originals`.
+    ///   - isOwn: whether this call caused the fetch.
+    private func answer(
+        _ served: ServedResponse, of original: Int, _ originals: HTTPFields, _ flow: BodyFlow, _ length: Int64?,
+        _ status: CacheStatus, isOwn: Bool
+    ) {
+        var status = status
+        if served.status != original { status.forwardStatus = original }
         var fields = served.fields
         // An answer straight from the origin has the age that the origin states.
-        if isOwn { fields[fields: .age] = head.fields[fields: .age] }
+        if isOwn { fields[fields: .age] = originals[fields: .age] }
         finish(&fields, status)
         let body: GatewayAnswer.Body =
             switch served.body {
-            case .none: .withheld(length: shared.length.map { served.withheldLength(of: $0) })
-            case .range(let range):
-                .live(LiveBody(flow: shared.flow, range: range, length: Int64(range.count)))
-            case .whole, .multipart: .live(LiveBody(flow: shared.flow, range: nil, length: shared.length))
+            case .none: .withheld(length: length.map { served.withheldLength(of: $0) })
+            case .range(let range): .live(LiveBody(flow: flow, range: range, length: Int64(range.count)))
+            case .whole, .multipart: .live(LiveBody(flow: flow, range: nil, length: length))
             }
-        if isOwn, case .withheld = body { shared.flow.dismiss() }
+        if isOwn, case .withheld = body { flow.dismiss() }
         answer(GatewayAnswer(status: served.status, fields: fields, body: body))
     }
 
+    /// Whether the wanted range of an arriving body lies so far ahead of the received bytes that the origin should
+    /// rather be asked for it, as a player does that seeks in a video.
+    func isFarAhead(of shared: SharedAnswer, now: Timestamp) -> Bool {
+        guard request.fields.contains(.range), shared.head.fields[.acceptRanges] != "none",
+            case .range(let range)? = served(shared, age: .zero, now: now)?.body
+        else { return false }
+        return range.lowerBound > shared.flow.receivedCount + Self.nearDistance
+    }
+
+    /// The number of bytes ahead of the received bytes up to which a range waits for them.
+    private static let nearDistance: Int64 = 1 << 20
+
     /// Returns the response to a request with conditions or a range; `nil` when the client gets the answer as it
     /// arrives.
-    private func served(_ shared: FetchFlight.Shared, age: Duration, now: Timestamp) -> ServedResponse? {
-        let head = shared.head
+    private func served(_ shared: SharedAnswer, age: Duration, now: Timestamp) -> ServedResponse? {
         // The origin has already checked the conditions of a request that makes a change.
-        guard head.part == nil, request.isCacheable else { return nil }
+        guard shared.head.part == nil, request.isCacheable else { return nil }
+        return served(shared.head.status, shared.head.fields, length: shared.length, age: age, now: now)
+    }
+
+    private func served(
+        _ status: Int, _ fields: HTTPFields, length: Int64?, age: Duration, now: Timestamp
+    ) -> ServedResponse? {
         func served(_ request: HTTPFields, length: Int64) -> ServedResponse? {
             ServedResponse(
-                to: self.request.method, request,
-                from: .init(status: head.status, fields: head.fields, length: length), age: age, now: now, boundary: "")
+                to: self.request.method, request, from: .init(status: status, fields: fields, length: length), age: age,
+                now: now, boundary: "")
         }
-        if let length = shared.length { return served(singleRange, length: length) }
+        if let length { return served(singleRange, length: length) }
         // A range needs a known length, but a condition does not.
         var unranged = request.fields
         unranged[fields: .range] = []

@@ -21,7 +21,7 @@ extension GatewayCall {
     /// them (RFC 9110 §13.1.1).
     func originFields(validating held: StoredResponse?, isShared: Bool) -> HTTPFields {
         var fields = request.fields
-        if request.isCacheable, held != nil || (isShared && asksForBeginning) {
+        if asksForWhole(isValidating: held != nil, isShared: isShared) {
             for name in [HTTPField.Name.ifNoneMatch, .ifModifiedSince, .range, .ifRange] {
                 fields[fields: name] = []
             }
@@ -29,6 +29,11 @@ extension GatewayCall {
         }
         Via.append(to: &fields, version: request.version)
         return fields
+    }
+
+    /// Whether the origin is asked for the whole body, without the client's conditions and range.
+    func asksForWhole(isValidating: Bool, isShared: Bool) -> Bool {
+        request.isCacheable && (isValidating || (isShared && asksForBeginning))
     }
 
     /// Whether the requested range begins at the first byte and is open. The whole body is then as quick.

@@ -20,8 +20,8 @@ final class GatewayCall: Sendable {
         var isFollower = false
         var timesSentBack = 0
         var reason = ForwardReason.uriMiss
-        /// The flight that the call waits for, and its number among the flight's waiters.
-        var flight: (FetchFlight, number: UInt64)?
+        /// The fetch that the call waits for, and its number among the fetch's waiters.
+        var fetch: (GatewayFetch, number: UInt64)?
         var hasLeft = false
         /// The closures are dropped once the call was answered or its client has left, because they keep much memory
         /// alive.
@@ -81,14 +81,31 @@ final class GatewayCall: Sendable {
             } ?? true)
     }
 
+    /// Whether the answer may be kept, as far as the request tells; the head of the answer decides.
+    var isKeepable: Bool {
+        (request.method == .get && request.isCacheable) || request.method == .post
+    }
+
     /// A hash that is the same for requests that can most likely share one answer, unless the answer says otherwise.
-    var sharingHash: Int {
+    ///
+    /// - Parameter isValidating: whether the request validates a held response. Its answer then can be shared although
+    ///   the whole answer could not.
+    func sharingHash(isValidating: Bool) -> Int {
         var hasher = Hasher()
+        hasher.combine(isValidating)
         hasher.combine(request.url.string)
         hasher.combine(cacheRequest.authorization)
         hasher.combine(request.ttl == nil)
         hasher.combine(request.fields[values: .range])
         hasher.combine(request.fields.contains(.cookie))
+        return hasher.finalize()
+    }
+
+    /// A hash of the URL for the hint that the origin ignores ranges.
+    var rangeHash: Int {
+        var hasher = Hasher()
+        hasher.combine("range")
+        hasher.combine(request.url.string)
         return hasher.finalize()
     }
 
@@ -110,13 +127,29 @@ final class GatewayCall: Sendable {
         return false
     }
 
+    /// Whether an answer that the call has waited for may answer it. An answer that was fresh when it was asked for is
+    /// good enough, although a slow origin took longer than the answer stays fresh: otherwise each waiter would ask the
+    /// same slow origin.
+    func mayHaveAsWaiter(_ head: StoredResponse, now: Timestamp) -> Bool {
+        if mayHave(head, now: now) { return true }
+        return head.asIfPrompt.map { mayHave($0, now: $0.receivedAt) } ?? false
+    }
+
+    /// Whether the call, which waited for it, may have a response that the origin has just confirmed.
+    func mayHaveConfirmed(_ held: HeldResponse, now: Timestamp) -> Bool {
+        ReusePolicy.mayUseConfirmed(cacheRequest, held.head, coverage: held.coverage, now: now)
+    }
+
     /// Whether an answer fits requests like this one, regardless of this request's own directives (RFC 9111 §5.2.1).
     func isFit(_ head: StoredResponse, now: Timestamp) -> Bool {
         var neutral = cacheRequest
         neutral.fields[fields: .cacheControl] = []
-        let decision = ReusePolicy.decide(neutral, head, expiry: head.expiryDate(callerTTL: request.ttl), now: now)
-        if case .serve = decision { return true }
-        return false
+        func isFit(_ head: StoredResponse, at now: Timestamp) -> Bool {
+            let decision = ReusePolicy.decide(neutral, head, expiry: head.expiryDate(callerTTL: request.ttl), now: now)
+            if case .serve = decision { return true }
+            return false
+        }
+        return isFit(head, at: now) || head.asIfPrompt.map { isFit($0, at: $0.receivedAt) } ?? false
     }
 
     /// Whether the call may get a stale response because the origin failed (RFC 9111 §4.2.4, RFC 5861 §4).
@@ -146,27 +179,27 @@ final class GatewayCall: Sendable {
         set { state.withLock { $0.reason = newValue } }
     }
 
-    /// Notes the flight that the call waits for. If the client has left by now, the call leaves the flight at once.
-    /// Otherwise no later step would remove the call from the flight, and both would keep each other alive.
-    func wait(for flight: FetchFlight, number: UInt64) {
+    /// Notes the fetch that the call waits for. If the client has left by now, the call leaves the fetch at once.
+    /// Otherwise no later step would remove the call from the fetch, and both would keep each other alive.
+    func wait(for fetch: GatewayFetch, number: UInt64) {
         let hasLeft = state.withLock { state in
             guard !state.isAnswered else { return state.hasLeft }
-            state.flight = (flight, number)
+            state.fetch = (fetch, number)
             state.isFollower = number > 0
             return false
         }
-        if hasLeft { flight.leave(number) }
+        if hasLeft { fetch.handle(.left(number, givesUp: true)) }
     }
 
     /// Notes that the client has left.
     func leave() {
-        let flight = state.withLock { state in
+        let fetch = state.withLock { state in
             state.hasLeft = true
             state.isAnswered = true
             (state.onInterim, state.completion) = (nil, nil)
-            return state.flight.take()
+            return state.fetch.take()
         }
-        flight?.0.leave(flight?.number ?? 0)
+        if let (fetch, number) = fetch { fetch.handle(.left(number, givesUp: true)) }
     }
 
     /// Whether the call waits, or waited, for the request of another call.
@@ -197,7 +230,7 @@ final class GatewayCall: Sendable {
     private func end(_ result: Result<GatewayAnswer, GatewayError>) {
         let completion = state.withLock { state in
             state.isAnswered = true
-            state.flight = nil
+            state.fetch = nil
             state.onInterim = nil
             return state.completion.take()
         }

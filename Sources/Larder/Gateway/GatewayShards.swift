@@ -1,11 +1,11 @@
 import DiskCache
 import Primitives
 
-/// The state of a gateway's flights, in shards with a lock each. All flights of one URL are in one shard, so requests
+/// The state of a gateway's fetches, in shards with a lock each. All fetches of one URL are in one shard, so requests
 /// for different URLs hardly ever wait for each other.
 final class GatewayShards: Sendable {
     struct State {
-        var flights = FetchFlightTable()
+        var fetches = GatewayFetchTable()
         var isStopping = false
     }
 
@@ -25,7 +25,7 @@ final class GatewayShards: Sendable {
     /// Runs `body` with the sharing hints of a kind of requests, under their lock. The hints have locks of their own,
     /// because the requests for one URL may be of any number of kinds.
     ///
-    /// - Parameter kind: ``GatewayCall/sharingHash``.
+    /// - Parameter kind: ``GatewayCall/sharingHash(isValidating:)`` or ``GatewayCall/rangeHash``.
     func withHints<Result>(
         of kind: Int, _ body: (inout sending SharingHints) -> sending Result
     ) -> sending Result {

@@ -51,12 +51,12 @@ package final class Namespace: Sendable {
             record.settings, serverTTL: server.defaultTTL, serverPolicy: tools.origin.configuration.addressPolicy)
         entries = EntryService(cache, clock: tools.clock, metrics: tools.metrics)
         downloads = DownloadManager(
-            tools: Flight.Tools(
-                cache: cache, origin: tools.origin, clock: tools.clock, metrics: tools.metrics, options: options,
-                events: events, entryLimit: Int64(server.entryLimit), logger: logger),
-            schemes: server.schemes, allowances: tools.downloadAllowances)
+            tools: FetchTools(
+                cache: cache, origin: tools.origin, clock: tools.clock, metrics: tools.metrics, options: options),
+            events: events, entryLimit: Int64(server.entryLimit), schemes: server.schemes,
+            allowances: tools.downloadAllowances, logger: logger)
         gateway = Gateway(
-            tools: FetchFlight.Tools(
+            tools: FetchTools(
                 cache: cache, origin: tools.gatewayOrigin, clock: tools.clock, metrics: tools.metrics,
                 options: options),
             group: tools.gateways)
@@ -174,7 +174,7 @@ final class RetiredNamespace: @unchecked Sendable {
         if namespace == nil {
             running.downloads.endUnawaited()
             running.gateway.endUnread()
-            if running.downloads.runningCount == 0, running.gateway.flightCount == 0 {
+            if running.downloads.runningCount == 0, running.gateway.fetchCount == 0 {
                 _ = hitsAtHand()
                 return parts.withLock { $0 = nil }
             }

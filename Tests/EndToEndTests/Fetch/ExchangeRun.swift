@@ -63,7 +63,7 @@ final class ExchangeRun: Sendable {
         }
     }
 
-    /// Sends a request. Returns its answer after its flight has ended and the cache has written the result.
+    /// Sends a request. Returns its answer after its fetch has ended and the cache has written the result.
     private func send(_ ask: Exchange.Ask, to url: String, whichAnswers next: Exchange.Answer)
         async throws -> HTTPReply
     {
@@ -71,8 +71,8 @@ final class ExchangeRun: Sendable {
         let reply = try await HTTPClient(port: server.api.port).request(
             ask.method, "/fetch/" + url + (ask.suffix.isEmpty ? "" : "~" + ask.suffix),
             fields: HTTPFields(lines: ask.lines), body: Array(ask.body.utf8))
-        try await poll("the flight to land", every: .milliseconds(1)) {
-            server.space.gateway.flightCount == 0
+        try await poll("the fetch to land", every: .milliseconds(1)) {
+            server.space.gateway.fetchCount == 0
         }
         try await server.space.cache.flush()
         return reply

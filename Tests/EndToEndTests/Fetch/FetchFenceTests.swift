@@ -14,7 +14,7 @@ struct FetchFenceTests {
         _ server: TestServer, _ url: String, _ fields: HTTPFields = [:], method: String = "GET"
     ) async throws -> HTTPReply {
         let reply = try await HTTPClient(port: server.api.port).request(method, "/fetch/" + url, fields: fields)
-        try await server.waitForFlights()
+        try await server.waitForFetches()
         return reply
     }
 

@@ -31,7 +31,7 @@ struct FetchPartsTests {
     /// Requests a URL. Returns the answer after the cache has written the result.
     private func get(_ server: TestServer, _ url: String, _ fields: HTTPFields = [:]) async throws -> HTTPReply {
         let reply = try await HTTPClient(port: server.api.port).request("GET", "/fetch/" + url, fields: fields)
-        try await server.waitForFlights()
+        try await server.waitForFetches()
         return reply
     }
 
@@ -141,7 +141,7 @@ struct FetchPartsTests {
             server.clock.advance(by: .seconds(61))
             if method == "HEAD" {
                 _ = try await HTTPClient(port: server.api.port).request("HEAD", "/fetch/" + url)
-                try await server.waitForFlights()
+                try await server.waitForFetches()
             }
             for _ in 0..<2 {
                 let across = try await get(server, url, [.range: "bytes=1-12"])
@@ -257,8 +257,8 @@ struct FetchPartsTests {
 
 extension TestServer {
     /// Waits until all requests to origins have ended and the cache has written their results.
-    func waitForFlights() async throws {
-        try await poll("requests to origins to end", every: .milliseconds(1)) { space.gateway.flightCount == 0 }
+    func waitForFetches() async throws {
+        try await poll("requests to origins to end", every: .milliseconds(1)) { space.gateway.fetchCount == 0 }
         try await space.cache.flush()
     }
 }

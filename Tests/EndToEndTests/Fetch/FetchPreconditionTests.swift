@@ -49,7 +49,7 @@ struct FetchPreconditionTests {
         defer { origin.stop() }
         try await TestServer.with { (server) async throws in
             #expect(try await get(server, origin, [.ifMatch: "\"v1\""]).status == 200)
-            try await server.waitForFlights()
+            try await server.waitForFetches()
             #expect(try await get(server, origin, [:]).text == "0123456789")
             #expect(try await get(server, origin, [.ifMatch: "\"v0\""]).status == 412)
             #expect(origin.requestCount == 1)
@@ -62,7 +62,7 @@ struct FetchPreconditionTests {
         defer { origin.stop() }
         try await TestServer.with { (server) async throws in
             _ = try await get(server, origin, [:])
-            try await server.waitForFlights()
+            try await server.waitForFetches()
             server.clock.advance(by: .seconds(61))
             let reply = try await get(server, origin, [.ifMatch: condition])
             #expect(reply.status == (condition == "\"v1\"" ? 200 : 412))
@@ -83,7 +83,7 @@ struct FetchPreconditionTests {
                 .request("POST", "/fetch/" + origin.url("/a"), fields: [.ifMatch: "\"v1\""], text: "x")
             #expect(reply.status == 200)
             #expect(reply.text == "made")
-            try await server.waitForFlights()
+            try await server.waitForFetches()
             #expect(
                 try await HTTPClient(port: server.api.port).request("GET", "/fetch/" + origin.url("/a")).text == "made")
             #expect(origin.requestCount == 1)

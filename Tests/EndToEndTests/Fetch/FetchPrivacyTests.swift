@@ -28,9 +28,9 @@ struct FetchPrivacyTests {
             let url = origin.url("/a")
             let mine: HTTPFields = [.authorization: "Bearer alice", .init("Larder-TTL")!: "60"]
             #expect(try await get(server, url, mine + [.range: "bytes=5-9"]).text == "56789")
-            try await server.waitForFlights()
+            try await server.waitForFetches()
             #expect(try await get(server, url, [.range: "bytes=1-4"]).text == "1234")
-            try await server.waitForFlights()
+            try await server.waitForFetches()
             #expect(try await get(server, url, [.range: "bytes=1-9"]).status == 403)
             #expect(try await get(server, url, [.range: "bytes=2-3"]).text == "23")
             #expect(origin.requestCount == 3)
@@ -56,7 +56,7 @@ struct FetchPrivacyTests {
         try await TestServer.with { (server) async throws in
             let url = origin.url("/a")
             _ = try await get(server, url)
-            try await server.waitForFlights()
+            try await server.waitForFetches()
             server.clock.advance(by: .seconds(20))
             async let first = get(server, url, [.cookie: "alice"])
             try await origin.waitForRequests(2)
@@ -86,7 +86,7 @@ struct FetchPrivacyTests {
         try await TestServer.with { (server) async throws in
             let url = origin.url("/a")
             _ = try await get(server, url)
-            try await server.waitForFlights()
+            try await server.waitForFetches()
             server.clock.advance(by: .seconds(20))
             async let first = get(server, url, [.cookie: "alice"])
             try await origin.waitForRequests(2)
@@ -171,7 +171,7 @@ struct FetchPrivacyTests {
                     gate.open()
                 }
                 #expect(try await first[.setCookie] == "id=alice", "\(path)")
-                try await server.waitForFlights()
+                try await server.waitForFetches()
                 for _ in 0..<4 {
                     let second = try await get(server, url, [ttl: "60"])
                     #expect(second.text == "body" && second[.setCookie] == nil, "\(path)")
@@ -179,7 +179,7 @@ struct FetchPrivacyTests {
                 server.clock.advance(by: .seconds(61))
                 // A 304 sets the cookie of its own client, and stores none.
                 #expect(try await get(server, url, [ttl: "60", .cookie: "bob"])[.setCookie] == "id=bob", "\(path)")
-                try await server.waitForFlights()
+                try await server.waitForFetches()
                 #expect(try await get(server, url, [ttl: "60"])[.setCookie] == nil, "\(path)")
             }
         }
@@ -197,10 +197,10 @@ struct FetchPrivacyTests {
         try await TestServer.with { (server) async throws in
             let url = origin.url("/a")
             #expect(try await get(server, url)[.setCookie] == "id=first")
-            try await server.waitForFlights()
+            try await server.waitForFetches()
             server.clock.advance(by: .seconds(11))
             _ = try await get(server, url, [ttl: "600"])
-            try await server.waitForFlights()
+            try await server.waitForFetches()
             server.clock.advance(by: .seconds(60))
             let reply = try await get(server, url, [ttl: "600"])
             #expect(reply.text == "body" && reply[.setCookie] == nil)
@@ -225,11 +225,11 @@ struct FetchPrivacyTests {
         try await TestServer.with { (server) async throws in
             let url = origin.url("/a")
             _ = try await get(server, url)
-            try await server.waitForFlights()
+            try await server.waitForFetches()
             server.clock.advance(by: .seconds(20))
             let client = HTTPClient(port: server.api.port)
             #expect(try await client.request(method, "/fetch/" + url)[.setCookie] == "id=1")
-            try await server.waitForFlights()
+            try await server.waitForFetches()
             #expect(try await get(server, url)[.setCookie] == "id=2")
         }
     }
@@ -248,9 +248,9 @@ struct FetchPrivacyTests {
             let url = origin.url("/a")
             let mine: HTTPFields = [.init("Larder-TTL")!: "60"]
             #expect(try await get(server, url, mine).text == "0")
-            try await server.waitForFlights()
+            try await server.waitForFetches()
             #expect(try await get(server, url, mine + [.cacheControl: "no-cache"]).text == "0")
-            try await server.waitForFlights()
+            try await server.waitForFetches()
             #expect(try await get(server, url).text == "2")
         }
     }
@@ -272,10 +272,10 @@ struct FetchPrivacyTests {
         try await TestServer.with { (server) async throws in
             let url = origin.url("/a")
             _ = try await get(server, url)
-            try await server.waitForFlights()
+            try await server.waitForFetches()
             server.clock.advance(by: .seconds(20))
             #expect(try await get(server, url, [.init("Larder-TTL")!: "60"])[.setCookie] == "id=1")
-            try await server.waitForFlights()
+            try await server.waitForFetches()
             #expect(try await get(server, url)[.setCookie] != "id=1")
         }
     }

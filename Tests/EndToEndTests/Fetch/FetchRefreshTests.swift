@@ -6,7 +6,7 @@ import Testing
 struct FetchRefreshTests {
     private func ask(_ server: TestServer, _ method: String, _ url: String) async throws -> HTTPReply {
         let reply = try await HTTPClient(port: server.api.port).request(method, "/fetch/" + url)
-        try await server.waitForFlights()
+        try await server.waitForFetches()
         return reply
     }
 
@@ -92,7 +92,7 @@ struct FetchRefreshTests {
             let client = HTTPClient(port: server.api.port)
             let target = "/fetch/" + origin.url("/a")
             _ = try await client.request("GET", target, fields: [.acceptLanguage: "en"])
-            try await server.waitForFlights()
+            try await server.waitForFetches()
             server.clock.advance(by: .seconds(20))
             async let german = client.request("GET", target, fields: [.acceptLanguage: "de"])
             try await origin.waitForRequests(2)

@@ -46,7 +46,7 @@ struct FetchSharingTests {
         defer { origin.stop() }
         try await TestServer.with { (server) async throws in
             #expect(try await get(server, origin.url("/a"), [.authorization: "Bearer alice"]).text == "0")
-            try await server.waitForFlights()
+            try await server.waitForFetches()
             async let first = get(server, origin.url("/a"))
             async let second = get(server, origin.url("/a"))
             try await poll("one to wait for the other") { server.service.metrics.joins.value == 1 }
@@ -72,7 +72,7 @@ struct FetchSharingTests {
             server.clock.advance(by: .seconds(6))
             // More than ten seconds after the error, Larder asks the origin for the whole answer again.
             #expect(try await get(server, origin.url("/a"), [.ifNoneMatch: "\"v1\""]).status == 304)
-            try await server.waitForFlights()
+            try await server.waitForFetches()
             #expect(try await get(server, origin.url("/a")).text == "body")
             #expect(origin.requestCount == 3)
         }
@@ -101,7 +101,7 @@ struct FetchSharingTests {
             try await poll("the third to read along") { server.service.metrics.joins.value == 2 }
             body.open()
             #expect(try await [first.text, second.text, third.text] == ["body", "body", "body"])
-            try await server.waitForFlights()
+            try await server.waitForFetches()
             #expect(try await get(server, url, [tags: "d"])["Cache-Status"]?.hasPrefix("larder; hit") == true)
             try await server.space.cache.flush()
             #expect(try server.space.cache.list().entries.map(\.tags) == [["a", "b", "c", "d"]])
@@ -120,7 +120,7 @@ struct FetchSharingTests {
                 fields.append(HTTPField(name: HTTPField.Name("Larder-Tags")!, value: tags))
             }
             #expect(try await get(server, origin.url("/a"), fields).status == 200)
-            try await server.waitForFlights()
+            try await server.waitForFetches()
             #expect(try server.space.cache.list().entries.map(\.tags) == [["a", "b", "c"]])
         }
     }
@@ -143,7 +143,7 @@ struct FetchSharingTests {
             }
             hasLeft.open()
             try await isOver.wait()
-            try await server.waitForFlights()
+            try await server.waitForFetches()
             #expect(server.space.cache.totals.entries == 0)
         }
     }
@@ -189,7 +189,7 @@ struct FetchSharingTests {
             try await server.space.cache.flush()
             gate.open()
             #expect(try await first.text == "0")
-            try await server.waitForFlights()
+            try await server.waitForFetches()
             #expect(try await get(server, origin.url("/a")).text == "2")
         }
     }
@@ -209,7 +209,7 @@ struct FetchSharingTests {
         try await TestServer.with { (server) async throws in
             for range in ["1-4", "5-9"] {
                 _ = try await get(server, origin.url("/a"), [.range: "bytes=\(range)"])
-                try await server.waitForFlights()
+                try await server.waitForFetches()
             }
             let fields: HTTPFields = [.range: "bytes=3-6", HTTPField.Name("Larder-Tags")!: "t"]
             #expect(try await get(server, origin.url("/a"), fields).text == "3456")
@@ -230,7 +230,7 @@ struct FetchSharingTests {
         defer { origin.stop() }
         try await TestServer.with { (server) async throws in
             _ = try await get(server, origin.url("/a"), fields)
-            try await server.waitForFlights()
+            try await server.waitForFetches()
             server.clock.advance(by: .seconds(2))
             async let first = get(server, origin.url("/a"))
             async let second = get(server, origin.url("/a"))

@@ -217,7 +217,7 @@ struct FetchStreamingTests {
             server.clock.advance(by: .seconds(20))
             #expect(try await get(server, origin.url("/a")).text == "0")
             try await origin.waitForRequests(2)
-            // Until the new answer is stored, clients get the stale answer or join the flight. No client causes
+            // Until the new answer is stored, clients get the stale answer or join the fetch. No client causes
             // another origin request.
             var texts: [String] = []
             while texts.last != "1", texts.count < 10_000 { texts.append(try await get(server, origin.url("/a")).text) }
@@ -261,7 +261,7 @@ struct FetchStreamingTests {
                 server.clock.advance(by: .seconds(10))
                 #expect(try await get(server, origin.url("/a")).body == large)
                 try await origin.waitForRequests(count)
-                try await poll("the refresh to end") { server.space.gateway.flightCount == 0 }
+                try await poll("the refresh to end") { server.space.gateway.fetchCount == 0 }
             }
         }
     }
@@ -376,7 +376,7 @@ struct FetchStreamingTests {
             #expect(reply.status == 304)
             // Content-Length would have to be the body's length, which is not known yet (RFC 9110 §8.6).
             #expect(reply[.contentLength] == nil)
-            try await server.waitForFlights()
+            try await server.waitForFetches()
             #expect(try await get(server, origin.url("/a")).text == "body")
             #expect(origin.requestCount == 1)
         }

@@ -12,8 +12,8 @@ struct FetchWireTests {
         sourceLocation: SourceLocation = #_sourceLocation
     ) async throws -> HTTPReply {
         let reply = try await HTTPClient(port: server.api.port).request("GET", target, fields: fields)
-        try await poll("the flight to land", every: .milliseconds(1)) {
-            server.space.gateway.flightCount == 0
+        try await poll("the fetch to land", every: .milliseconds(1)) {
+            server.space.gateway.fetchCount == 0
         }
         try await server.space.cache.flush()
         return reply
@@ -238,7 +238,7 @@ struct FetchWireTests {
             _ = try await fetch(server, target)
             server.clock.advance(by: .seconds(61))
             #expect(try await fetch(server, target).text == "0")
-            #expect(server.space.gateway.flightCount == 0)
+            #expect(server.space.gateway.fetchCount == 0)
         }
     }
 

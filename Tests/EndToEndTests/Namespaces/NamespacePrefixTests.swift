@@ -54,7 +54,7 @@ struct NamespacePrefixTests {
     }
 
     private func settle(_ space: Namespace) async {
-        while space.gateway.flightCount > 0 { await Task.yield() }
+        while space.gateway.fetchCount > 0 { await Task.yield() }
         try? await space.cache.flush()
     }
 
@@ -140,7 +140,7 @@ struct NamespacePrefixTests {
                 for fields: HTTPFields in [[:], [:], [:], [:], [.ifNoneMatch: "\"1\""]] {
                     let reply = try await server.get("\(prefix)/fetch/" + origin.url("/f"), fields: fields)
                     #expect(reply.fields[values: .vary] == [vary, "Sec-Fetch-Dest, Service-Worker"].compactMap(\.self))
-                    try await server.waitForFlights()
+                    try await server.waitForFetches()
                 }
             }
         }

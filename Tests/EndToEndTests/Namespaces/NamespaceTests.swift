@@ -219,7 +219,7 @@ struct NamespaceTests {
             #expect(refused.status >= 400)
             try await poll("what runs behind to end") {
                 let namespace = server.service.namespaces.find("a")
-                return namespace?.gateway.flightCount == 0 && namespace?.downloads.runningCount == 0
+                return namespace?.gateway.fetchCount == 0 && namespace?.downloads.runningCount == 0
             }
             #expect(origin.requestCount == before)
         }

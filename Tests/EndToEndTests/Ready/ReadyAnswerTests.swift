@@ -20,7 +20,7 @@ struct ReadyAnswerTests {
     ) async throws -> HTTPReply {
         for _ in 0..<3 {
             _ = try await server.get(path, fields: fields)
-            try await server.waitForFlights()
+            try await server.waitForFetches()
         }
         let before = server.space.cache.hitsAtHand
         let reply = try await server.get(path, fields: fields)

@@ -14,7 +14,7 @@ struct ReadyFetchTests {
     ) async throws -> (reply: HTTPReply, isAtHand: Bool) {
         let before = server.space.cache.hitsAtHand
         let reply = try await HTTPClient(port: server.api.port).request("GET", "/fetch/" + url, fields: fields)
-        try await server.waitForFlights()
+        try await server.waitForFetches()
         return (reply, server.space.cache.hitsAtHand > before)
     }
 
@@ -145,7 +145,7 @@ struct ReadyFetchTests {
             let url = origin.url("/a")
             #expect(try await warm(server, url).text == "answer 0")
             _ = try await HTTPClient(port: server.api.port).request("POST", "/fetch/" + url, body: [1])
-            try await server.waitForFlights()
+            try await server.waitForFetches()
             #expect(try await fetch(server, url).reply.text == "answer 2")
         }
     }

@@ -23,9 +23,11 @@ struct DownloadEventTests {
             downloads.download(request) { _ in ended.open() }
             try await sink.wait(for: 1)
             // Reports of progress come from their own thread, which may be late.
-            let former = downloads.makeFlight(request, request.key)
+            let former = DownloadPolicy.makeFetch(request, key: request.key, held: nil, manager: downloads) { rules in
+                FetchMachine(rules, leader: nil)
+            }
             downloads.tellProgress(of: former)
-            let running = try #require(downloads.state.withLock { $0.running[request.key.text]?.flight })
+            let running = try #require(downloads.state.withLock { $0.running[request.key.text]?.fetch })
             downloads.tellProgress(of: running)
             try await sink.wait(for: 2)
             over.open()

@@ -21,11 +21,11 @@ extension DownloadManager {
         defer { client.shutDown() }
         let clock = SystemClock()
         let downloads = DownloadManager(
-            tools: Flight.Tools(
-                cache: cache, origin: client, clock: clock, metrics: ServiceMetrics(), options: NamespaceOptions(),
-                events: NamespaceEvents(hub: hub, namespace: "default", clock: clock),
-                entryLimit: 1 << 20, logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })),
-            schemes: ["http"], allowances: DownloadManager.Allowances())
+            tools: FetchTools(
+                cache: cache, origin: client, clock: clock, metrics: ServiceMetrics(), options: NamespaceOptions()),
+            events: NamespaceEvents(hub: hub, namespace: "default", clock: clock), entryLimit: 1 << 20,
+            schemes: ["http"], allowances: DownloadManager.Allowances(),
+            logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }))
         defer { downloads.stop() }
         try await body(downloads)
     }

@@ -19,15 +19,14 @@ struct GatewayCrowdTests {
         GatewayCall(try request(url, fields), interim: { _, _ in }) { _ in }
     }
 
-    /// Flights that do not depart.
-    private func flights(
+    /// Fetches that do not start.
+    private func fetches(
         _ count: Int, to url: String, of gateway: Gateway, _ fields: (Int) -> HTTPFields = { _ in [:] }
-    ) throws -> [FetchFlight] {
+    ) throws -> [GatewayFetch] {
         try (0..<count).map { number in
             let call = try call(url, fields(number))
-            return FetchFlight(
-                call, held: nil, isValidating: false, isShared: true,
-                number: gateway.group.nextNumber(), gateway: gateway)
+            return GatewayPolicy.makeFetch(
+                for: call, held: nil, isValidating: false, isShared: true, isKeepExpected: true, gateway: gateway)
         }
     }
 
@@ -55,54 +54,54 @@ struct GatewayCrowdTests {
             (gateway) async throws in
             let url = origin.url("/a")
             for number in 0..<count { gateway.fetch(try request(url, [.authorization: "Bearer \(number)"])) { _ in } }
-            try await poll("all to be under way") { gateway.flightCount == count }
+            try await poll("all to be under way") { gateway.fetchCount == count }
             for number in [0, count / 2, count - 1] {
                 gateway.fetch(try request(url, [.authorization: "Bearer \(number)"])) { _ in }
             }
             try await poll("those with a token that is known to wait") { gateway.tools.metrics.joins.value == 3 }
-            #expect(gateway.flightCount == count)
+            #expect(gateway.fetchCount == count)
             gateway.stop()
             over.open()
-            try await poll("all to end") { gateway.flightCount == 0 }
+            try await poll("all to end") { gateway.fetchCount == 0 }
         }
     }
 
-    @Test("Candidates are the newest 64 flights with a head that a request may wait for")
+    @Test("Candidates are the newest 64 fetches with a head that a request may wait for")
     func waiting() async throws {
         try await TestGateway.with { (gateway) async throws in
-            var table = FetchFlightTable()
-            let strangers = try flights(1_000, to: url, of: gateway) { [.authorization: "Bearer \($0)"] }
-            let alike = try flights(1_000, to: url, of: gateway)
-            for flight in strangers + alike { table.add(flight, refreshing: nil) }
+            var table = GatewayFetchTable()
+            let strangers = try fetches(1_000, to: url, of: gateway) { [.authorization: "Bearer \($0)"] }
+            let alike = try fetches(1_000, to: url, of: gateway)
+            for fetch in strangers + alike { table.add(fetch, refreshing: nil) }
             #expect(table.count == 2_000)
             let known = try table.candidates(for: call(url, [.authorization: "Bearer 7"]))
             #expect(known.map(\.number) == [strangers[7].number])
             #expect(try table.candidates(for: call(url, [.authorization: "Bearer none"])).isEmpty)
             #expect(try table.candidates(for: call(url)).map(\.number) == alike.suffix(64).map(\.number))
             #expect(try table.candidates(for: call(url + "b")).isEmpty)
-            for flight in strangers + alike { table.remove(flight) }
+            for fetch in strangers + alike { table.remove(fetch) }
             #expect(table.count == 0)
             #expect(try table.candidates(for: call(url)).isEmpty)
         }
     }
 
-    @Test("When answers are known to vary, a variant's flight is found among any number of flights")
+    @Test("When answers are known to vary, a variant's fetch is found among any number of fetches")
     func waitingForVariants() async throws {
         try await TestGateway.with { (gateway) async throws in
-            var table = FetchFlightTable()
+            var table = GatewayFetchTable()
             let known = try head(varyingBy: [:])
-            let all = try flights(1_000, to: url, of: gateway) { [selecting: "\($0)"] }
-            for flight in all { table.add(flight, refreshing: nil, knowing: known) }
+            let all = try fetches(1_000, to: url, of: gateway) { [selecting: "\($0)"] }
+            for fetch in all { table.add(fetch, refreshing: nil, knowing: known) }
             for number in [0, 500, 999] {
                 let found = try table.candidates(for: call(url, [selecting: "\(number)"]), knowing: known)
                 #expect(found.map(\.number) == [all[number].number])
             }
-            // A call that knows the variants also finds flights that were added without that knowledge.
-            let unknown = try flights(1, to: url, of: gateway)[0]
+            // A call that knows the variants also finds fetches that were added without that knowledge.
+            let unknown = try fetches(1, to: url, of: gateway)[0]
             table.add(unknown, refreshing: nil)
             let found = try table.candidates(for: call(url, [selecting: "7"]), knowing: known)
             #expect(found.map(\.number) == [all[7].number, unknown.number])
-            for flight in all + [unknown] { table.remove(flight) }
+            for fetch in all + [unknown] { table.remove(fetch) }
             #expect(try table.candidates(for: call(url, [selecting: "7"]), knowing: known).isEmpty)
         }
     }
@@ -110,13 +109,13 @@ struct GatewayCrowdTests {
     @Test("Only the answers that a request selects are candidates, in the order of their requests")
     func answers() async throws {
         try await TestGateway.with { (gateway) async throws in
-            var table = FetchFlightTable()
-            let all = try flights(1_000, to: url, of: gateway) { [selecting: "\($0 % 500)", .authorization: "\($0)"] }
-            for flight in all { table.add(flight, refreshing: nil) }
+            var table = GatewayFetchTable()
+            let all = try fetches(1_000, to: url, of: gateway) { [selecting: "\($0 % 500)", .authorization: "\($0)"] }
+            for fetch in all { table.add(fetch, refreshing: nil) }
             // The heads arrive in another order than the requests.
-            for flight in all.reversed() {
-                let head = try head(varyingBy: flight.leader.request.fields)
-                table.noteHead(head, of: flight)
+            for fetch in all.reversed() {
+                let head = try head(varyingBy: fetch.policy.leader.request.fields)
+                table.noteHead(head, of: fetch)
             }
             let selected = try table.answered(for: call(url, [selecting: "7"]))
             #expect(selected.map(\.number) == [all[7].number, all[507].number])
@@ -126,23 +125,23 @@ struct GatewayCrowdTests {
             // The answer is no longer available to other requests.
             table.noteHead(nil, of: all[507])
             #expect(try table.answered(for: call(url, [selecting: "7"])).map(\.number) == [all[7].number])
-            for flight in all { table.remove(flight) }
+            for fetch in all { table.remove(fetch) }
             #expect(table.latestHead(ofURL: url) == nil)
-            // The table keeps no trace of the removed flights.
-            let late = try flights(2, to: url, of: gateway) { [selecting: "\($0)"] }
-            for flight in late { table.add(flight, refreshing: nil) }
+            // The table keeps no trace of the removed fetches.
+            let late = try fetches(2, to: url, of: gateway) { [selecting: "\($0)"] }
+            for fetch in late { table.add(fetch, refreshing: nil) }
             #expect(table.latestHead(ofURL: url) == nil)
             #expect(try table.answered(for: call(url, [selecting: "1"])).isEmpty)
-            table.noteHead(try head(varyingBy: late[1].leader.request.fields), of: late[1])
+            table.noteHead(try head(varyingBy: late[1].policy.leader.request.fields), of: late[1])
             #expect(try table.answered(for: call(url, [selecting: "1"])).map(\.number) == [late[1].number])
         }
     }
 
-    @Test("A flight that refreshes a response is found by the response's key until it ends")
+    @Test("A fetch that refreshes a response is found by the response's key until it ends")
     func refreshing() async throws {
         try await TestGateway.with { (gateway) async throws in
-            var table = FetchFlightTable()
-            let all = try flights(3, to: url, of: gateway)
+            var table = GatewayFetchTable()
+            let all = try fetches(3, to: url, of: gateway)
             table.add(all[0], refreshing: "a")
             table.add(all[1], refreshing: "b")
             table.add(all[2], refreshing: nil)
@@ -153,26 +152,26 @@ struct GatewayCrowdTests {
         }
     }
 
-    @Test("A flight without a place checks few more flights than there are places, the oldest of each origin")
+    @Test("A fetch without a place checks few more fetches than there are places, the oldest of each origin")
     func places() async throws {
         try await TestGateway.with { (gateway) async throws in
             let group = GatewayGroup()
-            let all = try flights(1_000, to: url, of: gateway)
-            for flight in all { group.enter(flight) }
+            let all = try fetches(1_000, to: url, of: gateway)
+            for fetch in all { group.enter(fetch) }
             let ofOrigin = group.rivals(of: all[999], limitPerHost: 4, limit: 8)
             #expect(ofOrigin.map(\.number) == all.prefix(4 + 64).map(\.number))
-            let other = try flights(1, to: "http://b.example/", of: gateway)[0]
+            let other = try fetches(1, to: "http://b.example/", of: gateway)[0]
             group.enter(other)
             let ofAll = group.rivals(of: other, limitPerHost: 4, limit: 8)
             #expect(ofAll.map(\.number) == all.prefix(4).map(\.number))
             #expect(group.rivals(of: other, limitPerHost: 4, limit: 2_000).isEmpty)
-            for flight in all.dropFirst() { group.leave(flight) }
+            for fetch in all.dropFirst() { group.leave(fetch) }
             group.leave(all[1])
             #expect(group.rivals(of: other, limitPerHost: 4, limit: 1).map(\.number) == [all[0].number])
             #expect(group.rivals(of: other, limitPerHost: 4, limit: 2).isEmpty)
-            // The last flight of an origin has left, and other flights enter.
+            // The last fetch of an origin has left, and other fetches enter.
             group.leave(all[0])
-            for flight in all.prefix(2) { group.enter(flight) }
+            for fetch in all.prefix(2) { group.enter(fetch) }
             #expect(group.rivals(of: other, limitPerHost: 1, limit: 9).isEmpty)
             #expect(group.rivals(of: all[1], limitPerHost: 1, limit: 9).map(\.number) == [all[0].number])
         }
@@ -182,8 +181,8 @@ struct GatewayCrowdTests {
     func turns() async throws {
         try await TestGateway.with { (gateway) async throws in
             let group = GatewayGroup()
-            let all = try (0..<500).map { try flights(1, to: "http://\($0).example/", of: gateway)[0] }
-            for flight in all { group.enter(flight) }
+            let all = try (0..<500).map { try fetches(1, to: "http://\($0).example/", of: gateway)[0] }
+            for fetch in all { group.enter(fetch) }
             var seen: Set<UInt64> = []
             for _ in 0..<10 {
                 let rivals = group.rivals(of: all[0], limitPerHost: 4, limit: 8)

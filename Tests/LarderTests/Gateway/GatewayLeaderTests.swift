@@ -5,7 +5,7 @@ import Testing
 
 @testable import Larder
 
-@Suite("The leader of a flight")
+@Suite("The leader of a fetch")
 struct GatewayLeaderTests {
     @Test("A leader finds an answer that was stored after its look-up, and does not ask the origin again")
     func looksAgain() async throws {
@@ -23,13 +23,13 @@ struct GatewayLeaderTests {
             let looked = await withCheckedContinuation { looked in gateway.lookUp(late) { looked.resume(returning: $0) }
             }
             #expect(looked.selected == nil && looked.anyOther == nil)
-            // Another request is answered, and its flight ends.
+            // Another request is answered, and its fetch ends.
             gateway.fetch(request) { result in
                 if case .success(let answer) = result, case .live(let live) = answer.body { live.dismiss() }
                 answered.add()
             }
             try await answered.wait(for: 1)
-            try await poll("its answer to be stored") { gateway.flightCount == 0 }
+            try await poll("its answer to be stored") { gateway.fetchCount == 0 }
             gateway.send(late, held: looked.selected, anyOther: looked.anyOther, changes: looked.changes)
             try await hits.wait(for: 1)
             #expect(origin.requestCount == 1)

@@ -46,7 +46,7 @@ struct GatewayPlacesTests {
     }
 
     @Test(
-        "An abandoned flight gives way when places are short", arguments: [nil, "x"] as [String?], [2, 10])
+        "An abandoned fetch gives way when places are short", arguments: [nil, "x"] as [String?], [2, 10])
     func giveWay(beginning: String?, perHost: Int) async throws {
         let over = Gate("the end")
         let origin = try trickling(over, beginning: beginning)
@@ -59,7 +59,7 @@ struct GatewayPlacesTests {
         }
     }
 
-    @Test("An abandoned flight gives way to a request in another namespace, which shares the origin client")
+    @Test("An abandoned fetch gives way to a request in another namespace, which shares the origin client")
     func giveWayToAnother() async throws {
         let over = Gate("the end")
         let origin = try trickling(over)
@@ -82,9 +82,9 @@ struct GatewayPlacesTests {
             gateway.fetch(try request(origin.url("/slow"))) { _ in }
             try await origin.waitForRequests(1)
             gateway.fetch(try request(origin.url("/ok"))) { _ in }.leave()
-            try await poll("the second to end") { gateway.flightCount == 1 }
+            try await poll("the second to end") { gateway.fetchCount == 1 }
             over.open()
-            try await poll("the first to end") { gateway.flightCount == 0 }
+            try await poll("the first to end") { gateway.fetchCount == 0 }
             #expect(origin.requests.map(\.target).allSatisfy { $0 == "/slow" })
         }
     }
@@ -101,7 +101,7 @@ struct GatewayPlacesTests {
                 call.leave()
                 gateway.dispatch(call)
             }
-            try await poll("the request to be over and forgotten") { gateway.flightCount == 0 && held == nil }
+            try await poll("the request to be over and forgotten") { gateway.fetchCount == 0 && held == nil }
         }
     }
 
@@ -121,7 +121,7 @@ struct GatewayPlacesTests {
             gateway.fetch(try request(origin.url("/stale"))) { result in
                 if case .success(let answer) = result, case .live(let live) = answer.body { live.dismiss() }
             }
-            try await poll("it to be stored") { gateway.flightCount == 0 && gateway.tools.cache.totals.entries == 1 }
+            try await poll("it to be stored") { gateway.fetchCount == 0 && gateway.tools.cache.totals.entries == 1 }
             gateway.fetch(try request(origin.url("/slow"))) { _ in }
             try await origin.waitForRequests(2)
             let stale = Counter("stale answers")

@@ -40,7 +40,7 @@ struct GatewayUploadTests {
             let over = Gate("nobody to want more")
             produce(into: upload, until: over)
             try await over.wait()
-            try await poll("the request to end") { gateway.flightCount == 0 }
+            try await poll("the request to end") { gateway.fetchCount == 0 }
         }
     }
 }

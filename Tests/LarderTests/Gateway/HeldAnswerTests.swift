@@ -14,10 +14,10 @@ struct HeldAnswerTests {
         status: 200, fields: [.contentLength: "8", .cacheControl: "max-age=60"], effectiveURL: "", declaredLength: 8,
         framing: .length, version: "1.1")
 
-    /// Runs `body` with the flight of the first request. The origin does not answer this request, but it answers all
+    /// Runs `body` with the fetch of the first request. The origin does not answer this request, but it answers all
     /// later requests.
-    private func withFlight(
-        _ body: (Gateway, FetchFlight, Asker, ScriptedOrigin) async throws -> Void
+    private func withFetch(
+        _ body: (Gateway, GatewayFetch, Asker, ScriptedOrigin) async throws -> Void
     ) async throws {
         let origin = try ScriptedOrigin { request, connection in
             if request.index == 0 { return connection.waitForHangUp() }
@@ -27,7 +27,7 @@ struct HeldAnswerTests {
         try await TestGateway.with { (gateway) async throws in
             let leader = Asker(gateway, try ExactURL(origin.url("/a")))
             try await origin.waitForRequests(1)
-            try await body(gateway, #require(gateway.flights.first), leader, origin)
+            try await body(gateway, #require(gateway.fetches.first), leader, origin)
         }
     }
 
@@ -83,49 +83,49 @@ struct HeldAnswerTests {
         func fail() { end(isWhole: false) }
     }
 
-    private func send(_ text: String, to flight: FetchFlight) throws {
-        try Array(text.utf8).withUnsafeBytes { try flight.originDidSend($0) }
+    private func send(_ text: String, to fetch: GatewayFetch) throws {
+        try Array(text.utf8).withUnsafeBytes { try fetch.originDidSend($0) }
     }
 
     @Test("A short answer is delivered when its whole body has arrived, and not before")
     func whole() async throws {
-        try await withFlight { gateway, flight, leader, _ in
-            let mark = gateway.tools.cache.mark(ofResponsesTo: flight.leader.url)
-            flight.originDidAnswer(head)
-            try send("half", to: flight)
+        try await withFetch { gateway, fetch, leader, _ in
+            let mark = gateway.tools.cache.mark(ofResponsesTo: fetch.policy.leader.url)
+            try fetch.originDidAnswer(head)
+            try send("half", to: fetch)
             #expect(leader.status == nil)
             // Until the answer can be found, older responses stay current.
             #expect(mark.isCurrent)
-            try send("half", to: flight)
+            try send("half", to: fetch)
             #expect(leader.isWhole == true)
             #expect(leader.text == "halfhalf")
             #expect(!mark.isCurrent)
-            flight.cancel()
+            fetch.cancel()
         }
     }
 
     @Test("A short answer is delivered when its origin pauses, and then its body as it arrives")
     func pause() async throws {
-        try await withFlight { _, flight, leader, _ in
-            flight.originDidAnswer(head)
-            try send("half", to: flight)
-            flight.originDidPause()
+        try await withFetch { _, fetch, leader, _ in
+            try fetch.originDidAnswer(head)
+            try send("half", to: fetch)
+            fetch.originDidPause()
             #expect(leader.status == 200)
             #expect(leader.text == "half")
-            try send("half", to: flight)
+            try send("half", to: fetch)
             #expect(leader.text == "halfhalf")
-            flight.cancel()
+            fetch.cancel()
         }
     }
 
     @Test("A short answer that breaks off is for its own client, and a waiter asks the origin again")
     func breaksOff() async throws {
-        try await withFlight { gateway, flight, leader, origin in
+        try await withFetch { gateway, fetch, leader, origin in
             let second = Asker(gateway, try ExactURL(origin.url("/a")))
             #expect(gateway.tools.metrics.joins.value == 1)
-            flight.originDidAnswer(head)
-            try send("half", to: flight)
-            flight.originDidFinish(.failure(OriginError(.transfer)))
+            try fetch.originDidAnswer(head)
+            try send("half", to: fetch)
+            fetch.originDidFinish(.failure(OriginError(.transfer)))
             #expect(leader.isWhole == false)
             #expect(leader.text == "half")
             try await second.didEnd.wait()
@@ -137,14 +137,14 @@ struct HeldAnswerTests {
 
     @Test("A short answer that was given up is found by no other request")
     func givenUp() async throws {
-        try await withFlight { gateway, flight, leader, origin in
+        try await withFetch { gateway, fetch, leader, origin in
             leader.leave()
-            flight.originDidAnswer(head)
-            try send("half", to: flight)
+            try fetch.originDidAnswer(head)
+            try send("half", to: fetch)
             // The transfer hears of the end in its next turn, which comes too late here.
-            let transfer = flight.state.withLock { $0.transfer.take() }
-            #expect(flight.giveUp())
-            flight.originDidPause()
+            let transfer = fetch.state.withLock { $0.transfer.take() }
+            #expect(fetch.giveUp())
+            fetch.originDidPause()
             let second = Asker(gateway, try ExactURL(origin.url("/a")))
             try await second.didEnd.wait()
             #expect(second.isWhole == true)

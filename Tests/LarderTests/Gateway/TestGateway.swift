@@ -23,7 +23,7 @@ enum TestGateway {
         defer { client.shutDown() }
         return try await body(
             Gateway(
-                tools: FetchFlight.Tools(
+                tools: FetchTools(
                     cache: cache, origin: client, clock: SystemClock(), metrics: ServiceMetrics()),
                 patience: patience))
     }

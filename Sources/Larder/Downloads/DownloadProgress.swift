@@ -1,6 +1,14 @@
 import Dispatch
 import Primitives
 
+/// The progress of a download, for status requests and listeners.
+struct DownloadProgress: Sendable {
+    var receivedBytes: Int64 = 0
+    var totalBytes: Int64?
+    /// The pace of the reports to listeners.
+    var pace = ReportPace()
+}
+
 /// The pace of progress reports to listeners: the first report comes at once, and then at most four reports a second. A
 /// report of the last piece also comes when the origin pauses after it. A plain value.
 struct ReportPace {
@@ -38,7 +46,7 @@ struct ReportPace {
     }
 }
 
-extension Flight {
+extension DownloadFetch {
     /// Reports the progress to listeners, now or after a delay.
     func report(_ turn: ReportPace.Turn) {
         switch turn {
@@ -46,7 +54,7 @@ extension Flight {
         case .later(let delay):
             DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(Int(delay.milliseconds) + 1)) {
                 [weak self] in
-                self?.state.withLock { $0.pace.keepPromise(at: .now) }
+                self?.state.withLock { $0.notes.progress.pace.keepPromise(at: .now) }
                 self?.tell()
             }
         }
@@ -55,8 +63,8 @@ extension Flight {
     private func tell() {
         // A complete body is not reported here: the listeners get the end of the download instead.
         let isUnderWay = state.withLock { state in
-            state.phase == .receiving && state.progress.receivedBytes != state.progress.totalBytes
+            state.machine.phase == .arriving && state.notes.progress.receivedBytes != state.notes.progress.totalBytes
         }
-        if isUnderWay { progressed(self) }
+        if isUnderWay { policy.manager.tellProgress(of: self) }
     }
 }

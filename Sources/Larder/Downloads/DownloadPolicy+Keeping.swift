@@ -4,16 +4,18 @@ import HTTPTypes
 import Origin
 import Primitives
 
-/// Storing the outcome of a flight: a new body, or the origin's confirmation of the held body.
-extension Flight {
-    func store(head: OriginHead, summary: OriginSummary) {
+/// Storing the outcome of a download: a new body, or the origin's confirmation of the held body.
+extension DownloadPolicy {
+    func store(_ summary: OriginSummary, for fetch: DownloadFetch) {
+        let (head, reservation) = fetch.state.withLock { ($0.head, $0.reservation) }
+        guard let head, let reservation else { return fetch.handle(.broke(.stopping)) }
         // RFC 9112 §6.3: without a length or chunks, the body ends with the connection. An empty body then comes more
         // likely from a server that died than from an empty resource.
         guard summary.byteCount > 0 || summary.framing.isFramed else {
-            end(.failure(.transferFailed(code: 0, words: "the origin closed the connection without sending a body")))
-            return
+            let words = "the origin closed the connection without sending a body"
+            return fetch.handle(.broke(.transferFailed(code: 0, words: words)))
         }
-        let now = tools.clock.now()
+        let now = fetch.tools.clock.now()
         let record = OriginRecord(url: head.effectiveURL, fields: head.fields, isAsSent: request.keepsCodings)
         var metadata = EntryMetadata(ttl: lifetime(of: head.status, head.fields, now: now))
         metadata.fields = Self.bounded(record.text)
@@ -24,28 +26,28 @@ extension Flight {
         metadata.params = request.params?.text
         metadata.downloadStartDate = startDate
         metadata.downloadEndDate = now
-        let wishes = publishWishes()
+        let wishes = publishWishes(of: fetch)
         metadata.pinned = wishes.pinned
         metadata.staleAllowance = wishes.staleAllowance
-        state.withLock(\.reservation)?.publish(metadata) { [self] result in
+        reservation.publish(metadata) { result in
             switch result {
-            case .success(let outcome):
-                end(.success(DownloadResult(outcome: .downloaded, entry: outcome.entry, isChange: true)))
-            case .failure(let error): end(.failure(DownloadError(error)))
+            case .success(let outcome): fetch.succeed(.downloaded, outcome.entry, .stored)
+            case .failure(let error): fetch.handle(.broke(DownloadError(error)))
             }
         }
     }
 
-    func revalidate(_ held: Entry, head: OriginHead) {
+    func refresh(for fetch: DownloadFetch) {
+        let (held, head, reservation) = fetch.state.withLock { ($0.notes.held, $0.head, $0.reservation) }
+        guard let held, let head, let reservation else { return fetch.handle(.broke(.stopping)) }
         // A redirect may lead to another URL by now. The response there may be older than the held entry, and still not
         // be the same. And a 304 that names another version does not confirm the held entry.
-        let now = tools.clock.now()
+        let now = fetch.tools.clock.now()
         let validators = held.validators
         guard var record = OriginRecord(held.fields), record.url == head.effectiveURL,
             validators.areConfirmed(by: head.fields, madeAt: Self.madeAt(held), now: now)
         else {
-            fetchWhole()
-            return
+            return fetch.handle(.refreshed(.changed))
         }
         // A tag that names other bytes does not replace the stored tag.
         let keepsTag = !validators.mayBeReplaced(byTagOf: head.fields)
@@ -58,24 +60,23 @@ extension Flight {
         refresh.lastModified = Self.bounded(head.fields[fields: .lastModified].first?.text)
         refresh.downloadStartDate = startDate
         refresh.downloadEndDate = now
-        let wishes = publishWishes()
+        let wishes = publishWishes(of: fetch)
         refresh.pinned = wishes.pinned
         refresh.staleAllowance = wishes.staleAllowance
-        state.withLock(\.reservation)?.publishUnchanged(held, refresh) { [self] result in
+        reservation.publishUnchanged(held, refresh) { result in
             switch result {
-            case .success(let outcome):
-                end(.success(DownloadResult(outcome: .revalidated, entry: outcome.entry, isChange: true)))
-            case .failure(.versionChanged): fetchWhole()
-            case .failure(let error): end(.failure(DownloadError(error)))
+            case .success(let outcome): fetch.succeed(.revalidated, outcome.entry, .refreshed(.stored))
+            case .failure(.versionChanged): fetch.handle(.refreshed(.changed))
+            case .failure(let error): fetch.handle(.broke(DownloadError(error)))
             }
         }
     }
 
     /// Returns the wishes of all callers so far, which go to the cache with the entry.
-    private func publishWishes() -> EntryWishes {
-        state.withLock { state in
-            state.published = state.wishes
-            return state.wishes
+    private func publishWishes(of fetch: DownloadFetch) -> EntryWishes {
+        fetch.state.withLock { state in
+            state.notes.published = state.notes.wishes
+            return state.notes.wishes
         }
     }
 
@@ -83,13 +84,6 @@ extension Flight {
     /// because the origin's clock may differ from Larder's by that much.
     private static func madeAt(_ held: Entry) -> Timestamp? {
         held.downloadStartDate.map { $0 - .seconds(60) }
-    }
-
-    /// Asks the origin again, without validators, because the confirmed body is not the one to keep or is gone by now.
-    private func fetchWhole() {
-        state.withLock(\.reservation)?.abandon()
-        reserve()
-        depart(held: nil)
     }
 
     /// The caller's ttl; else the origin's own freshness; else the default, if the status is heuristically cacheable
@@ -101,12 +95,19 @@ extension Flight {
         let control = CacheControl(fields)
         if control.noStore || control.noCache { return .zero }
         if let stated = FreshnessLifetime(fields, receivedAt: now) { return stated.remaining }
-        return Freshness.heuristicStatuses.contains(status) ? tools.options.defaultTTL : .zero
+        return Freshness.heuristicStatuses.contains(status) ? manager.tools.options.defaultTTL : .zero
     }
 
     /// A value that the origin states is kept only up to 1,024 bytes. Rows of the index, heads of answers and lists of
     /// downloads are no place for a field of 100 KB.
     private static func bounded(_ text: String?) -> String? {
         text.flatMap { $0.utf8.count <= 1024 ? $0 : nil }
+    }
+}
+
+extension DownloadFetch {
+    fileprivate func succeed(_ outcome: DownloadOutcome, _ entry: Entry, _ event: Event) {
+        state.withLock { $0.notes.result = DownloadResult(outcome: outcome, entry: entry, isChange: true) }
+        handle(event)
     }
 }

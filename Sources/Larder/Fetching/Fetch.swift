@@ -1,0 +1,172 @@
+import DiskCache
+import HTTPTypes
+import Origin
+import Primitives
+
+/// The services that all fetches of a namespace share.
+struct FetchTools: Sendable {
+    let cache: DiskCache
+    let origin: OriginClient
+    let clock: any WallClock
+    let metrics: ServiceMetrics
+    var options = NamespaceOptions()
+}
+
+/// One run of asking an origin. Performs the actions of a ``FetchMachine``. The differences between `/download` and
+/// `/fetch` are in a ``FetchPolicy``.
+///
+/// Invariants:
+/// - One lock guards `state`. Actions follow after the lock is released, with three exceptions: under the lock, the
+///   transfer gets its demands (``State/obey(_:)``), the reservation gets tags, and the cache learns that there is a
+///   newer response.
+/// - The origin's calls come in sequence, on one thread of the origin client. The cache's calls come on the thread of
+///   the cache's writer. The calls of callers come on any thread.
+/// - Actions of different events may be performed at the same time. So a demand that comes before its transfer exists
+///   is kept for it.
+final class Fetch<Policy: FetchPolicy>: OriginReceiver, Sendable {
+    typealias Machine = FetchMachine<Policy.Caller>
+    typealias Waiter = Machine.Waiter
+    typealias Event = Machine.Event
+    typealias Outcome = Machine.Outcome
+
+    struct State {
+        var machine: Machine
+        var transfer: OriginTransfer?
+        /// The last demand to the transfer. The transfer may not exist yet.
+        var demand: TransferDemand?
+        var reservation: Reservation?
+        var head: OriginHead?
+        var summary: OriginSummary?
+        var notes: Policy.Notes
+
+        /// Gives the transfer a demand, now or as soon as the transfer exists. The caller holds the lock, so the
+        /// transfer gets its demands in order. After `cancel` the stored demand stays `cancel`.
+        mutating func obey(_ demand: TransferDemand) {
+            if self.demand != .cancel { self.demand = demand }
+            transfer?.obey(demand)
+        }
+    }
+
+    let policy: Policy
+    let tools: FetchTools
+    let state: Locked<State>
+
+    /// Creates a fetch that has not started.
+    init(_ policy: Policy, _ machine: Machine, notes: Policy.Notes, tools: FetchTools) {
+        self.policy = policy
+        self.tools = tools
+        state = Locked(State(machine: machine, notes: notes))
+    }
+
+    /// Starts the fetch, which is in its table already.
+    ///
+    /// - Parameter looksAgain: whether the cache may have got the answer since the callers looked.
+    func start(looksAgain: Bool) {
+        policy.reserve(for: self)
+        guard looksAgain else { return handle(.prepared) }
+        policy.lookAgain(for: self) { [self] isFound in handle(isFound ? .found : .prepared) }
+    }
+
+    /// Cancels the fetch. Returns `false`, without an effect, when an answer is being stored or the fetch has ended.
+    @discardableResult
+    func cancel() -> Bool {
+        let (isCancellable, actions) = state.withLock { state in
+            (state.machine.isCancellable, state.machine.handle(.cancelled))
+        }
+        perform(actions)
+        return isCancellable
+    }
+
+    /// Passes a demand of the readers of the body to the transfer.
+    func obey(_ demand: TransferDemand) {
+        state.withLock { $0.obey(demand) }
+    }
+
+    /// Changes the phase for an event, and performs the actions that follow.
+    ///
+    /// - Parameter change: runs under the lock, in the same step.
+    func handle(_ event: Event, also change: (inout State) -> Void = { _ in }) {
+        let actions = state.withLock { state in
+            let actions = state.machine.handle(event)
+            change(&state)
+            return actions
+        }
+        perform(actions)
+    }
+
+    func perform(_ actions: [Machine.Action]) {
+        for action in actions {
+            switch action {
+            case .ask: ask()
+            case .askAgain: askAgain()
+            case .cancel: obey(.cancel)
+            case .cancelIfQueued: state.withLock(\.transfer)?.cancelIfWaiting()
+            case .invalidate: policy.invalidate(for: self)
+            case .refresh: policy.refresh(for: self)
+            case .store: if let summary = state.withLock(\.summary) { policy.store(summary, for: self) }
+            case .breakOff: policy.breakOff(for: self)
+            case .deliver(let waiters, let outcome): policy.deliver(outcome, to: waiters, for: self)
+            case .end(let outcome, let waiters):
+                state.withLock { $0.reservation.take() }?.abandon()
+                policy.end(outcome, for: waiters, of: self)
+            }
+        }
+    }
+
+    // MARK: - The transfer
+
+    private func ask() {
+        let transfer = tools.origin.fetch(policy.makeRequest(for: self), receiver: self)
+        let isUnwanted = state.withLock { state in
+            state.transfer = transfer
+            if let demand = state.demand { transfer.obey(demand) }
+            return state.machine.isUnwanted && state.machine.phase == .asking
+        }
+        // All callers left before the transfer existed, so `cancelIfQueued` had no effect.
+        if isUnwanted { transfer.cancelIfWaiting() }
+        policy.didAsk(for: self)
+    }
+
+    private func askAgain() {
+        state.withLock(\.reservation)?.abandon()
+        policy.forgetHeld(for: self)
+        state.withLock { state in
+            (state.head, state.transfer) = (nil, nil)
+            if state.demand != .cancel { state.demand = nil }
+        }
+        policy.reserve(for: self)
+        ask()
+    }
+
+    // MARK: - The origin's side
+
+    func originDidAnswerInterim(_ head: OriginHead) {
+        policy.didAnswerInterim(head, for: self)
+    }
+
+    func originDidAnswer(_ head: OriginHead) throws {
+        state.withLock { $0.head = head }
+        if let event = try policy.judge(head, for: self) { handle(event) }
+    }
+
+    func originDidSend(_ bytes: UnsafeRawBufferPointer) throws {
+        tools.metrics.receivedBytes.increment(by: bytes.count)
+        try policy.didReceive(bytes, for: self)
+    }
+
+    func originDidPause() {
+        policy.didPause(for: self)
+    }
+
+    func originDidFinish(_ result: Result<OriginSummary, OriginError>) {
+        switch result {
+        case .success(let summary):
+            policy.willEnd(isBroken: false, for: self)
+            state.withLock { $0.summary = summary }
+            handle(.finished)
+        case .failure(let error):
+            policy.willEnd(isBroken: true, for: self)
+            handle(.broke(DownloadError(error)))
+        }
+    }
+}

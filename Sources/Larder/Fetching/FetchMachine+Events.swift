@@ -1,0 +1,132 @@
+extension FetchMachine {
+    /// Changes the phase for an event, and returns the actions to perform, in order. An event that has no meaning in
+    /// the present phase has no effect.
+    mutating func handle(_ event: Event) -> [Action] {
+        switch (event, phase) {
+        case (.left(let number, let givesUp), _): leave(number, givesUp: givesUp)
+        case (.cancelled, _): cancel()
+        case (.patienceEnded, _): endPatience()
+        case (.found, .preparing): end(.found)
+        case (.prepared, .preparing): ask()
+        case (.confirmed, .asking): move(to: .confirming)
+        case (.failedOver, .asking): [.cancel] + end(.stale)
+        case (.invalidates, .asking): move(to: .clearing, .invalidate)
+        case (.began(let isKept, let isOpen), .asking): begin(isKept: isKept, isOpen: isOpen)
+        case (.began(let isKept, _), .clearing): begin(isKept: isKept, isOpen: false)
+        case (.finished, .clearing), (.broke, .clearing): note(earlyEnd: event)
+        case (.finished, .asking): end(.failed(.transferFailed(code: 0, words: "the origin sent no answer")))
+        case (.finished, .confirming): isCancelled ? end(.failed(.cancelled)) : move(to: .refreshing, .refresh)
+        case (.finished, .arriving):
+            isCancelled && !rules.deliversAtHead ? end(.failed(.cancelled)) : move(to: .storing, .store)
+        case (.keepingEnded, .arriving), (.keepingEnded, .storing): close()
+        case (.refreshed(.changed), .refreshing): askAgain()
+        case (.refreshed(let refresh), .refreshing): end(.confirmed(refresh))
+        case (.stored, .storing): end(.stored)
+        case (.broke(let error), .arriving) where rules.deliversAtHead: [.breakOff] + end(.failed(error))
+        case (.broke(let error), .asking), (.broke(let error), .confirming), (.broke(let error), .refreshing),
+            (.broke(let error), .arriving), (.broke(let error), .storing):
+            end(.failed(isCancelled ? .cancelled : error))
+        default: []
+        }
+    }
+
+    private mutating func move(to phase: Phase, _ actions: Action...) -> [Action] {
+        self.phase = phase
+        return actions
+    }
+
+    private mutating func ask() -> [Action] {
+        if isCancelled || (isUnwanted && !rules.finishesAlone) { return end(.failed(.cancelled)) }
+        return isUnwanted ? move(to: .asking, .ask, .cancelIfQueued) : move(to: .asking, .ask)
+    }
+
+    private mutating func askAgain() -> [Action] {
+        if isCancelled { return end(.failed(.cancelled)) }
+        phase = .asking
+        // Followers do not wait for a second answer if their patience ended while the confirmation was being stored.
+        return (isPatienceOver ? releaseFollowers() : []) + [.askAgain]
+    }
+
+    private mutating func begin(isKept: Bool, isOpen: Bool) -> [Action] {
+        phase = .arriving
+        self.isOpen = isOpen && !isCancelled
+        var actions: [Action] = []
+        if rules.deliversAtHead {
+            let waiters = takeCallers()
+            actions.append(.deliver(waiters, .arrived))
+            // Only the leader gets an answer that is not kept.
+            if !isKept, !waiters.contains(where: { !$0.isFollower }) { actions.append(.cancel) }
+        }
+        if let earlyEnd { actions += handle(earlyEnd) }
+        return actions
+    }
+
+    private mutating func note(earlyEnd event: Event) -> [Action] {
+        earlyEnd = event
+        return []
+    }
+
+    private mutating func close() -> [Action] {
+        (isOpen, wasOpen) = (false, false)
+        return []
+    }
+
+    // MARK: - Callers that do not wait to the end
+
+    private mutating func leave(_ number: UInt64, givesUp: Bool) -> [Action] {
+        guard callers.removeValue(forKey: number) != nil else {
+            let wasQueued = later.removeValue(forKey: number) != nil
+            if wasQueued, !givesUp { queueGoesOnAlone = true }
+            return []
+        }
+        if !givesUp { goesOnAlone = true }
+        return abandonIfUnwanted()
+    }
+
+    /// Ends an unwanted fetch, or lets it continue for the cache.
+    private mutating func abandonIfUnwanted() -> [Action] {
+        guard isUnwanted else { return [] }
+        isAbandoned = true
+        guard phase == .asking else { return [] }
+        return [rules.finishesAlone ? .cancelIfQueued : .cancel]
+    }
+
+    private mutating func endPatience() -> [Action] {
+        isPatienceOver = true
+        guard phase == .preparing || phase == .asking else { return [] }
+        return releaseFollowers()
+    }
+
+    private mutating func releaseFollowers() -> [Action] {
+        let followers = callers.values.filter(\.isFollower).sorted { $0.number < $1.number }
+        guard !followers.isEmpty else { return [] }
+        for follower in followers { callers[follower.number] = nil }
+        return [.deliver(followers, .impatient)] + abandonIfUnwanted()
+    }
+
+    private mutating func cancel() -> [Action] {
+        guard phase != .ended else { return [] }
+        (isCancelled, isAbandoned, isOpen) = (true, false, false)
+        switch phase {
+        case .asking, .confirming, .clearing, .arriving: return [.cancel]
+        case .preparing, .refreshing, .storing, .ended: return []
+        }
+    }
+
+    private mutating func takeCallers() -> [Waiter] {
+        defer { callers = [:] }
+        return callers.values.sorted { $0.number < $1.number }
+    }
+
+    private mutating func end(_ outcome: Outcome) -> [Action] {
+        phase = .ended
+        isOpen = false
+        // The fetch was cancelled because all callers had left. A caller that has joined since gets another fetch.
+        if rules.queuesLateCallers, isAbandoned, case .failed(.cancelled) = outcome {
+            later.merge(callers) { known, _ in known }
+            callers = [:]
+            queueGoesOnAlone = queueGoesOnAlone || goesOnAlone
+        }
+        return [.end(outcome, takeCallers())]
+    }
+}

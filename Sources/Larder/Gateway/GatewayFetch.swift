@@ -1,0 +1,141 @@
+import DiskCache
+import HTTPCaching
+import Origin
+import Primitives
+
+/// Calls that join a fetch, and fetches that are given up.
+extension Fetch where Policy == GatewayPolicy {
+    /// A later fetch has a higher number, across all namespaces.
+    var number: UInt64 { policy.number }
+
+    /// The result of ``admit(_:number:knowing:mayAskForRange:)`` for a call that comes while the fetch is under way.
+    enum GatewayAdmission {
+        case waits(isFirst: Bool)
+        case reads(SharedAnswer)
+        /// The call must go elsewhere. Carries the head of the answer if the head has arrived and may be shared,
+        /// because it names the fields by which answers to the URL vary.
+        case refused(StoredResponse?)
+    }
+
+    /// Adds a call for the same URL to the waiters or readers, if this fetch may answer it.
+    ///
+    /// A purged fetch takes no call. Neither does a fetch that would have more tags than an entry may have
+    /// (`Entry.tagLimit`). The caller holds the lock of the URL's shard.
+    ///
+    /// - Parameters:
+    ///   - number: the number of the call among the waiters, not 0.
+    ///   - known: an earlier response to the URL. Answers of this fetch most likely vary by the same fields.
+    ///   - mayAskForRange: whether the origin may be asked for a range that lies far ahead of the received bytes.
+    func admit(
+        _ call: GatewayCall, number: UInt64, knowing known: StoredResponse?, mayAskForRange: Bool
+    ) -> GatewayAdmission {
+        let (tags, leader) = (call.request.tags, policy.leader)
+        let admission: GatewayAdmission = state.withLock { state in
+            if state.reservation?.isPurged == true { return .refused(nil) }
+            guard tags.isEmpty || state.notes.tags.union(tags).count <= Entry.tagLimit else { return .refused(nil) }
+            if state.machine.takesWaiters {
+                guard call.request.method == .get, call.isLike(leader, knowing: known) else { return .refused(nil) }
+            } else {
+                guard let shared = state.notes.shared else { return .refused(nil) }
+                // The body of a part goes to every client as it arrives, so the call must want the same part.
+                guard shared.head.part == nil || call.wantsSamePart(as: leader) else { return .refused(shared.head) }
+            }
+            switch state.machine.join(call, number: number) {
+            case .waits(let isFirst): return .waits(isFirst: isFirst)
+            case .reads: return state.notes.shared.map { .reads($0) } ?? .refused(nil)
+            case .queued, .refused: return .refused(state.notes.shared?.head)
+            }
+        }
+        let now = tools.clock.now()
+        if case .reads(let shared) = admission,
+            !call.mayHave(shared.head, now: now) || (mayAskForRange && call.isFarAhead(of: shared, now: now))
+        {
+            return .refused(shared.head)
+        }
+        if case .refused = admission { return admission }
+        if !tags.isEmpty {
+            state.withLock { state in
+                state.notes.tags.formUnion(tags)
+                state.reservation?.addTags(tags.sorted())
+            }
+        }
+        return admission
+    }
+
+    /// Returns the answer when all of it has arrived, it is being stored, and `call` may have it in place of the older
+    /// response `held` that the call selects. Storing takes a moment, and a client that has read the answer to its end
+    /// must not get the older response afterwards.
+    ///
+    /// - Parameter held: `nil` when the call selects no response.
+    func wholeAnswer(for call: GatewayCall, insteadOf held: StoredResponse?) -> SharedAnswer? {
+        let shared: SharedAnswer? = state.withLock { state in
+            guard let shared = state.notes.shared, state.notes.isWholeNoted, state.reservation?.isPurged == false,
+                shared.head.part == nil, held.map({ shared.head.requestedAt >= $0.requestedAt }) ?? true
+            else { return nil }
+            return shared
+        }
+        guard let shared, call.mayHave(shared.head, now: tools.clock.now()) else { return nil }
+        return shared
+    }
+
+    /// Whether the answer may be shared and all of it has arrived.
+    var hasWholeAnswer: Bool {
+        state.withLock(\.notes.shared).map { $0.flow.hasAll(of: $0.length) } ?? false
+    }
+
+    /// Notes that the last bytes of the answer are about to go to clients. Ready answers that were made of an older
+    /// response must not be used any more; see ``wholeAnswer(for:insteadOf:)``. The fetch also gives up its place at
+    /// the origin, because the answer only has to be stored now.
+    func noteWholeAnswer() {
+        if state.withLock({ note(&$0) }) { policy.gateway.group.leave(self) }
+    }
+
+    /// Notes that the answer is whole. The caller holds the lock.
+    ///
+    /// `isWholeNoted` is set before the cache's change mark of the URL moves. So a call that takes its mark afterwards,
+    /// and selects an older response, finds this answer by ``wholeAnswer(for:insteadOf:)``. Returns `false` when the
+    /// answer was noted before.
+    func note(_ state: inout State) -> Bool {
+        guard !state.notes.isWholeNoted else { return false }
+        state.notes.isWholeNoted = true
+        tools.cache.noteChange(ofResponsesTo: policy.leader.url)
+        return true
+    }
+
+    /// Whether the fetch may bring this held response up to date.
+    func refreshes(_ held: HeldResponse) -> Bool {
+        state.withLock { $0.notes.held?.entry.key } == held.entry.key
+    }
+
+    /// Ends keeping: other calls no longer find this answer here, and the answer is not stored.
+    func stopKeeping() {
+        let (reservation, flow) = state.withLock { state in
+            _ = state.machine.handle(.keepingEnded)
+            (state.notes.stored, state.notes.shared) = (nil, nil)
+            return (state.reservation, state.notes.flow)
+        }
+        policy.gateway.noteHead(nil, of: self)
+        flow?.stopKeeping()
+        reservation?.abandon()
+    }
+
+    /// Cancels the fetch if no client waits for its answer or reads it, even when the answer might be kept. Returns
+    /// whether it did.
+    func giveUp() -> Bool {
+        let (closing, flow) = state.withLock { state in (state.machine.closeIfUnwaited(), state.notes.flow) }
+        switch closing {
+        case .refused: return false
+        case .closed: break
+        case .mayHaveReaders:
+            // Asks the flow without the fetch's lock, because the flow's lock comes first. The fetch continues if the
+            // flow has readers, or its first reader has not come yet. It also continues if the flow is complete,
+            // because a complete transfer has no place to give up.
+            if let flow, flow.isComplete || flow.followerCount > 0 || !flow.hasBeenRead {
+                state.withLock { $0.machine.reopen() }
+                return false
+            }
+        }
+        cancel()
+        return true
+    }
+}

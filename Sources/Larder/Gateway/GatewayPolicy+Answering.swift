@@ -1,0 +1,210 @@
+import DiskCache
+import Dispatch
+import HTTPCaching
+import HTTPTypes
+import Origin
+import Primitives
+
+/// The answer on its way from the origin to the clients.
+extension GatewayPolicy {
+    // MARK: - The body
+
+    func didReceive(_ bytes: UnsafeRawBufferPointer, for fetch: GatewayFetch) throws {
+        let (reservation, flow): (Reservation?, BodyFlow?) = fetch.state.withLock { state in
+            guard let flow = state.notes.flow else {
+                state.notes.early += bytes
+                state.obey(.pause)
+                return (nil, nil)
+            }
+            return (state.notes.stored == nil ? nil : state.reservation, flow)
+        }
+        if let flow { take(bytes, reservation, flow, fetch) }
+    }
+
+    private func take(
+        _ bytes: UnsafeRawBufferPointer, _ reservation: Reservation?, _ flow: BodyFlow, _ fetch: GatewayFetch
+    ) {
+        if let reservation {
+            do {
+                try reservation.receive(bytes)
+            } catch {
+                // Only keeping ends. The readers still get the rest of the body.
+                fetch.stopKeeping()
+                flow.stopKeeping()
+            }
+        }
+        let (length, isUnsent) = fetch.state.withLock { ($0.head?.declaredLength, $0.notes.isUnsent) }
+        let isWhole = length.map { flow.receivedCount + Int64(bytes.count) >= $0 } ?? false
+        // Does not note an answer that no client has yet; `open` notes it when the answer is passed on.
+        if isWhole, !isUnsent, reservation != nil { fetch.noteWholeAnswer() }
+        flow.receive(bytes)
+        if isWhole { passOn(fetch) }
+    }
+
+    func didPause(for fetch: GatewayFetch) {
+        passOn(fetch)
+    }
+
+    func willEnd(isBroken: Bool, for fetch: GatewayFetch) {
+        passOn(fetch, isBroken: isBroken)
+    }
+
+    func breakOff(for fetch: GatewayFetch) {
+        fetch.state.withLock(\.notes.flow)?.fail()
+        fetch.stopKeeping()
+    }
+
+    // MARK: - The head
+
+    /// Begins the answer: decides whether it is kept, creates the flow, and passes the answer to the clients, at once
+    /// or together with a short body.
+    ///
+    /// - Parameter isOnItsWay: whether the origin client will deliver body bytes, pause or finish after this call. It
+    ///   is `false` after an invalidation, because these calls may be past.
+    func begin(_ fetch: GatewayFetch, isOnItsWay: Bool = false) {
+        guard var arrived = fetch.state.withLock(\.notes.arrived) else { return }
+        let (answer, head) = (arrived.answer, arrived.head)
+        let (stored, pass) = keep(answer, head, fetch)
+        let reservation = stored == nil ? nil : fetch.state.withLock(\.reservation)
+        let flow = BodyFlow(kept: reservation?.body, room: gateway.group.tailRoom) { [weak fetch] demand in
+            fetch?.obey(demand)
+            if let fetch, demand == .pause { watchForStandstill(fetch) }
+        }
+        arrived.pass = pass
+        if let stored, let reservation {
+            arrived.kept = SharedAnswer(
+                head: stored, key: reservation.key.text, flow: flow, length: head.declaredLength)
+        }
+        // The early bytes go first. The flow becomes visible to the origin's thread in the same step that finds no
+        // early bytes left, so later bytes and the end cannot overtake them. Until then, the origin's thread only adds
+        // to `early`. So a single thread at a time delivers bytes to the reservation, although this method may run on
+        // the gateway's queue.
+        while true {
+            let early: [UInt8]? = fetch.state.withLock { state in
+                guard state.notes.early.isEmpty else {
+                    defer { state.notes.early = [] }
+                    return state.notes.early
+                }
+                state.notes.flow = flow
+                (state.notes.arrived, state.notes.isUnsent) = (arrived, true)
+                state.obey(.resume)
+                return nil
+            }
+            guard let early else { break }
+            early.withUnsafeBytes { take($0, reservation, flow, fetch) }
+        }
+        // A short body usually arrives together with its head, and is sent with it. That saves a packet and a wake-up.
+        let isShort = head.declaredLength.map { (1...Int64(BodyFlow.lengthAtOnce)).contains($0) } ?? false
+        if !isOnItsWay || !isShort || head.framing != .length { passOn(fetch) }
+    }
+
+    /// Gives the clients the answer, if it is known and they do not have it.
+    ///
+    /// The answer becomes visible to other calls before any client has it. So a request that is sent after a client got
+    /// this answer finds it, and gets no older response.
+    ///
+    /// - Parameter isBroken: whether the body will never be whole. Then only the leader gets the answer.
+    private func passOn(_ fetch: GatewayFetch, isBroken: Bool = false) {
+        let arrived: ArrivedAnswer? = fetch.state.withLock { state in
+            guard state.notes.isUnsent else { return nil }
+            state.notes.isUnsent = false
+            return state.notes.arrived
+        }
+        guard let arrived else { return }
+        // The leader's answer has no meaning for other calls when the leader needs an answer of its own, or when the
+        // answer is a response to its conditions (304, 412).
+        if leader.mayWait, leader.isKeepable, ![304, 412].contains(arrived.answer.status) {
+            let (kept, now) = (arrived.kept?.head, fetch.tools.clock.now())
+            gateway.learn(
+                of: leader, isValidation: fetch.state.withLock(\.notes.isValidating),
+                isShareable: kept.map { leader.isFit($0, now: now) } ?? false, isKept: kept != nil)
+            if arrived.answer.status == 200 { gateway.learnOfIgnoredRange(in: leader) }
+        }
+        let shared = isBroken ? nil : arrived.kept
+        // The table gets the head before the phase changes. A call that finds the fetch in its new phase must find it
+        // by its answer as well; until then the call waits.
+        gateway.noteHead(shared?.head, of: fetch)
+        // Asks the flow before taking the fetch's lock, because the flow's lock comes first.
+        let isWhole = shared.map { $0.flow.hasAll(of: $0.length) } ?? false
+        let (actions, isOpen, isFirst) = fetch.state.withLock { state in
+            let actions = state.machine.handle(.began(isKept: shared != nil, isOpen: shared != nil))
+            let isOpen = state.machine.isOpen
+            state.notes.shared = isOpen ? shared : nil
+            if isBroken { state.notes.arrived?.kept = nil }
+            return (actions, isOpen, isOpen && isWhole && fetch.note(&state))
+        }
+        if isFirst { gateway.group.leave(fetch) }
+        if !isOpen, shared != nil { gateway.noteHead(nil, of: fetch) }
+        fetch.perform(actions)
+    }
+
+    /// Cancels the fetch if the upload and the answer block each other.
+    ///
+    /// libmicrohttpd sends no answer before it has the whole request. So an origin that answers at length while it
+    /// still reads stands still for ever: the fetch stops reading because the answer has no reader, and the origin
+    /// stops reading because its answer is not taken. The check repeats every `patience` until the body has a reader.
+    /// It cancels the fetch when uploaded bytes wait and the origin took none since the last check.
+    private func watchForStandstill(_ fetch: GatewayFetch) {
+        guard let pipe = leader.request.upload?.pipe else { return }
+        let before = pipe.progress
+        gateway.queue.asyncAfter(deadline: .now() + gateway.patience.inSeconds) { [weak fetch] in
+            guard let fetch, fetch.state.withLock(\.notes.flow)?.hasBeenRead == false else { return }
+            let now = pipe.progress
+            if now.waiting > 0, now.taken == before.taken {
+                fetch.cancel()
+            } else {
+                watchForStandstill(fetch)
+            }
+        }
+    }
+
+    /// Decides whether the answer is kept. Returns the response to store, or the reason for not storing it. Both are
+    /// `nil` when there is no reservation, and when the cache fails for a reason that is not for the client.
+    private func keep(
+        _ answer: OriginAnswer, _ head: OriginHead, _ fetch: GatewayFetch
+    ) -> (StoredResponse?, PassReason?) {
+        guard let reservation = fetch.state.withLock(\.reservation) else { return (nil, nil) }
+        // The policy sees all fields, because a directive counts even when `Connection` names its field.
+        let isWhole = answer.hasAll(of: head.fields)
+        switch StoragePolicy.decide(leader.cacheRequest, isWhole ? answer : answer.with(head.fields)) {
+        case .pass(let reason): return (nil, reason)
+        case .store(var stored):
+            if !isWhole { stored.take(endToEnd: answer.fields) }
+            guard stored.isText(within: Gateway.headLimit) else { return (nil, .tooLarge) }
+            reservation.decide(
+                .response(to: leader.url, variant: stored.variantText), tags: CacheGroups(answer.fields).names)
+            do {
+                if let length = head.declaredLength { try reservation.expect(length: length) }
+            } catch {
+                return (nil, PassReason(error))
+            }
+            fetch.state.withLock { $0.notes.stored = stored }
+            return (stored, nil)
+        }
+    }
+}
+
+extension OriginAnswer {
+    /// Whether the answer has exactly the received fields: no field was for one hop only, and no Date had to be added.
+    fileprivate func hasAll(of fields: HTTPFields) -> Bool {
+        self.fields.count == fields.count && fields.contains(.date)
+    }
+
+    /// The same answer with other fields.
+    func with(_ fields: HTTPFields) -> OriginAnswer {
+        var answer = self
+        answer.fields = fields
+        return answer
+    }
+}
+
+extension PassReason {
+    /// The reason for not keeping a body; `nil` for an error that is not for the client.
+    fileprivate init?(_ error: DiskCacheError) {
+        switch error {
+        case .entryTooLarge: self = .tooLarge
+        case .noSpace: self = .noRoom
+        default: return nil
+        }
+    }
+}

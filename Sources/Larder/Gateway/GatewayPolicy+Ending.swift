@@ -1,0 +1,186 @@
+import DiskCache
+import HTTPCaching
+import HTTPTypes
+import Origin
+import Primitives
+
+/// Storing the answer, and answering the clients.
+extension GatewayPolicy {
+    // MARK: - Storing
+
+    func store(_ summary: OriginSummary, for fetch: GatewayFetch) {
+        fetch.tools.metrics.downloaded.increment()
+        let (notes, reservation) = fetch.state.withLock { ($0.notes, $0.reservation) }
+        // RFC 9112 §8: a body that ends with the connection and has no byte comes more likely from a server that died
+        // than from an empty resource. Such a body is passed on and not kept. A part whose length differs from its
+        // range is not kept either.
+        guard let stored = notes.stored, let reservation, summary.byteCount > 0 || summary.framing.isFramed,
+            stored.part.map({ Int64($0.count) == summary.byteCount }) ?? true
+        else {
+            notes.flow?.complete()
+            fetch.stopKeeping()
+            return fetch.handle(.stored)
+        }
+        fetch.noteWholeAnswer()
+        notes.flow?.complete()
+        let metadata = leader.metadata(of: stored, from: notes.requestedAt, to: fetch.tools.clock.now())
+        reservation.publish(metadata, expectedLength: summary.byteCount) { result in
+            fetch.handle(.stored)
+            // Adds the tags of calls that joined while the entry was being published.
+            if case .success(.stored(let entry)) = result {
+                gateway.unite(fetch.state.withLock(\.notes.tags), with: [entry])
+            }
+        }
+    }
+
+    func refresh(for fetch: GatewayFetch) {
+        let (notes, head, reservation) = fetch.state.withLock { ($0.notes, $0.head, $0.reservation) }
+        guard var held = notes.held, let head, let reservation else { return fetch.handle(.broke(.stopping)) }
+        let answer = OriginAnswer(
+            status: head.status, fields: head.fields.endToEnd(), requestedAt: notes.requestedAt,
+            receivedAt: fetch.tools.clock.now())
+        guard held.head.isConfirmed(by: answer.fields) else { return fetch.handle(.refreshed(.changed)) }
+        fetch.tools.metrics.revalidated.increment()
+        let reason = held.update(from: answer, answer.with(head.fields), for: leader.cacheRequest)
+        fetch.state.withLock { state in
+            (state.notes.held, state.notes.arrived) = (held, ArrivedAnswer(answer: answer, head: head))
+        }
+        // With a reason, the 304 is for this request only: the stored response stays unchanged, and no other client may
+        // see the fields of the 304.
+        if leader.mayWait {
+            gateway.learn(of: leader, isValidation: true, isShareable: reason == nil, isKept: true)
+        }
+        guard reason == nil else { return fetch.handle(.refreshed(.notKept(isForAll: false))) }
+        reservation.decide(CacheKey(held.entry.key) ?? reservation.key, tags: CacheGroups(held.entryHead.fields).names)
+        let refresh = leader.refresh(
+            of: held.entry, held.entryHead, from: notes.requestedAt, to: fetch.tools.clock.now())
+        reservation.publishUnchanged(held.entry, refresh) { result in
+            switch result {
+            case .success(.stored(let entry)):
+                fetch.handle(.refreshed(.stored)) { $0.notes.held = $0.notes.held?.refreshed(entry) }
+            case .failure(.versionChanged): fetch.handle(.refreshed(.changed))
+            case .success(.notKept), .failure: fetch.handle(.refreshed(.notKept(isForAll: true)))
+            }
+        }
+    }
+
+    // MARK: - Answering
+
+    func deliver(_ outcome: GatewayFetch.Outcome, to waiters: [GatewayFetch.Waiter], for fetch: GatewayFetch) {
+        switch outcome {
+        case .arrived: passOnArrived(to: waiters, fetch)
+        case .impatient: release(waiters, fetch)
+        case .found, .stale, .stored, .confirmed, .failed: break
+        }
+    }
+
+    func end(_ outcome: GatewayFetch.Outcome, for waiters: [GatewayFetch.Waiter], of fetch: GatewayFetch) {
+        gateway.remove(fetch)
+        switch outcome {
+        case .found: for waiter in waiters { gateway.dispatch(waiter.caller) }
+        case .stale: failOver(waiters, fetch)
+        case .confirmed(let refresh): passOnConfirmed(to: waiters, refresh, fetch)
+        case .failed(let error): fail(waiters, error, fetch)
+        case .stored, .arrived, .impatient: break
+        }
+    }
+
+    private func passOnArrived(to waiters: [GatewayFetch.Waiter], _ fetch: GatewayFetch) {
+        let (notes, reservation) = fetch.state.withLock { ($0.notes, $0.reservation) }
+        guard let arrived = notes.arrived, let flow = notes.flow else { return }
+        let now = fetch.tools.clock.now()
+        // A purge may have come before the head told that it matches this answer. A follower may have asked after that
+        // purge, so it must not get this older answer.
+        let shared = reservation?.isPurged == true ? nil : notes.shared
+        let isWhole = leader.asksForWhole(isValidating: notes.isValidating, isShared: isShared)
+        for waiter in waiters {
+            if !waiter.isFollower {
+                waiter.caller.answer(arrived, flow: flow, isWhole: isWhole, now: now)
+            } else if let shared, waiter.caller.mayHaveAsWaiter(shared.head, now: now) {
+                waiter.caller.join(shared, now: now)
+            } else {
+                gateway.sendBack(waiter.caller)
+            }
+        }
+        // The leader's client has left. Without an answer to keep, the machine cancels the fetch.
+        if arrived.kept != nil, !waiters.contains(where: { !$0.isFollower }) { flow.dismiss() }
+    }
+
+    /// Answers followers that have waited long enough for the head. A stale copy that may replace the answer of an
+    /// unreachable origin may replace this one, too. A follower without such a copy waits for the next fetch, which one
+    /// of them leads.
+    private func release(_ waiters: [GatewayFetch.Waiter], _ fetch: GatewayFetch) {
+        let held = fetch.state.withLock(\.notes.held)
+        let now = fetch.tools.clock.now()
+        for waiter in waiters {
+            if let held, waiter.caller.mayHaveStale(held, onError: .unreachable, now: now) {
+                gateway.serve(held, to: waiter.caller, as: .staleAfter(.unreachable))
+            } else {
+                gateway.sendBack(waiter.caller)
+            }
+        }
+    }
+
+    /// Serves the held response in place of an error of the origin.
+    private func failOver(_ waiters: [GatewayFetch.Waiter], _ fetch: GatewayFetch) {
+        let (held, head) = fetch.state.withLock { ($0.notes.held, $0.head) }
+        guard let held, let head else { return }
+        let now = fetch.tools.clock.now()
+        for waiter in waiters {
+            if waiter.caller.mayHaveStale(held, onError: .status(head.status), now: now) {
+                gateway.serve(held, to: waiter.caller, as: .staleAfter(.status(head.status)))
+            } else {
+                gateway.goAlone(waiter.caller)
+            }
+        }
+    }
+
+    /// Serves the confirmed response to every waiter that may have it. The cookies of the 304 are for the leader alone
+    /// (RFC 9111 §7.3), because the 304 answers its request.
+    ///
+    /// The origin has confirmed the response after each follower asked. So a follower may have it although `no-cache`
+    /// or an expiry keeps later requests from it.
+    private func passOnConfirmed(
+        to waiters: [GatewayFetch.Waiter], _ refresh: GatewayFetch.Machine.Refresh, _ fetch: GatewayFetch
+    ) {
+        let (held, notModified) = fetch.state.withLock { ($0.notes.held, $0.notes.arrived?.answer) }
+        guard let held, let notModified else { return }
+        let (isStored, isForAll) =
+            switch refresh {
+            case .stored: (true, true)
+            case .notKept(let isForAll): (false, isForAll)
+            case .changed: (false, false)
+            }
+        let now = fetch.tools.clock.now()
+        for waiter in waiters {
+            if !waiter.isFollower {
+                let own = held.settingCookies(of: notModified.fields)
+                gateway.serve(own, to: waiter.caller, as: .revalidated(isStored: isStored))
+            } else if isForAll, waiter.caller.mayHaveConfirmed(held, now: now) {
+                gateway.serve(held, to: waiter.caller, as: .revalidated(isStored: isStored))
+            } else {
+                gateway.sendBack(waiter.caller)
+            }
+        }
+    }
+
+    private func fail(_ waiters: [GatewayFetch.Waiter], _ error: DownloadError, _ fetch: GatewayFetch) {
+        fetch.tools.metrics.failed.increment()
+        let held = fetch.state.withLock(\.notes.held)
+        let now = fetch.tools.clock.now()
+        for waiter in waiters {
+            if error == .cancelled, waiter.isFollower {
+                // The fetch was cancelled when no client waited for it, but this follower joined in that moment.
+                gateway.sendBack(waiter.caller)
+            } else if let held, error.allowsStale,
+                waiter.caller.mayHaveStale(held, onError: .unreachable, now: now)
+            {
+                gateway.serve(held, to: waiter.caller, as: .staleAfter(.unreachable))
+            } else if let held, error.allowsStale, held.head.freshness.forbidsStale {
+                waiter.caller.fail(.cannotValidate(error))
+            } else {
+                waiter.caller.fail(.origin(error))
+            }
+        }
+    }
+}

@@ -1,0 +1,120 @@
+import HTTPTypes
+import TestSupport
+import Testing
+
+@testable import Larder
+
+@Suite("A crowd in front of an origin through /fetch")
+struct FetchCrowdTests {
+    private func get(_ server: TestServer, _ url: String, _ fields: HTTPFields = [:]) async throws -> HTTPReply {
+        try await HTTPClient(port: server.api.port).request("GET", "/fetch/" + url, fields: fields)
+    }
+
+    /// Sends requests at once, opens the gate when all but one wait, and returns the answers' texts.
+    private func crowd(
+        _ server: TestServer, of size: Int, _ url: String, opening gate: Gate, _ whenAllWait: () -> Void = {}
+    ) async throws -> [String] {
+        let joins = server.service.metrics.joins.value
+        return try await withThrowingTaskGroup(of: String.self) { group in
+            for _ in 0..<size { group.addTask { try await get(server, url).text } }
+            try await poll("all but one to wait") { server.service.metrics.joins.value == joins + size - 1 }
+            whenAllWait()
+            gate.open()
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+    }
+
+    @Test(
+        "A crowd that must validate shares a single 304, right after the answer was stored and later",
+        arguments: ["no-cache", "max-age=0", "max-age=0, must-revalidate", "no-cache, max-age=60"], [0, 11])
+    func validation(control: String, pause: Int) async throws {
+        let gate = Gate("all clients to wait")
+        let origin = try ScriptedOrigin { request, connection in
+            let fields: HTTPFields = [.cacheControl: control, .eTag: "\"v1\""]
+            guard request["If-None-Match"] == "\"v1\"" else {
+                return try connection.respond(fields: fields, body: "hello")
+            }
+            try gate.waitBlocking()
+            try connection.respond(304, fields: fields)
+        }
+        defer { origin.stop() }
+        try await TestServer.with { (server) async throws in
+            #expect(try await get(server, origin.url("/a")).text == "hello")
+            try await server.waitForFetches()
+            server.clock.advance(by: .seconds(pause))
+            let texts = try await crowd(server, of: 12, origin.url("/a"), opening: gate)
+            #expect(texts == Array(repeating: "hello", count: 12))
+            #expect(origin.requestCount == 2)
+        }
+    }
+
+    @Test("A validation that brings a new no-cache answer each time costs a crowd no queue of rounds")
+    func changing() async throws {
+        let origin = try ScriptedOrigin { request, connection in
+            try connection.respond(fields: [.cacheControl: "no-cache", .eTag: "\"\(request.index)\""], body: "x")
+        }
+        defer { origin.stop() }
+        try await TestServer.with { (server) async throws in
+            for _ in 0..<2 {
+                #expect(try await get(server, origin.url("/a")).text == "x")
+                try await server.waitForFetches()
+            }
+            // The last answer to a validation could not be shared.
+            let joins = server.service.metrics.joins.value
+            let texts = try await concurrently(8) { _ in try await get(server, origin.url("/a")).text }
+            #expect(texts == Array(repeating: "x", count: 8))
+            #expect(server.service.metrics.joins.value == joins)
+        }
+    }
+
+    @Test("Clients that waited share an answer that took the origin longer than it stays fresh", arguments: [1, 3])
+    func slow(rounds: Int) async throws {
+        let gates = (0..<rounds).map { Gate("the crowd of round \($0)") }
+        let origin = try ScriptedOrigin { request, connection in
+            try gates[request.index].waitBlocking()
+            try connection.respond(fields: [.cacheControl: "max-age=1"], body: "\(request.index)")
+        }
+        defer { origin.stop() }
+        try await TestServer.with { (server) async throws in
+            for round in 0..<rounds {
+                let texts = try await crowd(server, of: 10, origin.url("/a"), opening: gates[round]) {
+                    server.clock.advance(by: .seconds(3))
+                }
+                #expect(texts == Array(repeating: "\(round)", count: 10))
+                try await server.waitForFetches()
+            }
+            #expect(origin.requestCount == rounds)
+        }
+    }
+
+    @Test("Clients that waited do not share an answer that arrives stale and forbids stale use")
+    func slowAndStrict() async throws {
+        let gate = Gate("the first answer")
+        let origin = try ScriptedOrigin { request, connection in
+            if request.index == 0 { try gate.waitBlocking() }
+            try connection.respond(
+                fields: [.cacheControl: "max-age=1, must-revalidate"], body: "\(request.index)")
+        }
+        defer { origin.stop() }
+        try await TestServer.with { (server) async throws in
+            let texts = try await crowd(server, of: 3, origin.url("/a"), opening: gate) {
+                server.clock.advance(by: .seconds(3))
+            }
+            #expect(texts.filter { $0 == "0" }.count == 1)
+        }
+    }
+
+    @Test("An answer with an Age beyond its max-age is not shared, however quick the origin is")
+    func oldAnswer() async throws {
+        let gate = Gate("the first answer")
+        let origin = try ScriptedOrigin { request, connection in
+            if request.index == 0 { try gate.waitBlocking() }
+            try connection.respond(fields: [.cacheControl: "max-age=5", .age: "9"], body: "\(request.index)")
+        }
+        defer { origin.stop() }
+        try await TestServer.with { (server) async throws in
+            let texts = try await crowd(server, of: 3, origin.url("/a"), opening: gate)
+            #expect(texts.filter { $0 == "0" }.count == 1)
+        }
+    }
+}
