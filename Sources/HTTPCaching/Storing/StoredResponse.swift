@@ -91,7 +91,7 @@ extension StoredResponse {
         var object = JSONObjectWriter()
         object.add("url", url)
         object.add("status", status)
-        object.add("fields", pairs: fields.lazy.map { ($0.name.rawName, $0.latin1) })
+        object.add("fields", pairs: fields.map { ($0.name.rawName, $0.latin1) })
         object.add("requestedAt", requestedAt.milliseconds)
         object.add("receivedAt", receivedAt.milliseconds)
         object.add("selection", selection.text)

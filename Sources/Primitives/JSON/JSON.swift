@@ -105,20 +105,20 @@ extension JSON {
         }
     }
 
-    @inlinable
-    static func write<Element>(
+    fileprivate static func write<Element>(
         list: some Sequence<Element>, into output: inout [UInt8], _ write: (Element, inout [UInt8]) -> Void
     ) {
         output.append(UInt8(ascii: "["))
-        for (index, element) in list.enumerated() {
-            if index > 0 { output.append(UInt8(ascii: ",")) }
+        var isFirst = true
+        for element in list {
+            if !isFirst { output.append(UInt8(ascii: ",")) }
+            isFirst = false
             write(element, &output)
         }
         output.append(UInt8(ascii: "]"))
     }
 
     /// Writes a string with its quotes, and with the escapes that RFC 8259 §7 requires.
-    @usableFromInline
     static func write(_ text: String, into output: inout [UInt8]) {
         output.append(UInt8(ascii: "\""))
         defer { output.append(UInt8(ascii: "\"")) }
@@ -150,7 +150,7 @@ extension JSON {
 
 /// Writes a JSON object member by member, without building a ``JSON`` value first. Each name may be added once.
 package struct JSONObjectWriter {
-    @usableFromInline var output: [UInt8] = []
+    private var output: [UInt8] = []
 
     package init() {
         output.reserveCapacity(1024)
@@ -178,9 +178,9 @@ package struct JSONObjectWriter {
         JSON.write(list: elements, into: &output) { $0.write(into: &$1) }
     }
 
-    /// Writes each pair as an array of two strings.
-    @inlinable
-    package mutating func add(_ name: String, pairs: some Sequence<(String, String)>) {
+    /// Writes each pair as an array of two strings. Takes no generic sequence, because other modules would not
+    /// specialise it, and the fields of each response pass through here.
+    package mutating func add(_ name: String, pairs: [(String, String)]) {
         begin(name)
         JSON.write(list: pairs, into: &output) { pair, output in
             output.append(UInt8(ascii: "["))
@@ -205,8 +205,7 @@ package struct JSONObjectWriter {
         }
     }
 
-    @usableFromInline
-    mutating func begin(_ name: String) {
+    private mutating func begin(_ name: String) {
         if output.count > 1 { output.append(UInt8(ascii: ",")) }
         JSON.write(name, into: &output)
         output.append(UInt8(ascii: ":"))
