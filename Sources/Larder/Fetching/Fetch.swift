@@ -100,10 +100,10 @@ final class Fetch<Policy: FetchPolicy>: OriginReceiver, Sendable {
             case .ask: ask()
             case .askAgain: askAgain()
             case .cancel: obey(.cancel)
-            case .cancelIfQueued: state.withLock(\.transfer)?.cancelIfWaiting()
+            case .cancelIfQueued: state.withLock { $0.transfer }?.cancelIfWaiting()
             case .invalidate: policy.invalidate(for: self)
             case .refresh: policy.refresh(for: self)
-            case .store: if let summary = state.withLock(\.summary) { policy.store(summary, for: self) }
+            case .store: if let summary = state.withLock({ $0.summary }) { policy.store(summary, for: self) }
             case .breakOff: policy.breakOff(for: self)
             case .deliver(let waiters, let outcome): policy.deliver(outcome, to: waiters, for: self)
             case .end(let outcome, let waiters):
@@ -128,7 +128,7 @@ final class Fetch<Policy: FetchPolicy>: OriginReceiver, Sendable {
     }
 
     private func askAgain() {
-        state.withLock(\.reservation)?.abandon()
+        state.withLock { $0.reservation }?.abandon()
         policy.forgetHeld(for: self)
         state.withLock { state in
             (state.head, state.transfer) = (nil, nil)
