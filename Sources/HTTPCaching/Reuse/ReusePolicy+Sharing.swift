@@ -24,8 +24,14 @@ extension ReusePolicy {
             stored.selection.matches(request.fields), stored.covers(request, held: coverage, now: now),
             !stored.isInvalid
         else { return false }
+        return !forbidsStoring(request) && accepts(request, stored, now: now)
+    }
+
+    /// Whether the age and the remaining freshness of a response are within the request's `max-age` and `min-fresh`
+    /// (§5.2.1.1, §5.2.1.3).
+    package static func accepts(_ request: CacheRequest, _ stored: StoredResponse, now: Timestamp) -> Bool {
         let directives = RequestDirectives(request.fields)
-        return !directives.noStore && directives.accepts(age: stored.freshness.currentAge(at: now))
+        return directives.accepts(age: stored.freshness.currentAge(at: now))
             && (directives.minFresh.map { stored.freshness.remaining(at: now) >= $0 } ?? true)
     }
 }

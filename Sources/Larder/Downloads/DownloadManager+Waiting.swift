@@ -33,7 +33,17 @@ extension DownloadManager {
             return nil
         }
         guard let number else { return }
-        state.withLock { $0.running[place.key]?.fetch }?.handle(.left(number, givesUp: givingUp))
+        remove(number, from: place.key, givingUp: givingUp)
+    }
+
+    /// Removes a caller from the download that it waits for. The lock is held, so that the caller does not move to the
+    /// download that follows meanwhile.
+    func remove(_ number: UInt64, from key: String, givingUp: Bool) {
+        let (fetch, actions) = state.withLock { state -> (DownloadFetch?, [DownloadFetch.Machine.Action]) in
+            guard let fetch = state.running[key]?.fetch else { return (nil, []) }
+            return (fetch, fetch.state.withLock { $0.machine.handle(.left(number, givesUp: givingUp)) })
+        }
+        fetch?.perform(actions)
     }
 }
 

@@ -264,7 +264,7 @@ package final class DownloadManager: Sendable {
         case .isQueued: break
         }
         // The caller left while the cache was being looked at.
-        if let givesUp { state.withLock { $0.running[key.text]?.fetch }?.handle(.left(number, givesUp: givesUp)) }
+        if let givesUp { remove(number, from: key.text, givingUp: givesUp) }
     }
 
     /// Starts a fetch that is already in `running`.

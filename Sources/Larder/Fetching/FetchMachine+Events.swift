@@ -41,21 +41,25 @@ extension FetchMachine {
     }
 
     private mutating func askAgain() -> [Action] {
-        if isCancelled { return end(.failed(.cancelled)) }
-        phase = .asking
+        if isCancelled || isEnding { return end(.failed(.cancelled)) }
+        for number in callers.keys { callers[number]?.isAfterHead = false }
         // Followers do not wait for a second answer if their patience ended while the confirmation was being stored.
-        return (isPatienceOver ? releaseFollowers() : []) + [.askAgain]
+        let followers = isPatienceOver ? takeFollowers() : []
+        let released: [Action] = followers.isEmpty ? [] : [.deliver(followers, .impatient)]
+        if isUnwanted, !rules.finishesAlone { return released + end(.failed(.cancelled)) }
+        phase = .asking
+        return released + [.askAgain]
     }
 
     private mutating func begin(isKept: Bool, isOpen: Bool) -> [Action] {
         phase = .arriving
-        self.isOpen = isOpen && !isCancelled
+        self.isOpen = isOpen && !isCancelled && !isEnding
         var actions: [Action] = []
         if rules.deliversAtHead {
             let waiters = takeCallers()
             actions.append(.deliver(waiters, .arrived))
             // Only the leader gets an answer that is not kept.
-            if !isKept, !waiters.contains(where: { !$0.isFollower }) { actions.append(.cancel) }
+            if !isKept, !waiters.contains(where: { !$0.isFollower }) { actions.append(cancelTransfer()) }
         }
         if let earlyEnd { actions += handle(earlyEnd) }
         return actions
@@ -88,29 +92,35 @@ extension FetchMachine {
         guard isUnwanted else { return [] }
         isAbandoned = true
         guard phase == .asking else { return [] }
-        return [rules.finishesAlone ? .cancelIfQueued : .cancel]
+        return [rules.finishesAlone ? .cancelIfQueued : cancelTransfer()]
     }
 
     private mutating func endPatience() -> [Action] {
         isPatienceOver = true
         guard phase == .preparing || phase == .asking else { return [] }
-        return releaseFollowers()
+        let followers = takeFollowers()
+        return followers.isEmpty ? [] : [.deliver(followers, .impatient)] + abandonIfUnwanted()
     }
 
-    private mutating func releaseFollowers() -> [Action] {
+    private mutating func takeFollowers() -> [Waiter] {
         let followers = callers.values.filter(\.isFollower).sorted { $0.number < $1.number }
-        guard !followers.isEmpty else { return [] }
         for follower in followers { callers[follower.number] = nil }
-        return [.deliver(followers, .impatient)] + abandonIfUnwanted()
+        return followers
     }
 
     private mutating func cancel() -> [Action] {
-        guard phase != .ended else { return [] }
-        (isCancelled, isAbandoned, isOpen) = (true, false, false)
-        switch phase {
-        case .asking, .confirming, .clearing, .arriving: return [.cancel]
-        case .preparing, .refreshing, .storing, .ended: return []
+        guard isCancellable else {
+            // A client of `/fetch` that waits for the refresh gets it, but the origin is not asked again.
+            if phase == .refreshing, rules.deliversAtHead { isEnding = true }
+            return []
         }
+        (isCancelled, isAbandoned, isOpen) = (true, false, false)
+        return phase == .preparing ? [] : [.cancel]
+    }
+
+    private mutating func cancelTransfer() -> Action {
+        isEnding = true
+        return .cancel
     }
 
     private mutating func takeCallers() -> [Waiter] {

@@ -47,6 +47,8 @@ struct FetchMachine<Caller: Sendable>: Sendable {
         let caller: Caller
         /// Whether another caller caused the fetch.
         let isFollower: Bool
+        /// Whether the caller came after the head of a 304. The origin has not validated the response for it.
+        var isAfterHead = false
     }
 
     enum Admission: Equatable, Sendable {
@@ -143,6 +145,8 @@ struct FetchMachine<Caller: Sendable>: Sendable {
     var hadFollowers = false
     /// Whether all callers have given up. The fetch then is cancelled if it still waits for its turn.
     var isAbandoned = false
+    /// Whether the transfer was cancelled, or must not begin, because no caller is left.
+    var isEnding = false
     /// The end of the transfer, when it comes before `began`.
     var earlyEnd: Event?
 
@@ -169,7 +173,7 @@ struct FetchMachine<Caller: Sendable>: Sendable {
     /// Whether a caller may wait for the head.
     var takesWaiters: Bool {
         switch phase {
-        case .preparing, .asking, .confirming, .refreshing: rules.isShared && !isPatienceOver
+        case .preparing, .asking, .confirming, .refreshing: rules.isShared && !isPatienceOver && !isEnding
         case .arriving, .storing: !rules.deliversAtHead
         case .clearing, .ended: false
         }
@@ -205,7 +209,8 @@ struct FetchMachine<Caller: Sendable>: Sendable {
             goesOnAlone = true
             return .waits(isFirst: false)
         }
-        callers[number] = Waiter(number: number, caller: caller, isFollower: true)
+        let isAfterHead = phase == .confirming || phase == .refreshing
+        callers[number] = Waiter(number: number, caller: caller, isFollower: true, isAfterHead: isAfterHead)
         return .waits(isFirst: !hadFollowers)
     }
 
@@ -241,9 +246,8 @@ struct FetchMachine<Caller: Sendable>: Sendable {
             isPatienceOver = true
             return .closed
         case .arriving:
-            // An answer that is closed to other calls already is its leader's own.
-            wasOpen = isOpen
-            isOpen = false
+            // Two threads may close the fetch at once, and both reopen it.
+            if isOpen { (wasOpen, isOpen) = (true, false) }
             return .mayHaveReaders
         case .confirming, .refreshing, .clearing, .storing, .ended: return .refused
         }

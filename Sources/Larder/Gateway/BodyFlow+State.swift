@@ -115,13 +115,18 @@ extension BodyFlow {
 
         // MARK: - Pace
 
-        /// Appends bytes that are not kept. Drops the oldest bytes beyond ``BodyFlow/bound``.
+        /// Appends bytes that are not kept. Beyond ``BodyFlow/bound``, drops the oldest bytes that the fastest follower
+        /// has.
         mutating func append(_ piece: SharedBytes, at start: Int64) {
             if tail.isEmpty { tailStart = start }
             tail.append(piece)
             guard received - tailStart > Int64(BodyFlow.window) else { return }
             trim()
-            while received - tailStart > Int64(BodyFlow.window), !hasRoom(for: received - tailStart) { dropFirst() }
+            while let first = tail.first, received - tailStart > Int64(BodyFlow.window),
+                tailStart + Int64(first.count) <= fastest, !hasRoom(for: received - tailStart)
+            {
+                dropFirst()
+            }
         }
 
         /// Returns the demand to the transfer after more bytes have arrived; `nil` when the last demand stays valid.
@@ -136,17 +141,22 @@ extension BodyFlow {
         /// valid.
         mutating func demandAfterLeaving() -> TransferDemand? {
             if isForNobody { return .cancel }
-            guard !isKept, end == nil else { return nil }
+            guard !isKept else { return nil }
             trim()
+            guard end == nil else { return nil }
             guard isPaused, lag <= Int64(BodyFlow.window / 2) else { return nil }
             isPaused = false
             return .resume
         }
 
         /// The number of bytes in memory that no follower has yet.
-        private var lag: Int64 {
-            let fastest = followers.values.map(\.offset).max() ?? (followersSoFar > 0 ? received : 0)
-            return received - max(fastest, tailStart)
+        private var lag: Int64 { received - max(fastest, tailStart) }
+
+        /// The position of the fastest follower among the followers that have begun to read. A follower of a part that
+        /// has not arrived waits for it, and needs no bytes before it.
+        private var fastest: Int64 {
+            if followersSoFar == 0 { return 0 }
+            return followers.values.lazy.map(\.offset).filter { [received] in $0 <= received }.max() ?? received
         }
 
         /// Drops the pieces that every follower has.

@@ -97,9 +97,6 @@ extension Gateway {
     /// Remembers for a while that the origin answers with the whole body although a range was asked for. Another
     /// request for a range would bring the same body once more.
     func learnOfIgnoredRange(in call: GatewayCall) {
-        guard call.request.fields.contains(.range), !call.asksForWhole(isValidating: false, isShared: true) else {
-            return
-        }
         let (kind, now) = (call.rangeHash, tools.clock.now())
         shards.withHints(of: kind) { $0.note(kind, isShareable: false, isKept: true, now: now) }
     }

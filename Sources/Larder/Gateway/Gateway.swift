@@ -194,7 +194,9 @@ package final class Gateway: Sendable {
             ($0.isShareable(kind, now: now), $0.isKeepExpected(kind, now: now))
         }
         let mayShare = call.mayWait && isShareable
-        let mayAskForRange = call.request.fields.contains(.range) && servesRanges(of: call, now: now)
+        // A request that validates asks for the whole body, so it brings a range no sooner.
+        let mayAskForRange =
+            !isValidating && call.request.fields.contains(.range) && servesRanges(of: call, now: now)
         let role: Role = shards.withState(of: call.url) { state in
             guard !state.isStopping else { return .refused }
             var known = (held ?? anyOther)?.head ?? state.fetches.latestHead(ofURL: url)

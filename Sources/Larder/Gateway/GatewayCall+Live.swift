@@ -19,7 +19,7 @@ extension GatewayCall {
                 hasOwnCookies ? shared.with(answer.fields) : shared, status, now: now, isOwn: true)
         }
         if isWhole, answer.status == 200,
-            let served = served(answer.status, answer.fields, length: length, age: .zero, now: now)
+            let served = served(answer.status, answer.fields, length: length, age: .zero, now: now, isStored: false)
         {
             return self.answer(served, of: answer.status, answer.fields, flow, length, status, isOwn: true)
         }
@@ -83,7 +83,9 @@ extension GatewayCall {
         if served.status != original { status.forwardStatus = original }
         var fields = served.fields
         // An answer straight from the origin has the age that the origin states.
-        if isOwn { fields[fields: .age] = originals[fields: .age] }
+        if isOwn {
+            for name in [HTTPField.Name.age, .setCookie] { fields[fields: name] = originals[fields: name] }
+        }
         finish(&fields, status)
         let body: GatewayAnswer.Body =
             switch served.body {
@@ -116,16 +118,19 @@ extension GatewayCall {
     }
 
     private func served(
-        _ status: Int, _ fields: HTTPFields, length: Int64?, age: Duration, now: Timestamp
+        _ status: Int, _ fields: HTTPFields, length: Int64?, age: Duration, now: Timestamp, isStored: Bool = true
     ) -> ServedResponse? {
         func served(_ request: HTTPFields, length: Int64) -> ServedResponse? {
             ServedResponse(
                 to: self.request.method, request, from: .init(status: status, fields: fields, length: length), age: age,
                 now: now, boundary: "")
         }
-        if let length { return served(singleRange, length: length) }
+        var request = singleRange
+        // Only a stored response has a date that takes the place of Last-Modified (RFC 9110 §13.1.3).
+        if !isStored, !fields.contains(.lastModified) { request[fields: .ifModifiedSince] = [] }
+        if let length { return served(request, length: length) }
         // A range needs a known length, but a condition does not.
-        var unranged = request.fields
+        var unranged = request
         unranged[fields: .range] = []
         return served(unranged, length: 0).flatMap { [304, 412].contains($0.status) ? $0 : nil }
     }

@@ -36,8 +36,14 @@ extension GatewayCall {
         request.isCacheable && (isValidating || (isShared && asksForBeginning))
     }
 
+    /// Whether the origin gets a single range, and no condition that lets it answer with the whole body.
+    func sendsRange(isValidating: Bool, isShared: Bool) -> Bool {
+        !asksForWhole(isValidating: isValidating, isShared: isShared) && !request.fields.contains(.ifRange)
+            && ByteRangeSet(request.fields, method: request.method)?.specifications.count == 1
+    }
+
     /// Whether the requested range begins at the first byte and is open. The whole body is then as quick.
-    private var asksForBeginning: Bool {
+    var asksForBeginning: Bool {
         guard let ranges = ByteRangeSet(request.fields, method: request.method) else { return true }
         return ranges.specifications.count == 1 && ranges.specifications[0] == .from(first: 0, last: nil)
     }

@@ -132,7 +132,8 @@ final class GatewayCall: Sendable {
     /// same slow origin.
     func mayHaveAsWaiter(_ head: StoredResponse, now: Timestamp) -> Bool {
         if mayHave(head, now: now) { return true }
-        return head.asIfPrompt.map { mayHave($0, now: $0.receivedAt) } ?? false
+        guard let prompt = head.asIfPrompt, ReusePolicy.accepts(cacheRequest, head, now: now) else { return false }
+        return mayHave(prompt, now: prompt.receivedAt)
     }
 
     /// Whether the call, which waited for it, may have a response that the origin has just confirmed.

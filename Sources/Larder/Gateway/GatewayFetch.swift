@@ -112,6 +112,7 @@ extension Fetch where Policy == GatewayPolicy {
         let (reservation, flow) = state.withLock { state in
             _ = state.machine.handle(.keepingEnded)
             (state.notes.stored, state.notes.shared) = (nil, nil)
+            state.notes.arrived?.kept = nil
             return (state.reservation, state.notes.flow)
         }
         policy.gateway.noteHead(nil, of: self)
@@ -122,10 +123,15 @@ extension Fetch where Policy == GatewayPolicy {
     /// Cancels the fetch if no client waits for its answer or reads it, even when the answer might be kept. Returns
     /// whether it did.
     func giveUp() -> Bool {
-        let (closing, flow) = state.withLock { state in (state.machine.closeIfUnwaited(), state.notes.flow) }
+        let (closing, flow, actions) = state.withLock { state in
+            let closing = state.machine.closeIfUnwaited()
+            return (closing, state.notes.flow, closing == .closed ? state.machine.handle(.cancelled) : [])
+        }
         switch closing {
         case .refused: return false
-        case .closed: break
+        case .closed:
+            perform(actions)
+            return true
         case .mayHaveReaders:
             // Asks the flow without the fetch's lock, because the flow's lock comes first. The fetch continues if the
             // flow has readers, or its first reader has not come yet. It also continues if the flow is complete,

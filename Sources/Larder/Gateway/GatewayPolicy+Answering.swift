@@ -35,7 +35,7 @@ extension GatewayPolicy {
         }
         let (length, isUnsent) = fetch.state.withLock { ($0.head?.declaredLength, $0.notes.isUnsent) }
         let isWhole = length.map { flow.receivedCount + Int64(bytes.count) >= $0 } ?? false
-        // Does not note an answer that no client has yet; `open` notes it when the answer is passed on.
+        // Does not note an answer that no client has yet; `passOn` notes it.
         if isWhole, !isUnsent, reservation != nil { fetch.noteWholeAnswer() }
         flow.receive(bytes)
         if isWhole { passOn(fetch) }
@@ -87,6 +87,8 @@ extension GatewayPolicy {
                 }
                 state.notes.flow = flow
                 (state.notes.arrived, state.notes.isUnsent) = (arrived, true)
+                // Keeping has ended with the early bytes.
+                if state.notes.stored == nil { state.notes.arrived?.kept = nil }
                 state.obey(.resume)
                 return nil
             }
@@ -115,10 +117,13 @@ extension GatewayPolicy {
         // answer is a response to its conditions (304, 412).
         if leader.mayWait, leader.isKeepable, ![304, 412].contains(arrived.answer.status) {
             let (kept, now) = (arrived.kept?.head, fetch.tools.clock.now())
+            let isValidating = fetch.state.withLock(\.notes.isValidating)
             gateway.learn(
-                of: leader, isValidation: fetch.state.withLock(\.notes.isValidating),
+                of: leader, isValidation: isValidating,
                 isShareable: kept.map { leader.isFit($0, now: now) } ?? false, isKept: kept != nil)
-            if arrived.answer.status == 200 { gateway.learnOfIgnoredRange(in: leader) }
+            if arrived.answer.status == 200, leader.sendsRange(isValidating: isValidating, isShared: isShared) {
+                gateway.learnOfIgnoredRange(in: leader)
+            }
         }
         let shared = isBroken ? nil : arrived.kept
         // The table gets the head before the phase changes. A call that finds the fetch in its new phase must find it
@@ -127,7 +132,8 @@ extension GatewayPolicy {
         // Asks the flow before taking the fetch's lock, because the flow's lock comes first.
         let isWhole = shared.map { $0.flow.hasAll(of: $0.length) } ?? false
         let (actions, isOpen, isFirst) = fetch.state.withLock { state in
-            let actions = state.machine.handle(.began(isKept: shared != nil, isOpen: shared != nil))
+            let actions = state.machine.handle(
+                .began(isKept: shared != nil, isOpen: shared != nil && state.demand != .cancel))
             let isOpen = state.machine.isOpen
             state.notes.shared = isOpen ? shared : nil
             if isBroken { state.notes.arrived?.kept = nil }

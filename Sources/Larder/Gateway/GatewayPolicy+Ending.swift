@@ -138,8 +138,8 @@ extension GatewayPolicy {
     /// Serves the confirmed response to every waiter that may have it. The cookies of the 304 are for the leader alone
     /// (RFC 9111 §7.3), because the 304 answers its request.
     ///
-    /// The origin has confirmed the response after each follower asked. So a follower may have it although `no-cache`
-    /// or an expiry keeps later requests from it.
+    /// The origin has confirmed the response since a follower asked, so the follower may have it although `no-cache` or
+    /// an expiry keeps later requests from it. A follower that came after the head of the 304 counts as later.
     private func passOnConfirmed(
         to waiters: [GatewayFetch.Waiter], _ refresh: GatewayFetch.Machine.Refresh, _ fetch: GatewayFetch
     ) {
@@ -156,7 +156,10 @@ extension GatewayPolicy {
             if !waiter.isFollower {
                 let own = held.settingCookies(of: notModified.fields)
                 gateway.serve(own, to: waiter.caller, as: .revalidated(isStored: isStored))
-            } else if isForAll, waiter.caller.mayHaveConfirmed(held, now: now) {
+            } else if isForAll,
+                waiter.isAfterHead
+                    ? waiter.caller.mayHave(held.head, now: now) : waiter.caller.mayHaveConfirmed(held, now: now)
+            {
                 gateway.serve(held, to: waiter.caller, as: .revalidated(isStored: isStored))
             } else {
                 gateway.sendBack(waiter.caller)

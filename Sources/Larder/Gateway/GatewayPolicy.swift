@@ -57,7 +57,8 @@ struct GatewayPolicy: FetchPolicy {
         for leader: GatewayCall, held: HeldResponse?, isValidating: Bool, isShared: Bool, isKeepExpected: Bool,
         gateway: Gateway
     ) -> GatewayFetch {
-        let mayBeKept = leader.request.isCacheable && leader.isKeepable
+        // A range far ahead, as of a player that seeks, is not worth its bytes without the client.
+        let mayBeKept = leader.request.isCacheable && leader.isKeepable && leader.asksForBeginning
         let policy = GatewayPolicy(
             leader: leader, number: gateway.group.nextNumber(), gateway: gateway,
             rules: FetchRules(

@@ -38,7 +38,24 @@ struct FetchOwnAnswerTests {
         }
     }
 
-    @Test("A condition on an error or on a changed answer has no effect")
+    @Test("A date is no match for an answer without Last-Modified, and a 304 keeps the client's cookies")
+    func weakConditions() async throws {
+        let origin = try ScriptedOrigin { request, connection in
+            var fields: HTTPFields = [.cacheControl: "no-store", .setCookie: "session=1", .eTag: "\"v7\""]
+            if request.target.hasSuffix("/date") { fields[.eTag] = nil }
+            try connection.respond(fields: fields, body: "0123456789")
+        }
+        defer { origin.stop() }
+        try await TestServer.with { (server) async throws in
+            let date = "Sun, 06 Nov 2095 08:49:37 GMT"
+            let dated = try await get(server, origin.url("/date"), [.ifModifiedSince: date])
+            #expect(dated.status == 200 && dated.text == "0123456789")
+            let known = try await get(server, origin.url("/tag"), [.ifNoneMatch: "\"v7\""])
+            #expect(known.status == 304 && known[.setCookie] == "session=1")
+        }
+    }
+
+    @Test("A condition on an error has no effect")
     func conditionsOfErrors() async throws {
         let origin = try ScriptedOrigin { _, connection in
             try connection.respond(404, fields: [.cacheControl: "no-store", .eTag: "\"v7\""], body: "gone")

@@ -97,4 +97,48 @@ struct FetchMachineTests {
         #expect(words(machine.handle(.left(0, givesUp: true))) == [])
         #expect(words(machine.handle(.left(1, givesUp: true))) == [finishesAlone ? "cancelIfQueued" : "cancel"])
     }
+
+    @Test("A fetch that two threads try to give up stays open when its body has readers")
+    func closedTwice() {
+        var machine = machine(isDownload: false)
+        _ = machine.handle(.began(isKept: true, isOpen: true))
+        #expect(machine.closeIfUnwaited() == .mayHaveReaders)
+        #expect(machine.closeIfUnwaited() == .mayHaveReaders)
+        machine.reopen()
+        machine.reopen()
+        #expect(machine.join(1, number: 1) == .reads)
+    }
+
+    @Test("A fetch that was cancelled because its clients left takes no other client")
+    func ending() {
+        var machine = machine(isDownload: false, finishesAlone: false)
+        #expect(words(machine.handle(.left(0, givesUp: true))) == ["cancel"])
+        #expect(machine.join(1, number: 1) == .refused)
+        _ = machine.handle(.began(isKept: true, isOpen: true))
+        #expect(machine.join(2, number: 2) == .refused)
+    }
+
+    @Test("A cancellation during storing has no effect")
+    func cancelledTooLate() {
+        var machine = machine(isDownload: true)
+        _ = machine.handle(.began(isKept: true, isOpen: true))
+        _ = machine.handle(.finished)
+        #expect(!machine.isCancellable)
+        #expect(words(machine.handle(.cancelled)) == [])
+        #expect(machine.join(1, number: 1) == .waits(isFirst: true))
+        #expect(words(machine.handle(.broke(.noSpace))) == ["end [0, 1] failed(\(DownloadError.noSpace))"])
+    }
+
+    @Test("A follower that joins after the head of a 304 is told apart")
+    func afterHead() {
+        var machine = machine(isDownload: false)
+        _ = machine.join(1, number: 1)
+        _ = machine.handle(.confirmed)
+        _ = machine.join(2, number: 2)
+        #expect(machine.callers.values.filter(\.isAfterHead).map(\.number) == [2])
+        _ = machine.handle(.finished)
+        // The second request is sent after all of them have asked.
+        #expect(words(machine.handle(.refreshed(.changed))) == ["askAgain"])
+        #expect(machine.callers.values.allSatisfy { !$0.isAfterHead })
+    }
 }

@@ -34,6 +34,7 @@ final class FetchSimulation {
     private var isRefreshing = false
     private var isStoring = false
     private var mustBreak = false
+    private var isEnding = false
     private var goesOnAlone: Bool
 
     init(seed: UInt64) {
@@ -86,7 +87,7 @@ final class FetchSimulation {
         } else if hasPassedOn {
             expected = rules.deliversAtHead ? (isOpen ? .reads : .refused) : .waits
         } else {
-            expected = rules.isShared && !isPatienceOver && !isClearing ? .waits : .refused
+            expected = rules.isShared && !isPatienceOver && !isClearing && !isEnding ? .waits : .refused
         }
         let admission = machine.join(isAsync ? nil : Int(number), number: number, isLate: isLate)
         let fate: Fate =
@@ -132,8 +133,9 @@ final class FetchSimulation {
     private func cancel() {
         let isCancellable = ends == 0 && !isStoring && !isRefreshing
         expect(machine.isCancellable == isCancellable, "isCancellable is \(machine.isCancellable)")
+        if isCancellable { (isCancelled, isOpen) = (true, false) }
         perform(machine.handle(.cancelled))
-        if ends == 0 { (isCancelled, isOpen) = (true, false) }
+        if ends == 0, isRefreshing, rules.deliversAtHead { isEnding = true }
         if isCancellable, transfer == .running { expect(mustBreak, "the transfer of a cancelled fetch goes on") }
     }
 
@@ -146,6 +148,10 @@ final class FetchSimulation {
         let wasOpen = isOpen
         if !hasPassedOn { isPatienceOver = true }
         isOpen = false
+        // Several threads may try to give up the same fetch.
+        if Bool.random(using: &random) {
+            expect(machine.closeIfUnwaited() == closing, "a closed fetch was closed anew")
+        }
         if hasPassedOn, Bool.random(using: &random) {
             machine.reopen()
             isOpen = wasOpen
@@ -202,7 +208,7 @@ final class FetchSimulation {
 
     private func begin() {
         let isKept = !rules.deliversAtHead || Bool.random(using: &random)
-        (isOpen, hasPassedOn) = (isKept && !isClearing && !isCancelled, true)
+        (isOpen, hasPassedOn) = (isKept && !isClearing && !isCancelled && !isEnding, true)
         let hadLeader = fates[0] == .waits
         isClearing = false
         perform(machine.handle(.began(isKept: isKept, isOpen: isKept)))
@@ -222,7 +228,11 @@ final class FetchSimulation {
             (hasHead, isConfirmed, isConditional) = (false, false, false)
             let asksBefore = asks
             perform(machine.handle(.refreshed(.changed)))
-            expect(asks == asksBefore + 1 || isCancelled, "the origin is not asked again")
+            // Followers without patience are released first.
+            let isUnwanted = !goesOnAlone && !fates.values.contains(.waits) && !rules.finishesAlone
+            expect(
+                (asks == asksBefore + 1) != (isEnding || isUnwanted),
+                "the origin was asked \(asks - asksBefore) times more")
         case 1: perform(machine.handle(.refreshed(.notKept(isForAll: Bool.random(using: &random)))))
         default: perform(machine.handle(.refreshed(.stored)))
         }
@@ -239,7 +249,9 @@ final class FetchSimulation {
                 asks += 1
                 expect(asks <= 2, "the origin is asked \(asks) times")
                 (transfer, mustBreak) = (.running, false)
-            case .cancel: mustBreak = transfer == .running
+            case .cancel:
+                mustBreak = transfer == .running
+                if ends == 0, !isCancelled { isEnding = true }
             case .cancelIfQueued: if !hasHead, Bool.random(using: &random) { mustBreak = transfer == .running }
             case .invalidate: expect(isClearing, "responses are removed without a reason")
             case .refresh:

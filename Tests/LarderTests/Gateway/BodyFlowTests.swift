@@ -241,6 +241,34 @@ struct BodyFlowTests: Sendable {
         #expect(quick.end == .complete && patient.end == .complete)
     }
 
+    @Test("Without room for slow readers, two slow readers still pause the origin, and one of them gets every byte")
+    func twoSlow() {
+        let flow = BodyFlow(kept: nil, room: SharedAllowance(limit: 0)) { [demands] in demands.append($0) }
+        let (first, second) = (Client(room: 1), Client(room: 1))
+        flow.feed(first)
+        flow.feed(second)
+        let piece = bytes(64 << 10)
+        for _ in 0..<6 { send(piece, to: flow) }
+        #expect(demands.elements == [.pause])
+        first.open()
+        #expect(first.received.count == 6 * piece.count)
+        #expect(demands.elements == [.pause, .resume])
+        flow.complete()
+        #expect(first.end == .complete)
+    }
+
+    @Test("A reader of a part that has not arrived does not stop the pause for other readers")
+    func farPart() {
+        let flow = flow()
+        let (far, slow) = (Client(), Client(room: 1))
+        flow.feed(far, from: 1 << 30)
+        flow.feed(slow)
+        for _ in 0..<6 { send(bytes(64 << 10), to: flow) }
+        #expect(demands.elements == [.pause])
+        slow.close()
+        #expect(demands.elements == [.pause, .resume])
+    }
+
     @Test("Many clients on many threads all get every byte")
     func threads() async throws {
         let fixture = try KeptBody()
