@@ -47,7 +47,7 @@ struct DownloadPolicy: FetchPolicy {
             policy, machine(policy.rules), notes: Notes(wishes: request.wishes, held: held), tools: manager.tools)
     }
 
-    let rules = FetchRules(deliversAtHead: false, isShared: true, queuesLateCallers: true, finishesAlone: true)
+    let rules = FetchRules(deliversAtHead: false, isShared: true, queuesLateCallers: true, outlivesCallers: true)
 
     /// The time since the download was created.
     var elapsed: Duration { ContinuousClock.now - start }

@@ -36,7 +36,7 @@ extension FetchMachine {
     }
 
     private mutating func ask() -> [Action] {
-        if isCancelled || (isUnwanted && !rules.finishesAlone) { return end(.failed(.cancelled)) }
+        if isCancelled || (isUnwanted && !rules.outlivesCallers) { return end(.failed(.cancelled)) }
         return isUnwanted ? move(to: .asking, .ask, .cancelIfQueued) : move(to: .asking, .ask)
     }
 
@@ -46,7 +46,7 @@ extension FetchMachine {
         // Followers do not wait for a second answer if their patience ended while the confirmation was being stored.
         let followers = isPatienceOver ? takeFollowers() : []
         let released: [Action] = followers.isEmpty ? [] : [.deliver(followers, .impatient)]
-        if isUnwanted, !rules.finishesAlone { return released + end(.failed(.cancelled)) }
+        if isUnwanted, !rules.outlivesCallers { return released + end(.failed(.cancelled)) }
         phase = .asking
         return released + [.askAgain]
     }
@@ -92,7 +92,7 @@ extension FetchMachine {
         guard isUnwanted else { return [] }
         isAbandoned = true
         guard phase == .asking else { return [] }
-        return [rules.finishesAlone ? .cancelIfQueued : cancelTransfer()]
+        return [rules.outlivesCallers ? .cancelIfQueued : cancelTransfer()]
     }
 
     private mutating func endPatience() -> [Action] {

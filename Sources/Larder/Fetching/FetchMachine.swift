@@ -9,7 +9,7 @@ struct FetchRules: Sendable {
     /// never run at the same time. Otherwise such a caller is refused.
     var queuesLateCallers: Bool
     /// Whether a request that the origin has begun to answer continues without callers, because its answer may be kept.
-    var finishesAlone: Bool
+    var outlivesCallers: Bool
 }
 
 /// The state machine of one fetch: a single run of asking an origin, for all callers that may share its answer.
@@ -22,7 +22,7 @@ struct FetchRules: Sendable {
 ///   out once.
 /// - Phases only go forward, with a single exception: ``Phase/refreshing`` goes back to ``Phase/asking``, once, because
 ///   the second request carries no validators.
-/// - ``Action/end(_:_:)`` comes exactly once. Only later callers of the queue follow it.
+/// - ``Action/end(_:_:)`` comes exactly once, and no action follows it. Callers may still join `later` afterwards.
 struct FetchMachine<Caller: Sendable>: Sendable {
     enum Phase: Sendable {
         /// The cache is looked at once more. A lease of another node would be asked for here as well.
@@ -137,6 +137,7 @@ struct FetchMachine<Caller: Sendable>: Sendable {
     var isCancelled = false
     /// Whether callers may begin to read the body that arrives.
     var isOpen = false
+    /// Whether ``reopen()`` opens the fetch again.
     var wasOpen = false
     /// Whether a caller of `later` goes on alone in the same sense.
     var queueGoesOnAlone = false

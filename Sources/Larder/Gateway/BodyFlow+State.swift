@@ -54,6 +54,10 @@ extension BodyFlow {
         private let allowance: SharedAllowance
         private var room: SharedAllowance.Part?
         private var taken = 0
+        /// The end of the bytes that were dropped before every follower had them.
+        private var lostEnd: Int64 = 0
+        /// The position of the slowest follower at the last look; `nil` when it holds no other follower up.
+        private var watched: Int64?
 
         init(kept: GrowingBody?, allowance: SharedAllowance) {
             self.kept = kept
@@ -115,24 +119,17 @@ extension BodyFlow {
 
         // MARK: - Pace
 
-        /// Appends bytes that are not kept. Beyond ``BodyFlow/bound``, drops the oldest bytes that the fastest follower
-        /// has.
+        /// Appends bytes that are not kept.
         mutating func append(_ piece: SharedBytes, at start: Int64) {
             if tail.isEmpty { tailStart = start }
             tail.append(piece)
-            guard received - tailStart > Int64(BodyFlow.window) else { return }
-            trim()
-            while let first = tail.first, received - tailStart > Int64(BodyFlow.window),
-                tailStart + Int64(first.count) <= fastest, !hasRoom(for: received - tailStart)
-            {
-                dropFirst()
-            }
+            if tailLength > Int64(BodyFlow.window) { trim() }
         }
 
         /// Returns the demand to the transfer after more bytes have arrived; `nil` when the last demand stays valid.
         mutating func demandAfterReceiving() -> TransferDemand? {
             if isForNobody { return .cancel }
-            guard !isKept, !isPaused, lag > Int64(BodyFlow.window) else { return nil }
+            guard !isKept, !isPaused, lag > Int64(BodyFlow.window) || !hasRoom() else { return nil }
             isPaused = true
             return .pause
         }
@@ -143,11 +140,46 @@ extension BodyFlow {
             if isForNobody { return .cancel }
             guard !isKept else { return nil }
             trim()
-            guard end == nil else { return nil }
-            guard isPaused, lag <= Int64(BodyFlow.window / 2) else { return nil }
+            guard end == nil, isPaused, lag <= slack, tailLength <= limit - slack else { return nil }
             isPaused = false
             return .resume
         }
+
+        /// Whether the origin is paused for the sake of a slow follower, although another follower has all bytes.
+        private var isHeldUp: Bool { isPaused && end == nil && lag <= slack && tailLength > limit - slack }
+
+        /// Returns whether the flow must be looked at after ``BodyFlow/grace``, because a slow follower holds it up.
+        mutating func beginWatch() -> Bool {
+            guard isHeldUp, watched == nil else { return false }
+            watched = slowest
+            return true
+        }
+
+        /// Gives up the followers that hold the flow up and have taken less than ``BodyFlow/window`` since the last
+        /// look. Returns the demand to the transfer, and whether the flow must be looked at again.
+        mutating func endWatch() -> (demand: TransferDemand?, isWatchedOn: Bool) {
+            guard let before = watched, isHeldUp else {
+                watched = nil
+                return (nil, false)
+            }
+            guard slowest - before < Int64(BodyFlow.window) else {
+                watched = slowest
+                return (nil, true)
+            }
+            watched = nil
+            while let first = tail.first, tailLength > Int64(BodyFlow.window),
+                tailStart + Int64(first.count) <= fastest
+            {
+                dropFirst()
+                lostEnd = tailStart
+            }
+            let demand = demandAfterLeaving()
+            if isHeldUp { watched = slowest }
+            return (demand, watched != nil)
+        }
+
+        private var tailLength: Int64 { received - tailStart }
+        private var slack: Int64 { Int64(BodyFlow.window / 2) }
 
         /// The number of bytes in memory that no follower has yet.
         private var lag: Int64 { received - max(fastest, tailStart) }
@@ -159,27 +191,33 @@ extension BodyFlow {
             return followers.values.lazy.map(\.offset).filter { [received] in $0 <= received }.max() ?? received
         }
 
+        /// The position of the slowest follower that has missed no bytes.
+        private var slowest: Int64 {
+            followers.values.lazy.map(\.offset).filter { [lostEnd] in $0 >= lostEnd }.min() ?? received
+        }
+
         /// Drops the pieces that every follower has.
         private mutating func trim() {
             guard followersSoFar > 0 else { return }
-            let slowest = followers.values.map(\.offset).min() ?? received
+            let slowest = slowest
             while let first = tail.first, tailStart + Int64(first.count) <= slowest { dropFirst() }
             if tail.isEmpty { tailStart = received }
         }
 
         private mutating func dropFirst() {
-            guard !tail.isEmpty else { return }
             tailStart += Int64(tail.removeFirst().count)
-            guard taken > 0, received - tailStart <= Int64(BodyFlow.window) else { return }
+            guard taken > 0, tailLength <= Int64(BodyFlow.window) else { return }
             room?.giveBack(taken)
             taken = 0
         }
 
-        /// Whether a tail of that length may stay in memory. Takes room for it in large steps.
-        private mutating func hasRoom(for length: Int64) -> Bool {
-            guard length <= BodyFlow.bound, followers.count > 1 else { return followers.count <= 1 }
-            let wanted = Int(length) - BodyFlow.window
-            guard wanted > taken else { return true }
+        /// The length up to which the tail may grow.
+        private var limit: Int64 { Int64(BodyFlow.window + taken) }
+
+        /// Whether the tail may stay as long as it is. Takes room for it in large steps.
+        private mutating func hasRoom() -> Bool {
+            guard followers.count > 1, tailLength > limit else { return true }
+            guard limit < BodyFlow.bound else { return false }
             let part = room ?? SharedAllowance.Part(of: allowance)
             room = part
             guard part.take(BodyFlow.window) else { return false }

@@ -6,16 +6,16 @@ import Primitives
 /// Followers read kept bytes back from the place where the cache keeps them. So a follower may begin at any time and be
 /// as slow as it likes. Bytes that are not kept stay in memory until every follower has them. This is also true for the
 /// bytes after the end of keeping, because the disk is full or the body too long. Then the fastest follower sets the
-/// pace: beyond ``window`` the flow pauses the origin. A follower that is more than ``bound`` behind misses bytes, and
-/// its body is broken off there.
+/// pace: beyond ``window`` the flow pauses the origin. A slower follower may be ``bound`` behind. Beyond that it sets
+/// the pace itself, unless it takes less than ``window`` within ``grace``: then it misses bytes, and its body is broken
+/// off there.
 ///
 /// Invariants:
 /// - One lock guards all of `State`. The flow calls consumers and the disk only after the lock is released. It gives
 ///   the origin its demands under the lock, so that they arrive in order. The lock of the fetch and that of the
 ///   transfer come after this lock.
 /// - Only the thread that set a follower's phase to `served` calls the follower's consumer.
-/// - `tail` begins at `tailStart`, which is at most ``bound`` before its end. `tail` is empty as long as everything is
-///   kept.
+/// - `tail` begins at `tailStart`. It is at most about ``bound`` long, and empty as long as everything is kept.
 final class BodyFlow: Sendable {
     /// The greatest length, in bytes, of a body that is sent together with its head: the size of a single read.
     static let lengthAtOnce = 64 << 10
@@ -23,18 +23,24 @@ final class BodyFlow: Sendable {
     static let window = 256 << 10
     /// The number of unkept bytes that may wait in memory for a slower client, as long as all flows together have room.
     static let bound: Int64 = 4 << 20
+    /// The time within which a follower that holds up another must take ``window`` bytes.
+    static let grace = Duration.seconds(1)
 
     private let state: Locked<State>
     private let demand: @Sendable (TransferDemand) -> Void
+    private let afterGrace: @Sendable (@escaping @Sendable () -> Void) -> Void
 
     /// - Parameters:
     ///   - kept: the readable bytes of the growing entry; `nil` when the body is not kept.
     ///   - room: the bytes that all flows may hold in memory beyond ``window``.
+    ///   - afterGrace: runs its argument once, after ``grace``.
     ///   - demand: gets the demands to the transfer. It is called under the lock.
     init(
-        kept: GrowingBody?, room: SharedAllowance = SharedAllowance(limit: 0),
+        kept: GrowingBody?, room: SharedAllowance,
+        afterGrace: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void,
         demand: @escaping @Sendable (TransferDemand) -> Void
     ) {
+        self.afterGrace = afterGrace
         state = Locked(State(kept: kept, allowance: room))
         self.demand = demand
     }
@@ -66,7 +72,7 @@ final class BodyFlow: Sendable {
             !state.isKept || state.followers.values.contains { $0.phase == .waiting }
         }
         let copy = isWanted ? SharedBytes(copying: bytes) : nil
-        let waiting: [Int] = state.withLock { state in
+        let (waiting, isHeldUp) = state.withLock { state -> ([Int], Bool) in
             let start = state.received
             state.received += count
             if !state.isKept, let copy { state.append(copy, at: start) }
@@ -76,9 +82,23 @@ final class BodyFlow: Sendable {
                 waiting.append(number)
             }
             if let demand = state.demandAfterReceiving() { self.demand(demand) }
-            return waiting
+            return (waiting, state.beginWatch())
         }
+        if isHeldUp { watch() }
         for number in waiting { serve(number, next: copy) }
+    }
+
+    /// Looks at the followers after ``grace``, and gives up the followers that hold up another.
+    private func watch() {
+        afterGrace { [weak self] in
+            guard let self else { return }
+            let isWatchedOn = state.withLock { state in
+                let (demand, isWatchedOn) = state.endWatch()
+                if let demand { self.demand(demand) }
+                return isWatchedOn
+            }
+            if isWatchedOn { watch() }
+        }
     }
 
     /// Ends keeping: from here on, the bytes only go to the clients that read the body now.
@@ -202,12 +222,13 @@ final class BodyFlow: Sendable {
 
     /// Writes bytes to the consumer of a follower. Returns whether the caller continues with the next bytes.
     private func give(_ bytes: SharedBytes, to number: Int) -> Bool {
-        let consumer: (any BodyConsumer)? = state.withLock { state in
-            guard let follower = state.followers[number] else { return nil }
+        let (consumer, isHeldUp) = state.withLock { state -> ((any BodyConsumer)?, Bool) in
+            guard let follower = state.followers[number] else { return (nil, false) }
             state.followers[number]?.offset = follower.offset + Int64(bytes.count)
             if let demand = state.demandAfterLeaving() { self.demand(demand) }
-            return follower.consumer
+            return (follower.consumer, state.beginWatch())
         }
+        if isHeldUp { watch() }
         guard let consumer else { return false }
         switch consumer.write(bytes) {
         case .room: return true

@@ -88,14 +88,12 @@ package final class Gateway: Sendable {
             call.cacheRequest, found?.head, expiry: found?.entry.expiryDate, coverage: found?.coverage,
             now: tools.clock.now())
         switch (decision, held) {
-        case (.serve, let held?):
+        case (.serve, let held?), (.serveStaleAndRevalidate, let held?):
             if let newer = newerAnswer(for: call, insteadOf: held.head) {
                 return call.join(newer, now: tools.clock.now())
             }
             serve(held, to: call, as: .hit)
-        case (.serveStaleAndRevalidate, let held?):
-            serve(held, to: call, as: .hit)
-            refresh(held, for: call)
+            if case .serveStaleAndRevalidate = decision { refresh(held, for: call) }
         case (.revalidate(let reason, _), let held?):
             call.reason = reason
             // A 304 to HEAD would say no more than the answer to HEAD, because neither has a body.

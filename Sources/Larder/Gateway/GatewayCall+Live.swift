@@ -4,11 +4,12 @@ import Primitives
 
 /// Answers with bodies that are still arriving.
 extension GatewayCall {
-    /// Answers the call that caused the fetch.
+    /// Answers the call that caused the fetch. The call's conditions are judged here, because the origin did not get
+    /// them or does not know them.
     ///
-    /// - Parameter isWhole: whether the origin was asked for the whole body, regardless of the call's conditions and
-    ///   range. They are judged here then.
-    func answer(_ arrived: ArrivedAnswer, flow: BodyFlow, isWhole: Bool, now: Timestamp) {
+    /// - Parameter judgesRange: whether the call's range is judged here, too, because the origin was asked for the
+    ///   whole body. An origin that ignores a range decides so for the client.
+    func answer(_ arrived: ArrivedAnswer, flow: BodyFlow, judgesRange: Bool, now: Timestamp) {
         let (answer, length) = (arrived.answer, arrived.head.declaredLength)
         var status = CacheStatus(.forwarded(reason))
         status.detail = arrived.pass?.rawValue
@@ -18,8 +19,10 @@ extension GatewayCall {
             return live(
                 hasOwnCookies ? shared.with(answer.fields) : shared, status, now: now, isOwn: true)
         }
-        if isWhole, answer.status == 200,
-            let served = served(answer.status, answer.fields, length: length, age: .zero, now: now, isStored: false)
+        if answer.status == 200, request.isCacheable, !hasPreconditions,
+            let served = served(
+                answer.status, answer.fields, length: length, age: .zero, now: now, isStored: false,
+                judgesRange: judgesRange)
         {
             return self.answer(served, of: answer.status, answer.fields, flow, length, status, isOwn: true)
         }
@@ -118,7 +121,8 @@ extension GatewayCall {
     }
 
     private func served(
-        _ status: Int, _ fields: HTTPFields, length: Int64?, age: Duration, now: Timestamp, isStored: Bool = true
+        _ status: Int, _ fields: HTTPFields, length: Int64?, age: Duration, now: Timestamp, isStored: Bool = true,
+        judgesRange: Bool = true
     ) -> ServedResponse? {
         func served(_ request: HTTPFields, length: Int64) -> ServedResponse? {
             ServedResponse(
@@ -126,6 +130,7 @@ extension GatewayCall {
                 now: now, boundary: "")
         }
         var request = singleRange
+        if !judgesRange { request[fields: .range] = [] }
         // Only a stored response has a date that takes the place of Last-Modified (RFC 9110 §13.1.3).
         if !isStored, !fields.contains(.lastModified) { request[fields: .ifModifiedSince] = [] }
         if let length { return served(request, length: length) }

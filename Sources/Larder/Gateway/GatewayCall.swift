@@ -65,9 +65,11 @@ final class GatewayCall: Sendable {
     /// origin can tell whether the precondition holds.
     var mayWait: Bool {
         !state.withLock(\.isAlone) && request.isCacheable
-            && !request.fields.contains(.ifMatch) && !request.fields.contains(.ifUnmodifiedSince)
-            && ReusePolicy.acceptsSharing(cacheRequest)
+            && !hasPreconditions && ReusePolicy.acceptsSharing(cacheRequest)
     }
+
+    /// Whether the request has conditions that only the origin judges (RFC 9110 §13.1.1, §13.1.4).
+    var hasPreconditions: Bool { request.fields.contains(.ifMatch) || request.fields.contains(.ifUnmodifiedSince) }
 
     /// Whether the answer to the other request most likely also answers this one.
     ///

@@ -66,7 +66,12 @@ extension GatewayPolicy {
         let (answer, head) = (arrived.answer, arrived.head)
         let (stored, pass) = keep(answer, head, fetch)
         let reservation = stored == nil ? nil : fetch.state.withLock(\.reservation)
-        let flow = BodyFlow(kept: reservation?.body, room: gateway.group.tailRoom) { [weak fetch] demand in
+        let afterGrace: @Sendable (@escaping @Sendable () -> Void) -> Void = { [queue = gateway.queue] look in
+            queue.asyncAfter(deadline: .now() + BodyFlow.grace.inSeconds, execute: look)
+        }
+        let flow = BodyFlow(
+            kept: reservation?.body, room: gateway.group.tailRoom, afterGrace: afterGrace
+        ) { [weak fetch] demand in
             fetch?.obey(demand)
             if let fetch, demand == .pause { watchForStandstill(fetch) }
         }

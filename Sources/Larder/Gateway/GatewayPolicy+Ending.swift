@@ -95,7 +95,7 @@ extension GatewayPolicy {
         let isWhole = leader.asksForWhole(isValidating: notes.isValidating, isShared: isShared)
         for waiter in waiters {
             if !waiter.isFollower {
-                waiter.caller.answer(arrived, flow: flow, isWhole: isWhole, now: now)
+                waiter.caller.answer(arrived, flow: flow, judgesRange: isWhole, now: now)
             } else if let shared, waiter.caller.mayHaveAsWaiter(shared.head, now: now) {
                 waiter.caller.join(shared, now: now)
             } else {

@@ -63,7 +63,7 @@ struct GatewayPolicy: FetchPolicy {
             leader: leader, number: gateway.group.nextNumber(), gateway: gateway,
             rules: FetchRules(
                 deliversAtHead: true, isShared: isShared, queuesLateCallers: false,
-                finishesAlone: isKeepExpected && mayBeKept && !ReusePolicy.forbidsStoring(leader.cacheRequest)))
+                outlivesCallers: isKeepExpected && mayBeKept && !ReusePolicy.forbidsStoring(leader.cacheRequest)))
         let notes = Notes(
             tags: leader.request.tags, held: held, isValidating: isValidating, requestedAt: gateway.tools.clock.now())
         return Fetch(policy, FetchMachine(policy.rules, leader: leader), notes: notes, tools: gateway.tools)

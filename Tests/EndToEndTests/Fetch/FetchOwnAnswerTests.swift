@@ -28,9 +28,12 @@ struct FetchOwnAnswerTests {
                 fields[name] = value
                 return try await get(server, origin.url(path), fields)
             }
-            let known = try await reply("/a", .ifNoneMatch, "\"v6\", W/\"v7\"")
-            #expect(known.status == 304 && known.body.isEmpty && known[.eTag] == "\"v7\"")
-            #expect(known["Cache-Status"]?.contains("fwd-status=200") == true)
+            // From the second request on, Larder knows that the answer is not kept.
+            for _ in 0..<3 {
+                let known = try await reply("/a", .ifNoneMatch, "\"v6\", W/\"v7\"")
+                #expect(known.status == 304 && known.body.isEmpty && known[.eTag] == "\"v7\"")
+                #expect(known["Cache-Status"]?.contains("fwd-status=200") == true)
+            }
             #expect(try await reply("/b", .ifModifiedSince, "Sun, 06 Nov 1994 08:49:37 GMT").status == 304)
             #expect(try await reply("/c", .ifNoneMatch, "\"v8\"").text == "0123456789")
             let range = try await reply("/d", .range, "bytes=0-")

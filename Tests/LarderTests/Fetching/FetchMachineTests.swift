@@ -18,11 +18,11 @@ struct FetchMachineTests {
         }
     }
 
-    private func machine(isDownload: Bool, finishesAlone: Bool = true) -> Machine {
+    private func machine(isDownload: Bool, outlivesCallers: Bool = true) -> Machine {
         var machine = Machine(
             FetchRules(
                 deliversAtHead: !isDownload, isShared: true, queuesLateCallers: isDownload,
-                finishesAlone: finishesAlone),
+                outlivesCallers: outlivesCallers),
             leader: 0)
         _ = machine.handle(.prepared)
         return machine
@@ -91,11 +91,11 @@ struct FetchMachineTests {
     @Test(
         "A request for an answer that will not be kept ends with its last client, and any other goes on",
         arguments: [false, true])
-    func abandoned(finishesAlone: Bool) {
-        var machine = machine(isDownload: false, finishesAlone: finishesAlone)
+    func abandoned(outlivesCallers: Bool) {
+        var machine = machine(isDownload: false, outlivesCallers: outlivesCallers)
         _ = machine.join(1, number: 1)
         #expect(words(machine.handle(.left(0, givesUp: true))) == [])
-        #expect(words(machine.handle(.left(1, givesUp: true))) == [finishesAlone ? "cancelIfQueued" : "cancel"])
+        #expect(words(machine.handle(.left(1, givesUp: true))) == [outlivesCallers ? "cancelIfQueued" : "cancel"])
     }
 
     @Test("A fetch that two threads try to give up stays open when its body has readers")
@@ -111,7 +111,7 @@ struct FetchMachineTests {
 
     @Test("A fetch that was cancelled because its clients left takes no other client")
     func ending() {
-        var machine = machine(isDownload: false, finishesAlone: false)
+        var machine = machine(isDownload: false, outlivesCallers: false)
         #expect(words(machine.handle(.left(0, givesUp: true))) == ["cancel"])
         #expect(machine.join(1, number: 1) == .refused)
         _ = machine.handle(.began(isKept: true, isOpen: true))

@@ -42,7 +42,7 @@ final class FetchSimulation {
         let isDownload = Bool.random(using: &random)
         rules = FetchRules(
             deliversAtHead: !isDownload, isShared: isDownload || Bool.random(using: &random),
-            queuesLateCallers: isDownload, finishesAlone: isDownload || Bool.random(using: &random))
+            queuesLateCallers: isDownload, outlivesCallers: isDownload || Bool.random(using: &random))
         isConditional = Bool.random(using: &random)
         goesOnAlone = isDownload && Int.random(in: 0..<4, using: &random) == 0
         machine = Machine(rules, leader: goesOnAlone ? nil : 0)
@@ -116,7 +116,7 @@ final class FetchSimulation {
         perform(machine.handle(.left(number, givesUp: givesUp)))
         // A request for a head without callers is not carried out to its end.
         let isUnwanted = !goesOnAlone && !fates.values.contains(.waits)
-        if isUnwanted, transfer == .running, !hasHead, !rules.finishesAlone, ends == 0 {
+        if isUnwanted, transfer == .running, !hasHead, !rules.outlivesCallers, ends == 0 {
             expect(mustBreak, "an unwanted request goes on")
         }
     }
@@ -229,7 +229,7 @@ final class FetchSimulation {
             let asksBefore = asks
             perform(machine.handle(.refreshed(.changed)))
             // Followers without patience are released first.
-            let isUnwanted = !goesOnAlone && !fates.values.contains(.waits) && !rules.finishesAlone
+            let isUnwanted = !goesOnAlone && !fates.values.contains(.waits) && !rules.outlivesCallers
             expect(
                 (asks == asksBefore + 1) != (isEnding || isUnwanted),
                 "the origin was asked \(asks - asksBefore) times more")

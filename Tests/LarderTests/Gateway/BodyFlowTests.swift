@@ -63,7 +63,16 @@ struct BodyFlowTests: Sendable {
     private let demands = Recorder<TransferDemand>()
 
     private func flow(kept: GrowingBody? = nil) -> BodyFlow {
-        BodyFlow(kept: kept, room: SharedAllowance(limit: 64 << 20)) { [demands] in demands.append($0) }
+        flow(kept: kept, room: 64 << 20)
+    }
+
+    private let looks = Recorder<@Sendable () -> Void>()
+
+    /// A flow that puts its looks at slow readers into `looks`.
+    private func flow(kept: GrowingBody? = nil, room: Int) -> BodyFlow {
+        BodyFlow(kept: kept, room: SharedAllowance(limit: room), afterGrace: { [looks] in looks.append($0) }) {
+            [demands] in demands.append($0)
+        }
     }
 
     private func bytes(_ count: Int, from start: Int = 0) -> [UInt8] {
@@ -217,44 +226,80 @@ struct BodyFlowTests: Sendable {
         #expect(demands.elements.isEmpty)
     }
 
-    @Test("A reader that is too far behind is broken off, and delays no other reader", arguments: [64 << 20, 0])
-    func tooSlow(room: Int) {
-        let flow = BodyFlow(kept: nil, room: SharedAllowance(limit: room)) { [demands] in demands.append($0) }
+    @Test(
+        "A reader that stalls too far behind is broken off after a while, and delays no other reader",
+        arguments: [64 << 20, 0])
+    func stalled(room: Int) throws {
+        let flow = flow(room: room)
         let (quick, slow) = (Client(), Client(room: 1))
         flow.feed(quick)
         flow.feed(slow)
         let piece = bytes(64 << 10)
         // The first piece goes to the client at once.
+        var sent = 0
+        while demands.elements.isEmpty, sent < 1_000 {
+            send(piece, to: flow)
+            sent += 1
+        }
         let bound = room == 0 ? BodyFlow.window : Int(BodyFlow.bound)
-        let within = 1 + bound / piece.count
-        for _ in 0..<within { send(piece, to: flow) }
-        let patient = Client()
-        flow.feed(patient, from: Int64(piece.count))
-        #expect(patient.received.count == (within - 1) * piece.count)
-        send(piece, to: flow)
-        #expect(quick.received.count == (within + 1) * piece.count)
-        #expect(demands.elements.isEmpty)
-        slow.open()
-        #expect(slow.end == .brokenOff)
-        #expect(slow.received.count == piece.count)
+        #expect(sent == 2 + bound / piece.count)
+        #expect(quick.received.count == sent * piece.count)
+        #expect(demands.elements == [.pause] && looks.elements.count == 1)
+        looks.elements[0]()
+        #expect(demands.elements == [.pause, .resume])
+        // The rest of the body is as quick as the reader that is left.
+        for _ in 0..<200 { send(piece, to: flow) }
         flow.complete()
-        #expect(quick.end == .complete && patient.end == .complete)
+        #expect(quick.received.count == (sent + 200) * piece.count && quick.end == .complete)
+        #expect(demands.elements == [.pause, .resume] && looks.elements.count == 1)
+        slow.open()
+        #expect(slow.end == .brokenOff && slow.received.count == piece.count)
     }
 
-    @Test("Without room for slow readers, two slow readers still pause the origin, and one of them gets every byte")
+    @Test("A reader that is far behind and goes on gets every byte, and sets the pace")
+    func steady() {
+        let flow = flow(room: 0)
+        let (quick, slow) = (Client(), Client(room: 5))
+        flow.feed(quick)
+        flow.feed(slow)
+        let piece = bytes(64 << 10)
+        var sent = 0
+        while demands.elements.isEmpty, sent < 1_000 {
+            send(piece, to: flow)
+            sent += 1
+        }
+        #expect(looks.elements.count == 1)
+        slow.open()
+        #expect(demands.elements == [.pause, .resume])
+        looks.elements[0]()
+        #expect(looks.elements.count == 1)
+        send(piece, to: flow)
+        flow.complete()
+        for client in [quick, slow] {
+            #expect(client.received.count == (sent + 1) * piece.count && client.end == .complete)
+        }
+    }
+
+    @Test("Two slow readers pause the origin, and the slower of them is broken off only if it stalls")
     func twoSlow() {
-        let flow = BodyFlow(kept: nil, room: SharedAllowance(limit: 0)) { [demands] in demands.append($0) }
+        let flow = flow(room: 0)
         let (first, second) = (Client(room: 1), Client(room: 1))
         flow.feed(first)
         flow.feed(second)
         let piece = bytes(64 << 10)
         for _ in 0..<6 { send(piece, to: flow) }
         #expect(demands.elements == [.pause])
+        #expect(looks.elements.isEmpty)
         first.open()
         #expect(first.received.count == 6 * piece.count)
+        // The first reader waits for the second by now.
+        #expect(demands.elements == [.pause] && looks.elements.count == 1)
+        second.open()
+        #expect(second.received.count == 6 * piece.count)
         #expect(demands.elements == [.pause, .resume])
+        looks.elements[0]()
         flow.complete()
-        #expect(first.end == .complete)
+        #expect(first.end == .complete && second.end == .complete)
     }
 
     @Test("A reader of a part that has not arrived does not stop the pause for other readers")

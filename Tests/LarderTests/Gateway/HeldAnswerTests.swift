@@ -43,8 +43,8 @@ struct HeldAnswerTests {
         private let state = Locked(State())
         private let place = Locked<Gateway.Place?>(nil)
 
-        init(_ gateway: Gateway, _ url: ExactURL) {
-            let request = GatewayRequest(method: .get, url: url, fields: [:])
+        init(_ gateway: Gateway, _ url: ExactURL, _ fields: HTTPFields = [:]) {
+            let request = GatewayRequest(method: .get, url: url, fields: fields)
             let place = gateway.fetch(request) { [self] in take($0) }
             self.place.withLock { $0 = place }
         }
@@ -150,6 +150,35 @@ struct HeldAnswerTests {
             #expect(second.isWhole == true)
             #expect(second.text == "complete")
             transfer?.cancel()
+        }
+    }
+
+    @Test(
+        "A whole answer that is being stored replaces a stale response, and is found by only-if-cached",
+        arguments: [
+            ("max-age=0, stale-while-revalidate=60", [:]), ("no-store", [.cacheControl: "only-if-cached"]),
+        ] as [(String, HTTPFields)])
+    func storing(control: String, fields: HTTPFields) async throws {
+        let origin = try ScriptedOrigin { request, connection in
+            if request.index > 0 { return connection.waitForHangUp() }
+            try connection.respond(fields: [.cacheControl: control], body: "old")
+        }
+        defer { origin.stop() }
+        try await TestGateway.with { (gateway) async throws in
+            let url = try ExactURL(origin.url("/a"))
+            let first = Asker(gateway, url)
+            try await first.didEnd.wait()
+            try await poll("the old answer to end") { gateway.fetchCount == 0 }
+            let second = Asker(gateway, url, [.cacheControl: "no-cache"])
+            try await origin.waitForRequests(2)
+            let fetch = try #require(gateway.fetches.first)
+            try fetch.originDidAnswer(head)
+            try send("complete", to: fetch)
+            #expect(second.text == "complete")
+            let third = Asker(gateway, url, fields)
+            try await third.didEnd.wait()
+            #expect(third.text == "complete")
+            fetch.cancel()
         }
     }
 }
