@@ -91,8 +91,7 @@ final class APIHandler: RequestHandler {
         }
     }
 
-    /// Whether the path exists with other methods only, and none needs a token. Then every visitor may learn that it
-    /// exists.
+    /// Whether the path has only other methods, and none needs a token. Then its existence is no secret.
     private func isOpen(_ match: Router<Route>.Match, to request: Request) -> Bool {
         guard case .methodNotAllowed(let allow) = match else { return false }
         return allow.allSatisfy { method in
@@ -164,9 +163,8 @@ final class APIHandler: RequestHandler {
         return { status, detail in
             let duration = ContinuousClock.now - start
             metrics.record(operation: operation, status: status, duration: duration)
+            // A failure of the server itself. An operator must see it even if requests are not logged.
             if let detail, status == 500 || status == 507 {
-                // A failure of the server itself, not an origin's answer. An operator must see it even if requests are
-                // not logged.
                 logger.error(
                     "request failed",
                     metadata: ["operation": "\(operation)", "status": .number(status), "reason": "\(detail)"])
@@ -189,9 +187,8 @@ final class APIHandler: RequestHandler {
     /// field disagree, or the route does not take the field, and 404 if the namespace does not exist.
     ///
     /// Calls that concern the whole server, or a namespace that their path or query names, get the default namespace.
-    /// If the query names the namespace, a prefix is refused with 400. For the other calls of this kind, a namespace in
-    /// the prefix must exist, and the visitor must be allowed to use it. `Larder-Namespace` is ignored, because many
-    /// clients send it with every call. Calls that need no token are exempt, so that their answers reveal no namespace.
+    /// They ignore `Larder-Namespace`, because many clients send it with every call. Calls that need no token ignore the
+    /// prefix, too, so that their answers reveal no namespace.
     private func namespace(
         of asked: PrefixedRequest, _ route: Route, _ visitor: AccessGate.Visitor
     ) throws(Problem) -> Namespace {
@@ -221,8 +218,7 @@ final class APIHandler: RequestHandler {
         return try find(name, visitor)
     }
 
-    /// Throws if the visitor may not use the namespace in the prefix of a call that does not work in it, or if it does
-    /// not exist. Has no effect for a route that needs no token.
+    /// Checks the namespace in the prefix of a call that works in another. A route that needs no token is exempt.
     private func checkNamed(by asked: PrefixedRequest, _ route: Route, _ visitor: AccessGate.Visitor) throws(Problem) {
         guard route.scope != nil, let name = asked.name else { return }
         _ = try find(name, visitor)
@@ -262,13 +258,11 @@ final class APIHandler: RequestHandler {
     private static let namespaceField = HTTPField.Name("Larder-Namespace")!
 
     private static func decode(_ raw: PathParameters) throws(Problem) -> [(name: Substring, value: String)] {
-        var parameters: [(name: Substring, value: String)] = []
-        for (name, value) in zip(raw.names, raw.values) {
+        try zip(raw.names, raw.values).map { (name, value) throws(Problem) in
             guard let text = FormDecoding.decode(value.utf8, plusIsSpace: false) else {
                 throw .invalid("the path has a broken percent-escape or is not UTF-8", pointer: "/" + name)
             }
-            parameters.append((name, text))
+            return (name, text)
         }
-        return parameters
     }
 }

@@ -3,7 +3,6 @@ import Logging
 import MicroHTTPD
 import Primitives
 
-/// Serves the API of a service over HTTP.
 package final class APIServer: Sendable {
     private let daemon: Daemon
     /// For probes and metrics.
@@ -108,16 +107,13 @@ package final class APIServer: Sendable {
     }
 
     /// See ``MicroHTTPD/Daemon/use(_:)``.
-    package func use(_ credentials: TLSCredentials) {
-        daemon.use(credentials)
-    }
+    package func use(_ credentials: TLSCredentials) { daemon.use(credentials) }
 
     /// Valid after ``start()``.
     package var port: UInt16 { daemon.port }
     /// Valid after ``startAdmin()``; `nil` if none is configured.
     package var adminPort: UInt16? { adminDaemon?.port }
 
-    /// As in `GET /entries/:key`.
     package var routes: [(method: String, pattern: String)] {
         allRoutes.map { ($0.method, $0.pattern) }
     }
@@ -139,8 +135,7 @@ package final class APIServer: Sendable {
 }
 
 extension WebGuard {
-    /// Any host name is accepted if the server listens beyond loopback and no allowed hosts are configured, because its
-    /// names are unknown then.
+    /// Beyond loopback and without configured hosts, any host name is accepted, because the server's names are unknown.
     fileprivate init(of configuration: Configuration) {
         let names = configuration.allowedHosts + [configuration.host.lowercased()]
         self.init(

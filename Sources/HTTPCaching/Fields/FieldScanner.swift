@@ -14,19 +14,18 @@ struct FieldScanner {
     }
 
     var isAtEnd: Bool { offset == bytes.count }
-
     var isAtListSeparator: Bool { current == UInt8(ascii: ",") }
 
     private var current: UInt8? { offset < bytes.count ? bytes[offset] : nil }
 
     /// Optional white space (§5.6.3).
     mutating func skipSpace() {
-        while let byte = current, byte == 0x20 || byte == 0x09 { offset += 1 }
+        while current?.isFieldSpace == true { offset += 1 }
     }
 
     /// White space and the commas of empty list members, which a recipient ignores (§5.6.1.2).
     mutating func skipListSeparators() {
-        while let byte = current, byte == 0x20 || byte == 0x09 || byte == UInt8(ascii: ",") { offset += 1 }
+        while let byte = current, byte.isFieldSpace || byte == UInt8(ascii: ",") { offset += 1 }
     }
 
     mutating func take(_ character: Unicode.Scalar) -> Bool {
@@ -43,13 +42,8 @@ struct FieldScanner {
     }
 
     /// One or more token characters (§5.6.2).
-    mutating func token() -> String? {
-        take(while: \.isTokenCharacter)
-    }
-
-    mutating func digits() -> String? {
-        take { $0 >= 0x30 && $0 <= 0x39 }
-    }
+    mutating func token() -> String? { take(while: \.isTokenCharacter) }
+    mutating func digits() -> String? { take(while: \.isDigit) }
 
     /// Returns the content of a quoted string (§5.6.4) without quotes and backslashes; `nil` without a closing quote.
     mutating func quotedString() -> String? {
@@ -96,6 +90,19 @@ struct FieldScanner {
         }
     }
 
+    /// Reads a list (§5.6.1) with `read`, which takes a member. `nil` when `read` returns `nil`, or text follows a member.
+    mutating func list<Member>(_ read: (inout FieldScanner) -> Member?) -> [Member]? {
+        var members: [Member] = []
+        while true {
+            skipListSeparators()
+            if isAtEnd { return members }
+            guard let member = read(&self) else { return nil }
+            skipSpace()
+            guard isAtEnd || isAtListSeparator else { return nil }
+            members.append(member)
+        }
+    }
+
     /// As written, including empty members, without the white space around them.
     static func listMembers(_ line: String) -> [String] {
         var scanner = FieldScanner(line)
@@ -104,7 +111,7 @@ struct FieldScanner {
             scanner.skipSpace()
             let start = scanner.offset
             scanner.skipListMember()
-            let end = scanner.bytes[start..<scanner.offset].lastIndex { $0 != 0x20 && $0 != 0x09 }
+            let end = scanner.bytes[start..<scanner.offset].lastIndex { !$0.isFieldSpace }
             members.append(String(decoding: scanner.bytes[start..<(end.map { $0 + 1 } ?? start)], as: UTF8.self))
         } while scanner.take("," as Unicode.Scalar)
         return members

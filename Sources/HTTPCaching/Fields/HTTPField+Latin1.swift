@@ -7,11 +7,8 @@ extension HTTPField {
             self.init(name: name, lenientValue: latin1.utf8)
             return
         }
-        var bytes: [UInt8] = []
-        for scalar in latin1.unicodeScalars {
-            guard let byte = UInt8(exactly: scalar.value) else { return nil }
-            bytes.append(byte)
-        }
+        let bytes = latin1.unicodeScalars.compactMap { UInt8(exactly: $0.value) }
+        guard bytes.count == latin1.unicodeScalars.count else { return nil }
         self.init(name: name, lenientValue: bytes)
     }
 
@@ -20,9 +17,7 @@ extension HTTPField {
     package var latin1: String {
         withUnsafeBytesOfValue { bytes in
             if bytes.allSatisfy({ $0 < 0x80 }) { return value }
-            var scalars = String.UnicodeScalarView()
-            for byte in bytes { scalars.append(Unicode.Scalar(byte)) }
-            return String(scalars)
+            return String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
         }
     }
 

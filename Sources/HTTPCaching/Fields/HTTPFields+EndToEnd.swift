@@ -15,11 +15,7 @@ extension HTTPFields {
 
     /// In lower case: names of fields, or words such as `close`.
     private var namedByConnection: Set<String> {
-        var names: Set<String> = []
-        for line in self[values: .connection] {
-            for option in FieldScanner.listMembers(line) { names.insert(option.lowercased()) }
-        }
-        return names
+        Set(self[values: .connection].flatMap(FieldScanner.listMembers).map { $0.lowercased() })
     }
 
     private static func isHopByHop(_ name: HTTPField.Name) -> Bool {

@@ -27,14 +27,8 @@ package struct QualityList: Hashable, Sendable {
     package init?(_ lines: [String]) {
         for line in lines {
             var scanner = FieldScanner(line)
-            while true {
-                scanner.skipListSeparators()
-                if scanner.isAtEnd { break }
-                guard let member = Self.member(&scanner), scanner.isAtEnd || scanner.isAtListSeparator else {
-                    return nil
-                }
-                members.append(member)
-            }
+            guard let list = scanner.list(Self.member) else { return nil }
+            members += list
         }
     }
 
@@ -105,13 +99,11 @@ extension QualityList {
     ///   white space around its commas. Quoted strings stay unchanged.
     package static func normalised(name: HTTPField.Name, lines: [String]) -> String {
         switch name {
-        case .cookie:
-            return lines.joined(separator: "; ")
+        case .cookie: return lines.joined(separator: "; ")
         case .accept, .acceptCharset, .acceptEncoding, .acceptLanguage:
             guard let list = QualityList(lines) else { fallthrough }
             return list.canonical(isEncoding: name == .acceptEncoding)
-        default:
-            return lines.flatMap(FieldScanner.listMembers).joined(separator: ", ")
+        default: return lines.flatMap(FieldScanner.listMembers).joined(separator: ", ")
         }
     }
 

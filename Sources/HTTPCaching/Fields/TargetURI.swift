@@ -24,25 +24,19 @@ struct TargetURI: Hashable {
     /// RFC 3986 §5.2.2. `nil` when the result is not an http or https URI.
     func resolve(_ text: String) -> TargetURI? {
         let reference = Reference(String(text.trimmingSpace()))
-        if let scheme = reference.scheme {
-            guard let authority = reference.authority else { return nil }
-            return TargetURI(scheme: scheme, authority: authority, path: reference.path, query: reference.query)
-        }
         if let authority = reference.authority {
-            return TargetURI(scheme: scheme, authority: authority, path: reference.path, query: reference.query)
+            return TargetURI(
+                scheme: reference.scheme ?? scheme, authority: authority, path: reference.path, query: reference.query)
         }
+        guard reference.scheme == nil else { return nil }
         if reference.path.isEmpty {
             return TargetURI(
                 scheme: scheme, authority: authority, path: path,
                 query: reference.query.isEmpty ? query : reference.query)
         }
-        let merged: String
-        if reference.path.utf8.first == UInt8(ascii: "/") {
-            merged = reference.path
-        } else {
-            let directory = path.utf8.lastIndex(of: UInt8(ascii: "/")).map { path[...$0] } ?? "/"
-            merged = directory + reference.path
-        }
+        let isAbsolute = reference.path.utf8.first == UInt8(ascii: "/")
+        let directory = path.utf8.lastIndex(of: UInt8(ascii: "/")).map { path[...$0] } ?? "/"
+        let merged = isAbsolute ? reference.path : directory + reference.path
         return TargetURI(
             scheme: scheme, authority: authority, path: URLPath.removeDotSegments(merged), query: reference.query)
     }

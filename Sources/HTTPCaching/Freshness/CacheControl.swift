@@ -1,4 +1,5 @@
 import HTTPTypes
+import Primitives
 import RawStructuredFieldValues
 
 /// The directives of Cache-Control (RFC 9111 §5.2), of a request or a response, in their order.
@@ -8,9 +9,8 @@ import RawStructuredFieldValues
 /// cache-directive = token [ "=" ( token / quoted-string ) ]
 /// ```
 ///
-/// Names are compared without case, and unknown directives have no effect. A member that begins with a name but does
-/// not follow the grammar keeps the name and gets the argument ``Argument/malformed``, because an unreadable `max-age`
-/// is not the same as a missing `max-age`.
+/// Names are compared without case, and unknown directives have no effect. A member with a name but without the grammar
+/// keeps the name and gets the argument ``Argument/malformed``: an unreadable `max-age` is not a missing one.
 package struct CacheControl: Hashable, Sendable {
     package struct Directive: Hashable, Sendable {
         package var name: String
@@ -100,7 +100,7 @@ package enum DeltaSeconds {
 
     /// `nil` for any text but digits, such as a sign, a fraction, white space or quotes.
     package static func parse(_ text: some StringProtocol) -> Duration? {
-        guard !text.isEmpty, text.utf8.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 }) else { return nil }
+        guard !text.isEmpty, text.utf8.allSatisfy(\.isDigit) else { return nil }
         let significant = text.utf8.drop { $0 == UInt8(ascii: "0") }
         guard significant.count <= 10 else { return maximum }
         let value = significant.reduce(into: Int64(0)) { $0 = $0 * 10 + Int64($1 - UInt8(ascii: "0")) }

@@ -28,16 +28,7 @@ package struct ByteRangeSet: Hashable, Sendable {
         var scanner = FieldScanner(text)
         scanner.skipSpace()
         guard scanner.token()?.lowercased() == "bytes", scanner.take("=" as Unicode.Scalar) else { return nil }
-        var members: [Specification] = []
-        while true {
-            scanner.skipListSeparators()
-            if scanner.isAtEnd { break }
-            guard let member = Self.member(&scanner) else { return nil }
-            members.append(member)
-            scanner.skipSpace()
-            guard scanner.isAtEnd || scanner.isAtListSeparator else { return nil }
-        }
-        guard !members.isEmpty else { return nil }
+        guard let members = scanner.list(Self.member), !members.isEmpty else { return nil }
         specifications = members
     }
 
@@ -65,19 +56,8 @@ package struct ByteRangeSet: Hashable, Sendable {
                 parts.append(max(0, length - suffix)..<length)
             }
         }
-        return parts.isEmpty ? .unsatisfiable : .parts(Self.joined(parts))
-    }
-
-    private static func joined(_ parts: [Range<Int64>]) -> [Range<Int64>] {
-        var merged: [Range<Int64>] = []
-        for part in parts.sorted(by: { $0.lowerBound < $1.lowerBound }) {
-            if let last = merged.last, part.lowerBound <= last.upperBound {
-                merged[merged.count - 1] = last.lowerBound..<max(last.upperBound, part.upperBound)
-            } else {
-                merged.append(part)
-            }
-        }
-        return merged.count == parts.count ? parts : merged
+        let joined = ByteCoverage(parts).ranges
+        return parts.isEmpty ? .unsatisfiable : .parts(joined.count == parts.count ? parts : joined)
     }
 
     /// `first-pos "-" [ last-pos ]` or `"-" suffix-length`. A number that does not fit counts as the largest integer.

@@ -6,9 +6,9 @@ import HTTPTypes
 /// "bytes" SP ( first "-" last "/" ( complete-length / "*" ) ) / ( "*/" complete-length )
 /// ```
 package enum ContentRange {
-    /// `bytes 0-4/10`, for a part that is not empty.
-    package static func text(_ part: Range<Int64>, length: Int64) -> String {
-        "bytes \(part.lowerBound)-\(part.upperBound - 1)/\(length)"
+    /// `bytes 0-4/10`, for a part that is not empty; `bytes 0-4/*` without the length.
+    package static func text(_ part: Range<Int64>, length: Int64?) -> String {
+        "bytes \(part.lowerBound)-\(part.upperBound - 1)/\(length.map { String($0) } ?? "*")"
     }
 
     /// `bytes */10`, for a 416.

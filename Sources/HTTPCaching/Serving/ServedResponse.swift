@@ -64,9 +64,7 @@ package struct ServedResponse: Hashable, Sendable {
             if conditions.allowsRange(of: current, now: now), let ranges = ByteRangeSet(request, method: method) {
                 resolution = ranges.resolve(length: stored.length)
             }
-            if validates {
-                outcome = conditions.evaluate(current)
-            }
+            if validates { outcome = conditions.evaluate(current) }
         }
         guard stored.holds(resolution) else { return nil }
 
@@ -118,21 +116,6 @@ package struct ServedResponse: Hashable, Sendable {
 
     /// Content-Length and Age, and by the gateway Cache-Status and Via.
     private static let addedCount = 4
-
     /// With these fields a request may get another answer than the whole response.
     private static let asking = ConditionalRequest.fieldNames + [.range]
-}
-
-extension SelectedRepresentation {
-    /// Last-Modified is strong when Date is at least a second later, by the origin's own clock (RFC 9110 §8.8.2.2).
-    fileprivate init(of fields: HTTPFields, now: Timestamp) {
-        let validators = Validators(fields)
-        let modified = validators.lastModified.flatMap { Timestamp(httpDate: $0, now: now) }
-        let made = fields[values: .date].first.flatMap { Timestamp(httpDate: $0, now: now) }
-        self.init(
-            etag: validators.etag, lastModified: modified,
-            isLastModifiedStrong: Validators.isStrong(lastModified: modified, madeAt: made),
-            // RFC 9111 §4.3.2: Date replaces a missing Last-Modified, but not an unreadable Last-Modified.
-            madeAt: fields.contains(.lastModified) ? nil : made)
-    }
 }

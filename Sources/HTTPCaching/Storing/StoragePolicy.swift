@@ -21,21 +21,19 @@ package enum StoragePolicy {
             url: request.url, status: answer.status, fields: answer.fields, requestedAt: answer.requestedAt,
             receivedAt: answer.receivedAt, selection: selection)
         stored.remember(freshness)
+        let declaredLength = answer.fields[values: .contentLength].first
         if answer.status == 206 {
             // RFC 9111 §3.3, §3.4.
-            guard let content = partialContent(answer.fields) else { return .pass(.partial) }
-            if let length = answer.fields[values: .contentLength].first,
-                Int64(digits: length) != Int64(content.range.count)
-            {
-                return .pass(.partial)
-            }
+            guard let content = partialContent(answer.fields),
+                declaredLength.map({ Int64(digits: $0) == Int64(content.range.count) }) ?? true
+            else { return .pass(.partial) }
             guard !StrongValidators(answer.fields, receivedAt: answer.receivedAt).isEmpty else {
                 return .pass(.partialWithoutStrongValidator)
             }
             stored.part = content.range
             stored.completeLength = content.completeLength
         } else {
-            stored.completeLength = answer.fields[values: .contentLength].first.flatMap { Int64(digits: $0) }
+            stored.completeLength = declaredLength.flatMap { Int64(digits: $0) }
         }
         let objection = objection(to: answer, request, freshness)
         if request.callerTTL != nil, request.method == .get, grantedStatuses.contains(answer.status) {
@@ -158,8 +156,7 @@ package enum PassReason: String, Hashable, Sendable {
     case status
     /// The answer has `must-understand` and a status that Larder does not understand (RFC 9111 §5.2.2.3).
     case mustUnderstand = "must-understand"
-    /// A 206 without a single valid Content-Range, for example with several ranges, or with a Content-Length that
-    /// differs from the length of the range (RFC 9110 §15.3.7).
+    /// A 206 without a single valid Content-Range, or with another Content-Length than its range (RFC 9110 §15.3.7).
     case partial
     /// A 206 without a strong validator cannot be combined with other parts (RFC 9111 §3.4).
     case partialWithoutStrongValidator = "partial-without-strong-validator"

@@ -84,8 +84,7 @@ extension StoredResponse {
             whole.fields[.contentLength] = String(length)
         } else {
             whole.part = held
-            let length = whole.completeLength.map { String($0) } ?? "*"
-            whole.fields[.contentRange] = "bytes \(held.lowerBound)-\(held.upperBound - 1)/\(length)"
+            whole.fields[.contentRange] = ContentRange.text(held, length: whole.completeLength)
             whole.fields[.contentLength] = String(held.count)
         }
         return whole

@@ -29,8 +29,7 @@ package struct StoredResponse: Hashable, Sendable {
 
     package init(
         url: String, status: Int, fields: HTTPFields, requestedAt: Timestamp, receivedAt: Timestamp,
-        selection: SelectingFields, part: Range<Int64>? = nil, completeLength: Int64? = nil, isInvalid: Bool = false,
-        grant: CallerGrant? = nil
+        selection: SelectingFields, isInvalid: Bool = false
     ) {
         self.url = url
         self.status = status
@@ -38,10 +37,7 @@ package struct StoredResponse: Hashable, Sendable {
         self.requestedAt = requestedAt
         self.receivedAt = receivedAt
         self.selection = selection
-        self.part = part
-        self.completeLength = completeLength
         self.isInvalid = isInvalid
-        self.grant = grant
     }
 
     package var freshness: Freshness {
@@ -136,7 +132,8 @@ extension StoredResponse {
         self.init(
             url: url, status: Int(status), fields: fields, requestedAt: Timestamp(milliseconds: requestedAt),
             receivedAt: Timestamp(milliseconds: receivedAt), selection: selection,
-            completeLength: json["completeLength"]?.integerValue, isInvalid: json["isInvalid"]?.boolValue ?? false)
+            isInvalid: json["isInvalid"]?.boolValue ?? false)
+        completeLength = json["completeLength"]?.integerValue
         if let bounds = json["part"]?.arrayValue {
             guard bounds.count == 2, let lower = bounds[0].integerValue, let upper = bounds[1].integerValue, lower >= 0,
                 lower <= upper

@@ -20,6 +20,17 @@ package struct SelectedRepresentation: Hashable, Sendable {
         self.isLastModifiedStrong = isLastModifiedStrong
         self.madeAt = madeAt
     }
+
+    init(of stored: HTTPFields, now: Timestamp) {
+        let validators = Validators(stored)
+        let modified = validators.lastModified.flatMap { Timestamp(httpDate: $0, now: now) }
+        let made = FreshnessLifetime.date(of: stored, receivedAt: now)
+        self.init(
+            etag: validators.etag, lastModified: modified,
+            isLastModifiedStrong: Validators.isStrong(lastModified: modified, madeAt: made),
+            // RFC 9111 §4.3.2: Date replaces a missing Last-Modified, but not an unreadable Last-Modified.
+            madeAt: stored.contains(.lastModified) ? nil : made)
+    }
 }
 
 /// The conditions of a request and their evaluation (RFC 9110 §13).

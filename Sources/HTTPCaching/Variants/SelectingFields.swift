@@ -13,14 +13,8 @@ package struct SelectingFields: Hashable, Sendable {
         var names: Set<String> = []
         for line in fields[values: .vary] {
             var scanner = FieldScanner(line)
-            while true {
-                scanner.skipListSeparators()
-                if scanner.isAtEnd { break }
-                guard let name = scanner.token(), name != "*" else { return nil }
-                scanner.skipSpace()
-                guard scanner.isAtEnd || scanner.isAtListSeparator else { return nil }
-                names.insert(name.lowercased())
-            }
+            guard let list = scanner.list({ $0.token()?.lowercased() }), !list.contains("*") else { return nil }
+            names.formUnion(list)
         }
         self.names = names.sorted()
         values = self.names.map { Self.value(of: $0, in: request) }

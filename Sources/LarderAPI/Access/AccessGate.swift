@@ -3,9 +3,8 @@ import HTTPTypes
 import Larder
 import MicroHTTPD
 
-/// Decides which requests are permitted, before any work is done for a request, and before an answer could reveal
-/// whether the requested entry exists. Without tokens, every request is permitted, unless a web page of another site
-/// sends it (``WebGuard``).
+/// Decides which requests are permitted, before any work is done, and before an answer could reveal whether an entry
+/// exists. Without tokens, every request is permitted, unless a web page of another site sends it (``WebGuard``).
 final class AccessGate: Sendable {
     struct Visitor: Sendable {
         /// `nil` for any sender, if the server asks for no tokens.
@@ -42,17 +41,10 @@ final class AccessGate: Sendable {
 
     private let tokens: TokenStore?
     private let web: WebGuard
-    private let checksHost: Bool
 
     init(tokens: TokenStore?, web: WebGuard) {
         self.tokens = tokens
         self.web = web
-        checksHost = web.hosts != nil
-    }
-
-    /// The field that carries the token. Under `/fetch`, `Authorization` belongs to the origin.
-    static func credentialField(for path: UnsafeRawBufferPointer) -> HTTPField.Name {
-        isFetch(path) ? larderAuthorization : .authorization
     }
 
     static func isFetch(_ target: UnsafeRawBufferPointer) -> Bool {
@@ -65,7 +57,7 @@ final class AccessGate: Sendable {
     /// The lines of the field that carries the token. Under `/fetch`, `Authorization` and `Proxy-Authorization` (which
     /// some programs send instead) belong to the origin, unless they contain a token.
     private static func credentials(_ request: Request) -> (name: HTTPField.Name, lines: [String]) {
-        let name = request.withTarget(credentialField(for:))
+        let name = request.withTarget(isFetch) ? larderAuthorization : .authorization
         let lines = request.values(name)
         guard lines.isEmpty, name != .authorization else { return (name, lines) }
         for other in [HTTPField.Name.authorization, .proxyAuthorization] {
@@ -75,8 +67,7 @@ final class AccessGate: Sendable {
         return (name, [])
     }
 
-    /// Throws 400 if the target contains a token, because servers on the way log targets, and gateways pass them on to
-    /// origins.
+    /// Throws 400 if the target contains a token, because servers log targets, and gateways pass them on to origins.
     static func checkTarget(of request: Request) throws(Problem) {
         guard TokenCredentials.areIn(request.target) else { return }
         throw .invalid(
@@ -119,8 +110,7 @@ final class AccessGate: Sendable {
         return Visitor(bearer: bearer, origin: origin, mayBePages: allowsPages)
     }
 
-    /// Whether the visitor's token is still valid. Event streams ask again, because tokens can be revoked while a
-    /// stream lasts.
+    /// Whether the visitor's token is still valid. A token can be revoked while an event stream lasts.
     func stillAdmits(_ visitor: Visitor) -> Bool {
         guard let tokens, let bearer = visitor.bearer else { return true }
         return tokens.knows(bearer)
@@ -149,7 +139,7 @@ final class AccessGate: Sendable {
     /// the field that carries the token. `host` is decisive, because no answer is at hand for targets in absolute form.
     func pass(_ credentials: UnsafeRawBufferPointer?, host: UnsafeRawBufferPointer?, isFetch: Bool) -> Pass? {
         guard let tokens else {
-            guard checksHost else { return Pass(token: nil) }
+            guard web.hosts != nil else { return Pass(token: nil) }
             guard let host, web.isMeant(by: host) else { return nil }
             return Pass(token: nil)
         }

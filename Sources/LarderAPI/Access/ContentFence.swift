@@ -4,13 +4,11 @@ import MicroHTTPD
 /// Isolates content of other origins, which browsers receive under this server's name, from this server's own pages.
 ///
 /// All answers have the same ``fields``, independent of the request's purpose and of the status. Browsers apply a
-/// sandbox only to pages and workers, so it does not harm images and scripts. A cache on the way cannot give a page a
-/// copy without the sandbox that was made for an image. The origin's own policies remain in the answer, and all
-/// policies apply together.
+/// sandbox only to pages and workers, so it does not harm images and scripts, and a cache on the way cannot give a page
+/// the copy without a sandbox that was made for an image. The origin's own policies apply, too.
 ///
 /// A worker runs with the origin of its script's URL, which is this server's, and not every browser lets the sandbox
-/// change that. So requests for the script of a worker are refused, and `Vary` names the request fields that reveal
-/// them.
+/// change that. So requests for a worker's script are refused, and `Vary` names the fields that reveal them.
 enum ContentFence {
     /// The fields forbid scripts and forms, withhold the server's origin, block all loading, and make the stated type
     /// binding (https://fetch.spec.whatwg.org/#x-content-type-options-header).

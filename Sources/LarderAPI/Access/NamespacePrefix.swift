@@ -57,12 +57,10 @@ struct PrefixedRequest {
     var pathPrefix: String { name.map { "/@" + $0 } ?? "" }
 }
 
-/// The source of the namespace in which a request works.
 enum NamespaceSource: Sendable {
     /// The path's prefix (``NamespacePrefix``) or `Larder-Namespace` names the namespace; without both, the token does.
     case named
-    /// The path's prefix names the namespace; without it, the token does. `Larder-Namespace` is refused, so that cached
-    /// answers need not vary by it.
+    /// As ``named``, but `Larder-Namespace` is refused, so that cached answers need not vary by it.
     case prefixed
     /// The call concerns all namespaces: a token must be for the default namespace.
     case server

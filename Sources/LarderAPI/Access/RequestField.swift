@@ -2,10 +2,9 @@ import MicroHTTPD
 
 /// Classifies the fields of a GET by their effect on an answer that is valid without them.
 enum RequestField {
-    /// Whether the field may require a different answer, or more work than an answer. Such a request states a
-    /// condition, asks for a part, restricts caches, comes with credentials for an origin or from a page of another
-    /// site, is for a worker, or has a `Larder-` field. For credentials for Larder, callers check
-    /// ``isCredentials(_:isFetch:)`` first.
+    /// Whether the field may require a different answer, or more work than an answer: it states a condition, asks for a
+    /// part, restricts caches, carries credentials for an origin, comes from a page of another site, is for a worker,
+    /// or is a `Larder-` field. For Larder's own credentials, callers check ``isCredentials(_:isFetch:)`` first.
     static func changesAnswer(_ field: RawField) -> Bool {
         // The length distinguishes nearly all other fields before a byte is compared.
         let isStandard =

@@ -7,8 +7,7 @@ import Primitives
 /// own browser, which may reach servers that the page's site cannot reach.
 ///
 /// A browser states the origin of a page in `Origin` and `Sec-Fetch-Site`, which scripts cannot set. After its host
-/// name was redirected to this server (DNS rebinding), a page appears to be this server's own; the `Host` of its
-/// requests reveals it.
+/// name was redirected to this server (DNS rebinding), a page appears to be the server's own, but for its `Host`.
 struct WebGuard: Sendable {
     /// In lower case, in addition to `localhost` and IP addresses; `nil` for any name.
     let hosts: Set<String>?
@@ -81,8 +80,7 @@ extension UnsafeRawBufferPointer {
     }
 }
 
-/// Adds the fields that the Fetch standard requires (https://fetch.spec.whatwg.org/#http-cors-protocol) to answers for
-/// web pages of permitted origins.
+/// The fields for web pages of permitted origins (https://fetch.spec.whatwg.org/#http-cors-protocol).
 enum CrossOrigin {
     /// By a preflight, a browser asks whether a page may send a request. `nil` if the request is no preflight.
     static func preflight(_ request: Request, origin: String) -> Response? {

@@ -24,24 +24,26 @@ struct Call: Sendable {
         exchange.respond(context.readable(.problem(problem)))
     }
 
-    /// See ``RequestContext/noteChange(_:count:)``.
     func changed(_ what: String, count: Int = 1) { context.noteChange(what, count: count) }
 
     func respond(_ result: Result<Response, Problem>) {
+        take(result) { respond($0) }
+    }
+
+    /// Passes the value of a success to `answer`; answers with the problem of a failure.
+    func take<Value>(_ result: Result<Value, Problem>, _ answer: (Value) -> Void) {
         switch result {
-        case .success(let response): respond(response)
+        case .success(let value): answer(value)
         case .failure(let problem): respond(problem)
         }
     }
 
     func collectedBody(limit: Int) throws(Problem) -> [UInt8] {
         switch exchange.body {
-        case .none: return []
+        case .none, .sunk: return []
         case .memory(let bytes): return bytes
         case .tooLarge: throw .tooLarge(limit: limit)
-        case .noMemory:
-            throw Problem(503, "too many large requests are in progress; retry later")
-        case .sunk: return []
+        case .noMemory: throw Problem(503, "too many large requests are in progress; retry later")
         case .failed(let error): throw .invalid("the body could not be read: \(error)")
         }
     }
@@ -70,7 +72,6 @@ final class Flag: Sendable {
 struct RequestContext: Sendable {
     /// Its target lacks the ``NamespacePrefix``.
     let request: Request
-    /// See ``PrefixedRequest/pathPrefix``.
     let pathPrefix: String
     let operation: String
     let visitor: AccessGate.Visitor

@@ -14,8 +14,7 @@ struct ContentResponse {
     private let now: Timestamp
     private let caching: ContentCaching
 
-    /// Read the setting for caching after the entry, because a change of the setting renews the answers at hand of
-    /// entries that were read before.
+    /// Read `caching` after the entry: a change of the setting renews the answers at hand of entries read before.
     init(_ entry: Entry, allowsStale: Bool, caching: ContentCaching, at now: Timestamp) throws(Problem) {
         self.entry = entry
         self.now = now
@@ -125,8 +124,7 @@ extension ContentCaching {
         return "max-age=\(min(expiry - now, DeltaSeconds.maximum).milliseconds / 1000)"
     }
 
-    /// Returns the time at which the Cache-Control must be made anew, because a second less is left. `nil` if it stays
-    /// valid as long as the entry does not change.
+    /// The time at which a second less is left for the Cache-Control; `nil` if it stays valid while the entry does.
     func renewal(until expiry: Timestamp, at now: Timestamp) -> Timestamp? {
         guard self == .untilExpiry, expiry > now else { return nil }
         let left = (expiry - now).milliseconds

@@ -26,7 +26,6 @@ struct Route: Sendable {
     }
 }
 
-/// The action of one method on one path.
 struct Endpoint: Sendable {
     /// The `operationId` of openapi.yaml; also the name of the route in the metrics.
     let operation: String
@@ -58,7 +57,6 @@ struct Endpoint: Sendable {
         }
     }
 
-    /// The policy for the body, and the function that answers after it.
     struct Plan: Sendable {
         let body: BodyPolicy
         let finish: @Sendable (Call) throws(Problem) -> Void
@@ -71,9 +69,7 @@ struct Endpoint: Sendable {
     static func answering(
         _ operation: String, _ answer: @escaping @Sendable (Head) throws(Problem) -> Response
     ) -> Endpoint {
-        Endpoint(operation: operation) { (head) throws(Problem) in
-            Plan(body: .none) { (call) throws(Problem) in call.respond(try answer(head)) }
-        }
+        calling(operation) { (head, call) throws(Problem) in call.respond(try answer(head)) }
     }
 
     /// Has no body, and may answer later.

@@ -12,7 +12,6 @@ extension Response {
         .json(json.utf8, status: status, fields: fields)
     }
 
-    /// Meant for long answers.
     static func json(_ object: consuming JSONObjectWriter) -> Response {
         .json(object.finish(), status: 200, fields: [:])
     }
@@ -36,10 +35,8 @@ extension Response {
         return Response(status: problem.status, fields: fields, body: .bytes(SharedBytes(bytes)))
     }
 
-    static func text(_ bytes: [UInt8], type: String, status: Int = 200) -> Response {
-        Response(
-            status: status, fields: [.contentType: type, .cacheControl: notStored.value],
-            body: .bytes(SharedBytes(bytes)))
+    static func text(_ bytes: [UInt8], type: String) -> Response {
+        Response(fields: [.contentType: type, .cacheControl: notStored.value], body: .bytes(SharedBytes(bytes)))
     }
 }
 

@@ -3,8 +3,7 @@ import Primitives
 
 /// Decodes the media types that a body of the API may have into JSON.
 enum BodyDecoding {
-    /// A batch of the most downloads needs about that many. The limit keeps the tree from growing to many times the
-    /// text.
+    /// A batch of the most downloads needs about that many. The limit bounds the tree, which is larger than the text.
     private static let valueLimit = 500_000
 
     /// `type/subtype` in lower case, without parameters; `nil` if there is no Content-Type.
@@ -62,8 +61,7 @@ enum BodyDecoding {
         return try isJSON(type) || looksLikeJSON(body) ? parse(body) : form(body)
     }
 
-    /// Decodes `POST /downloads`: a JSON array, or one JSON value per line (NDJSON). A malformed line does not affect
-    /// the rest.
+    /// Decodes `POST /downloads`: a JSON array, or NDJSON, in which a malformed line does not affect the rest.
     static func batch(_ body: [UInt8], contentType: String?) throws(Problem) -> [BatchElement] {
         let type = mediaType(contentType)
         let isLines = type == "application/x-ndjson" || type == "application/jsonl"
@@ -143,7 +141,6 @@ enum BodyDecoding {
         return .object(members + groups.map { .init($0.key, .object($0.value.all.map(parameter))) })
     }
 
-    /// A parameter that was sent several times becomes an array.
     private static func parameter(_ name: String, _ values: [String]) -> JSON.Member {
         .init(name, values.count == 1 ? .string(values[0]) : .array(values.map { .string($0) }))
     }

@@ -145,7 +145,6 @@ extension Problem {
         }
     }
 
-    /// Returns the result of `work`. A failure of the cache becomes the caller's error answer.
     static func mapping<Value>(_ work: () throws(CacheError) -> Value) throws(Problem) -> Value {
         do {
             return try work()

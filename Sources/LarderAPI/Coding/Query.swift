@@ -2,8 +2,7 @@ import Foundation
 import Larder
 import Primitives
 
-/// Refuses unknown and repeated names, except for `tags` and `type`, which are lists. Readers return `nil` if the
-/// parameter is absent.
+/// Refuses unknown and repeated names, except for the lists `tags` and `type`. Readers return `nil` for an absent name.
 struct Query {
     private var values: [String: String] = [:]
 
@@ -29,8 +28,6 @@ struct Query {
     }
 
     subscript(name: String) -> String? { values[name] }
-
-    var isEmpty: Bool { values.isEmpty }
 
     func nonEmpty(_ name: String) throws(Problem) -> String? {
         guard let text = values[name] else { return nil }
@@ -90,8 +87,7 @@ enum URLDecoding {
     static func canonicalURL(_ text: String, params: JSON?, isInTarget: Bool = false) throws(Problem) -> CanonicalURL {
         var parameters = URLParameters()
         if let params {
-            // The text may be longer than the URL, because empty arrays add nothing to the URL. The URL's own limit
-            // usually applies.
+            // The text may be longer than the URL, because empty arrays add nothing. Usually the URL's limit applies.
             guard params.utf8.count <= 2 * CanonicalURL.maximumLength else {
                 throw .invalid("params are longer than \(2 * CanonicalURL.maximumLength) bytes", pointer: "/params")
             }
@@ -159,8 +155,7 @@ enum Tags {
     }
 }
 
-/// Decodes application/x-www-form-urlencoded (WHATWG URL §5.1), but more strictly: a broken escape or invalid UTF-8 is
-/// an error, not a replacement character.
+/// Decodes application/x-www-form-urlencoded (WHATWG URL §5.1); a broken escape or invalid UTF-8 is an error.
 enum FormDecoding {
     /// The subject is the source of the text, such as "query", for the error message.
     static func pairs(_ text: some StringProtocol, subject: String) throws(Problem) -> [(name: String, value: String)] {

@@ -19,20 +19,17 @@ struct PrometheusText {
         text += " \(value)\n"
     }
 
-    /// Writes a family with a single sample without labels, like ``gauge(_:_:_:)``.
     mutating func counter(_ name: String, _ help: String, _ value: some CustomStringConvertible) {
         begin(name, "counter", help)
         sample(name, [], value)
     }
 
-    /// Leaves out a family without a value.
     mutating func gauge(_ name: String, _ help: String, _ value: (some CustomStringConvertible)?) {
         guard let value else { return }
         begin(name, "gauge", help)
         sample(name, [], value)
     }
 
-    /// Writes a family with a sample for each value of a label.
     mutating func family<Value: CustomStringConvertible>(
         _ name: String, _ type: String, _ help: String, by label: String, _ values: [(String, Value)]
     ) {

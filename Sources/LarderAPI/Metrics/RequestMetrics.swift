@@ -8,8 +8,7 @@ final class RequestMetrics: Sendable {
     fileprivate final class Row: Sendable {
         let durations = DurationHistogram()
         let statuses = (100..<600).map { _ in Counter() }
-        /// Requests that took too little time to measure count also in `statuses` and `durations`, but cost only one
-        /// addition.
+        /// Requests that take too little time to measure. They count also in `statuses` and `durations`.
         let instants = (100..<600).map { _ in Counter() }
     }
 
@@ -62,8 +61,7 @@ final class RequestMetrics: Sendable {
 
 /// A refused connection reaches no route, so ``RequestMetrics`` does not count it.
 final class ConnectionMetrics: Sendable {
-    private let overLimit = Counter()
-    private let overAddressLimit = Counter()
+    private let refusals = Dictionary(uniqueKeysWithValues: ConnectionRefusal.allCases.map { ($0, Counter()) })
     private let daemons = Locked<[Daemon]>([])
 
     /// Includes the bytes that this daemon sends.
@@ -72,25 +70,17 @@ final class ConnectionMetrics: Sendable {
     }
 
     func countRefusal(_ reason: ConnectionRefusal) {
-        counter(of: reason).increment()
+        refusals[reason]?.increment()
     }
 
     func write(into text: inout PrometheusText) {
-        // Both from the start, because Prometheus sees no increase in a counter that first appears with 1.
         text.family(
             "larder_connections_refused_total", "counter",
             "Connections refused because a connection limit was reached, by reason.", by: "reason",
-            ConnectionRefusal.allCases.map { ($0.rawValue, counter(of: $0).value) })
+            ConnectionRefusal.allCases.map { ($0.rawValue, refusals[$0]?.value ?? 0) })
         text.counter(
             "larder_sent_bytes_total",
             "Bytes sent to clients on both ports: heads, bodies and TLS, as the kernel counts them.",
             daemons.withLock { $0 }.reduce(0) { $0 + $1.sentBytes })
-    }
-
-    private func counter(of reason: ConnectionRefusal) -> Counter {
-        switch reason {
-        case .limit: overLimit
-        case .address: overAddressLimit
-        }
     }
 }

@@ -4,8 +4,7 @@ import Larder
 import MicroHTTPD
 import Primitives
 
-/// Answers plain GETs and HEADs of `/entries/:key/content` from the slab alone, for bodies that a full memory tier
-/// would not keep. Each answer serves only one request.
+/// Answers plain GETs and HEADs of content from the slab alone, for bodies that a full memory tier would not keep.
 struct PassingAnswers: Sendable {
     private let meter: RequestMetrics.Meter?
     /// `Accept-Ranges`, the fields of ``ContentFence``, and `Vary`, which all answers have.

@@ -3,11 +3,9 @@ import MicroHTTPD
 import Primitives
 
 /// An answer that is sent again unchanged to every request with the same namespace, the same target byte for byte, the
-/// same values of the fields that the answer depends on, and no field that asks for a different answer
-/// (``RequestField``).
+/// same values of the selecting fields, and no field that asks for a different answer (``RequestField``).
 final class ReadyAnswer: Sendable {
-    /// A request field that selected the answer (RFC 9111 §4.1). The name is in lower case; the value is that of the
-    /// only line.
+    /// A request field that selected the answer (RFC 9111 §4.1): the name in lower case, and the only line's value.
     struct Selector: Hashable {
         let name: [UInt8]
         let value: [UInt8]?
@@ -113,8 +111,6 @@ final class ReadyAnswer: Sendable {
 
 struct ReadyWish {
     let namespace: Int
-    /// Without its ``NamespacePrefix``.
     let target: UnsafeRawBufferPointer
-    /// `Larder-TTL`.
     let ttl: UnsafeRawBufferPointer?
 }

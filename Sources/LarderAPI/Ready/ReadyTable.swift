@@ -45,7 +45,6 @@ final class ReadyTable: Sendable {
         }
     }
 
-    /// Removes the answer to these requests if it was made of that entry.
     func remove(_ requests: ReadyAnswer.Requests, madeOf entry: ObjectIdentifier) {
         _ = shards[requests.hash].withLock { shard in
             shard.remove(requests.hash) {
@@ -157,7 +156,6 @@ struct ReadyShard: @unchecked Sendable {
 
     /// The lowest four bits have chosen the shard already.
     private func start(_ hash: Int) -> Int { (hash >> 4) & (slots.count - 1) }
-
     private func next(_ index: Int) -> Int { (index + 1) & (slots.count - 1) }
 }
 

@@ -5,9 +5,8 @@ import Primitives
 
 /// Runs the requests of one `POST /downloads` concurrently, and writes a line for each as it ends.
 ///
-/// At most ``window`` requests run at once, and no request starts while the client has not read the lines so far. So a
-/// batch never takes more memory than its own text and ``window`` lines. No request starts on the connection's thread,
-/// which serves other connections.
+/// At most ``window`` requests run at once, and no request starts while the client has not read the lines so far, so a
+/// batch takes no more memory than its text and ``window`` lines. No request starts on the connection's thread.
 final class BatchRun: Sendable {
     static let window = 512
 
@@ -122,8 +121,7 @@ final class BatchRun: Sendable {
         }
     }
 
-    /// Called when the client has left. Downloads that wait for their turn end, unless other callers wait for them.
-    /// Running downloads continue.
+    /// The client has left. Waiting downloads end, unless other callers wait for them. Running downloads continue.
     private func abandon() {
         let places = state.withLock { state in
             state.isAbandoned = true

@@ -192,10 +192,7 @@ final class Upload: BodySink {
         if entry.removes {
             return Endpoint.Plan(body: .none) { [entry] (call) throws(Problem) in
                 entry.removeHeld { result in
-                    switch result {
-                    case .success(let removed): call.respondRemoved(removed ? 1 : 0, entry.key)
-                    case .failure(let error): call.respond(Problem(error))
-                    }
+                    call.take(result.mapError(Problem.init)) { call.respondRemoved($0 ? 1 : 0, entry.key) }
                 }
             }
         }
@@ -226,11 +223,9 @@ final class Upload: BodySink {
             throw .invalid("the body could not be read: \(error)")
         }
         entry.publish(length: length) { result in
-            switch result {
-            case .success(let entry):
+            call.take(result.mapError(Problem.init)) { entry in
                 call.changed(entry.key)
                 call.respond(.json(entry.json(at: clock.now())))
-            case .failure(let error): call.respond(Problem(error))
             }
         }
     }

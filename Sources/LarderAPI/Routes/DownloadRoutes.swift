@@ -31,11 +31,9 @@ struct DownloadRoutes: Sendable {
         }
         let downloads = head.namespace.downloads
         let place = downloads.download(request) { [clock] result in
-            switch result {
-            case .success(let success):
+            call.take(result.mapError(Problem.init)) { success in
                 if success.isChange { call.changed(success.entry.key) }
                 call.respond(.json(success.json(at: clock.now())))
-            case .failure(let error): call.respond(Problem(error))
             }
         }
         if let place {

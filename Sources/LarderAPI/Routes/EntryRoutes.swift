@@ -45,10 +45,8 @@ struct EntryRoutes: Sendable {
     private func get(_ head: Endpoint.Head, _ call: Call) throws(Problem) {
         _ = try head.query()
         head.entries.findEntry(head.parameter("key")) { result in
-            switch result {
-            case .success(let entry?): call.respond(.json(entry.json(at: clock.now())))
-            case .success(nil): call.respond(Problem.noEntry)
-            case .failure(let error): call.respond(Problem(error))
+            call.take(result.mapError(Problem.init)) { entry in
+                if let entry { call.respond(.json(entry.json(at: clock.now()))) } else { call.respond(Problem.noEntry) }
             }
         }
     }
@@ -89,10 +87,8 @@ struct EntryRoutes: Sendable {
     private func remove(_ head: Endpoint.Head, _ call: Call) throws(Problem) {
         let key = head.parameter("key")
         head.entries.remove(key, condition: head.condition(at: clock.now())) { result in
-            switch result {
-            case .success(0): call.respond(Problem.noEntry)
-            case .success(let count): call.respondRemoved(count, key)
-            case .failure(let error): call.respond(Problem(error))
+            call.take(result.mapError(Problem.init)) { count in
+                if count == 0 { call.respond(Problem.noEntry) } else { call.respondRemoved(count, key) }
             }
         }
     }
@@ -125,10 +121,7 @@ struct EntryRoutes: Sendable {
         }
         let what = filter.auditWords
         head.entries.remove(matching: filter) { result in
-            switch result {
-            case .success(let count): call.respondRemoved(count, what)
-            case .failure(let error): call.respond(Problem(error))
-            }
+            call.take(result.mapError(Problem.init)) { call.respondRemoved($0, what) }
         }
     }
 
@@ -154,8 +147,7 @@ struct EntryRoutes: Sendable {
         return filter
     }
 
-    /// Sets the prefix in its stored spelling. A caller's key contains no slash, so text with a slash begins a URL. Any
-    /// other text may begin a key or a URL.
+    /// Sets the prefix in its stored spelling. Text with a slash begins a URL; other text may begin a key or a URL.
     private static func add(prefix text: String, to filter: inout EntryFilter) throws(Problem) {
         guard text.utf8.contains(UInt8(ascii: "/")) else {
             let limit = CanonicalURL.maximumLength
@@ -206,13 +198,10 @@ extension Call {
 extension EntryFilter {
     /// For the audit line. URLs come without their queries, which may contain secrets.
     fileprivate var auditWords: String {
-        let parts = [
-            url.map { "url=\(LoggedURL.text(of: $0))" }, prefix.map { "prefix=\(LoggedURL.text(of: $0))" },
-            host.map { "host=\($0)" },
-            tag.map { "tag=\($0)" }, state.map { "state=\($0)" }, kind.map { "kind=\($0)" },
-        ]
-        let words = parts.compactMap { $0 }.joined(separator: " ")
-        return words.isEmpty ? "all" : words
+        let words = stated.map { name, text in
+            "\(name)=\(["url", "prefix"].contains(name) ? LoggedURL.text(of: text) : text)"
+        }
+        return words.isEmpty ? "all" : words.joined(separator: " ")
     }
 }
 

@@ -82,8 +82,7 @@ extension PublishedEvent {
 }
 
 extension EventID {
-    /// The heartbeat: a comment, and the ID up to which the listener has been served. Its client dispatches no event
-    /// for it.
+    /// A comment, and the ID up to which the listener has been served. A client dispatches no event for it.
     var heartbeat: SharedBytes { SharedBytes(":\nid: \(text)\n\n".utf8) }
 }
 
@@ -116,11 +115,13 @@ extension Event {
 
 extension EntryFilter {
     /// Under the names of the query parameters; empty if the filter matches all entries.
-    fileprivate var json: JSON {
-        let stated: [(String, String?)] = [
+    var stated: [(name: String, text: String)] {
+        let all: [(String, String?)] = [
             ("key", key ?? md5), ("url", url), ("prefix", prefix), ("host", host), ("tag", tag),
             ("state", state?.rawValue), ("kind", kind?.rawValue),
         ]
-        return .object(stated.compactMap { name, text in text.map { JSON.Member(name, .string($0)) } })
+        return all.compactMap { name, text in text.map { (name, $0) } }
     }
+
+    fileprivate var json: JSON { .object(stated.map { .init($0.name, .string($0.text)) }) }
 }

@@ -14,8 +14,7 @@ final class FetchReply: Sendable {
         var isAnswered = false
     }
 
-    /// Both heads must fit into a connection's memory of 32 KiB. If they do not, libmicrohttpd closes the connection
-    /// without an answer.
+    /// Both heads must fit into a connection's memory of 32 KiB; else libmicrohttpd closes it without an answer.
     private static let headLimit = 30_000
     /// In that memory, for each field of the request.
     private static let fieldRecord = 64
@@ -81,10 +80,9 @@ final class FetchReply: Sendable {
     }
 
     private func respond(_ result: Result<GatewayAnswer, GatewayError>, _ call: Call) {
-        switch result {
-        case .success(let answer):
+        call.take(result.mapError(Problem.init)) { answer in
             guard answer.fields.headLength <= headRoom else {
-                if case .live(let live) = answer.body { live.dismiss() }
+                Self.dismiss(result)
                 return call.respond(
                     Problem(
                         502,
@@ -94,7 +92,6 @@ final class FetchReply: Sendable {
             let response = answer.response
             call.respond(response)
             if let reuse = answer.reuse { keep(response, reuse, call) }
-        case .failure(let error): call.respond(Problem(error))
         }
     }
 

@@ -53,8 +53,7 @@ struct NamespaceRoutes: Sendable {
         let json = try body.isEmpty ? JSON.object([]) : BodyDecoding.json(body, contentType: contentType)
         let change = try NamespaceChange(json)
         namespaces.put(name, change, by: head.visitor.authority, condition: condition(head)) { result in
-            switch result {
-            case .success((let namespace, let outcome)):
+            call.take(result.mapError(Problem.init)) { namespace, outcome in
                 switch outcome {
                 case .made: call.changed("namespace created")
                 case .changed: call.changed("namespace changed")
@@ -62,7 +61,6 @@ struct NamespaceRoutes: Sendable {
                 case .unchanged: break
                 }
                 call.respond(.json(namespace.json))
-            case .failure(let error): call.respond(Problem(error))
             }
         }
     }
@@ -70,11 +68,9 @@ struct NamespaceRoutes: Sendable {
     private func remove(_ head: Endpoint.Head, _ call: Call) throws(Problem) {
         let name = try Self.name(head)
         namespaces.remove(name, by: head.visitor.authority, condition: condition(head)) { result in
-            switch result {
-            case .success(let entries):
+            call.take(result.mapError(Problem.init)) { entries in
                 call.changed("namespace removed", count: Int(entries))
-                call.respond(.json(["removed": 1]))
-            case .failure(let error): call.respond(Problem(error))
+                call.respond(.removed(1))
             }
         }
     }
@@ -171,12 +167,11 @@ extension NamespaceChange {
         guard let elements = json.arrayValue, elements.count <= OriginRules.limit else {
             throw .invalid("origins must be an array of at most \(OriginRules.limit) rules", pointer: pointer)
         }
-        var texts: [String] = []
-        for (index, element) in elements.enumerated() {
+        let texts = try elements.enumerated().map { (index, element) throws(Problem) in
             guard let text = element.stringValue else {
                 throw .invalid("an origin rule must be a string", pointer: "\(pointer)/\(index)")
             }
-            texts.append(text)
+            return text
         }
         do {
             return try OriginRules(texts)

@@ -74,7 +74,6 @@ struct PublicFile: Sendable {
 /// The files of the dashboard. They lie in `Dashboard/Page` and are part of the executable.
 enum DashboardFiles {
     static let page = file("index.html", PackageResources.index_html)
-    /// By name.
     static let parts = Dictionary(uniqueKeysWithValues: contents.map { ($0.name, file($0.name, $0.bytes)) })
 
     /// Scripts and styles come from these files only, requests go to this server only, and no other page may frame the

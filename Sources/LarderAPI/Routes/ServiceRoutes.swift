@@ -146,7 +146,7 @@ struct ServiceRoutes: Sendable {
         namespaceMetrics(&text)
         eventMetrics(&text)
         httpMetrics(&text)
-        ProcessMetrics().write(into: &text)
+        ProcessMetrics.write(into: &text)
         return .text(Array(text.text.utf8), type: PrometheusText.contentType)
     }
 

@@ -1,7 +1,6 @@
 import HTTPTypes
 import Primitives
 
-/// The answer to `POST /download`, with the whole JSON.
 package enum DownloadAnswer: Sendable {
     case entry(Outcome, HeldEntry, JSON)
     /// The JSON is the status of a download that runs or waits for its turn.
@@ -119,8 +118,7 @@ package struct DownloadOptions: Sendable {
     }
 }
 
-/// A duration as the user writes it: a number of seconds, or a number with a unit: `3600`, `0.5`, `15m`, `7d`. The
-/// server decides whether a duration is too long.
+/// A duration as the user writes it, such as `3600`, `0.5`, `15m` or `7d`. The server decides whether it is too long.
 package struct Seconds: Hashable, Sendable, CustomStringConvertible {
     package let description: String
     private let hasUnit: Bool
@@ -138,7 +136,6 @@ package struct Seconds: Hashable, Sendable, CustomStringConvertible {
     var json: JSON { hasUnit ? .string(description) : .number(description) }
 }
 
-/// In the API's own words.
 package enum Outcome: String, Hashable, Sendable, CaseIterable {
     case downloaded
     /// The origin confirmed that the held entry is still valid.

@@ -41,8 +41,7 @@ extension APIClient {
         } while cursor != nil && left > 0
     }
 
-    /// Removes all entries of the namespace when `selection` is empty. With `onlyCounts`, removes no entry. Returns the
-    /// number of matching entries.
+    /// An empty `selection` is the whole namespace. With `onlyCounts`, removes no entry. Returns the number of matches.
     package func remove(_ selection: EntrySelection, onlyCounts: Bool = false) async throws -> Int64 {
         let manner: APICall.Query = [
             ("all", selection.isEmpty ? "true" : nil), ("dryRun", onlyCounts ? "true" : nil),
@@ -90,7 +89,6 @@ package enum EntryReference: Hashable, Sendable {
 /// An entry as the API shows it: the properties that the commands use, and the whole JSON.
 package struct HeldEntry: Hashable, Sendable {
     package let key: String
-    /// `download`, `json`, `data` or `response`.
     package let kind: String
     /// `nil` for data under a key that the caller chose.
     package let url: String?
@@ -134,7 +132,6 @@ package struct Explanation: Sendable {
     package let namespace: String
     /// Of the body, or of the file that a body would get; `nil` when the body is, or may be, in the slab.
     package let localPath: String?
-    /// Whether a request would be a hit.
     package let isHit: Bool
     /// The reason for ``isHit``, for a person.
     package let detail: String
@@ -164,7 +161,6 @@ package struct Explanation: Sendable {
 extension JSON {
     /// `nil` when the value is no whole number, does not fit into an `Int64`, or is negative.
     package var countValue: Int64? { integerValue.flatMap { $0 < 0 ? nil : $0 } }
-
     /// In seconds, limited as by `Duration.clamping(seconds:)`; `nil` when the value is no number.
     package var durationValue: Duration? { doubleValue.map { .clamping(seconds: $0) } }
 }

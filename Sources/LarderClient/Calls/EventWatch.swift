@@ -5,7 +5,6 @@ import Primitives
 package struct ServerEvent: Sendable {
     /// `download.started`, `entry.stored`, `reset`, …
     package let type: String
-    /// The download or the entries that the event is about.
     package let data: JSON
     package var json: JSON { ["id": .string(id), "event": .string(type), "data": data] }
 

@@ -3,13 +3,11 @@ import HTTPTypes
 import Origin
 import Primitives
 
-/// Calls the API of a Larder server. Calls throw ``ClientError``. The client uses the engine with which Larder contacts
-/// origins: it keeps connections open, and streams bodies in both directions. It follows no redirects and uses no
-/// proxies.
+/// Calls the API of a Larder server. Calls throw ``ClientError``. The client uses the engine for origins, which keeps
+/// connections open, and streams bodies in both directions. It follows no redirects and uses no proxies.
 package final class APIClient: Sendable {
     package struct Configuration: Sendable {
         package var server: ServerAddress
-        /// For all calls; `nil`: none.
         package var token: BearerToken?
         /// `nil`: the token's own, else `default`.
         package var namespace: String?
@@ -60,7 +58,7 @@ package final class APIClient: Sendable {
     package func send(_ call: APICall) async throws -> APIReply {
         try await withResponse(to: call) { response in
             try await response.checkStatus()
-            return APIReply(status: response.status, fields: response.fields, body: try await response.collect())
+            return APIReply(status: response.status, body: try await response.collect())
         }
     }
 
@@ -134,8 +132,7 @@ package struct APICall: Sendable {
     }
 }
 
-/// The address of a Larder server, as in `LARDER_SERVER`: scheme, host, port, and the path under which a proxy
-/// publishes the server, if any.
+/// The address of a Larder server, as in `LARDER_SERVER`: scheme, host, port, and the path at a proxy, if any.
 package struct ServerAddress: Hashable, Sendable, CustomStringConvertible {
     package struct Invalid: Error, Hashable, Sendable, CustomStringConvertible {
         /// Omits the text, which may contain a password.
@@ -182,8 +179,7 @@ package struct BearerToken: Sendable, CustomStringConvertible, CustomReflectable
 }
 
 extension OriginUpload {
-    /// Sends a file, a pipe or a terminal, and reads it at the speed at which the content is sent, on a thread of its
-    /// own.
+    /// Sends a file, a pipe or a terminal on a thread of its own, which reads as fast as the content is sent.
     fileprivate func feed(from descriptor: Int32) {
         Thread.detachNewThread { [self] in
             var buffer = [UInt8](repeating: 0, count: 64 << 10)

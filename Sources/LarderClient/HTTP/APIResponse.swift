@@ -58,7 +58,6 @@ package struct APIResponse: Sendable {
 
 package struct APIReply: Sendable {
     package let status: Int
-    package let fields: HTTPFields
     package let body: [UInt8]
 
     package func json() throws -> JSON {

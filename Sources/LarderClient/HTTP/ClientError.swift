@@ -4,9 +4,7 @@ import Primitives
 
 package enum ClientError: Error, Sendable, CustomStringConvertible {
     case refused(ServerProblem)
-    /// No answer came.
     case unreachable(String)
-    /// The answer broke off.
     case broken(String)
     /// The answer does not follow the API.
     case unexpected(String)

@@ -27,8 +27,7 @@ final class BodyOutput {
         if isThere, status.st_mode & S_IFMT != S_IFREG {
             descriptor = open(target, O_WRONLY | O_CLOEXEC)
         } else {
-            // A random name and not the process number: in a container, a new process gets the number of a process that
-            // was killed, and a temporary file of that process may be left.
+            // A random name, because the number of a killed process, which left such a file, may recur in a container.
             let name = "\(target).larder-\(String(UInt64.random(in: .min ... .max), radix: 36))"
             temporary = name
             // The new file has the permissions of the file that it replaces, and never wider ones. Set-user-ID and
@@ -38,7 +37,7 @@ final class BodyOutput {
         }
         guard descriptor >= 0 else {
             temporary = nil
-            throw CommandFailure(.cannotCreate, "\(path): \(String(cString: strerror(errno)))")
+            throw CommandFailure(.cannotCreate, errnoOf: path)
         }
     }
 
@@ -55,9 +54,7 @@ final class BodyOutput {
     func finish() throws(CommandFailure) {
         try text?.finish()
         guard let temporary, let path else { return }
-        guard rename(temporary, path) == 0 else {
-            throw CommandFailure(.cannotCreate, "\(path): \(String(cString: strerror(errno)))")
-        }
+        guard rename(temporary, path) == 0 else { throw CommandFailure(.cannotCreate, errnoOf: path) }
         self.temporary = nil
     }
 }

@@ -14,26 +14,16 @@ struct ClientOptions: ParsableArguments {
     static let defaultServer = "http://\(Setting.host.defaultText):\(Setting.port.defaultText)"
 
     @Option(
-        name: .long,
-        help: ArgumentHelp(
-            "Address of the server. [\(ClientOptions.serverVariable); default: \(ClientOptions.defaultServer)]",
-            valueName: "url"))
+        "Address of the server. [\(ClientOptions.serverVariable); default: \(ClientOptions.defaultServer)]",
+        value: "url")
     var server: String?
-    @Option(
-        name: .long,
-        help: ArgumentHelp(
-            "Namespace to use. [default: the token's namespace, else \(NamespaceName.default)]",
-            valueName: "name"))
+    @Option("Namespace to use. [default: the token's namespace, else \(NamespaceName.default)]", value: "name")
     var namespace: String?
     @Option(
-        name: .customLong("ca-file"),
-        help: ArgumentHelp(
-            "Certificate authorities (PEM) to trust in addition to the system's. [\(ClientOptions.authorityVariable)]",
-            valueName: "file"),
-        completion: .file())
+        "Certificate authorities (PEM) to trust in addition to the system's. [\(ClientOptions.authorityVariable)]",
+        value: "file", name: .customLong("ca-file"), completion: .file())
     var authorityFile: String?
-    @Flag(name: .long, help: "Print JSON, one line for each entry, event or outcome.")
-    var json = false
+    @Flag(help: "Print JSON, one line for each entry, event or outcome.") var json = false
 
     /// Reports an error of `work` on standard error, and throws its exit status. Without `silenceLimit`, the client's
     /// default applies. With `anyNamespace`, the command accepts `*` as the namespace and handles it itself.
@@ -92,5 +82,19 @@ struct ClientOptions: ParsableArguments {
             try? Console.error.print("Error: \(LogText.words(words))")
         }
         return status.code
+    }
+}
+
+extension Option {
+    /// `value` names the value in the help.
+    init<T: ExpressibleByArgument>(
+        _ help: String, value: String, name: NameSpecification = .long, completion: CompletionKind? = nil
+    ) where Value == T? {
+        self.init(name: name, help: ArgumentHelp(help, valueName: value), completion: completion)
+    }
+
+    init<T: ExpressibleByArgument>(wrappedValue: [T], _ help: String, value: String, name: NameSpecification)
+    where Value == [T] {
+        self.init(wrappedValue: wrappedValue, name: name, help: ArgumentHelp(help, valueName: value))
     }
 }

@@ -11,9 +11,7 @@ final class InputFile {
         name = path == "-" ? "standard input" : path
         descriptor = path == "-" ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
         var status = stat()
-        guard descriptor >= 0, fstat(descriptor, &status) == 0 else {
-            throw CommandFailure(.noInput, "\(name): \(String(cString: strerror(errno)))")
-        }
+        guard descriptor >= 0, fstat(descriptor, &status) == 0 else { throw CommandFailure(.noInput, errnoOf: name) }
         guard status.st_mode & S_IFMT != S_IFDIR else { throw CommandFailure(.noInput, "\(name): this is a directory") }
         let isFile = status.st_mode & S_IFMT == S_IFREG
         length = isFile ? max(0, Int64(status.st_size) - Int64(lseek(descriptor, 0, SEEK_CUR))) : nil
@@ -29,9 +27,7 @@ final class InputFile {
         while true {
             let count = buffer.withUnsafeMutableBytes { Foundation.read(descriptor, $0.baseAddress, $0.count) }
             if count < 0, errno == EINTR { continue }
-            guard count >= 0 else {
-                throw CommandFailure(.noInput, "\(name): \(String(cString: strerror(errno)))")
-            }
+            guard count >= 0 else { throw CommandFailure(.noInput, errnoOf: name) }
             if count == 0 { return bytes }
             bytes += buffer[..<count]
         }

@@ -9,13 +9,21 @@ enum Interrupt {
         // The default action would end the process before the source below handles the signal.
         signal(SIGINT, SIG_IGN)
         let task = Task { try await work() }
-        let source = DispatchSource.makeSignalSource(signal: SIGINT, queue: .global())
-        source.setEventHandler {
+        let source = DispatchSource.handling(SIGINT) {
             if task.isCancelled { _exit(ExitStatus.interrupted.rawValue) }
             task.cancel()
         }
-        source.resume()
         defer { source.cancel() }
         return try await task.value
+    }
+}
+
+extension DispatchSource {
+    /// Handles a signal until the source is cancelled.
+    static func handling(_ number: Int32, _ action: @escaping @Sendable () -> Void) -> any DispatchSourceSignal {
+        let source = makeSignalSource(signal: number, queue: .global())
+        source.setEventHandler { action() }
+        source.resume()
+        return source
     }
 }

@@ -3,33 +3,20 @@ import LarderClient
 
 /// The options of `larder download` and `larder warm` for the entries that they download.
 struct RequestOptions: ParsableArguments {
+    @Option("Time that the entry stays fresh. [default: set by the origin]", value: "duration") var ttl: Seconds?
+    @Flag(help: "Restart the TTL of an entry that is still fresh.") var updateExpiry = false
+    @Flag(help: "Contact the origin even if the entry is fresh.") var refresh = false
     @Option(
-        name: .long,
-        help: ArgumentHelp("Time that the entry stays fresh. [default: set by the origin]", valueName: "duration"))
-    var ttl: Seconds?
-    @Flag(name: .long, help: "Restart the TTL of an entry that is still fresh.")
-    var updateExpiry = false
-    @Flag(name: .long, help: "Contact the origin even if the entry is fresh.")
-    var refresh = false
-    @Option(
-        name: .long,
-        help: ArgumentHelp(
-            "Time after expiry in which the entry is returned at once and refreshed in the background.",
-            valueName: "duration"))
+        "Time after expiry in which the entry is returned at once and refreshed in the background.", value: "duration")
     var staleWhileRevalidate: Seconds?
-    @Option(
-        name: .long,
-        help: ArgumentHelp(
-            "Time after expiry in which the entry is returned if the origin fails.", valueName: "duration"))
+    @Option("Time after expiry in which the entry is returned if the origin fails.", value: "duration")
     var staleIfError: Seconds?
     @Option(
-        name: .customLong("header"),
-        help: ArgumentHelp("Header field for the origin, such as 'Accept: text/csv'. Repeatable.", valueName: "field"))
+        "Header field for the origin, such as 'Accept: text/csv'. Repeatable.", value: "field",
+        name: .customLong("header"))
     var headers: [HeaderArgument] = []
-    @Option(name: .customLong("tag"), help: ArgumentHelp("Tag of the entry. Repeatable.", valueName: "tag"))
-    var tags: [String] = []
-    @Flag(name: .long, help: "Pin the entry, so that it is never evicted.")
-    var pinned = false
+    @Option("Tag of the entry. Repeatable.", value: "tag", name: .customLong("tag")) var tags: [String] = []
+    @Flag(help: "Pin the entry, so that it is never evicted.") var pinned = false
 
     var options: DownloadOptions {
         var options = DownloadOptions()
@@ -55,10 +42,9 @@ struct HeaderArgument: ExpressibleByArgument {
     let value: String
 
     init?(argument: String) {
-        let parts = argument.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-        guard parts.count == 2, !parts[0].isEmpty else { return nil }
-        name = String(parts[0])
-        value = String(parts[1].drop(while: \.isWhitespace))
+        guard let pair = ParameterArgument(argument, separator: ":") else { return nil }
+        name = pair.name
+        value = String(pair.value.drop(while: \.isWhitespace))
     }
 }
 
@@ -67,8 +53,10 @@ struct ParameterArgument: ExpressibleByArgument {
     let name: String
     let value: String
 
-    init?(argument: String) {
-        let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+    init?(argument: String) { self.init(argument, separator: "=") }
+
+    fileprivate init?(_ argument: String, separator: Character) {
+        let parts = argument.split(separator: separator, maxSplits: 1, omittingEmptySubsequences: false)
         guard parts.count == 2, !parts[0].isEmpty else { return nil }
         name = String(parts[0])
         value = String(parts[1])

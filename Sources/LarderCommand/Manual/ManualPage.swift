@@ -7,7 +7,6 @@ struct ManualPage {
     private let root: JSON
     private let version: String
 
-    /// `dump` is ArgumentParser's JSON for the command. `version` is for the foot of the page.
     init(dump: String, version: String) throws(JSON.SyntaxError) {
         root = try JSON(parsing: dump)["command"] ?? .null
         self.version = version

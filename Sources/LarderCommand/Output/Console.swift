@@ -10,7 +10,6 @@ struct Console: Sendable {
     let name: String
     var isTerminal: Bool { isatty(descriptor) == 1 }
 
-    /// Whether drawn lines can be redrawn.
     var canRedraw: Bool {
         isTerminal && ProcessInfo.processInfo.environment["TERM"].map { $0 != "dumb" && !$0.isEmpty } ?? false
     }
@@ -35,15 +34,12 @@ struct Console: Sendable {
         try Self.write(bytes, to: descriptor, name: name)
     }
 
-    /// `name` is the descriptor's name in an error.
     static func write(_ bytes: [UInt8], to descriptor: Int32, name: String) throws(CommandFailure) {
         var rest = bytes[...]
         while !rest.isEmpty {
             let count = rest.withUnsafeBytes { Foundation.write(descriptor, $0.baseAddress, $0.count) }
             if count < 0, errno == EINTR { continue }
-            guard count > 0 else {
-                throw CommandFailure(.cannotCreate, "\(name): \(String(cString: strerror(errno)))")
-            }
+            guard count > 0 else { throw CommandFailure(.cannotCreate, errnoOf: name) }
             rest = rest.dropFirst(count)
         }
     }

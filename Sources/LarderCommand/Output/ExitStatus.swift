@@ -1,4 +1,5 @@
 import ArgumentParser
+import Foundation
 import LarderClient
 
 /// The exit statuses of the commands that call a server; 0 is success. Numbers of `sysexits.h` are used where they fit.
@@ -31,7 +32,6 @@ enum ExitStatus: Int32, CaseIterable {
         (["0 done"] + allCases.map { "\($0.rawValue) \($0.meaning)" }).joined(separator: "\n")
     }
 
-    /// Ends the command with this status, without a further message.
     var code: ExitCode { ExitCode(rawValue) }
 
     init(_ error: ClientError) {
@@ -61,5 +61,10 @@ struct CommandFailure: Error, CustomStringConvertible {
     init(_ status: ExitStatus, _ description: String) {
         self.status = status
         self.description = description
+    }
+
+    /// With the system's words for `errno`.
+    init(_ status: ExitStatus, errnoOf name: String) {
+        self.init(status, "\(name): \(String(cString: strerror(errno)))")
     }
 }

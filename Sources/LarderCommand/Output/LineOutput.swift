@@ -1,10 +1,9 @@
 import Foundation
 import Primitives
 
-/// Writes log lines to a descriptor without stopping the server. A reader may stop for good, such as a log shipper that
-/// hangs or a terminal without a reader, and then the descriptor has no room. Lines wait for room for at most a tenth
-/// of the time in total. After that, lines are dropped. The first line that can be written again follows a line with
-/// the number of dropped lines.
+/// Writes log lines to a descriptor without stopping the server, even if the reader stops for good and the descriptor
+/// has no room: lines wait for at most a tenth of the time in total, and then are dropped. The first line that can be
+/// written again follows a line with the number of dropped lines.
 ///
 /// Invariant: the lock is held while a line is written, so that lines of several threads do not mix. Unlike the rule of
 /// ``Locked``, a thread waits under this lock, but not longer than `patience`, and takes no other lock.

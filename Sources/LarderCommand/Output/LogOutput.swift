@@ -7,7 +7,7 @@ import Primitives
 struct LogOutput: LogHandler {
     var logLevel: Logger.Level
     var metadata: Logger.Metadata = [:]
-    private let format: Configuration.LogFormat
+    let format: Configuration.LogFormat
 
     /// For all loggers of the process. Returns the server's logger.
     static func start(_ configuration: Configuration) -> Logger {
@@ -15,11 +15,6 @@ struct LogOutput: LogHandler {
         let level = configuration.logLevel
         LoggingSystem.bootstrap { _ in LogOutput(logLevel: level, format: format) }
         return Logger(label: "larder")
-    }
-
-    init(logLevel: Logger.Level, format: Configuration.LogFormat) {
-        self.logLevel = logLevel
-        self.format = format
     }
 
     subscript(metadataKey key: String) -> Logger.Metadata.Value? {
@@ -32,9 +27,7 @@ struct LogOutput: LogHandler {
     func log(event: LogEvent) {
         let metadata = metadata.merging(event.metadata ?? [:]) { $1 }
         Self.output.write(line(event.level, "\(event.message)", metadata)) { count in
-            line(
-                .warning, "log lines were lost",
-                ["lines": .number(count), "reason": "they could not be written"])
+            line(.warning, "log lines were lost", ["lines": .number(count), "reason": "they could not be written"])
         }
     }
 

@@ -7,7 +7,8 @@ enum LogText {
 
     /// Escapes a value, and quotes the value if a reader could take it for several values.
     static func value(_ text: String) -> String {
-        let isPlain = !text.isEmpty && !text.unicodeScalars.contains { $0 == "\"" || $0 == "=" || isSpace($0) }
+        let isPlain =
+            !text.isEmpty && !text.unicodeScalars.contains { $0 == "\"" || $0 == "=" || $0.properties.isWhitespace }
         return isPlain ? escaped(text, and: []) : "\"" + escaped(text, and: ["\""]) + "\""
     }
 
@@ -46,13 +47,6 @@ enum LogText {
 
     /// Whether a scalar is a control character, ends a line, or changes the direction of the text behind it.
     private static func isHidden(_ scalar: Unicode.Scalar) -> Bool {
-        switch scalar.properties.generalCategory {
-        case .control, .format, .lineSeparator, .paragraphSeparator: true
-        default: false
-        }
-    }
-
-    private static func isSpace(_ scalar: Unicode.Scalar) -> Bool {
-        scalar.properties.isWhitespace
+        [.control, .format, .lineSeparator, .paragraphSeparator].contains(scalar.properties.generalCategory)
     }
 }

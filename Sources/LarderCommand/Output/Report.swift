@@ -34,7 +34,6 @@ struct Report: Sendable {
     init() {}
 
     mutating func add(_ name: String, _ value: Cell) { rows.append((name, value)) }
-
     mutating func add(_ name: String, _ text: String) { add(name, Cell(text)) }
 
     func lines(forTerminal: Bool) -> [String] {
@@ -124,10 +123,7 @@ extension Character {
     /// The width of the character's first scalar; a symbol with an emoji variation selector is wide.
     fileprivate var columns: Int {
         guard let first = unicodeScalars.first else { return 0 }
-        switch first.properties.generalCategory {
-        case .nonspacingMark, .enclosingMark, .format: return 0
-        default: break
-        }
+        if [.nonspacingMark, .enclosingMark, .format].contains(first.properties.generalCategory) { return 0 }
         let isEmoji = first.properties.isEmojiPresentation || unicodeScalars.contains("\u{fe0f}")
         return isEmoji || Self.wide.contains { $0.contains(first.value) } ? 2 : 1
     }

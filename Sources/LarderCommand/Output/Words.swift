@@ -15,7 +15,6 @@ enum Words {
     }
 
     static func bytes(_ count: Int64) -> String { bytes(Double(count)) }
-
     /// A fraction from 0 to 1 as `12 %`, rounded down, so that only 1 is `100 %`.
     static func percent(_ fraction: Double) -> String { "\(Int(min(max(fraction, 0), 1) * 100)) %" }
 

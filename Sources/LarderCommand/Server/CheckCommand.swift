@@ -21,8 +21,7 @@ struct CheckCommand: AsyncParsableCommand {
 
     func run() async throws {
         let given: [(Setting, String?)] = [(.host, host), (.port, port), (.adminPort, adminPort)]
-        var flags: [String: [String]] = [:]
-        for (setting, value) in given { flags[setting.name] = value.map { [$0] } }
+        let flags = Dictionary(uniqueKeysWithValues: given.map { ($0.name, [$1].compactMap(\.self)) })
         let probe = try ReadinessProbe(of: try Configuration.resolve(flags: flags), patience: Self.patience)
         if let reason = await probe.run() {
             try? Console.error.print("not ready: \(LogText.words(reason))")

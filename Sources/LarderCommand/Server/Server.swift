@@ -29,17 +29,13 @@ final class Server: Service {
 
     /// Handles signals before it listens, because a process that reads the log line "listening" may send one at once.
     func run() async throws {
-        let trims = DispatchSource.makeSignalSource(signal: SIGUSR1, queue: .global())
-        trims.setEventHandler { [service, logger] in
+        let trims = DispatchSource.handling(SIGUSR1) { [service, logger] in
             service.memory.trim { trimmed in
                 logger.info("memory was released", metadata: ["bytes": .number(trimmed.freedBytes)])
             }
         }
-        trims.resume()
         defer { trims.cancel() }
-        let reloads = DispatchSource.makeSignalSource(signal: SIGHUP, queue: .global())
-        reloads.setEventHandler { [self] in reload() }
-        reloads.resume()
+        let reloads = DispatchSource.handling(SIGHUP) { [self] in reload() }
         defer { reloads.cancel() }
         do {
             try listen()
@@ -143,7 +139,6 @@ final class Server: Service {
         logger.info("stopped")
     }
 
-    /// On its own thread.
     private func blocking(_ work: @escaping @Sendable () -> Void) async {
         await withCheckedContinuation { continuation in
             Thread.detachNewThread {

@@ -4,9 +4,7 @@ import Larder
 
 /// The command-line flags of ``Setting/all``. That table has the texts; this type only declares the flags.
 struct SettingOptions: ParsableArguments {
-    @Option(
-        name: .customLong("config"), help: ArgumentHelp("YAML file with any of these options.", valueName: "file"))
-    var config: String?
+    @Option("YAML file with any of these options.", value: "file", name: .customLong("config")) var config: String?
 
     @Option(.host) var host: String?
     @Option(.port) var port: String?
@@ -62,12 +60,8 @@ struct SettingOptions: ParsableArguments {
             (.allowHost, allowHost), (.corsOrigin, corsOrigin), (.allowOrigin, allowOrigin), (.denyOrigin, denyOrigin),
             (.originPorts, originPorts), (.schemes, schemes),
         ]
-        var flags: [String: [String]] = [:]
-        for (setting, values) in lists { flags[setting.name] = values }
-        for (setting, value) in single {
-            if let value { flags[setting.name] = [value] }
-        }
-        return flags
+        let all = lists + single.map { ($0, [$1].compactMap(\.self)) }
+        return Dictionary(uniqueKeysWithValues: all.map { ($0.name, $1) })
     }
 }
 

@@ -10,8 +10,7 @@ struct TokenCommand: ParsableCommand {
 
     struct File: ParsableArguments {
         @Option(
-            name: .customLong(Setting.tokensFile.name),
-            help: ArgumentHelp("Token file. [\(Setting.tokensFile.variable)]", valueName: "file"))
+            "Token file. [\(Setting.tokensFile.variable)]", value: "file", name: .customLong(Setting.tokensFile.name))
         var tokensFile: String?
 
         func path() throws -> String {
@@ -31,8 +30,7 @@ struct TokenCommand: ParsableCommand {
                 """)
 
         @OptionGroup var file: File
-        @Option(name: .long, help: "Name of the token: 1 to 63 characters of a-z, 0-9 and -.")
-        var name: String
+        @Option(help: "Name of the token: 1 to 63 characters of a-z, 0-9 and -.") var name: String
         @Option(
             name: .customLong("scope"),
             help: "Scope of the token: \(Scope.allCases.map(\.rawValue).joined(separator: ", ")). Repeatable.")
@@ -41,8 +39,7 @@ struct TokenCommand: ParsableCommand {
             name: .customLong("namespace"),
             help: "Namespace that the token covers, or * for all. Repeatable. [default: default]")
         var namespaces: [String] = []
-        @Option(name: .long, help: "Limit of requests a second. [default: no limit]")
-        var rate: Double?
+        @Option(help: "Limit of requests a second. [default: no limit]") var rate: Double?
 
         func validate() throws {
             guard AccessToken.isName(name) else {
@@ -92,8 +89,7 @@ struct TokenCommand: ParsableCommand {
             commandName: "remove", abstract: "Remove a token. A running server refuses it after kill -HUP.")
 
         @OptionGroup var file: File
-        @Option(name: .long, help: "Whose.")
-        var name: String
+        @Option(help: "Whose.") var name: String
 
         func run() throws {
             try TokenFile.remove(name, at: try file.path())

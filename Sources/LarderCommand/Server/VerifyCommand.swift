@@ -13,10 +13,8 @@ struct VerifyCommand: ParsableCommand {
             """)
 
     @Option(
-        name: .customLong("directory"),
-        help: ArgumentHelp(
-            "\(Setting.directory.help) [\(Setting.directory.variable); default: \(Setting.directory.defaultText)]",
-            valueName: "path"))
+        "\(Setting.directory.help) [\(Setting.directory.variable); default: \(Setting.directory.defaultText)]",
+        value: "path", name: .customLong("directory"))
     var directory: String?
 
     func run() throws {

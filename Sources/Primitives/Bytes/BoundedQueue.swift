@@ -14,8 +14,7 @@ package struct BoundedQueue: Sendable {
     private var highWaterMark: Int
     private var roomAction: (@Sendable () -> Void)?
 
-    /// From `highWaterMark` bytes on, at least 1, the queue is ``Backpressure/full``. It has room again at half as
-    /// many.
+    /// The queue is ``Backpressure/full`` from `highWaterMark` bytes on, at least 1, and has room at half as many.
     package init(highWaterMark: Int) {
         self.highWaterMark = max(1, highWaterMark)
     }

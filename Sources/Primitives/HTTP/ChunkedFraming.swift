@@ -10,7 +10,6 @@
 ///     var index = 0
 ///     while let content = try framing.next(in: bytes, from: &index) { use(bytes[content]) }
 package struct ChunkedFraming: Sendable {
-    /// Limits for the bytes that are not content.
     package struct Rules: Sendable {
         /// For the extensions of one chunk.
         package var extensionLimit: Int
@@ -25,7 +24,6 @@ package struct ChunkedFraming: Sendable {
         }
     }
 
-    /// The reason for which a body must be refused.
     package enum Problem: Error, Equatable {
         /// The framing breaks the grammar; the text gives the reason.
         case malformed(String)
@@ -75,9 +73,8 @@ package struct ChunkedFraming: Sendable {
     /// Whether the last chunk and the trailers are complete.
     package var isComplete: Bool { state == .end }
 
-    /// Reads from `index` to the end of the next piece of content, of the body or of `bytes`, and moves `index` there.
-    /// Returns the range of the content, if any. Throws the ``Problem`` of the byte at `index`, and must not be called
-    /// again.
+    /// Moves `index` to the end of the next piece of content, of the body or of `bytes`. Returns the range of the
+    /// content, if any. Throws the ``Problem`` of the byte at `index`, and must not be called again then.
     package mutating func next(
         in bytes: UnsafeRawBufferPointer, from index: inout Int
     ) throws(Problem) -> Range<Int>? {

@@ -1,7 +1,6 @@
 /// The file name that a server suggests with `Content-Disposition` (RFC 6266).
 package struct ContentDisposition: Equatable, Sendable {
-    /// The name without directories; `nil` when the field has none or breaks the grammar, or when no usable name is
-    /// left.
+    /// The name without directories; `nil` when the field has no usable name or breaks the grammar.
     ///
     /// `filename*` (RFC 8187) has precedence over `filename` (RFC 6266 §4.3). All characters up to the last slash or
     /// backslash, and all control characters, are removed, because the name must not lead to another directory (§4.3).
@@ -66,10 +65,7 @@ package struct ContentDisposition: Equatable, Sendable {
         guard parts.count == 3, let bytes = PercentEscape.decode(parts[2]) else { return nil }
         switch String(decoding: parts[0], as: UTF8.self).lowercased() {
         case "utf-8": return String(validating: bytes, as: UTF8.self)
-        case "iso-8859-1":
-            var scalars = String.UnicodeScalarView()
-            for byte in bytes { scalars.append(Unicode.Scalar(byte)) }
-            return String(scalars)
+        case "iso-8859-1": return String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
         default: return nil
         }
     }

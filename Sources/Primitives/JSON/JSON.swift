@@ -1,6 +1,5 @@
 /// A JSON value (RFC 8259) that keeps the spelling of numbers and the order of members. Foundation's decoders turn
-/// `1.0` into `1` and `12345678901234567890` into a rounded `Double`, which would change a canonical URL with such a
-/// number.
+/// `1.0` into `1` and `12345678901234567890` into a rounded `Double`, which would change a canonical URL.
 package enum JSON: Hashable, Sendable {
     case null
     case bool(Bool)

@@ -47,7 +47,6 @@ struct JSONLexer<Sink: JSONSink> {
 
     /// Whether the next byte belongs to the plain part of a string, or ends it.
     var isInString: Bool { state == .string }
-
     /// Whether the bytes so far are a whole text.
     var isComplete: Bool { containers.isEmpty && (state == .afterValue || isNumber) }
 
@@ -248,6 +247,5 @@ extension JSONLexer: Sendable where Sink: Sendable {}
 
 extension UInt8 {
     fileprivate var isSpace: Bool { self == 0x20 || self == 0x0A || self == 0x0D || self == 0x09 }
-
     fileprivate var endsPart: Bool { self < 0x20 || self == UInt8(ascii: "\"") || self == UInt8(ascii: "\\") }
 }

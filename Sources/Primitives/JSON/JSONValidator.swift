@@ -1,21 +1,18 @@
 /// Checks whether bytes that arrive in pieces are one JSON text (RFC 8259). The validator builds no tree, so it can
-/// check a body of a gigabyte while the body passes. It accepts the same texts as `JSON(parsing:)`, and also objects
-/// with two members of the same name and lone surrogates in escapes, because RFC 8259 allows them. Nesting deeper than
-/// ``depthLimit`` counts as invalid.
+/// check a body of any size. It accepts the same texts as `JSON(parsing:)`, and also repeated names and lone
+/// surrogates, which RFC 8259 allows. Nesting deeper than ``depthLimit`` counts as invalid.
 package struct JSONValidator: Sendable {
     package static let depthLimit = 512
 
     private var lexer = JSONLexer(StringCheck(), depthLimit: Self.depthLimit)
     private var hasFault = false
-    /// The first four bytes, as far as they have arrived; the first byte is the lowest.
-    private var beginning: UInt32 = 0
-    private var beginningCount = 0
+    /// The first four bytes, as far as they have arrived.
+    private var beginning: [UInt8] = []
 
     package init() {}
 
     /// Whether the bytes so far can no longer become JSON. The validator then ignores further pieces.
     package var isFailed: Bool { hasFault || !isUTF8 }
-
     /// Whether the strings so far contain no byte above 0x7F, which is never JSON outside of strings.
     package var isASCII: Bool { lexer.sink.isASCII }
 
@@ -23,18 +20,14 @@ package struct JSONValidator: Sendable {
     private var isUTF8: Bool { lexer.sink.isUTF8 && (!lexer.sink.utf8.isOpen || lexer.isInString && !hasFault) }
 
     package mutating func feed(_ piece: UnsafeRawBufferPointer) {
-        for byte in piece.prefix(4 - beginningCount) {
-            beginning |= UInt32(byte) << (8 * beginningCount)
-            beginningCount += 1
-        }
+        if beginning.count < 4 { beginning += piece.prefix(4 - beginning.count) }
         if !isFailed { hasFault = (try? lexer.feed(piece)) == nil }
     }
 
     /// Like ``JSONEncoding/fault``; `nil` for valid JSON, and for text that is invalid for another reason.
     package var encodingFault: String? {
         if finish() { return nil }
-        let bytes = (0..<beginningCount).map { UInt8(truncatingIfNeeded: beginning >> (8 * $0)) }
-        return JSONEncoding(bytes).fault ?? (isUTF8 ? nil : "a string is not UTF-8 (RFC 8259 §8.1)")
+        return JSONEncoding(beginning).fault ?? (isUTF8 ? nil : "a string is not UTF-8 (RFC 8259 §8.1)")
     }
 
     /// Whether the text is `null` or an object without members; meaningful only when ``finish()`` returns `true`.

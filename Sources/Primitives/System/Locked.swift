@@ -71,8 +71,7 @@ public struct Sharded<State>: Sendable {
 }
 
 #if LARDER_PTHREAD_LOCKS
-    /// `@unchecked Sendable` is safe because code reaches the state only between `pthread_mutex_lock` and
-    /// `pthread_mutex_unlock`.
+    /// `@unchecked Sendable` is safe because code reaches the state only while it holds the mutex.
     @usableFromInline final class PthreadMutex<State>: @unchecked Sendable {
         private let mutex: UnsafeMutablePointer<pthread_mutex_t>
         private var state: State

@@ -2,8 +2,7 @@ import Glibc
 
 /// An instant of the wall clock, in whole milliseconds since 1970-01-01T00:00:00Z.
 ///
-/// Foundation's `Date` is a `Double` and slow to print, and the index stores, compares and prints instants all the
-/// time.
+/// Foundation's `Date` is a `Double` and slow to print, and the index compares and prints instants all the time.
 package struct Timestamp: Hashable, Comparable, Sendable {
     package var milliseconds: Int64
 
@@ -104,8 +103,7 @@ package struct DurationText: Hashable, Sendable {
     }
 }
 
-/// A day of the proleptic Gregorian calendar. The algorithms are `civil_from_days` and `days_from_civil` of Howard
-/// Hinnant, "chrono-Compatible Low-Level Date Algorithms".
+/// A day of the proleptic Gregorian calendar, by Howard Hinnant's `civil_from_days` and `days_from_civil`.
 struct CivilDay: Equatable {
     var year: Int64
     var month: Int

@@ -39,7 +39,7 @@ package struct CanonicalURL: Hashable, Sendable {
         path = URLPath.removeDotSegments(try URLPath.normalizeEscapes(parts.path))
         // libcurl does not send a bare `?`, so URLs with and without it are the same URL.
         let ownQuery = try (parts.query?.isEmpty == true ? nil : parts.query)
-            .map { text throws(InvalidURL) in try URLPath.escapeNonASCII(text) }
+            .map { text throws(InvalidURL) in try URLPath.normalizeEscapes(text, keepsEscapes: true) }
         let added = params.formEncoded
         let written: String? =
             switch (ownQuery, added.isEmpty) {

@@ -106,7 +106,6 @@ private enum UTF8Locale {
     }
 }
 
-/// Converts the host of a URL to its single stored spelling.
 enum URLHost {
     /// Returns the canonical text of a host that libcurl has read: in lower case, an IPv6 address in the form of RFC
     /// 5952, because libcurl keeps the spelling of an IPv6 address unless a shorter text exists.

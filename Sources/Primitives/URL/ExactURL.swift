@@ -62,8 +62,7 @@ package struct ExactURL: Hashable, Sendable {
 }
 
 extension String {
-    /// Creates text from bytes, with each non-ASCII byte percent-encoded separately. The bytes need not be UTF-8, and
-    /// different non-ASCII bytes stay different.
+    /// Percent-encodes each non-ASCII byte separately, so different bytes stay different. They need not be UTF-8.
     @inlinable package init(escapingNonASCII bytes: some Sequence<UInt8>) {
         let plain = bytes.withContiguousStorageIfAvailable { bytes in
             bytes.contains { $0 >= 0x80 } ? nil : String(decoding: bytes, as: UTF8.self)
@@ -75,7 +74,6 @@ extension String {
 /// Remembers the sites of recent URLs by the beginnings of these URLs. Most requests are for few sites, and splitting
 /// each URL with libcurl would cost more than all other work of reading it.
 final class KnownSites: Sendable {
-    /// The part of a URL before its path.
     struct Site: Sendable {
         let scheme: String
         let authority: String

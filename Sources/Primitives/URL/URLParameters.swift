@@ -45,33 +45,21 @@ package struct URLParameters: Hashable, Sendable {
         }
     }
 
-    /// The parameters as in `a=1&b=x+y`: sorted by name, then by value, in UTF-8 bytes, and encoded as
-    /// application/x-www-form-urlencoded (WHATWG URL §5.2).
+    /// As in `a=1&b=x+y` (WHATWG URL §5.2): sorted by name, then by value, in UTF-8 bytes.
     package var formEncoded: String {
         let sorted = pairs.sorted { left, right in
             left.name.utf8.elementsEqual(right.name.utf8)
                 ? left.value.utf8.lexicographicallyPrecedes(right.value.utf8)
                 : left.name.utf8.lexicographicallyPrecedes(right.name.utf8)
         }
-        var output: [UInt8] = []
-        for (index, pair) in sorted.enumerated() {
-            if index > 0 { output.append(UInt8(ascii: "&")) }
-            Self.encode(pair.name, into: &output)
-            output.append(UInt8(ascii: "="))
-            Self.encode(pair.value, into: &output)
-        }
-        return String(decoding: output, as: UTF8.self)
+        return sorted.map { Self.encode($0.name) + "=" + Self.encode($0.value) }.joined(separator: "&")
     }
 
-    private static func encode(_ text: String, into output: inout [UInt8]) {
-        for byte in text.utf8 {
-            switch byte {
-            case UInt8(ascii: " "): output.append(UInt8(ascii: "+"))
-            case UInt8(ascii: "*"): output.append(byte)
-            case _ where byte.isUnreserved && byte != UInt8(ascii: "~"): output.append(byte)
-            default: PercentEscape.append(byte, to: &output)
-            }
+    private static func encode(_ text: String) -> String {
+        let plain = PercentEscape.text(of: text.utf8) {
+            $0 != UInt8(ascii: "~") && ($0.isUnreserved || " *".utf8.contains($0))
         }
+        return plain.replacing(" ", with: "+")
     }
 }
 

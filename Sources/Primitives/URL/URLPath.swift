@@ -2,16 +2,8 @@
 package enum URLPath {
     /// Converts percent-escapes to upper case, decodes escapes of unreserved characters, and escapes non-ASCII
     /// characters. Throws ``InvalidURL/brokenEscape``.
-    static func normalizeEscapes(_ text: String) throws(InvalidURL) -> String {
-        try rewrite(text, decodingUnreserved: true)
-    }
-
-    /// Escapes non-ASCII characters, and keeps all other text. Throws ``InvalidURL/brokenEscape``.
-    static func escapeNonASCII(_ text: String) throws(InvalidURL) -> String {
-        try rewrite(text, decodingUnreserved: false)
-    }
-
-    private static func rewrite(_ text: String, decodingUnreserved: Bool) throws(InvalidURL) -> String {
+    /// With `keepsEscapes`, only escapes non-ASCII characters.
+    static func normalizeEscapes(_ text: String, keepsEscapes: Bool = false) throws(InvalidURL) -> String {
         var output: [UInt8] = []
         output.reserveCapacity(text.utf8.count)
         var bytes = text.utf8.makeIterator()
@@ -21,7 +13,7 @@ package enum URLPath {
                     let low = second.hexDigitValue
                 else { throw .brokenEscape }
                 let decoded = high << 4 | low
-                if !decodingUnreserved {
+                if keepsEscapes {
                     output.append(contentsOf: [byte, first, second])
                 } else if decoded.isUnreserved {
                     output.append(decoded)

@@ -6,9 +6,8 @@
 /// canonical spelling, because a part of another spelling could mean several hosts.
 package struct URLPrefix: Hashable, Sendable {
     package var string: String { strings[0] }
-    /// All texts with which a matching canonical URL may begin. Usually this is a single text. A host that ends with a
-    /// dot has two more, because `http://www.` may be the beginning of a longer name, or a whole name with its root
-    /// dot.
+    /// All texts with which a matching canonical URL may begin, usually one. A host that ends with a dot has two more,
+    /// because `http://www.` may be the beginning of a longer name, or a whole name with its root dot.
     package let strings: [String]
 
     /// Throws ``InvalidURLPrefix`` with the reason, in words for the caller.

@@ -11,19 +11,14 @@ struct DownloadCommand: AsyncParsableCommand {
             Prints the outcome (downloaded, revalidated, joined, stale or cached) and the entry.
             """)
 
-    @Argument(help: "The URL.")
-    var url: String
+    @Argument(help: "The URL.") var url: String
     @OptionGroup var request: RequestOptions
-    @Option(
-        name: .customLong("param"),
-        help: ArgumentHelp("Query parameter to add to the URL. Repeatable.", valueName: "name=value"))
+    @Option("Query parameter to add to the URL. Repeatable.", value: "name=value", name: .customLong("param"))
     var params: [ParameterArgument] = []
     @Option(
-        name: .shortAndLong, help: ArgumentHelp("File to write the body to; - is standard output.", valueName: "file"),
-        completion: .file())
+        "File to write the body to; - is standard output.", value: "file", name: .shortAndLong, completion: .file())
     var output: String?
-    @Flag(name: .long, help: "Return without waiting for the download.")
-    var background = false
+    @Flag(help: "Return without waiting for the download.") var background = false
     @OptionGroup var options: ClientOptions
 
     func validate() throws {

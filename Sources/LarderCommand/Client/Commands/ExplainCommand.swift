@@ -10,8 +10,7 @@ struct ExplainCommand: AsyncParsableCommand {
             Contacts no origin and changes nothing. Exit status \(ExitStatus.notHeld.rawValue): a miss.
             """)
 
-    @Argument(help: "The URL.")
-    var url: String
+    @Argument(help: "The URL.") var url: String
     @OptionGroup var options: ClientOptions
 
     func run() async throws {

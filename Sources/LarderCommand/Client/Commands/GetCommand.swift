@@ -11,15 +11,12 @@ struct GetCommand: AsyncParsableCommand {
             direction of text. With --output -, prints every body.
             """)
 
-    @Argument(help: "Key or URL of the entry.")
-    var entry: String
+    @Argument(help: "Key or URL of the entry.") var entry: String
     @Option(
-        name: .shortAndLong,
-        help: ArgumentHelp("File to write the body to, instead of standard output.", valueName: "file"),
+        "File to write the body to, instead of standard output.", value: "file", name: .shortAndLong,
         completion: .file())
     var output: String?
-    @Flag(name: .long, help: "Also print an expired entry.")
-    var stale = false
+    @Flag(help: "Also print an expired entry.") var stale = false
     @OptionGroup var options: ClientOptions
 
     func validate() throws {

@@ -13,8 +13,7 @@ struct ListCommand: AsyncParsableCommand {
             """)
 
     @OptionGroup(title: "Selection") var which: SelectionOptions
-    @Option(name: .long, help: ArgumentHelp("Only entries of this URL, in any spelling.", valueName: "url"))
-    var url: String?
+    @Option("Only entries of this URL, in any spelling.", value: "url") var url: String?
     // The value may begin with a dash.
     @Option(
         name: .long, parsing: .unconditional,
@@ -23,8 +22,7 @@ struct ListCommand: AsyncParsableCommand {
                 + "reverse.",
             valueName: "order"))
     var sort: String?
-    @Option(name: .long, help: ArgumentHelp("Limit of printed entries. [default: all]", valueName: "number"))
-    var limit: Int?
+    @Option("Limit of printed entries. [default: all]", value: "number") var limit: Int?
     @OptionGroup var options: ClientOptions
 
     func validate() throws {

@@ -90,12 +90,7 @@ enum ProgressPoll {
 
     /// Passes an empty list when the server does not return the downloads, as for a token without the right to read.
     static func run(_ client: APIClient, _ show: ([RunningDownload]) async -> Void) async {
-        while true {
-            do {
-                try await Task.sleep(for: interval)
-            } catch {
-                return
-            }
+        while (try? await Task.sleep(for: interval)) != nil {
             let running = try? await client.runningDownloads()
             if !Task.isCancelled { await show(running ?? []) }
         }

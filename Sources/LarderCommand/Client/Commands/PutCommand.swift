@@ -10,23 +10,15 @@ struct PutCommand: AsyncParsableCommand {
             nothing is stored, and an existing entry is removed.
             """)
 
-    @Argument(help: "Key or URL of the entry.")
-    var entry: String
+    @Argument(help: "Key or URL of the entry.") var entry: String
     @Argument(help: "File to store; - is standard input.", completion: .file())
     var file = "-"
-    @Option(
-        name: .long,
-        help: ArgumentHelp(
-            "Time that the entry stays fresh. [default: the server's --default-ttl]", valueName: "duration"))
+    @Option("Time that the entry stays fresh. [default: the server's --default-ttl]", value: "duration")
     var ttl: Seconds?
-    @Option(
-        name: .long,
-        help: ArgumentHelp("Media type. [default: application/octet-stream; JSON under a URL]", valueName: "type"))
+    @Option("Media type. [default: application/octet-stream; JSON under a URL]", value: "type")
     var contentType: String?
-    @Option(name: .customLong("tag"), help: ArgumentHelp("Tag of the entry. Repeatable.", valueName: "tag"))
-    var tags: [String] = []
-    @Flag(name: .long, help: "Pin the entry, so that it is never evicted.")
-    var pinned = false
+    @Option("Tag of the entry. Repeatable.", value: "tag", name: .customLong("tag")) var tags: [String] = []
+    @Flag(help: "Pin the entry, so that it is never evicted.") var pinned = false
     @OptionGroup var options: ClientOptions
 
     func validate() throws {

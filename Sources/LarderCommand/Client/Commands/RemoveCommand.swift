@@ -11,13 +11,10 @@ struct RemoveCommand: AsyncParsableCommand {
             durable; removed entries do not come back.
             """)
 
-    @Argument(help: "Keys and URLs of the entries.")
-    var entries: [String] = []
+    @Argument(help: "Keys and URLs of the entries.") var entries: [String] = []
     @OptionGroup(title: "Selection") var which: SelectionOptions
-    @Flag(name: .long, help: "Remove every entry of the namespace.")
-    var all = false
-    @Flag(name: .long, help: "Only count the entries to remove; not supported for keys.")
-    var dryRun = false
+    @Flag(help: "Remove every entry of the namespace.") var all = false
+    @Flag(help: "Only count the entries to remove; not supported for keys.") var dryRun = false
     @OptionGroup var options: ClientOptions
 
     func validate() throws {

@@ -5,10 +5,9 @@ import Primitives
 struct StatsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "stats", abstract: "Print the server's counters.",
-        discussion:
-            "The counters are of the whole server; counts of events begin at its start. Needs a token with the scope "
-            + "admin."
-    )
+        discussion: """
+            The counters are of the whole server; counts of events begin at its start. Needs a token with the scope admin.
+            """)
 
     @OptionGroup var options: ClientOptions
 

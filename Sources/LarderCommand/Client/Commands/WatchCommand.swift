@@ -13,15 +13,11 @@ struct WatchCommand: AsyncParsableCommand {
             """)
 
     @Option(
-        name: .customLong("type"),
-        help: ArgumentHelp(
-            "Only events of this type, such as download.failed, or of this group, such as download. Repeatable.",
-            valueName: "type"))
+        "Only events of this type, such as download.failed, or of this group, such as download. Repeatable.",
+        value: "type", name: .customLong("type"))
     var types: [String] = []
-    @Option(name: .long, help: ArgumentHelp("Only events of this key.", valueName: "key"))
-    var key: String?
-    @Option(name: .long, help: ArgumentHelp("Only events with this tag.", valueName: "tag"))
-    var tag: String?
+    @Option("Only events of this key.", value: "key") var key: String?
+    @Option("Only events with this tag.", value: "tag") var tag: String?
     @OptionGroup var options: ClientOptions
 
     func run() async throws {
