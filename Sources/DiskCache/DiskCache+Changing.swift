@@ -1,10 +1,9 @@
 import Primitives
 
 extension DiskCache {
-    /// Begins to receive a body, for an entry of any kind. From now on, a purge that matches the arguments keeps the
-    /// future entry from being kept, if the body comes from an origin. `tags` are added to the tags of the metadata.
-    /// `pinned` `nil`: as the entry that it replaces; if the pinned entries leave no room for an unpinned entry, the
-    /// store is refused before another entry is evicted for it.
+    /// Begins to receive a body. From now on, a purge that matches the arguments keeps a body from an origin from being
+    /// kept. `tags` are added to the tags of the metadata. `pinned` `nil`: as the entry that it replaces; if the pinned
+    /// entries leave no room for an unpinned entry, the store is refused before another entry is evicted for it.
     package func reserve(
         _ key: CacheKey, kind: Entry.Kind, url: String? = nil, tags: [String] = [], pinned: Bool? = nil
     ) -> Reservation {
@@ -20,17 +19,16 @@ extension DiskCache {
         return Reservation(store, pinned: nil, parts: parts, writer: writer)
     }
 
-    /// Changes the metadata that a caller may change. Arguments that are `nil` leave their field as it is. The `ttl`
-    /// counts from now; with zero or less the entry is stale at once, and an entry that a caller stored
-    /// (``Entry/Kind/json``, ``Entry/Kind/data``) is removed. `tags` replace the current tags. `condition` gets the
-    /// entry at the instant of the change, and must not wait; `false` ends with ``DiskCacheError/conditionFailed``.
-    /// `completion` gets the changed entry once it is durable, or `nil` when there is none (any more). A download that
-    /// began before the change does not undo it. `staleAllowance` only extends the entry's own.
+    /// Changes the metadata that a caller may change; `nil` leaves a field as it is. The `ttl` counts from now; with
+    /// zero or less the entry is stale at once, and an entry that a caller stored (``Entry/Kind/json``,
+    /// ``Entry/Kind/data``) is removed. `tags` replace the current tags; `staleAllowance` only extends the entry's own.
+    /// `condition` gets the entry at the instant of the change, and must not wait; `false` ends with
+    /// ``DiskCacheError/conditionFailed``. `completion` gets the changed entry once it is durable; `nil` when there is
+    /// none (any more). A download that began before the change does not undo it.
     package func update(
         _ key: String, ttl: Duration? = nil, tags: [String]? = nil, addingTags: [String] = [], pinned: Bool? = nil,
         staleAllowance: Duration = .zero, fields: (@Sendable (Entry) -> String?)? = nil,
-        condition: (@Sendable (Entry?) -> Bool)? = nil,
-        completion: @escaping @Sendable (Result<Entry?, DiskCacheError>) -> Void
+        condition: (@Sendable (Entry?) -> Bool)? = nil, completion: @escaping Completion<Entry?>
     ) {
         writer.submit(
             { context in
@@ -65,8 +63,7 @@ extension DiskCache {
     /// gets the entry, or `nil`, at the instant of the removal, and must not wait; `false` ends with
     /// ``DiskCacheError/conditionFailed``. `completion` gets whether there was an entry, once the removal is durable.
     package func remove(
-        _ key: String, condition: (@Sendable (Entry?) -> Bool)? = nil,
-        completion: @escaping @Sendable (Result<Bool, DiskCacheError>) -> Void
+        _ key: String, condition: (@Sendable (Entry?) -> Bool)? = nil, completion: @escaping Completion<Bool>
     ) {
         writer.submit(
             makesRoom: true,
@@ -81,26 +78,17 @@ extension DiskCache {
             }, completion: completion)
     }
 
-    /// Removes every entry that matches the filter and was published before now. Matching bodies from an origin that
-    /// are being received are not kept. The removal runs in steps, between which other operations run. `completion`
-    /// gets the number of removed entries, once all removals are durable. After an error, some entries may be gone. If
-    /// an entry matches and `condition` does not hold when the removal begins, `completion` gets
-    /// ``DiskCacheError/conditionFailed``, and no entry is removed.
+    /// Removes every entry that matches any of `filters`, all at the same instant, and was published before now.
+    /// Matching bodies from an origin that are being received are not kept, except that of `reservation`, because a
+    /// response must not be dropped by the invalidation that it causes itself. The removal runs in steps, between which
+    /// other operations run. `completion` gets the number of removed entries, once all removals are durable. After an
+    /// error, some entries may be gone. If an entry matches and `condition` does not hold when the removal begins,
+    /// `completion` gets ``DiskCacheError/conditionFailed``, and no entry is removed.
     package func remove(
-        matching filter: EntryFilter, condition: RemovalCondition? = nil,
-        completion: @escaping @Sendable (Result<Int, DiskCacheError>) -> Void
+        matching filters: [EntryFilter], sparing reservation: Reservation? = nil, condition: RemovalCondition? = nil,
+        completion: @escaping Completion<Int>
     ) {
-        purge([filter], sparing: nil, condition: condition, limit: Self.stepLimit, completion)
-    }
-
-    /// Removes every entry that matches any of `filters`, as ``remove(matching:condition:completion:)`` does for a
-    /// single filter. All filters apply at the same instant. Spares `reservation`, because a response must not be
-    /// dropped by the invalidation that it causes itself.
-    package func remove(
-        matching filters: [EntryFilter], sparing reservation: Reservation? = nil,
-        completion: @escaping @Sendable (Result<Int, DiskCacheError>) -> Void
-    ) {
-        purge(filters, sparing: reservation?.number(in: parts), condition: nil, limit: Self.stepLimit, completion)
+        purge(filters, sparing: reservation?.number(in: parts), condition: condition, limit: Self.stepLimit, completion)
     }
 
     package func count(matching filter: EntryFilter) throws(DiskCacheError) -> Int {
@@ -108,7 +96,7 @@ extension DiskCache {
     }
 
     /// Removes the entries that are of no more use (``EntryRow/isSweepable``). ``maintain(completion:)`` calls it, too.
-    package func sweepExpired(completion: @escaping @Sendable (Result<Int, DiskCacheError>) -> Void) {
+    package func sweepExpired(completion: @escaping Completion<Int>) {
         sweep(removed: 0, limit: Self.stepLimit, completion)
     }
 
@@ -122,7 +110,7 @@ extension DiskCache {
 
     private func purge(
         _ filters: [EntryFilter], sparing spared: Int?, condition: RemovalCondition?, limit: Int,
-        _ completion: @escaping @Sendable (Result<Int, DiskCacheError>) -> Void
+        _ completion: @escaping Completion<Int>
     ) {
         let begin: @Sendable (WriteContext, Timestamp) throws -> (Purge, Int) = { context, now in
             try context.check(condition, filters, now: now)
@@ -131,7 +119,7 @@ extension DiskCache {
             let purge = Purge(filters: filters, now: now, lastVersion: context.totals.sequence)
             return (purge, try purge.step(context, after: 0, limit: limit))
         }
-        let done: @Sendable (Result<(Purge, Int), DiskCacheError>) -> Void = { [self] result in
+        let done: Completion<(Purge, Int)> = { [self] result in
             switch result {
             case .success((let purge, let removed)):
                 stepEnded(.success(removed), removed: 0, limit: limit, purge.telling, completion) { [self] in
@@ -150,14 +138,14 @@ extension DiskCache {
         }
     }
 
-    /// Runs `work` in a transaction after writing all slides that were pending at the first transaction. Slides decide
-    /// which entries have expired. There may be any number of them, so they are written in several transactions,
-    /// between which other operations run. `work` removes up to `limit` entries. It gets the time `start` of the first
-    /// transaction: an entry that had expired by then counts as expired.
+    /// Runs `work`, which removes up to `limit` entries, after writing all slides that were pending at the first
+    /// transaction, because slides decide which entries have expired. There may be any number of them, so they take
+    /// several transactions, between which other operations run. `work` gets the time `start` of the first transaction:
+    /// an entry that had expired by then counts as expired.
     private func submitAfterSlides<Value: Sendable>(
         limit: Int, since start: Timestamp? = nil,
         _ work: @escaping @Sendable (WriteContext, _ start: Timestamp) throws -> Value,
-        completion: @escaping @Sendable (Result<Value, DiskCacheError>) -> Void
+        completion: @escaping Completion<Value>
     ) {
         writer.submit(
             makesRoom: true,
@@ -178,10 +166,7 @@ extension DiskCache {
             })
     }
 
-    private func goOn(
-        _ purge: Purge, removed: Int, limit: Int,
-        _ completion: @escaping @Sendable (Result<Int, DiskCacheError>) -> Void
-    ) {
+    private func goOn(_ purge: Purge, removed: Int, limit: Int, _ completion: @escaping Completion<Int>) {
         writer.submit(
             makesRoom: true, { try purge.step($0, after: removed, limit: limit) },
             completion: { [self] result in
@@ -191,15 +176,13 @@ extension DiskCache {
             })
     }
 
-    private func sweep(
-        removed: Int, limit: Int, _ completion: @escaping @Sendable (Result<Int, DiskCacheError>) -> Void
-    ) {
-        let telling = BulkRemoval(.expired)
+    private func sweep(removed: Int, limit: Int, _ completion: @escaping Completion<Int>) {
+        let telling = BulkRemoval(verb: .expired)
         submitAfterSlides(
             limit: limit,
             { context, start in
-                try context.remove(
-                    Self.sweepQuery(now: start), because: .expired, limit: limit, telling, after: removed)
+                let query = Self.sweepQuery(now: start)
+                return try context.remove(query, because: .expired, limit: limit, telling, after: removed)
             },
             completion: { [self] result in
                 stepEnded(result, removed: removed, limit: limit, telling, completion) { [self] in
@@ -214,26 +197,19 @@ extension DiskCache {
         return query
     }
 
-    /// Continues after a step that was to remove `limit` entries, or ends the removal. `removed` entries went before
-    /// the step. Without `telling`, no entry was removed.
+    /// Continues after a step that was to remove `limit` entries, or ends the removal. `removed` entries went before.
     private func stepEnded(
         _ result: Result<Int, DiskCacheError>, removed: Int, limit: Int, _ telling: BulkRemoval?,
         _ completion: (Result<Int, DiskCacheError>) -> Void, more: (_ removed: Int, _ limit: Int) -> Void
     ) {
         switch result {
         case .success(let count) where count == limit: more(removed + count, min(limit * 2, Self.stepLimit))
-        case .success(let count):
-            tellRest(of: removed + count, telling)
-            completion(.success(removed + count))
         // Each removed entry makes room for further removals, so a smaller step may succeed.
         case .failure(.noSpace) where limit > 1: more(removed, limit / 2)
-        case .failure(let error):
-            tellRest(of: removed, telling)
-            completion(.failure(error))
+        case .success, .failure:
+            let total = result.map { removed + $0 }
+            if let rest = telling?.rest(of: (try? total.get()) ?? removed) { parts.tell([rest]) }
+            completion(total)
         }
-    }
-
-    private func tellRest(of count: Int, _ telling: BulkRemoval?) {
-        if let rest = telling?.rest(of: count) { parts.tell([rest]) }
     }
 }

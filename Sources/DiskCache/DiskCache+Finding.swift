@@ -1,26 +1,18 @@
 import Primitives
 
-/// Look-ups that never block the caller. Each calls `then` once: at once on the caller's thread when memory alone can
-/// answer, otherwise later on a thread that may wait for the disk. `then` must not block.
+/// Look-ups that never block the caller. Each calls `then`, which must not block, once: at once on the caller's thread
+/// when memory alone can answer, otherwise later on a thread that may wait for the disk (`mayWait`).
 extension DiskCache {
     /// Finds an entry with its body, fresh or stale. A body that differs from the index is verified first, which takes
     /// as long as reading it; a damaged body counts as absent. For `url` see ``load(_:expectingURL:mayWait:)``.
     package func find(
-        _ key: String, expectingURL url: String? = nil,
-        then: @escaping @Sendable (Result<StoredEntry?, DiskCacheError>) -> Void
-    ) {
-        find(key, url, mayWait: false, then)
-    }
-
-    private func find(
-        _ key: String, _ url: String?, mayWait: Bool,
-        _ then: @escaping @Sendable (Result<StoredEntry?, DiskCacheError>) -> Void
+        _ key: String, expectingURL url: String? = nil, mayWait: Bool = false, then: @escaping Completion<StoredEntry?>
     ) {
         do {
             switch try load(key, expectingURL: url, mayWait: mayWait) {
             case .hit(let stored): then(.success(stored))
             case .absent: then(.success(nil))
-            case .onDisk: onDiskThread { [self] in find(key, url, mayWait: true, then) }
+            case .onDisk: onDiskThread { [self] in find(key, expectingURL: url, mayWait: true, then: then) }
             case .needsVerification:
                 verify(key) { result in then(result.map { $0.flatMap { $0.entry.isOf(url) ? $0 : nil } }) }
             }
@@ -30,60 +22,48 @@ extension DiskCache {
     }
 
     /// Finds an entry, fresh or stale. The body is not checked.
-    package func findEntry(_ key: String, then: @escaping @Sendable (Result<Entry?, DiskCacheError>) -> Void) {
+    package func findEntry(_ key: String, then: @escaping Completion<Entry?>) {
         resolve(then) { [self] (mayWait) throws(DiskCacheError) in try lookUp(key, mayWait: mayWait) }
     }
 
-    package func findResponses(
-        to url: ResponseURL, then: @escaping @Sendable (Result<[Entry], DiskCacheError>) -> Void
-    ) {
+    package func findResponses(to url: ResponseURL, then: @escaping Completion<[Entry]>) {
         resolve(then) { [self] (mayWait) throws(DiskCacheError) in
             try responses(to: url, mayWait: mayWait).map { .found($0) } ?? .onDisk
         }
     }
 
     /// `then` gets `nil` when the body cannot be read this way; see ``passing(_:at:mayWait:)``.
-    package func findPassing(_ key: String, then: @escaping @Sendable (PassingBody?) -> Void) {
-        switch passing(key, at: parts.clock.now()) {
+    package func findPassing(
+        _ key: String, mayWait: Bool = false, then: @escaping @Sendable (PassingBody?) -> Void
+    ) {
+        switch passing(key, at: parts.clock.now(), mayWait: mayWait) {
         case .body(let body): then(body)
         case .none: then(nil)
-        case .onDisk:
-            onDiskThread { [self] in
-                if case .body(let body) = passing(key, at: parts.clock.now(), mayWait: true) {
-                    then(body)
-                } else {
-                    then(nil)
-                }
-            }
+        case .onDisk: onDiskThread { [self] in findPassing(key, mayWait: true, then: then) }
         }
     }
 
     /// Calls `find` without waiting for the disk, and again on a thread that may wait when the disk is needed.
     private func resolve<Value: Sendable>(
-        _ then: @escaping @Sendable (Result<Value, DiskCacheError>) -> Void,
+        mayWait: Bool = false, _ then: @escaping Completion<Value>,
         _ find: @escaping @Sendable (_ mayWait: Bool) throws(DiskCacheError) -> Lookup<Value>
     ) {
-        let lookUp = { @Sendable (mayWait: Bool) in
-            Result { () throws(DiskCacheError) in try find(mayWait) }
-        }
-        switch lookUp(false) {
-        case .success(.found(let value)): then(.success(value))
-        case .failure(let error): then(.failure(error))
-        case .success(.onDisk):
-            onDiskThread {
-                switch lookUp(true) {
-                case .success(.found(let value)): then(.success(value))
-                case .failure(let error): then(.failure(error))
-                case .success(.onDisk): preconditionFailure("a look-up that may wait for the disk has to find")
-                }
+        do {
+            switch try find(mayWait) {
+            case .found(let value): then(.success(value))
+            case .onDisk:
+                precondition(!mayWait, "a look-up that may wait for the disk has to find")
+                onDiskThread { [self] in resolve(mayWait: true, then, find) }
             }
+        } catch {
+            then(.failure(error))
         }
     }
 
     /// Reads a small body, fresh at `now`, from its slot with a single read and without the index, and records the hit.
-    /// It works only while the memory tier is full and does not hold the entry, and while the slot is known.
-    /// ``load(_:expectingURL:mayWait:)`` records the slot. An entry that is requested again after a short time also
-    /// enters the memory tier. That needs the index, and this answer does not wait for it.
+    /// It works only while the memory tier is full and does not hold the entry, and while the slot is known from an
+    /// earlier ``load(_:expectingURL:mayWait:)``. An entry that is requested again after a short time also enters the
+    /// memory tier. That needs the index, and this answer does not wait for it.
     package func passing(_ key: String, at now: Timestamp, mayWait: Bool = false) -> PassingResult {
         let hash = ExactText(key).hashValue
         guard let (slot, ticket) = parts.slotTable.find(hash) else { return .none }
@@ -95,9 +75,9 @@ extension DiskCache {
         let content = UnsafeRawBufferPointer(rebasing: bytes.bytes[..<count])
         let found = withExtendedLifetime(bytes) { () -> (PassingBody, version: Int64)? in
             guard let range = SlabRecordView.body(in: content), let record = SlabRecordView(content),
-                record.key.elementsEqual(key.utf8), record.expiry > now.milliseconds, record.stored <= now.milliseconds
+                record.key.elementsEqual(key.utf8), record.expiry > now.milliseconds, record.stored <= now.milliseconds,
+                record.isDigest(of: UnsafeRawBufferPointer(rebasing: content[range]))
             else { return nil }
-            guard record.isDigest(of: UnsafeRawBufferPointer(rebasing: content[range])) else { return nil }
             let body = PassingBody(
                 bytes: bytes, range: range, digestPrefix: Array(record.digestPrefix), contentType: record.contentType,
                 lastModified: record.lastModified, expiryDate: Timestamp(milliseconds: record.expiry))
@@ -116,17 +96,16 @@ extension DiskCache {
     }
 
     /// Brings an entry into the memory tier: at once if that needs no disk, otherwise on a disk thread unless all are
-    /// busy. It does not count as a hit. An error is ignored, because the next request for the entry meets it again.
+    /// busy. Counts no hit. An error is ignored, because the next request for the entry meets it again.
     private func admit(_ key: String) {
         guard case .onDisk? = try? bring(key, mayWait: false) else { return }
         diskThreads.runUnlessBusy { [weak self] in _ = try? self?.bring(key, mayWait: true) }
     }
 
     /// Lists a page of the entries that match a filter. It may have fewer than `limit` entries and not be the last. It
-    /// continues after the last value of the page before, not at a position. So in the order of ``EntrySort/key``, each
-    /// entry that exists all the time appears exactly once, even while other entries are added and removed. `cursor` is
-    /// ``EntryPage/nextCursor`` of the page before, for the same filter and order; others throw
-    /// ``DiskCacheError/invalidCursor``.
+    /// continues after the last value of the page before. So in the order of ``EntrySort/key``, each entry that exists
+    /// all the time appears exactly once, even while other entries come and go. `cursor` is ``EntryPage/nextCursor`` of
+    /// the page before, for the same filter and order; others throw ``DiskCacheError/invalidCursor``.
     package func list(
         _ filter: EntryFilter = .all, sort: EntrySort = .key, limit: Int = 100, cursor: String? = nil
     ) throws(DiskCacheError) -> EntryPage {
@@ -155,10 +134,8 @@ extension DiskCache {
                 if let entry = try entry(for: row.entry.key) { entries.append(entry) }
             }
         }
-        var nextCursor: String?
-        if rows.count > limit {
-            nextCursor = ListCursor(at: rows[limit - 1], sort: sort).text(filter: filter, sort: sort)
-        }
+        let isLast = rows.count <= limit
+        let nextCursor = isLast ? nil : ListCursor(at: rows[limit - 1], sort: sort).text(filter: filter, sort: sort)
         // A slide that is still pending may have made a stale entry fresh.
         let matching = filter.state.map { state in entries.filter { $0.isFresh(at: now) == (state == .fresh) } }
         return EntryPage(entries: matching ?? entries, nextCursor: nextCursor)
@@ -181,7 +158,6 @@ package enum PassingResult: Sendable {
     case body(PassingBody)
     /// Use ``DiskCache/load(_:expectingURL:mayWait:)`` instead.
     case none
-    /// The slot is known, but the disk must be read, and the kernel has begun to. Call again on
-    /// ``DiskCache/onDiskThread(_:)``.
+    /// The disk must be read, and the kernel has begun to. Call again on ``DiskCache/onDiskThread(_:)``.
     case onDisk
 }

@@ -4,31 +4,23 @@ import Primitives
 extension DiskCache {
     /// Loads the entry of a key with its body, fresh or stale: from the memory tier, or by a single look-up in the
     /// index. An entry of another URL with the same MD5 counts as absent. ``LoadResult/onDisk`` only without `mayWait`.
-    /// The digest of a small body is checked when the body is read from the slab. The size, times and inode of a file
-    /// are compared with the index when the file is opened. A body that fails the check is never served; the result is
-    /// then ``LoadResult/needsVerification``.
+    /// A small body read from the slab is compared with its digest, a file's size, times and inode with the index. A
+    /// body that fails the check is never served: ``LoadResult/needsVerification``.
     package func load(
         _ key: String, expectingURL url: String? = nil, mayWait: Bool = true
     ) throws(DiskCacheError) -> LoadResult {
         try parts.hits.settled { () throws(DiskCacheError) in
-            try loadOnce(key, expectingURL: url, mayWait: mayWait)
-        }
-    }
-
-    private func loadOnce(
-        _ key: String, expectingURL url: String?, mayWait: Bool
-    ) throws(DiskCacheError) -> LoadResult {
-        if let held = parts.memory.value(for: key) {
+            guard let held = parts.memory.value(for: key) else {
+                return try read(key, expectingURL: url, mayWait: mayWait)
+            }
             guard held.entry.isOf(url) else { return .absent }
             // Taken before the pending hits are read, because they may change.
             let mark = held.hot.mark
             return .hit(StoredEntry(entry: current(held.entry), body: held.body, hot: mark))
         }
-        return try read(key, expectingURL: url, mayWait: mayWait)
     }
 
-    /// Brings an entry into the memory tier after another way of reading has answered the request. Counts no hit. `nil`
-    /// when the tier has the entry already.
+    /// Brings an entry into the memory tier. Counts no hit. `nil` when the tier has the entry already.
     func bring(_ key: String, mayWait: Bool) throws(DiskCacheError) -> LoadResult? {
         try parts.hits.settled { () throws(DiskCacheError) in
             guard parts.memory.peek(key) == nil else { return nil }
@@ -36,7 +28,6 @@ extension DiskCache {
         }
     }
 
-    /// Loads an entry that was not in the memory tier a moment ago.
     private func read(_ key: String, expectingURL url: String?, mayWait: Bool) throws(DiskCacheError) -> LoadResult {
         let ticket = parts.memory.ticket(for: key)
         let hash = ExactText(key).hashValue
@@ -65,10 +56,10 @@ extension DiskCache {
         return .needsVerification
     }
 
-    /// Checks the body of an entry on a thread for such work. A body in the slab is always hashed. A body in a file is
-    /// hashed only if the size, times or inode of the file differ from the index. The entry is removed when the body is
-    /// damaged or missing. `completion` gets `nil` when there is no entry (any more). It must not wait.
-    package func verify(_ key: String, completion: @escaping @Sendable (Result<StoredEntry?, DiskCacheError>) -> Void) {
+    /// Checks the body of an entry on a thread for such work. A body in a file is hashed only if the size, times or
+    /// inode of the file differ from the index. The entry is removed when the body is damaged or missing. `completion`,
+    /// which must not wait, gets `nil` when there is no entry (any more).
+    package func verify(_ key: String, completion: @escaping Completion<StoredEntry?>) {
         verifier.verify(key, completion: completion)
     }
 
@@ -87,8 +78,7 @@ extension DiskCache {
         }
     }
 
-    /// The responses to exactly that URL: every variant, fresh or stale. The bodies are not checked. `nil` when the
-    /// disk must be read and `mayWait` is `false`.
+    /// Every variant of exactly that URL, fresh or stale, without a check of bodies. `nil` only without `mayWait`.
     package func responses(
         to url: ResponseURL, limit: Int = Entry.variantLimit, mayWait: Bool
     ) throws(DiskCacheError) -> [Entry]? {
@@ -109,8 +99,8 @@ extension DiskCache {
         noteHit(of: entry.key, version: entry.version)
     }
 
-    /// The entry stays fresh for `ttl` from now, and `ttl` becomes its ttl; `nil`: the ttl of the entry. All reads show
-    /// it at once, and it is on disk within a second. Returns the entry as it is now.
+    /// The entry stays fresh for `ttl` from now, its new ttl; `nil`: the ttl of the entry. Reads show it at once, and
+    /// it is on disk within a second. Returns the changed entry.
     package func slide(_ entry: Entry, ttl: Duration? = nil) -> Entry {
         let ttl = max(ttl ?? entry.ttl, .zero)
         let slide = PendingHits.Slide(ttl: ttl, expiryDate: parts.clock.now() + ttl)
@@ -118,8 +108,7 @@ extension DiskCache {
         parts.memory.peek(entry.key)?.hot.change()
         parts.slotTable.remove(ExactText(entry.key).hashValue)
         var entry = entry
-        entry.ttl = slide.ttl
-        entry.expiryDate = slide.expiryDate
+        entry.apply(slide)
         return entry
     }
 
@@ -127,9 +116,9 @@ extension DiskCache {
 
     /// Lets the caller keep an answer that was made of the ``StoredEntry`` with that mark, ready to be sent again. Its
     /// `bytes` beside the body count in the memory tier. `requests` is a hash of the requests that the answer serves: a
-    /// later answer with the same hash replaces it. `onEnd` is called once when the answer must be dropped, because the
-    /// entry has changed or later answers need the place. It must not wait. Returns `false` when the answer must not be
-    /// kept, because the entry has changed already or there is no room; `onEnd` may have been called in this case.
+    /// later answer with the same hash replaces it. `onEnd`, which must not wait, is called once when the answer must
+    /// be dropped. Returns `false` when the answer must not be kept, because the entry has changed already or there is
+    /// no room; `onEnd` may have been called in this case.
     package func keepAtHand(
         _ mark: HotEntry.Mark, for requests: Int, bytes: Int, onEnd: @escaping @Sendable () -> Void
     ) -> Bool {
@@ -157,9 +146,8 @@ extension DiskCache {
     /// An expiry that lies further ahead than the ttl and this tolerance counts as wrong.
     private static let clockTolerance: Duration = .seconds(60)
 
-    /// Applies the pending hits and slides to an entry that was read. If the expiry lies further ahead than the ttl,
-    /// the entry was stored or slid under a clock that was ahead and has been set right since. The entry would stay
-    /// fresh until the time of that clock. Instead, its ttl counts from now.
+    /// Applies the pending hits and slides to an entry that was read. An expiry that lies further ahead than the ttl
+    /// was set under a clock that was ahead. The ttl then counts from now; the entry would stay fresh too long.
     func current(_ entry: Entry) -> Entry {
         let entry = entry.applying(parts.hits.pending(entry.key))
         return entry.expiryDate > parts.clock.now() + entry.ttl + Self.clockTolerance ? slide(entry) : entry
@@ -182,17 +170,13 @@ extension DiskCache {
             case .onDisk: return .onDisk
             }
         }
-        let (file, status): (BodyFile, FileStatus?)
+        let opened: Lookup<(file: BodyFile, status: FileStatus?)>
         do {
-            let length = row.entry.contentLength
-            guard case .found(let opened) = try parts.bodies.open(path, length: length, mayWait: mayWait) else {
-                return .onDisk
-            }
-            (file, status) = (opened.file, opened.status)
-        } catch {
-            if error.isMissingFile { return .found(nil) }
-            throw error
+            opened = try parts.bodies.open(path, length: row.entry.contentLength, mayWait: mayWait)
+        } catch  where error.isMissingFile {
+            return .found(nil)
         }
+        guard case .found((let file, let status)) = opened else { return .onDisk }
         guard status?.identity == row.identity else { return .found(nil) }
         if mayWait { return .found((try file.stored(upTo: parts.wholeReadLimit), false)) }
         return file.cached(upTo: parts.wholeReadLimit).map { .found(($0, false)) } ?? .onDisk
@@ -200,7 +184,5 @@ extension DiskCache {
 }
 
 extension Entry {
-    func isOf(_ url: String?) -> Bool {
-        url == nil || url == self.url
-    }
+    func isOf(_ url: String?) -> Bool { url == nil || url == self.url }
 }

@@ -15,14 +15,11 @@ extension DiskCache {
         var lastID: Int64 = 0
         var slots = Set<Slot>()
         while true {
-            var query = EntryQuery(.all, now: parts.clock.now())
-            query.restrict("entries.id > ?", [lastID])
-            query.sort(by: "entries.id")
-            let rows = try parts.reader.rows(query, limit: 500)
+            let rows = try parts.reader.rows(.rows(after: lastID), limit: 500)
             guard let last = rows.last else { break }
             lastID = last.id
+            checked += rows.count
             for row in rows {
-                checked += 1
                 if let slot = row.slot, !slots.insert(slot).inserted {
                     report(.damagedIndex(reason: "two entries have the slot \(slot.code)"))
                 }
@@ -74,14 +71,12 @@ extension DiskCache {
         }
         for kind in Entry.Kind.allCases {
             let (stated, counted) = (stated.kinds[kind] ?? Totals.Kind(), counted.kinds[kind] ?? Totals.Kind())
-            for (name, total) in [
-                ("entries", \Totals.Kind.entries), ("body bytes", \.bodyBytes), ("disk bytes", \.diskBytes),
-                ("pinned bytes", \.pinnedBytes),
-            ] where stated[keyPath: total] != counted[keyPath: total] {
-                report(
-                    .wrongTotal(
-                        name: "\(name) of kind \(kind.rawValue)", stated: stated[keyPath: total],
-                        counted: counted[keyPath: total]))
+            for (name, stated, counted) in [
+                ("entries", stated.entries, counted.entries), ("body bytes", stated.bodyBytes, counted.bodyBytes),
+                ("disk bytes", stated.diskBytes, counted.diskBytes),
+                ("pinned bytes", stated.pinnedBytes, counted.pinnedBytes),
+            ] where stated != counted {
+                report(.wrongTotal(name: "\(name) of kind \(kind.rawValue)", stated: stated, counted: counted))
             }
         }
     }
@@ -100,7 +95,6 @@ extension DiskCache {
     }
 }
 
-/// A fault that ``DiskCache/verifyAll(_:)`` found.
 package enum VerificationFinding: Hashable, Sendable {
     case missing(key: String, path: String?)
     case corrupt(key: String, path: String?)
@@ -110,7 +104,6 @@ package enum VerificationFinding: Hashable, Sendable {
     case orphanInIndex(count: Int)
     /// Slots of the slab are marked as used, but belong to no entry.
     case orphanSlots(count: Int)
-    /// An unfinished file in `incoming/`.
     case leftover(path: String)
     case wrongTotal(name: String, stated: Int64, counted: Int64)
     /// The check of SQLite fails, two entries name the same slot, or the slot of an entry is not marked as used.

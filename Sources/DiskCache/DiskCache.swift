@@ -4,8 +4,8 @@ import Primitives
 ///
 /// All methods may be called on any thread. Reads are synchronous and short: at most a look-up in the index and a file
 /// of up to a mebibyte. A thread that must not wait for the disk passes `mayWait: false`; when the disk is needed, it
-/// calls again on another thread (``onDiskThread(_:)``). Writes take a completion, which is called on the writer's
-/// thread once the change is durable (see ``Durability``). A completion must not wait.
+/// calls again ``onDiskThread(_:)``. Writes take a completion, which is called on the writer's thread once the change
+/// is durable (see ``Durability``). A completion must not wait.
 ///
 /// - The writer's thread (``Writer``) changes the index and the published files.
 /// - Every body is received through a ``Reservation``.
@@ -18,10 +18,9 @@ package final class DiskCache: Sendable {
     let scrubber: Scrubber
     let diskThreads: DiskThreads
 
-    /// Opens the directory of the namespace, and creates it when it is missing. The lock of the cache directory is kept
-    /// as long as this object lives. An unreadable index is set aside under a dated name, with a notice to `log`, and
-    /// the cache starts empty. Changes that a crash left half done are finished or undone. `crashHook`, called at every
-    /// ``CrashPoint``, and `sync` serve tests.
+    /// Opens or creates the directory of the namespace. The lock of the cache directory is kept as long as this object
+    /// lives. An unreadable index is set aside under a dated name, with a notice to `log`, and the cache starts empty.
+    /// Changes that a crash left half done are finished or undone. `crashHook` and `sync` serve tests.
     package init(
         in directory: CacheDirectory, configuration: CacheConfiguration, clock: any WallClock = SystemClock(),
         observer: (any EntryObserver)? = nil, removals: RemovalCounters = RemovalCounters(),
@@ -40,7 +39,6 @@ package final class DiskCache: Sendable {
         scrubber = Scrubber(parts, writer: writer, verifier: verifier)
     }
 
-    /// Does the work of ``close()`` in the background, if the last reference goes without a call of it.
     deinit {
         diskThreads.stop()
         writer.stop()
@@ -60,23 +58,21 @@ package final class DiskCache: Sendable {
 
     package var directory: String { parts.bodies.directory }
 
-    /// The path that the body of a new entry would get, if no other file is in its place. `nil` in the hashed layout,
-    /// because a small body goes into the slab there; with ``CacheConfiguration/inlineLimit`` 0, that layout has paths,
-    /// too. `url` is canonical; `nil` for a caller's own key.
+    /// The path of a new entry's body, if no other file is in its place. `nil` in the hashed layout, where a small body
+    /// goes into the slab, unless ``CacheConfiguration/inlineLimit`` is 0. `url` is canonical; `nil` for a caller's own
+    /// key.
     package func expectedPath(of key: CacheKey, url: String?) -> String? {
         guard configuration.layout == .readable || configuration.inlineLimit == 0 else { return nil }
         return parts.bodies.absolute(configuration.layout.path(for: key, url: url))
     }
 
-    /// Whether the directory and its index are still the files that were opened. Otherwise all writes end with
-    /// ``DiskCacheError/indexLost(path:)``; held entries can still be read. Asks the file system.
+    /// Asks the file system whether the directory and its index are still the files that were opened. Otherwise all
+    /// writes end with ``DiskCacheError/indexLost(path:)``; held entries can still be read.
     package var isInPlace: Bool { parts.index.isInPlace }
-
     /// The totals as of the last commit. Reading them costs no I/O.
     package var totals: CacheTotals { parts.totals.withLock { $0 } }
 
-    /// Counts all entries of the cache as purged, and ignores every later removal. The caller removed the namespace or
-    /// began it anew, so the entries go with their directory.
+    /// Counts all entries as purged, and ignores later removals: the namespace was removed or begun anew.
     package func countAllAsPurged() { parts.removals.retire(holding: totals.entriesByKind) }
 
     package var memoryStatistics: MemoryStatistics {
@@ -95,12 +91,11 @@ package final class DiskCache: Sendable {
     }
 
     /// Writes pending hits and slides to the index. `completion` is called once all earlier changes are durable, too.
-    package func flush(completion: @escaping @Sendable (Result<Void, DiskCacheError>) -> Void) {
+    package func flush(completion: @escaping Completion<Void>) {
         writer.submit({ context in _ = try context.flushHits() }, completion: completion)
     }
 
     package var diskLimit: Int64 { parts.budget.limit }
-
     /// The bytes that count against ``diskLimit``: `all` is the size of the committed entries and of the room promised
     /// to bodies that are being received. `pinned` is the size of the committed entries that are never evicted.
     package var takenDiskBytes: (all: Int64, pinned: Int64) { parts.budget.taken }
@@ -121,8 +116,7 @@ package final class DiskCache: Sendable {
 
     package var memoryLimit: Int { parts.memory.limit }
 
-    /// Changes both limits. Entries beyond the limit are evicted from memory; they stay on disk. Only one thread may
-    /// call this method and ``setCurrentMemoryLimit(_:)``.
+    /// Changes both limits. Entries beyond them stay on disk. For one thread, as is ``setCurrentMemoryLimit(_:)``.
     package func setMemoryLimit(_ bytes: Int) {
         let hasChanged = bytes != memoryLimit
         parts.memory.setLimit(bytes)
@@ -145,8 +139,8 @@ package final class DiskCache: Sendable {
         parts.memory.trim(toBytes: target)
     }
 
-    /// Frees the page caches of the index and the write buffers, and empties the slot table. Waits until the
-    /// connections are not in use, and waits for the writer. So it must not be called from a completion.
+    /// Frees the page caches of the index and the write buffers, and empties the slot table. Waits for connections and
+    /// the writer, so it must not be called from a completion.
     package func releaseWorkingMemory() {
         parts.bodies.writeBuffers.trim()
         parts.slotTable.empty()
@@ -154,14 +148,12 @@ package final class DiskCache: Sendable {
         try? writer.perform { context in context.index.db.releaseMemory() }
     }
 
-    /// The life of this cache and of all objects that work for it.
     package var life: CacheLife { CacheLife(parts: parts) }
 
-    /// Does the periodic upkeep in the background. The owner calls it at the start and every minute. Removes useless
-    /// expired entries, checks some bodies for damage, and looks for leftover files in some directories.
+    /// Removes useless expired entries, checks some bodies, and looks for leftover files, in the background. The owner
+    /// calls it at the start and every minute.
     package func maintain(completion: @escaping @Sendable () -> Void) {
         let log = parts.log
-        // Frees the write buffers that a burst has left. The next burst allocates its own.
         parts.bodies.writeBuffers.trim()
         let wholeTree = parts.index.startedEmpty && !parts.treeWasSearched.withLock { $0 }
         sweepExpired { [scrubber, parts] result in
@@ -189,6 +181,5 @@ package struct CacheLife: Sendable {
 
     /// The namespace has no user any more, and its files are closed.
     package var isOver: Bool { parts == nil }
-    /// See ``DiskCache/takenDiskBytes``; `nil` when ``isOver``.
     package var takenDiskBytes: Int64? { parts?.budget.taken.all }
 }

@@ -3,8 +3,7 @@ import Logging
 import Origin
 import Primitives
 
-/// The caching service: the namespaces of a cache directory, the clients of the origins, and the service's metrics and
-/// events.
+/// The caching service: namespaces, clients of the origins, metrics and events.
 package final class LarderService: Sendable {
     package let configuration: Configuration
     package let namespaces: NamespaceTable
@@ -100,8 +99,7 @@ package final class LarderService: Sendable {
     /// The bytes that the file system must keep free, and the bytes that are free; `nil` when it does not report them.
     package var diskSpace: (reserve: Int64, free: Int64)? { namespaces.default.cache.diskSpace }
 
-    /// Runs the periodic upkeep until the task is cancelled, and returns the memory to the system that a crowd of slow
-    /// clients has left behind.
+    /// Runs the upkeep until the task is cancelled, and returns memory that a crowd of slow clients has left behind.
     package func maintain(every interval: Duration = .seconds(60)) async {
         while !Task.isCancelled {
             for namespace in namespaces.all {

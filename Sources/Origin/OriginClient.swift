@@ -1,15 +1,13 @@
 import CCurl
-import Foundation
 import Primitives
 import Synchronization
 
 /// Fetches from origins over HTTP/1.1, HTTP/2 and FTP, with libcurl's multi interface on its own threads.
 ///
-/// The client sends any method and body, follows redirects, decodes content codings, and keeps connections for later
-/// transfers. It connects only to addresses that the address policy allows, enforces every limit of its configuration,
-/// and sends a request again that failed before the first byte of the response. The client knows no caching: it treats
-/// every status as a success. Proxies, `.netrc` and HSTS are not used, regardless of the environment. Cookies are kept
-/// only within one chain of redirects.
+/// The client sends any method and body, follows redirects, decodes content codings, and keeps connections. It connects
+/// only to addresses that the address policy allows, and sends a request again that failed before the first byte of the
+/// response. It knows no caching: every status is a success. Proxies, `.netrc` and HSTS are not used, regardless of the
+/// environment. Cookies are kept only within one chain of redirects.
 ///
 ///     let client = OriginClient()
 ///     client.fetch(OriginRequest(url: "https://example.com/"), receiver: receiver)
@@ -17,7 +15,7 @@ package final class OriginClient: Sendable {
     package let configuration: OriginConfiguration
     private let inboxes: [Inbox]
     private let places: TransferPlaces
-    private let threads: [LoopThread]
+    private let threads: [NamedThread]
     private let transferCount = Atomic<UInt64>(0)
 
     package init(configuration: OriginConfiguration = OriginConfiguration()) {
@@ -31,7 +29,14 @@ package final class OriginClient: Sendable {
         places = TransferPlaces(
             limit: configuration.maxTransfers, limitPerHost: configuration.maxTransfersPerHost, inboxes: inboxes)
         threads = zip(inboxes, multis).map { [places] inbox, multi in
-            LoopThread(configuration: configuration, inbox: inbox, places: places, multi: multi)
+            // A raw pointer is not Sendable. Only the new thread uses the pointer, apart from the wake-up in `Inbox`.
+            let multi = UInt(bitPattern: multi)
+            return NamedThread("larder-origin") {
+                TransferLoop(
+                    configuration: configuration, inbox: inbox, places: places,
+                    multi: UnsafeMutableRawPointer(bitPattern: multi)!
+                ).run()
+            }
         }
     }
 
@@ -39,8 +44,7 @@ package final class OriginClient: Sendable {
         shutDown()
     }
 
-    /// Starts a transfer. After ``shutDown()`` the receiver gets ``OriginError/Kind/cancelled`` before this call
-    /// returns.
+    /// After ``shutDown()`` the receiver gets ``OriginError/Kind/cancelled`` before this call returns.
     @discardableResult
     package func fetch(_ request: OriginRequest, receiver: any OriginReceiver) -> OriginTransfer {
         let index = leastBusy
@@ -62,10 +66,9 @@ package final class OriginClient: Sendable {
         return counts.indices.min { counts[$0] < counts[$1] } ?? 0
     }
 
-    /// The reason why the client would refuse a request, as far as the URL decides; `nil` when only DNS, the origin or
-    /// a redirect can lead to a refusal. The call uses neither DNS nor the network. The error is the same as that of
-    /// ``fetch(_:receiver:)``, with one exception: when the port of a host name is refused for every address, `fetch`
-    /// may report a reason that only the address reveals.
+    /// The reason why the client would refuse a request, without a use of DNS and the network; `nil` when only these or
+    /// a redirect can lead to a refusal. The error is that of ``fetch(_:receiver:)``, except that `fetch` may report a
+    /// reason that only the address reveals when the port of a host name is refused for every address.
     package func foreseenRefusal(of request: OriginRequest) -> OriginError? {
         var known = KnownURLs()
         do throws(OriginError) {
@@ -92,8 +95,7 @@ package final class OriginClient: Sendable {
         return (counts.running, counts.waiting)
     }
 
-    /// Cancels every transfer and informs its receiver, closes all connections, and waits until the threads have ended.
-    /// A call from within a receiver does not wait.
+    /// Cancels every transfer, and waits until the threads have ended. A call from within a receiver does not wait.
     package func shutDown() {
         for inbox in inboxes { inbox.append(.shutDown) }
         guard !threads.contains(where: \.isCurrent) else { return }
@@ -101,34 +103,4 @@ package final class OriginClient: Sendable {
     }
 
     private static let globalInitialisation = curl_global_init(Int(CURL_GLOBAL_DEFAULT))
-}
-
-private final class LoopThread: Sendable {
-    private let isRunning = DispatchGroup()
-    private let number = Locked<UInt?>(nil)
-
-    init(
-        configuration: OriginConfiguration, inbox: Inbox, places: TransferPlaces, multi: UnsafeMutableRawPointer
-    ) {
-        // A raw pointer is not Sendable. Only the new thread uses the pointer, apart from the wake-up in `Inbox`.
-        let multi = UInt(bitPattern: multi)
-        isRunning.enter()
-        let thread = Thread { [self] in
-            ThreadName.set("larder-origin")
-            number.withLock { $0 = UInt(pthread_self()) }
-            TransferLoop(
-                configuration: configuration, inbox: inbox, places: places,
-                multi: UnsafeMutableRawPointer(bitPattern: multi)!
-            ).run()
-            isRunning.leave()
-        }
-        thread.start()
-    }
-
-    /// Whether the calling thread is this thread.
-    var isCurrent: Bool { number.withLock { $0 } == UInt(pthread_self()) }
-
-    func join() {
-        isRunning.wait()
-    }
 }

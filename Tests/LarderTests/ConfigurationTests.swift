@@ -223,3 +223,74 @@ struct ConfigurationTests {
         #expect(TTL("1.5")?.duration == .milliseconds(1500))
     }
 }
+
+@Suite("deploy/larder.yaml")
+struct ConfigurationExampleTests {
+    private static let path = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent().appending(path: "deploy/larder.yaml").path
+
+    @Test("The unchanged file sets no option")
+    func unchanged() throws {
+        let environment = ["HOME": "/home/ada"]
+        let none = try Configuration(flags: [:], environment: environment, file: nil)
+        #expect(try Configuration(flags: [:], environment: environment, file: Self.path) == none)
+    }
+
+    @Test("The file names every option, and shows the default of each option that has a default")
+    func complete() throws {
+        let text = try String(contentsOfFile: Self.path, encoding: .utf8)
+        // A commented option has no space behind its #, unlike a sentence.
+        let options = text.split(separator: "\n").filter { $0.hasPrefix("#") && !$0.hasPrefix("# ") }
+        let directory = try TemporaryDirectory()
+        let chosen = try directory.write(options.map { $0.dropFirst() }.joined(separator: "\n"), to: "all.yaml")
+        let values = try ConfigurationFile.values(at: chosen)
+        #expect(Set(values.keys) == Set(Setting.all.map(\.name)))
+        // A debug build has another default layout. The defaults of the other two options cannot be written in a file.
+        for setting in Setting.all
+        where setting.defaultText != "none" && !["layout", "directory", "log-format"].contains(setting.name) {
+            #expect(values[setting.name]?.joined(separator: ",") == setting.defaultText, "\(setting.name)")
+        }
+        #expect(values["layout"] == ["hashed"])
+    }
+}
+
+@Suite("The limits of requests to origins")
+struct TransferLimitsTests {
+    @Test("With few descriptors, requests to hanging origins leave most descriptors to other uses")
+    func few() {
+        let limits = TransferLimits(descriptors: 600, maxDownloads: 512, maxDownloadsPerHost: 128)
+        #expect(2 * limits.gateway <= 600 / 4)
+        #expect(2 * limits.downloads <= 600 / 8)
+        #expect(limits.clients >= 600 / 2)
+        #expect(limits.namespaces == 4)
+        // A hanging host leaves half of the downloads to other hosts.
+        #expect(2 * limits.downloadsPerHost <= limits.downloads)
+    }
+
+    @Test("With enough descriptors, the configured limits apply, and 4,096 requests use the gateway")
+    func enough() {
+        let limits = TransferLimits(descriptors: 1 << 20, maxDownloads: 512, maxDownloadsPerHost: 128)
+        #expect(limits.gateway == 4096)
+        #expect(limits.namespaces == 100)
+        #expect(limits.gatewayPerHost == 2048)
+        #expect(limits.downloads == 512)
+        #expect(limits.downloadsPerHost == 128)
+    }
+
+    @Test("Clients get descriptors that origins cannot use: 10,000 idle connections fit into 20,000")
+    func clients() {
+        let limits = TransferLimits(descriptors: 20_000, maxDownloads: 512, maxDownloadsPerHost: 128)
+        #expect(limits.clients > 11_000)
+        #expect(limits.clients + 2 * limits.gateway + 2 * limits.downloads <= 20_000 - 20_000 / 8)
+        let plenty = TransferLimits(descriptors: 1 << 20, maxDownloads: 512, maxDownloadsPerHost: 128)
+        #expect(plenty.clients == 16_384)
+    }
+
+    @Test("Each limit is at least 1")
+    func none() {
+        let limits = TransferLimits(descriptors: 3, maxDownloads: 512, maxDownloadsPerHost: 128)
+        #expect(limits.gateway == 1)
+        #expect(limits.downloads == 1)
+        #expect(limits.clients == 1)
+    }
+}

@@ -54,7 +54,7 @@ struct AnswerMemoryTests {
         body = nil
         #expect(kept != nil)
         var bytes = [UInt8](repeating: 0, count: 10)
-        #expect(bytes.withUnsafeMutableBytes { part?.read(into: $0, at: 0) } == 10)
+        #expect(bytes.withUnsafeMutableBytes { part?.readBytes(into: $0, at: 0) } == 10)
         #expect(bytes == Array(pattern(100)[10..<20]))
         part = nil
         #expect(kept == nil)

@@ -59,8 +59,8 @@ struct LingeringTests {
         var pair: [Int32] = [-1, -1]
         #expect(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0, &pair) == 0)
         defer { pair.forEach { close($0) } }
-        registry.expectOne()
-        registry.expectOne()
+        registry.expect(1)
+        registry.expect(1)
         #expect(sockets.add(pair[0], id: 7))
         #expect(!sockets.add(pair[1], id: 8))
         sockets.closeAll()
@@ -78,7 +78,7 @@ struct LingeringTests {
         var pair: [Int32] = [-1, -1]
         #expect(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0, &pair) == 0)
         defer { close(pair[1]) }
-        registry.expectOne()
+        registry.expect(1)
         #expect(sockets.add(pair[0], id: 7))
         close(pair[0])
         let now = MonotonicClock.milliseconds()

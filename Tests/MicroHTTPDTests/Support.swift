@@ -1,9 +1,11 @@
 import Foundation
 import HTTPTypes
-import MicroHTTPD
 import Primitives
+import Synchronization
 import TestSupport
 import Testing
+
+@testable import MicroHTTPD
 
 /// A handler made of a closure.
 struct Handler: RequestHandler {
@@ -131,4 +133,43 @@ final class TemporaryFile: Sendable {
     func body() -> FileBody {
         FileBody(descriptor: open(path, O_RDONLY), length: length)
     }
+}
+
+extension FileBody {
+    /// Takes over the descriptor.
+    convenience init(descriptor: Int32, length: Int64) {
+        self.init(descriptor: descriptor, of: OpenFile(descriptor: descriptor), length: length)
+    }
+
+    /// `range` counts from this part's start and must lie within it.
+    func slice(_ range: Range<Int64>) -> FileBody {
+        FileBody(descriptor: descriptor, of: owner, offset: offset + range.lowerBound, length: Int64(range.count))
+    }
+}
+
+private final class OpenFile: Sendable {
+    let descriptor: Int32
+
+    init(descriptor: Int32) {
+        self.descriptor = descriptor
+    }
+
+    deinit {
+        close(descriptor)
+    }
+}
+
+extension Daemon {
+    var connectionCount: Int { running?.core.registry.count ?? 0 }
+    /// Requests with a first line that has arrived and an answer that is not complete.
+    var exchangesInFlight: Int { running?.core.registry.all.count { $0.isBusy.load(ordering: .relaxed) } ?? 0 }
+}
+
+extension ResponseStream {
+    /// Written bytes that libmicrohttpd does not have yet.
+    var bufferedCount: Int { state.withLock { $0.queue.count } }
+}
+
+extension ThreadLoads {
+    var connectionCounts: [Int] { loads.withLock { $0.counts } }
 }

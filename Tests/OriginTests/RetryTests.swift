@@ -1,5 +1,6 @@
 import CCurl
 import Glibc
+import Primitives
 import TestSupport
 import Testing
 
@@ -72,8 +73,7 @@ import Testing
             let transfer = Transfer(
                 control: OriginTransfer(id: 1, inbox: inbox), request: OriginRequest(url: "http://127.0.0.1/"),
                 receiver: Collector(),
-                url: try OriginURL("http://127.0.0.1/"), configuration: .local,
-                timer: LoopTimer { ContinuousClock.now }, answered: AnsweredTransfers())
+                url: try OriginURL("http://127.0.0.1/"), resources: TransferResources(.local))
             transfer.begin()
             // The transfer gets a socket of its own, which is not connected.
             var address = curl_sockaddr()

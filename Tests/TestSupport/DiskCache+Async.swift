@@ -60,7 +60,7 @@ extension Reservation {
     }
 
     package func publishUnchanged(
-        _ entry: Entry, _ refresh: EntryRefresh
+        _ entry: Entry, _ refresh: EntryMetadata
     ) async throws(DiskCacheError) -> PublishOutcome {
         try await outcome { publishUnchanged(entry, refresh, completion: $0) }
     }

@@ -1,30 +1,26 @@
 import Foundation
 import Primitives
 
-/// Repairs at each start the state that a killed process left; see the table in `WriteContext+Bodies.swift`. Recovery
-/// itself may be killed, because each of its steps may be repeated.
+/// Makes the files agree with the index after a killed process, at each start; see the table in
+/// `WriteContext+Bodies.swift`. Recovery itself may be killed, because each of its steps may be repeated.
 enum Recovery {
-    /// Makes the files agree with the index. Runs before the writer's thread starts.
+    /// Runs before the writer's thread starts.
     static func run(_ bodies: BodyStore, _ loop: WriterLoop, log: (DiskCacheNotice) -> Void) throws(DiskCacheError) {
         let names = try FileSystem.names(in: bodies.incoming)
-        var olds: [Old] = []
-        for name in names {
-            if name.hasSuffix(".part") { FileSystem.remove(bodies.incoming + "/" + name) }
-            if let old = Old(name) { olds.append(old) }
-        }
+        for name in names where name.hasSuffix(".part") { FileSystem.remove(bodies.incoming + "/" + name) }
+        let olds = names.compactMap(Old.init)
         let intents = try bodies.notedIntents()
         if olds.isEmpty && intents.isEmpty { return }
 
-        let failure = ResultBox<DiskCacheError>()
-        let toPutBack = olds
+        var failure: DiskCacheError?
         loop.run([
             WriterLoop.Job(
                 work: { context in
                     for path in intents { try removeUnlessKnown(path, context) }
-                    for old in toPutBack { try putBackIfMissed(old, context) }
-                }, finish: { error in if let error { failure.set(error) } })
+                    for old in olds { try putBackIfMissed(old, context) }
+                }, finish: { failure = $0 })
         ])
-        if let error = failure.take() { throw error }
+        if let failure { throw failure }
         log(
             DiskCacheNotice(
                 .info, "writes interrupted by the end of the last process were completed or undone",
@@ -32,8 +28,8 @@ enum Recovery {
     }
 
     private struct Old {
-        var name: String
-        var id: Int64
+        let name: String
+        let id: Int64
 
         init?(_ name: String) {
             guard name.hasSuffix(".old"), let id = Int64(digits: name.prefix { $0 != "-" }) else { return nil }
@@ -71,10 +67,7 @@ enum Recovery {
             return
         }
         if let slash = place.lastSlash { try? FileSystem.makeDirectories(String(place[..<slash])) }
-        if FileSystem.rename(oldPath, to: place) == 0 {
-            try setFile(of: row, path, context)
-            return
-        }
+        if FileSystem.rename(oldPath, to: place) == 0 { return try setFile(of: row, path, context) }
         // The path has become a directory in use. The body gets a second name, because the row is not committed yet.
         for candidate in PathCandidates(besides: path, key: key) where try context.index.row(forPath: candidate) == nil
         {

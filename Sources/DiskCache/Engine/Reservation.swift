@@ -2,17 +2,17 @@ import Primitives
 
 /// A body that is being received and will become an entry. Every entry enters the cache this way.
 ///
-/// Receive the bytes, then publish or abandon. A reservation that is released without either is abandoned. Room on disk
-/// is reserved as the bytes arrive, so a body that does not fit fails before it is complete. Completions run on the
-/// writer's thread or the caller's, and must not wait. Only one thread at a time may deliver bytes.
+/// Receive the bytes, then publish or abandon; the last release abandons, too. Room on disk is reserved as the bytes
+/// arrive, so a body that does not fit fails before it is complete. Completions run on the writer's thread or the
+/// caller's, and must not wait. Only one thread at a time may deliver bytes.
 package final class Reservation: Sendable {
-    enum Phase: Sendable {
+    private enum Phase: Sendable {
         case idle(IncomingBody)
         case receiving
         case ended
     }
 
-    struct State: Sendable {
+    private struct State: Sendable {
         var key: CacheKey
         var phase: Phase
         var promise = ByteBudget.Promise()
@@ -30,14 +30,14 @@ package final class Reservation: Sendable {
 
     package let body: GrowingBody
     private let kind: Entry.Kind
-    let url: String?
+    private let url: String?
     /// `nil`: as the entry that it replaces.
-    let pinned: Bool?
+    private let pinned: Bool?
     private let number: Int
     private let purged: PurgeMark
-    let parts: CacheParts
-    let writer: Writer
-    let state: Locked<State>
+    private let parts: CacheParts
+    private let writer: Writer
+    private let state: Locked<State>
 
     init(_ store: PendingStore, pinned: Bool?, parts: CacheParts, writer: Writer) {
         self.pinned = pinned
@@ -52,15 +52,12 @@ package final class Reservation: Sendable {
         state = Locked(State(key: store.key, phase: .idle(body)))
     }
 
-    deinit {
-        abandon()
-    }
+    deinit { abandon() }
 
     package var key: CacheKey { state.withLock { $0.key } }
     package var receivedBytes: Int64 { state.withLock { $0.length } }
-
-    /// A purge has matched this reservation, so publishing answers the waiters but keeps no entry. Never true for a
-    /// body that a caller stores, because such a body counts as new when it is published. Never changes after the end.
+    /// A purge has matched this reservation, so publishing keeps no entry. Never true for a body that a caller stores,
+    /// because such a body counts as new when it is published. Never changes after the end.
     package var isPurged: Bool { purged.isSet }
 
     /// `nil` when the reservation belongs to another cache.
@@ -77,9 +74,9 @@ package final class Reservation: Sendable {
         if !tags.isEmpty { parts.pendingStores.add(tags, to: number) }
     }
 
-    /// Announces the length, so that a body that does not fit fails before it is sent. Room is still reserved as the
-    /// bytes arrive. Without this call the length is unknown; so is the length of bytes beyond `length`. Such bytes get
-    /// free room and a share of the limit (see ``ByteBudget``). No entry that was read is evicted for them.
+    /// Announces the length, so that a body that does not fit fails before it is sent. Bytes beyond `length`, or
+    /// without this call, get free room and a share of the limit (see ``ByteBudget``). No entry that was read is
+    /// evicted for them.
     package func expect(length: Int64) throws(DiskCacheError) {
         try withBody { body throws(DiskCacheError) in
             // Reserves no room yet, because an announced length alone must not evict entries.
@@ -115,7 +112,7 @@ package final class Reservation: Sendable {
     /// ``DiskCacheError/conditionFailed``. `completion` gets the outcome once it is durable.
     package func publish(
         _ metadata: EntryMetadata, expectedLength: Int64? = nil, condition: (@Sendable (Entry?) -> Bool)? = nil,
-        completion: @escaping @Sendable (Result<PublishOutcome, DiskCacheError>) -> Void
+        completion: @escaping Completion<PublishOutcome>
     ) {
         addTags(metadata.tags ?? [])
         let body: SealedBody
@@ -127,45 +124,42 @@ package final class Reservation: Sendable {
         }
         let store = StoreOperation(
             key: key, kind: kind, url: url, number: number, body: body, metadata: metadata, condition: condition)
-        submit(
-            bodyBytes: body.indexBytes, { context in try store.run(context) },
-            completion: { result in
-                // The file of a body that was not published is still in `incoming/`.
-                body.removePart()
-                completion(result.flatMap { outcome in outcome.map { .success($0) } ?? .failure(.noSpace) })
-            })
+        submit(bodyBytes: body.slabBytes, store.run) { result in
+            // The file of a body that was not published is still in `incoming/`.
+            body.removePart()
+            completion(result.flatMap { outcome in outcome.map { .success($0) } ?? .failure(.noSpace) })
+        }
     }
 
     /// Refreshes the entry that the origin confirmed instead of replacing it (RFC 9111 §4.3.4). `completion` gets
     /// ``DiskCacheError/versionChanged`` when the entry is gone or has another body by now.
     package func publishUnchanged(
-        _ entry: Entry, _ refresh: EntryRefresh,
-        completion: @escaping @Sendable (Result<PublishOutcome, DiskCacheError>) -> Void
+        _ entry: Entry, _ refresh: EntryMetadata, completion: @escaping Completion<PublishOutcome>
     ) {
         guard let body = take() else { return completion(.failure(.reservationEnded)) }
         body.discard()
         addTags(refresh.tags ?? [])
-        let operation = RefreshOperation(entry: entry, number: number, refresh: refresh)
-        submit({ context in try operation.run(context) }, completion: completion)
+        submit(RefreshOperation(entry: entry, number: number, refresh: refresh).run, completion: completion)
     }
 
     /// Discards the received bytes, and gives their room back. Has no effect after a publish or an abandon.
     package func abandon() {
-        let (body, promise, ends) = state.withLock { state -> (IncomingBody?, ByteBudget.Promise, Bool) in
-            switch state.phase {
-            case .ended: return (nil, ByteBudget.Promise(), false)
-            case .receiving:
-                // The receiving thread sees this phase when it finishes, and discards the body.
-                state.phase = .ended
-                return (nil, ByteBudget.Promise(), true)
-            case .idle(let body):
-                state.phase = .ended
-                return (body, state.takePromise(), true)
-            }
+        let phase = state.withLock { state in
+            defer { state.phase = .ended }
+            return state.phase
         }
-        body?.discard()
-        parts.budget.release(promise)
-        if ends { parts.pendingStores.end(number) }
+        switch phase {
+        case .ended: return
+        // The receiving thread finds that the reservation has ended, and discards the body.
+        case .receiving: break
+        case .idle(let body): discard(body)
+        }
+        parts.pendingStores.end(number)
+    }
+
+    private func discard(_ body: IncomingBody) {
+        body.discard()
+        parts.budget.release(state.withLock { $0.takePromise() })
     }
 
     // MARK: - Steps
@@ -189,17 +183,13 @@ package final class Reservation: Sendable {
     }
 
     private func giveBack(_ body: IncomingBody) {
-        let promise = state.withLock { state -> ByteBudget.Promise? in
+        let hasEnded = state.withLock { state in
             state.length = body.length
-            guard case .ended = state.phase else {
-                state.phase = .idle(body)
-                return nil
-            }
-            return state.takePromise()
+            if case .ended = state.phase { return true }
+            state.phase = .idle(body)
+            return false
         }
-        guard let promise else { return }
-        body.discard()
-        parts.budget.release(promise)
+        if hasEnded { discard(body) }
     }
 
     /// Checks the length and the content, reserves the rest of the exact cost, and closes the body.
@@ -223,7 +213,7 @@ package final class Reservation: Sendable {
 
     private func submit<Outcome: Sendable>(
         bodyBytes: Int64 = 0, _ work: @escaping @Sendable (WriteContext) throws -> Outcome,
-        completion: @escaping @Sendable (Result<Outcome, DiskCacheError>) -> Void
+        completion: @escaping Completion<Outcome>
     ) {
         let (parts, number) = (parts, number)
         let promise = state.withLock { $0.takePromise() }
@@ -231,6 +221,66 @@ package final class Reservation: Sendable {
             parts.budget.release(promise)
             parts.pendingStores.end(number)
             completion(result)
+        }
+    }
+
+    // MARK: - Room on disk
+
+    /// The pinning of the current entry stays unless there is an explicit value.
+    private func willBePinned() throws(DiskCacheError) -> Bool {
+        if let pinned { return pinned }
+        return try parts.reader.row(forKey: key.text)?.entry.pinned == true
+    }
+
+    /// Reserves room for a body of `length` bytes, beyond the room that is reserved already. `ahead` bytes were
+    /// received so far; as much again is reserved in advance, at most 1 MiB.
+    private func reserve(
+        forLength length: Int64, ahead: Int64, isKnown: Bool, _ body: IncomingBody
+    ) throws(DiskCacheError) {
+        guard length <= parts.configuration.entryLimit else {
+            throw .entryTooLarge(limit: parts.configuration.entryLimit)
+        }
+        let promise = state.withLock { $0.promise }
+        let isFile = body.isFile || length > parts.inlineLimit
+        let needed = EntryRow.cost(bodyLength: length, isFile: isFile, url: url) - promise.bytes
+        guard needed > 0 else { return }
+        // Reserves in larger steps, so that a large body does not reserve room for each of its pieces.
+        let step = ahead == 0 ? needed : max(needed, min(ahead, 1 << 20))
+        if step > needed, let more = promised(step, beside: promise, isKnown: isKnown) { return add(more) }
+        while true {
+            if let more = promised(needed, beside: promise, isKnown: isKnown) { return add(more) }
+            let hasRoom = isKnown ? try makeRoom(for: needed) : try makeRoom(forUnknownLength: needed, beside: promise)
+            guard hasRoom else { throw .noSpace }
+        }
+    }
+
+    private func promised(_ bytes: Int64, beside promise: ByteBudget.Promise, isKnown: Bool) -> ByteBudget.Promise? {
+        isKnown ? parts.budget.reserve(bytes) : parts.budget.reserve(ofUnknownLength: bytes, beside: promise)
+    }
+
+    private func makeRoom(for bytes: Int64) throws(DiskCacheError) -> Bool {
+        try writer.perform(makesRoom: true) { [pinned, key] context in
+            let pinned = try pinned ?? context.entry(forKey: key.text)?.pinned ?? false
+            return try context.makeRoom(for: bytes, asPinned: pinned)
+        }
+    }
+
+    private func makeRoom(
+        forUnknownLength bytes: Int64, beside promise: ByteBudget.Promise
+    ) throws(DiskCacheError) -> Bool {
+        let known = state.withLock { $0.lastTurn }
+        let (hasRoom, lastTurn) = try writer.perform(makesRoom: true) { context in
+            let lastTurn = known ?? context.totals.sequence
+            return (try context.makeRoom(forUnknownLength: bytes, beside: promise, upTo: lastTurn), lastTurn)
+        }
+        state.withLock { $0.lastTurn = lastTurn }
+        return hasRoom
+    }
+
+    private func add(_ more: ByteBudget.Promise) {
+        state.withLock { state in
+            state.promise.bytes += more.bytes
+            state.promise.shared += more.shared
         }
     }
 }

@@ -9,7 +9,6 @@ final class Scrubber: Sendable {
     }
 
     struct Pace: Equatable {
-        /// The number of rows, and of directories.
         var rows: Int
         /// The last body may exceed the number.
         var bytes: Int64
@@ -23,7 +22,6 @@ final class Scrubber: Sendable {
     }
 
     private static let rowsAtOnce = 200
-
     private let parts: CacheParts
     private let writer: Writer
     private let verifier: Verifier
@@ -38,7 +36,7 @@ final class Scrubber: Sendable {
 
     /// Checks the next few bodies and directories, in the background. `wholeTree`: looks at every directory, because
     /// the index is new and does not know the files that are there.
-    func step(wholeTree: Bool, completion: @escaping @Sendable (Result<Void, DiskCacheError>) -> Void) {
+    func step(wholeTree: Bool, completion: @escaping Completion<Void>) {
         queue.async { [self] in
             let result = Result { () throws(DiskCacheError) in
                 let pace = Pace(for: parts.totals.withLock { $0 })
@@ -53,9 +51,7 @@ final class Scrubber: Sendable {
         var (rows, bytes) = (0, Int64(0))
         while rows < pace.rows, bytes < pace.bytes {
             let lastID = progress.withLock { $0.lastID }
-            var query = EntryQuery(.all, now: parts.clock.now())
-            query.restrict("entries.id > ?", [lastID])
-            query.sort(by: "entries.id")
+            let query = EntryQuery.rows(after: lastID)
             let found = try parts.reader.rows(query, limit: min(Self.rowsAtOnce, pace.rows - rows))
             for row in found where bytes < pace.bytes {
                 rows += 1
@@ -74,28 +70,22 @@ final class Scrubber: Sendable {
     private func scrubTree(directories: Int) throws(DiskCacheError) {
         var tree: BodyTree
         if let begun = progress.withLock({ $0.tree }) { tree = begun } else { tree = try BodyTree(parts.bodies) }
-        var looked = 0
-        var removed = 0
+        var (looked, removed) = (0, 0)
         defer {
             if removed > 0 {
                 parts.log(
                     DiskCacheNotice(.warning, "bodies without an entry were removed", ["count": .number(removed)]))
             }
         }
-        while looked < directories {
-            guard let paths = try tree.next() else {
-                progress.withLock { $0.tree = nil }
-                return
-            }
+        while looked < directories, let paths = try tree.next() {
             looked += 1
             removed += try removeOrphans(paths)
         }
-        let rest = tree
+        let rest = looked < directories ? nil : tree
         progress.withLock { $0.tree = rest }
     }
 
-    /// Removes the files that are no body of an entry, and returns their number. A file published since the tree was
-    /// read has its row by the time the writer looks.
+    /// Returns the number of removed files. A file published since the tree was read has its row when the writer looks.
     private func removeOrphans(_ paths: [String]) throws(DiskCacheError) -> Int {
         let known = try parts.reader.knownPaths(paths)
         let strangers = paths.filter { !known.contains(ExactText($0)) }

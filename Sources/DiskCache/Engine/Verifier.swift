@@ -2,17 +2,14 @@ import Dispatch
 import Foundation
 import Primitives
 
-/// Verifies bodies by reading them, a single body at a time, on its own queue. Damaged entries are removed only on the
-/// writer's thread and after a second look. The first look may have seen the row and the file of two different moments,
-/// because the body was replaced in between.
+/// Verifies bodies by reading them, one at a time, on its own queue. Damaged entries are removed only on the writer's
+/// thread and after a second look, because the body may have been replaced between the looks at its row and its file.
 final class Verifier: Sendable {
-    typealias Completion = @Sendable (Result<StoredEntry?, DiskCacheError>) -> Void
-
     private let parts: CacheParts
     private let writer: Writer
     private let queue = DispatchQueue(label: "larder.diskcache.verify", qos: .utility)
     /// Callers by key. A verification answers all callers that came while it ran.
-    private let waiting = Locked<[ExactText: [Completion]]>([:])
+    private let waiting = Locked<[ExactText: [Completion<StoredEntry?>]]>([:])
 
     init(_ parts: CacheParts, writer: Writer) {
         self.parts = parts
@@ -20,7 +17,7 @@ final class Verifier: Sendable {
     }
 
     /// `completion` gets `nil` when there is no entry (any more).
-    func verify(_ key: String, completion: @escaping Completion) {
+    func verify(_ key: String, completion: @escaping Completion<StoredEntry?>) {
         let isFirst = waiting.withLock { waiting in
             waiting[ExactText(key), default: []].append(completion)
             return waiting[ExactText(key)]?.count == 1
@@ -33,23 +30,21 @@ final class Verifier: Sendable {
         }
     }
 
-    /// Waits on the calling thread. `evenIfUntouched`: reads also a file that looks as when it was published.
+    /// Waits. `evenIfUntouched`: reads also a file that looks as when it was published.
     func check(_ key: String, evenIfUntouched: Bool) throws(DiskCacheError) -> StoredEntry? {
         var suspect: Suspect?
         // Each round that does not return has seen the entry being replaced.
         for _ in 0..<16 {
             let judged = suspect
-            let finding = try writer.perform { [parts] context in
-                if let judged { return try Self.judge(judged, parts, context) }
-                return try Self.inspect(key, parts, context, evenIfUntouched: evenIfUntouched)
+            let finding = try writer.perform { context in
+                if let judged { return try Self.judge(judged, context) }
+                return try Self.inspect(key, context, evenIfUntouched: evenIfUntouched)
             }
             switch finding {
             case .absent: return nil
-            case .intact(let entry, let body):
-                if case .file(let file) = body {
-                    return StoredEntry(entry: entry, body: try file.stored(upTo: parts.wholeReadLimit))
-                }
-                return StoredEntry(entry: entry, body: body)
+            case .intact(let entry, .bytes(let bytes)): return StoredEntry(entry: entry, body: .bytes(bytes))
+            case .intact(let entry, .file(let file)):
+                return StoredEntry(entry: entry, body: try file.stored(upTo: parts.wholeReadLimit))
             case .damaged(let entry):
                 parts.log(
                     DiskCacheNotice(
@@ -86,36 +81,32 @@ final class Verifier: Sendable {
         case intact(Entry, StoredBody)
         case damaged(Entry)
         case suspect(Suspect)
-        /// The body that was read has been replaced.
         case changed
     }
 
-    private static func inspect(
-        _ key: String, _ parts: CacheParts, _ context: WriteContext, evenIfUntouched: Bool
-    ) throws -> Finding {
+    private static func inspect(_ key: String, _ context: WriteContext, evenIfUntouched: Bool) throws -> Finding {
         guard let row = try context.index.row(forKey: key) else { return .absent }
-        guard let path = row.path else {
-            if let slot = row.slot,
-                case .found((let bytes, let agrees)?) = try parts.slab.body(of: row.entry, in: slot, mayWait: true)
-            {
-                if evenIfUntouched, !agrees { try context.rewrite(row, bytes) }
-                return .intact(current(row, parts), .bytes(bytes))
+        if let path = row.path {
+            if let (file, status) = try open(row, path, context) {
+                let isUntouched = status.identity == row.identity && !evenIfUntouched
+                return isUntouched
+                    ? .intact(current(row, context), .file(file))
+                    : .suspect(Suspect(row: row, path: path, file: file, status: status))
             }
-            try context.remove(row, because: .damaged)
-            return .damaged(row.entry)
+        } else if let slot = row.slot,
+            case .found((let bytes, let agrees)?) = try context.parts.slab.body(of: row.entry, in: slot, mayWait: true)
+        {
+            if evenIfUntouched, !agrees { try context.rewrite(row, bytes) }
+            return .intact(current(row, context), .bytes(bytes))
         }
-        guard let (file, status) = try open(row, path, parts) else {
-            try context.remove(row, because: .damaged)
-            return .damaged(row.entry)
-        }
-        if status.identity == row.identity && !evenIfUntouched { return .intact(current(row, parts), .file(file)) }
-        return .suspect(Suspect(row: row, path: path, file: file, status: status))
+        try context.remove(row, because: .damaged)
+        return .damaged(row.entry)
     }
 
-    private static func judge(_ suspect: Suspect, _ parts: CacheParts, _ context: WriteContext) throws -> Finding {
+    private static func judge(_ suspect: Suspect, _ context: WriteContext) throws -> Finding {
         guard let row = try context.index.row(forKey: suspect.row.entry.key),
             row.entry.version == suspect.row.entry.version, row.path == suspect.path,
-            let (file, status) = try open(row, suspect.path, parts), status.identity == suspect.status.identity
+            let (file, status) = try open(row, suspect.path, context), status.identity == suspect.status.identity
         else { return .changed }
         guard suspect.isGood else {
             try context.remove(row, because: .damaged)
@@ -124,24 +115,22 @@ final class Verifier: Sendable {
         if status.identity != row.identity {
             try context.index.setFile(of: row.id, path: suspect.path, identity: status.identity)
         }
-        return .intact(current(row, parts), .file(file))
+        return .intact(current(row, context), .file(file))
     }
 
     /// Adds pending hits and slides. A flush cannot interfere, because it would run on this thread.
-    private static func current(_ row: EntryRow, _ parts: CacheParts) -> Entry {
-        row.entry.applying(parts.hits.pending(row.entry.key))
+    private static func current(_ row: EntryRow, _ context: WriteContext) -> Entry {
+        row.entry.applying(context.parts.hits.pending(row.entry.key))
     }
 
     private static func open(
-        _ row: EntryRow, _ path: String, _ parts: CacheParts
+        _ row: EntryRow, _ path: String, _ context: WriteContext
     ) throws(DiskCacheError) -> (BodyFile, FileStatus)? {
         do {
-            let (file, status) = try parts.bodies.open(path, length: row.entry.contentLength)
-            guard let status, status.isRegular else { return nil }
-            return (file, status)
-        } catch {
-            if error.isMissingFile { return nil }
-            throw error
+            let (file, status) = try context.parts.bodies.open(path, length: row.entry.contentLength)
+            return status.flatMap { $0.isRegular ? (file, $0) : nil }
+        } catch  where error.isMissingFile {
+            return nil
         }
     }
 }

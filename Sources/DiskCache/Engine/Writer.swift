@@ -6,23 +6,21 @@ import Primitives
 ///
 /// Invariants:
 /// - `queue` is guarded by its lock. All other state that changes is used by the thread alone.
-/// - All waiting operations share a transaction, up to ``groupLimit`` operations with ``groupBodyBytes`` of bodies. A
-///   failed operation does not affect the rest. If it has changed data, the transaction is undone and all its
-///   operations run again, each in a savepoint. If the transaction itself fails, it is undone and each operation runs
-///   again in a transaction of its own. So an operation may run more than once and must have no effect outside its
-///   ``WriteContext``.
+/// - All waiting operations share a transaction, up to ``groupLimit`` operations with ``groupBodyBytes`` of bodies. If
+///   an operation fails after a change, the transaction is undone and all its operations run again, each in a
+///   savepoint. If the transaction itself fails, each operation runs again in a transaction of its own. So an operation
+///   may run more than once and must have no effect outside its ``WriteContext``.
 /// - Completions run on this thread after the commit and must not wait for it.
 final class Writer: Sendable {
     private struct Operation: Sendable {
-        var work: @Sendable (WriteContext) throws -> Void
-        var finish: @Sendable (DiskCacheError?) -> Void
-        var makesRoom: Bool
-        var bodyBytes: Int64
+        let work: @Sendable (WriteContext) throws -> Void
+        let finish: @Sendable (DiskCacheError?) -> Void
+        let makesRoom: Bool
+        let bodyBytes: Int64
     }
 
     private struct Queue {
         var operations: [Operation] = []
-        /// The time of the next flush of hits and slides. `nil`: no flush is due.
         var flushDeadline: DispatchTime?
         var isClosed = false
         /// Whether the thread waits on `wake`, or is about to.
@@ -41,11 +39,8 @@ final class Writer: Sendable {
     }
 
     private static let groupLimit = 256
-    /// The most bytes of bodies that a transaction writes into the slab.
     private static let groupBodyBytes: Int64 = 8 << 20
-    /// The longest time that hits and slides stay in memory only.
     private static let flushInterval: DispatchTimeInterval = .milliseconds(800)
-
     private let hits: HitLog
     private let index: EntryIndex
     private let queue = Locked(Queue())
@@ -70,19 +65,16 @@ final class Writer: Sendable {
         thread.start()
     }
 
-    /// Runs `work` in a transaction, then calls `completion` on the writer's thread: after the commit with the result
-    /// of `work`, or with the error. After ``close()`` it calls `completion` at once, on the caller's thread. Work that
-    /// `makesRoom` by removing entries may use the ballast on a full disk. `bodyBytes` go into the slab.
+    /// Runs `work` in a transaction, then calls `completion` on the writer's thread, or, after ``close()``, at once on
+    /// the caller's. Work that `makesRoom` by removing entries may use the ballast on a full disk.
     func submit<Value: Sendable>(
         makesRoom: Bool = false, bodyBytes: Int64 = 0,
         _ work: @escaping @Sendable (WriteContext) throws -> Value,
-        completion: @escaping @Sendable (Result<Value, DiskCacheError>) -> Void
+        completion: @escaping Completion<Value>
     ) {
         let box = ResultBox<Value>()
         let operation = Operation(
-            work: { context in
-                box.set(try work(context))
-            },
+            work: { context in box.set(try work(context)) },
             finish: { error in
                 if let error { return completion(.failure(error)) }
                 completion(box.take().map { .success($0) } ?? .failure(.closed))
@@ -91,8 +83,7 @@ final class Writer: Sendable {
         if !isOpen { completion(.failure(.closed)) }
     }
 
-    /// Changes the queue and wakes the thread if it sleeps. Returns `false`, without a change, when the queue is
-    /// closed.
+    /// Wakes the thread if it sleeps. Returns `false`, without a change, when the queue is closed.
     @discardableResult
     private func wakeUnlessClosed(_ change: (inout Queue) -> Void) -> Bool {
         let (isOpen, mustWake) = queue.withLock { queue in
@@ -145,10 +136,7 @@ final class Writer: Sendable {
             "a completion must not wait for the writer: it runs on the writer's own thread")
     }
 
-    /// ``close()`` without waiting.
-    func stop() {
-        wakeUnlessClosed { $0.isClosed = true }
-    }
+    func stop() { wakeUnlessClosed { $0.isClosed = true } }
 
     // MARK: - The thread
 
@@ -173,7 +161,11 @@ final class Writer: Sendable {
         }
         queue.withLock { $0.isClosed = true }
         index.close(checkpoint: !loop.isCrashed)
-        for operation in takeRest() { operation.finish(.closed) }
+        let rest = queue.withLock { queue in
+            defer { queue.operations = [] }
+            return queue.operations
+        }
+        for operation in rest { operation.finish(.closed) }
     }
 
     /// The writer stops after the last group. Without `maySleep`, returns at once.
@@ -204,18 +196,10 @@ final class Writer: Sendable {
         }
     }
 
-    private func takeRest() -> [Operation] {
-        queue.withLock { queue in
-            defer { queue.operations = [] }
-            return queue.operations
-        }
-    }
 }
 
 final class ResultBox<Value: Sendable>: Sendable {
-    private let value: Locked<Value?>
-
-    init() { value = Locked(nil) }
+    private let value = Locked<Value?>(nil)
 
     func set(_ new: Value) { value.withLock { $0 = new } }
 

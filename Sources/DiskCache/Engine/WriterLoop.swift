@@ -1,10 +1,8 @@
 import GRDB
 import Primitives
 
-/// Runs a group of operations on the writer's thread: a transaction, its journal, and the work after the commit.
-///
-/// `@unchecked Sendable` is safe because the loop is made on the thread that starts the writer, handed to the writer's
-/// thread once, and used only there.
+/// Runs a group of operations: a transaction, its journal, and the work after the commit. `@unchecked Sendable` is safe
+/// because the loop is handed to the writer's thread once, and used only there.
 package final class WriterLoop: @unchecked Sendable {
     /// `finish` gets `nil` once the work is durable, or the error.
     package struct Job {
@@ -88,9 +86,8 @@ package final class WriterLoop: @unchecked Sendable {
         }
     }
 
-    /// Finds room for a job on a full disk. The log of the index may give some back. A removal also needs room at
-    /// first, because the log grows; so a removal may use the ballast. For any other job, the ballast only helps to
-    /// empty the log, and is restored afterwards.
+    /// Finds room for a job on a full disk. The log of the index may give some back. A removal, which needs room for
+    /// the log first, may use the ballast. For any other job, the ballast only helps to empty the log.
     private func findRoom(for job: Job) -> Bool {
         let (index, ballast) = (parts.index, parts.bodies.ballast)
         let canEmptyLog = index.canEmptyLog(with: ballast.length)
@@ -103,9 +100,8 @@ package final class WriterLoop: @unchecked Sendable {
     }
 
     /// Runs the jobs and commits. The error of a job fails that job alone. An error of this method fails all jobs, and
-    /// all their steps were undone. Jobs seldom fail after a change. With a savepoint for each job, SQLite would keep a
-    /// copy of every page that the job changes. So the jobs run without savepoints first, and again with them after
-    /// such a failure.
+    /// all their steps were undone. For a savepoint, SQLite keeps a copy of every page that the job changes. So the
+    /// jobs run without savepoints first, and again with them if a job fails after a change, which is rare.
     private func transaction(_ jobs: [Job], _ failures: inout [DiskCacheError?]) throws -> WriteContext {
         do {
             return try transaction(jobs, &failures, hasSavepoints: false)
@@ -193,8 +189,7 @@ package final class WriterLoop: @unchecked Sendable {
         return nil
     }
 
-    /// When the files of the cache are not in place, that is the cause of a failed transaction, even if the missing
-    /// files led to another error. It is logged once.
+    /// When the files of the cache are not in place, that is the cause of a failed transaction, and is logged once.
     private func notice(_ error: any Error) -> DiskCacheError {
         do throws(DiskCacheError) {
             try parts.index.checkPlace()
@@ -203,7 +198,6 @@ package final class WriterLoop: @unchecked Sendable {
             isIndexLost = true
             return error
         }
-        // The files may have been put back.
         isIndexLost = false
         let failure = parts.index.notice(error)
         // SQLite reports an I/O error for an exceeded quota, and for a full disk while it grows its shared memory.
@@ -220,7 +214,6 @@ package final class WriterLoop: @unchecked Sendable {
             used: totals.diskBytes, pinned: totals.pinnedBytes, reusable: shrinking.freePages * 4096 + slots.slackBytes)
     }
 
-    /// Whether the thread has work to do while no operation waits.
     var hasUpkeep: Bool { bytesToEvict > 0 || wantsCompaction || wantsShrinking }
 
     func upkeep() {

@@ -10,9 +10,8 @@
 import Primitives
 import Synchronization
 
-/// An entry in the memory tier, as seen by a cache of ready answers that were made of it. Without a lock it tells
-/// whether an answer is still right, and counts hits. `@unchecked Sendable` is inherited, and safe because all own
-/// properties are constants of `Sendable` types.
+/// An entry in the memory tier, as seen by a cache of ready answers. Without a lock it tells whether an answer is still
+/// right, and counts hits. `@unchecked Sendable` is safe because all own properties are `Sendable` constants.
 package final class HotEntry: HitCounter, @unchecked Sendable {
     /// The state of an entry at a moment. Take the mark *before* reading data that may change.
     package struct Mark: Sendable {
@@ -29,10 +28,9 @@ package final class HotEntry: HitCounter, @unchecked Sendable {
         var charged = 0
     }
 
-    /// The answers at hand for one entry. A client that requests the entry in ever new ways must neither fill the
-    /// memory nor keep the answers to other requests from being at hand.
+    /// A client that requests the entry in ever new ways must neither fill the memory nor keep other answers from being
+    /// at hand.
     private static let answerLimit = 4
-
     private let epoch = Atomic<Int>(0)
     let key: ExactText
     private let version: Int64
@@ -40,8 +38,8 @@ package final class HotEntry: HitCounter, @unchecked Sendable {
     private let onFirstHit: @Sendable () -> Void
     private let state = Locked(State())
 
-    /// `onFirstHit` is called when a hit registers the entry with the log and a flush must be scheduled, because no
-    /// other hit was pending in that shard of the log.
+    /// `onFirstHit` is called when a flush must be scheduled, because no other hit was pending in that shard of the
+    /// log.
     init(key: String, version: Int64, log: HitLog, onFirstHit: @escaping @Sendable () -> Void) {
         self.key = ExactText(key)
         self.version = version
@@ -51,15 +49,14 @@ package final class HotEntry: HitCounter, @unchecked Sendable {
 
     package var mark: Mark { Mark(entry: self, epoch: epoch.load(ordering: .acquiring)) }
 
-    /// Has the effect of ``DiskCache/load(_:expectingURL:mayWait:)`` and ``DiskCache/recordHit(_:)``, for a hit that
-    /// was answered without them at the time `now`.
+    /// Has the effect of ``DiskCache/load(_:expectingURL:mayWait:)`` and ``DiskCache/recordHit(_:)`` at the time `now`.
     package func recordHit(at now: Timestamp) {
         if count(at: now), log.register(self, for: key, version: version) { onFirstHit() }
     }
 
     /// Registers `action`, which runs once: when the mark ceases to be current, or when newer answers need the place.
-    /// It replaces an earlier action for the same `requests`, a hash, which then never runs. Returns the bytes to
-    /// charge for the answer; `nil` when the mark is not current, and `action` then never runs.
+    /// An earlier action for the same `requests`, a hash, then never runs. Returns the bytes to charge for the answer;
+    /// `nil`, without a later run, when the mark is not current.
     func attach(_ mark: Mark, for requests: Int, bytes: Int, _ action: @escaping @Sendable () -> Void) -> Int? {
         // The replaced action is released after the lock.
         let (extra, oldest, _) = state.withLock { state -> (Int?, (@Sendable () -> Void)?, (@Sendable () -> Void)?) in
@@ -85,13 +82,12 @@ package final class HotEntry: HitCounter, @unchecked Sendable {
         change()
     }
 
-    /// Marks the entry as gone from the memory tier. Runs under the lock of its shard, in the same step that takes the
-    /// entry out. The caller calls ``change()`` after the lock.
+    /// Marks the entry as gone, under the lock of its shard, in the same step that takes the entry out. The caller
+    /// calls ``change()`` after the lock.
     func leave() {
         epoch.bitwiseOr(1, ordering: .releasing)
     }
 
-    /// Makes every mark of the entry out of date and runs the registered actions.
     func change() {
         let actions = state.withLock { state in
             epoch.add(2, ordering: .releasing)
@@ -111,8 +107,7 @@ struct HeldEntry: Sendable {
 package struct StoredEntry: Sendable {
     package var entry: Entry
     package var body: StoredBody
-    /// `nil` for an entry that was read from disk. A caller that makes an answer from this entry may keep the answer at
-    /// hand: ``DiskCache/keepAtHand(_:for:bytes:onEnd:)``.
+    /// `nil` for an entry that was read from disk. For answers at hand: ``DiskCache/keepAtHand(_:for:bytes:onEnd:)``.
     package var hot: HotEntry.Mark?
 }
 
@@ -121,15 +116,15 @@ package enum LoadResult: Sendable {
     case hit(StoredEntry)
     case absent
     /// The body is not as the index describes it, for example because its file was touched. It must be hashed before
-    /// any byte is served: call ``DiskCache/verify(_:completion:)``, which takes as long as reading the body.
+    /// any byte is served: ``DiskCache/verify(_:completion:)`` takes as long as reading the body.
     case needsVerification
     /// The caller must not wait for the disk: repeat the look-up on ``DiskCache/onDiskThread(_:)``.
     case onDisk
 }
 
 /// Detects whether data changed after it was read. Each change increments the counter of the data's name. A reader
-/// takes a mark before it reads and compares it later. Names share the 4,096 counters, so a change of another name may
-/// look like a change of this name. The reader then reads once more without need.
+/// takes a mark before it reads and compares it later. Names share the 4,096 counters, so a reader may read once more
+/// without need.
 final class ChangeCounters: Sendable {
     private let numbers = (0..<4096).map { _ in ChangeNumber() }
 

@@ -1,7 +1,6 @@
 import Primitives
 
-/// The eviction queues of the memory tier: rings in a single array, linked by indices. A hit increments a number in its
-/// node and moves no node. Every operation is O(1).
+/// The eviction queues of the memory tier: rings in a single array, linked by indices. Every operation is O(1).
 struct MemoryQueues: EvictionQueues, Sendable {
     /// The index of an entry's node, which is used again after the entry was removed.
     typealias ID = Int
@@ -51,13 +50,11 @@ struct MemoryQueues: EvictionQueues, Sendable {
         nodes[id].place.hit()
     }
 
-    /// The hits of the old counter are counted first.
     mutating func setTally(_ tally: HitCounter?, of id: ID) {
         nodes[id].countTally()
         nodes[id].tally = tally
     }
 
-    /// The entry keeps its position.
     mutating func setCost(_ cost: Int, of id: ID) {
         let change = Int64(cost) - nodes[id].cost
         nodes[id].cost += change

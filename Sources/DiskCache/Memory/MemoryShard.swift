@@ -2,7 +2,7 @@ import Primitives
 
 /// A part of a ``MemoryTier``, guarded by a lock of the tier: a table, the eviction queues, and counters. Methods
 /// return the values that leave the table, so that the owner can drop them after the lock was released.
-struct MemoryShard<Value: Sendable, Policy: EvictionPolicy>: Sendable {
+struct MemoryShard<Value: Sendable>: Sendable {
     struct Item: Sendable {
         var value: Value
         var cost: Int
@@ -12,22 +12,22 @@ struct MemoryShard<Value: Sendable, Policy: EvictionPolicy>: Sendable {
 
     private var items: [ExactText: Item] = [:]
     private var queues = MemoryQueues()
-    private var policy = Policy()
-    private(set) var bytes = 0
-    /// See ``MemoryTicket``.
+    private var policy = S3FIFOPolicy()
     private(set) var invalidations: UInt64 = 0
-    private(set) var hits: UInt64 = 0
-    private(set) var misses: UInt64 = 0
-    private(set) var evictions: UInt64 = 0
+    private var counters = MemoryStatistics()
 
-    var count: Int { items.count }
+    var statistics: MemoryStatistics {
+        var statistics = counters
+        (statistics.count, statistics.bytes) = (items.count, Int(queues.totals.bytes))
+        return statistics
+    }
 
     mutating func value(for key: ExactText) -> Value? {
         guard let item = items[key] else {
-            misses += 1
+            counters.misses += 1
             return nil
         }
-        hits += 1
+        counters.hits += 1
         queues.hit(item.id)
         return item.value
     }
@@ -41,7 +41,7 @@ struct MemoryShard<Value: Sendable, Policy: EvictionPolicy>: Sendable {
     }
 
     mutating func hasPassed(_ key: ExactText, remembered: Bool) {
-        misses += 1
+        counters.misses += 1
         if remembered { policy.pass(hash: key.hashValue, totals: queues.totals) }
     }
 
@@ -52,23 +52,19 @@ struct MemoryShard<Value: Sendable, Policy: EvictionPolicy>: Sendable {
             id = replaced.id
             queues.setCost(cost, of: id)
             queues.setTally(tally, of: id)
-            bytes -= replaced.cost
         } else {
             let place = policy.place(hash: key.hashValue, cost: Int64(cost), among: queues.totals)
             id = queues.insert(key, cost: cost, at: place, tally: tally)
         }
         items[key] = Item(value: value, cost: cost, id: id)
-        bytes += cost
         return replaced
     }
 
-    /// Returns `false` when there is no item with this key.
     mutating func charge(_ cost: Int, to key: ExactText) -> Bool {
         guard var item = items[key] else { return false }
         item.cost += cost
         queues.setCost(item.cost, of: item.id)
         items[key] = item
-        bytes += cost
         return true
     }
 
@@ -83,18 +79,18 @@ struct MemoryShard<Value: Sendable, Policy: EvictionPolicy>: Sendable {
     /// Removes the value of a key, and makes all older tickets void.
     mutating func invalidate(_ key: ExactText) -> Item? {
         invalidations += 1
-        return take(key)
+        guard let item = items.removeValue(forKey: key) else { return nil }
+        let totals = queues.totals
+        let place = queues.remove(item.id)
+        policy.remember(hash: key.hashValue, place: place, totals: totals)
+        return item
     }
 
     /// Removes all values, and makes all older tickets void.
     mutating func invalidateAll() -> [ExactText: Item] {
         invalidations += 1
-        let all = items
-        items = [:]
-        queues = MemoryQueues()
-        policy = Policy()
-        bytes = 0
-        return all
+        defer { (items, queues, policy) = ([:], MemoryQueues(), S3FIFOPolicy()) }
+        return items
     }
 
     mutating func evict() -> Item? {
@@ -102,18 +98,7 @@ struct MemoryShard<Value: Sendable, Policy: EvictionPolicy>: Sendable {
         else { return nil }
         queues.remove(victim.id)
         guard let item = items.removeValue(forKey: key) else { return nil }
-        bytes -= item.cost
-        evictions += 1
-        return item
-    }
-
-    /// Takes out an entry that was removed or replaced on disk.
-    private mutating func take(_ key: ExactText) -> Item? {
-        guard let item = items.removeValue(forKey: key) else { return nil }
-        let totals = queues.totals
-        let place = queues.remove(item.id)
-        policy.remember(hash: key.hashValue, place: place, totals: totals)
-        bytes -= item.cost
+        counters.evictions += 1
         return item
     }
 }

@@ -1,5 +1,4 @@
-// Invariants of this file
-//
+// Invariants of this file:
 // - `used` is at least the sum of all items' costs, because a cost is added before its item enters a shard and
 //   subtracted after the item left it. `used` includes `others`, the memory that other parts of the cache hold on
 //   account of the limit.
@@ -17,16 +16,13 @@ import Synchronization
 /// The hot entries, kept in memory and ready to send, bounded in bytes. The table is split into shards by the hash of
 /// the key, so that threads seldom contend for a lock. Keys are compared by their bytes.
 package final class MemoryTier<Value: Sendable>: Sendable {
-    private typealias Policy = S3FIFOPolicy
-
     /// The maximum total cost, with the memory that other parts of the cache hold; 0: the tier keeps no value.
     package var limit: Int { full.load(ordering: .relaxed) }
     /// The maximum cost of a single value, so that a single body cannot empty the tier.
     package var valueLimit: Int { currentLimit / 8 }
     /// The maximum total cost for now: ``limit``, or less; see ``setCurrentLimit(_:)``.
     package var currentLimit: Int { current.load(ordering: .relaxed) }
-
-    private let shards: Sharded<MemoryShard<Value, Policy>>
+    private let shards: Sharded<MemoryShard<Value>>
     private let onTake: @Sendable (Value) -> Void
     private let onLeave: @Sendable (Value) -> Void
     private let full: Atomic<Int>
@@ -34,9 +30,9 @@ package final class MemoryTier<Value: Sendable>: Sendable {
     private let used = Atomic<Int>(0)
     private let others = Atomic<Int>(0)
 
-    /// `shardCount` is a power of two; `nil`: a number that suits the limit. `onTake` is called with each value that is
-    /// removed, replaced or evicted, under the lock that guards the removal. `onLeave` is called with it afterwards, on
-    /// the same thread before that goes on, under no lock.
+    /// `shardCount` is a power of two; `nil`: suits the limit. `onTake` is called with each value that is removed,
+    /// replaced or evicted, under the lock that guards the removal; `onLeave` afterwards, on the same thread, under no
+    /// lock.
     package init(
         limit: Int, shardCount: Int? = nil, onTake: @escaping @Sendable (Value) -> Void = { _ in },
         onLeave: @escaping @Sendable (Value) -> Void = { _ in }
@@ -48,8 +44,8 @@ package final class MemoryTier<Value: Sendable>: Sendable {
         shards = Sharded(count: shardCount ?? Self.shardCount(forLimit: limit)) { MemoryShard() }
     }
 
-    /// A shard for each 32 MiB, at most 16. Each shard evicts on its own, and chooses badly among only a dozen values.
-    /// Among some hundreds the split makes no difference.
+    /// A shard for each 32 MiB, at most 16, because each shard evicts on its own, and chooses badly among a dozen
+    /// values.
     private static func shardCount(forLimit limit: Int) -> Int { min(16, limit / (32 << 20)) }
 
     /// Counts a hit or a miss.
@@ -116,8 +112,8 @@ package final class MemoryTier<Value: Sendable>: Sendable {
         shards[key.hashValue].withLock { $0.hasPassed(key, remembered: remembered) }
     }
 
-    /// Raises the cost of a value in the tier, for memory that is kept beside it, and evicts other values for that.
-    /// Returns `false` when the value is not in the tier, or there is no room.
+    /// Raises the cost of a value, for memory kept beside it. `false` when the value is not in the tier, or there is no
+    /// room.
     func charge(_ cost: Int, to key: String) -> Bool {
         let key = ExactText(key)
         guard reserve(cost, evictingFrom: key.hashValue) else { return false }
@@ -127,26 +123,20 @@ package final class MemoryTier<Value: Sendable>: Sendable {
     }
 
     /// Changes the value of a key in place, if the tier has it, and makes void the tickets of readers that may be about
-    /// to insert the unchanged value. Does not count as a hit. Call it after the change on disk is committed. `change`
-    /// runs under a lock, so it must replace only data that is cheap to drop.
+    /// to insert the unchanged value. Call it after the commit on disk. `change` runs under a lock, so it must replace
+    /// only data that is cheap to drop.
     package func update(_ key: String, _ change: (inout Value) -> Void) {
         let key = ExactText(key)
         shards[key.hashValue].withLock { $0.update(key, change) }
     }
 
     /// Removes the value of a key, and makes void the tickets of readers that may be about to insert an old value. Call
-    /// it after the change on disk is committed and before it is acknowledged.
+    /// it after the commit on disk and before the acknowledgement.
     package func remove(_ key: String) {
         let key = ExactText(key)
-        let removed = shards[key.hashValue].withLock { state in
-            let removed = state.invalidate(key)
-            if let removed { onTake(removed.value) }
-            return removed
-        }
-        if let removed { leave(removed) }
+        _ = take(from: key.hashValue) { $0.invalidate(key) }
     }
 
-    /// Makes every ticket void.
     package func removeAll() {
         for shard in shards.all {
             let removed = shard.withLock { state in
@@ -158,8 +148,7 @@ package final class MemoryTier<Value: Sendable>: Sendable {
         }
     }
 
-    /// Evicts values until the remaining values cost at most `target` bytes. Returns the bytes freed. Tickets stay
-    /// valid, because the entries on disk have not changed.
+    /// Evicts values until the rest costs at most `target` bytes. Returns the bytes freed. Tickets stay valid.
     @discardableResult
     package func trim(toBytes target: Int) -> Int {
         var (index, freed) = (0, 0)
@@ -178,8 +167,8 @@ package final class MemoryTier<Value: Sendable>: Sendable {
         setCurrentLimit(bytes)
     }
 
-    /// Changes the maximum total cost of the values for now, and evicts the excess. Memory that other parts of the
-    /// cache hold does not count in `bytes`; together they get at most ``limit``. A single thread may call this method.
+    /// Changes the maximum total cost of the values for now, and evicts the excess. Memory of other parts of the cache
+    /// does not count in `bytes`; together they get at most ``limit``. A single thread may call this method.
     package func setCurrentLimit(_ bytes: Int) {
         let target = min(limit, max(0, bytes) + others.load(ordering: .relaxed))
         let step = max(1 << 20, limit / 256)
@@ -190,8 +179,8 @@ package final class MemoryTier<Value: Sendable>: Sendable {
         } while currentLimit > target
     }
 
-    /// Sets the number of bytes that other parts of the cache hold on account of this tier's limit, and evicts the
-    /// excess. A single thread may call this method.
+    /// The bytes that other parts of the cache hold on account of this tier's limit. A single thread may call this
+    /// method.
     func setHeldByOthers(_ bytes: Int) {
         used.add(bytes - others.exchange(bytes, ordering: .relaxed), ordering: .relaxed)
         trim(toBytes: max(0, currentLimit - bytes))
@@ -199,15 +188,7 @@ package final class MemoryTier<Value: Sendable>: Sendable {
 
     package var statistics: MemoryStatistics {
         var sum = MemoryStatistics()
-        for shard in shards.all {
-            shard.withLock { state in
-                sum.count += state.count
-                sum.bytes += state.bytes
-                sum.hits += state.hits
-                sum.misses += state.misses
-                sum.evictions += state.evictions
-            }
-        }
+        for shard in shards.all { sum.add(shard.withLock { $0.statistics }) }
         return sum
     }
 
@@ -216,10 +197,10 @@ package final class MemoryTier<Value: Sendable>: Sendable {
 
     // MARK: - Room
 
-    private typealias Item = MemoryShard<Value, Policy>.Item
+    private typealias Item = MemoryShard<Value>.Item
 
-    /// Adds `cost` to `used`, and evicts until it fits: first from the shard of the hash `start`, then from each other
-    /// shard in turn. `false`: no shard has a value left to evict, because other threads are inserting.
+    /// Evicts until `cost` fits: first from the shard of the hash `start`, then from each other shard in turn. `false`:
+    /// no shard has a value left to evict, because other threads are inserting.
     private func reserve(_ cost: Int, evictingFrom start: Int) -> Bool {
         var index = start
         while !addIfItFits(cost) {
@@ -252,17 +233,20 @@ package final class MemoryTier<Value: Sendable>: Sendable {
     /// Evicts from the first shard that has a value, from the shard of the hash `start` on. Returns the value's cost.
     private func evictOne(startingAt start: Int) -> Int? {
         for offset in 0..<shards.all.count {
-            let evicted = shards[start &+ offset].withLock { state in
-                let item = state.evict()
-                if let item { onTake(item.value) }
-                return item
-            }
-            if let item = evicted {
-                leave(item)
-                return item.cost
-            }
+            if let item = take(from: start &+ offset, { $0.evict() }) { return item.cost }
         }
         return nil
+    }
+
+    /// Takes an item out of the shard of a hash, and drops it after the lock was released.
+    private func take(from hash: Int, _ body: (inout MemoryShard<Value>) -> Item?) -> Item? {
+        let taken = shards[hash].withLock { state in
+            let taken = body(&state)
+            if let taken { onTake(taken.value) }
+            return taken
+        }
+        if let taken { leave(taken) }
+        return taken
     }
 }
 

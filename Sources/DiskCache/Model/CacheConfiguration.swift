@@ -4,7 +4,6 @@ import Foundation
 package struct CacheConfiguration: Sendable {
     /// `[a-z0-9-]{1,63}`.
     package var namespace = "default"
-    /// See ``NamespaceDirectory``.
     package var generation = 0
     /// Applies to new bodies. Bodies that exist already are read in any layout.
     package var layout = Layout.hashed
@@ -25,7 +24,6 @@ package struct CacheConfiguration: Sendable {
     /// A store that would go below it is refused when no entry can be evicted.
     package var diskReserve = DiskReserve.percent(5)
     package var durability = Durability.process
-    /// The longest body.
     package var entryLimit: Int64 = 1 << 30
     /// The limit of the memory tier, until ``DiskCache/setMemoryLimit(_:)`` changes it. 0 turns the tier off.
     package var memoryLimit: Int = 256 << 20
@@ -34,7 +32,6 @@ package struct CacheConfiguration: Sendable {
     package var isAnsweredByRecord: @Sendable (Entry) -> Bool = { $0.kind != .response }
     /// Whether an unreadable index is set aside, so that the cache starts empty. Otherwise opening the cache throws.
     package var setsAsideUnreadableIndex = true
-
     var place: NamespaceDirectory { NamespaceDirectory(namespace: namespace, generation: generation) }
 
     package init() {}
@@ -80,7 +77,6 @@ package enum Footprint: Hashable, Sendable {
 
 /// The part of the file system that is left to other programs.
 package enum DiskReserve: Hashable, Sendable {
-    /// A part of the size of the file system.
     case percent(Double)
     /// 0: no reserve.
     case bytes(Int64)
@@ -99,11 +95,10 @@ package struct NamespaceDirectory: Hashable, Sendable {
     package let namespace: String
     /// 0: no number in the name.
     package let generation: Int
+    package var name: String { generation == 0 ? namespace : "\(namespace).\(generation)" }
 
     package init(namespace: String, generation: Int = 0) {
         self.namespace = namespace
         self.generation = generation
     }
-
-    package var name: String { generation == 0 ? namespace : "\(namespace).\(generation)" }
 }

@@ -30,8 +30,8 @@ package struct CacheKey: Hashable, Sendable {
 
     /// The key of a download with request fields of the caller: the MD5 of the URL and of one line `name: value` for
     /// each field, separated by LF. Names are in lower case, values have no white space around them, and the lines are
-    /// sorted by their bytes. Without fields the key equals ``url(canonical:)``. Values must not contain LF; no valid
-    /// field value does (RFC 9110 §5.5).
+    /// sorted by their bytes. Without fields the key equals ``url(canonical:)``. No valid value contains LF (RFC 9110
+    /// §5.5).
     package static func url(canonical url: String, requestFields: [(name: String, value: String)]) -> CacheKey {
         let lines = requestFields.map { field in "\(field.name.lowercased()): \(field.value.trimmingSpace())" }
         let sorted = lines.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
@@ -44,17 +44,13 @@ package struct CacheKey: Hashable, Sendable {
         return CacheKey(text: url.md5 + "." + name, form: .response)
     }
 
+    private static let onlyVariant = variantName("")
     private static func variantName(_ variant: String) -> Substring {
         Substring(MD5Name.of(variant).utf8.prefix(variantLength))
     }
 
-    private static let onlyVariant = variantName("")
-
     package static func data(_ text: String) throws(InvalidKey) -> CacheKey {
-        switch form(of: text.utf8) {
-        case .data: break
-        case .url, .response: throw .reservedForm
-        }
+        guard form(of: text.utf8) == .data else { throw .reservedForm }
         guard !text.utf8.isEmpty else { throw .empty }
         guard text.utf8.count <= maximumLength else { throw .tooLong(limit: maximumLength) }
         guard !text.utf8.contains(UInt8(ascii: "/")) else { throw .slash }
@@ -68,12 +64,9 @@ package struct CacheKey: Hashable, Sendable {
 
     /// A key that a client wrote, in any form; `nil` when `text` is not a valid key and so names no entry.
     package init?(_ text: String) {
-        switch Self.form(of: text.utf8) {
-        case .data:
-            guard let key = try? Self.data(text) else { return nil }
-            self = key
-        case let form: self.init(text: text, form: form)
-        }
+        let form = Self.form(of: text.utf8)
+        if form == .data, (try? Self.data(text)) == nil { return nil }
+        self.init(text: text, form: form)
     }
 
     private init(text: String, form: Form) {
@@ -92,17 +85,10 @@ package struct CacheKey: Hashable, Sendable {
 
     /// The name of the body's file in the hashed layout. Two different keys share it only if one of them is a caller's
     /// own key, because keys of the other forms are their own file names.
-    package var hashedName: String {
-        form == .data ? md5Hex : text
-    }
+    package var hashedName: String { form == .data ? md5Hex : text }
 
-    package static func == (left: CacheKey, right: CacheKey) -> Bool {
-        ExactText(left.text) == ExactText(right.text)
-    }
-
-    package func hash(into hasher: inout Hasher) {
-        ExactText(text).hash(into: &hasher)
-    }
+    package static func == (left: CacheKey, right: CacheKey) -> Bool { ExactText(left.text) == ExactText(right.text) }
+    package func hash(into hasher: inout Hasher) { ExactText(text).hash(into: &hasher) }
 
     private static let variantLength = 8
 
@@ -146,9 +132,11 @@ extension InvalidKey: CustomStringConvertible {
     }
 }
 
-/// MD5 as a source of names (`printf %s "$URL" | md5sum`), never as a proof. Texts with equal MD5 are easy to make, so
-/// code that finds an entry by its MD5 also compares the full text, such as the URL.
+/// MD5 as a source of names (`printf %s "$URL" | md5sum`), never as a proof: texts with equal MD5 are easy to make, so
+/// code that finds an entry by its MD5 also compares the full text.
 enum MD5Name {
+    static let length = 32
+
     /// Returns 32 lower-case hexadecimal digits.
     static func of(_ text: String) -> String {
         var text = text
@@ -156,8 +144,6 @@ enum MD5Name {
         text.withUTF8 { hash.update(bufferPointer: UnsafeRawBufferPointer($0)) }
         return hash.finalize().withUnsafeBytes(\.lowercaseHex)
     }
-
-    static let length = 32
 
     static func isName(_ bytes: some Collection<UInt8>) -> Bool {
         bytes.count == length && bytes.allSatisfy(isDigit)

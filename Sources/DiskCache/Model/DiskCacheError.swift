@@ -1,10 +1,8 @@
 import Foundation
 
-/// The errors of the cache, without HTTP.
 package enum DiskCacheError: Error, Hashable, Sendable {
     /// Another process, or another object of this process, holds the directory.
     case inUse(directory: String)
-    /// The directory contains files of another program.
     case notACache(directory: String)
     /// A newer Larder wrote the index, which is left as it is.
     case newerFormat(found: Int, supported: Int)
@@ -24,14 +22,11 @@ package enum DiskCacheError: Error, Hashable, Sendable {
     case invalidCursor
     /// The entry to refresh is gone or has another body by now, or the entry kept changing while it was verified.
     case versionChanged
-    /// The condition of a publish, a removal or an update did not hold.
     case conditionFailed
-    /// The reservation was abandoned or published before.
     case reservationEnded
     case closed
     case fileSystem(operation: String, path: String, errno: Int32)
-    /// The file of the index or of the slab, or a directory above it, was removed or replaced while it was open. A
-    /// write would be lost at the next start.
+    /// A file of the index or slab, or a directory above it, was replaced. A restart would lose a write.
     case indexLost(path: String)
     /// SQLite's extended result code and its message.
     case index(code: Int32, message: String)
@@ -78,6 +73,9 @@ private func errorText(_ code: Int32) -> String {
     return String(decoding: buffer.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
 }
 
+/// Gets the outcome of a change once the change is durable.
+package typealias Completion<Value> = @Sendable (Result<Value, DiskCacheError>) -> Void
+
 /// A message to an operator.
 package struct DiskCacheNotice: Sendable {
     package enum Level: String, Sendable {
@@ -108,8 +106,8 @@ package struct DiskCacheNotice: Sendable {
     }
 }
 
-/// Points at which tests simulate a kill while files are being changed. A hook that throws ``SimulatedCrash`` at such a
-/// point stops the writer there, without an undo and without a commit.
+/// Points at which tests simulate a kill. A hook that throws ``SimulatedCrash`` stops the writer there, without an undo
+/// and without a commit.
 package enum CrashPoint: String, CaseIterable, Sendable {
     /// The path of a new body was noted. No file was moved yet.
     case intentNoted

@@ -1,14 +1,11 @@
 import Primitives
 
-/// The metadata of a cached entry, as they were when it was read. Copies share the fields that stay the same between
-/// two publishes, so a copy costs one reference count.
+/// The metadata of a cached entry when it was read. Copies share most fields, so a copy costs one reference count.
 package struct Entry: Sendable {
     package enum Kind: String, Sendable, Hashable, CaseIterable {
         /// Fetched from an origin, by URL and parameters.
         case download
-        /// JSON that a caller stored by URL and parameters.
         case json
-        /// A body that a caller stored under a key of its own.
         case data
         /// An origin's response to an exact request; each variant is an entry.
         case response
@@ -52,7 +49,7 @@ package struct Entry: Sendable {
     }
 
     private let storage: Storage
-
+    var record: Record { storage.record }
     /// The time that the caller or the origin stated: `expiresInSeconds` of the API.
     package internal(set) var ttl: Duration
     /// The entry is fresh before this instant.
@@ -70,8 +67,6 @@ package struct Entry: Sendable {
         self.lastAccessDate = lastAccessDate
     }
 
-    var record: Record { storage.record }
-
     /// The tags in the order of their bytes.
     static func sorted(_ tags: some Sequence<ExactText>) -> [String] {
         tags.map(\.text).sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
@@ -82,7 +77,6 @@ package struct Entry: Sendable {
     package static let variantLimit = 256
     /// The most bytes of ``fields`` in all responses to a URL, because a look-up reads them all. One may have more.
     package static let variantFieldsLimit = 512 << 10
-
     var fieldsLength: Int { fields?.utf8.count ?? 0 }
 
     /// The approximate length of the texts of origin and callers, which have no other limit.
@@ -117,7 +111,6 @@ package struct Entry: Sendable {
     /// `nil` for an entry that a caller stored, as is the end.
     package var downloadStartDate: Timestamp? { storage.record.downloadStartDate }
     package var downloadEndDate: Timestamp? { storage.record.downloadEndDate }
-    /// The time at which this body was published.
     package var createdDate: Timestamp { storage.record.createdDate }
     /// Absolute; `nil` when the body is in the slab.
     package var localPath: String? { storage.record.localPath }
@@ -132,7 +125,6 @@ package struct Entry: Sendable {
     package var fields: String? { storage.record.fields }
 
     package func isFresh(at now: Timestamp) -> Bool { now < expiryDate }
-
     /// Whether the origin can be asked if the body is still current (RFC 9110 §8.8).
     package var hasValidator: Bool { etag != nil || lastModified != nil }
 
@@ -142,11 +134,12 @@ package struct Entry: Sendable {
         var entry = self
         entry.hits = max(entry.hits, pending.writtenHits ?? 0) + pending.hits
         entry.lastAccessDate = max(lastAccessDate, pending.lastAccess)
-        if let slide = pending.slide {
-            entry.ttl = slide.ttl
-            entry.expiryDate = slide.expiryDate
-        }
+        if let slide = pending.slide { entry.apply(slide) }
         return entry
+    }
+
+    mutating func apply(_ slide: PendingHits.Slide) {
+        (ttl, expiryDate) = (slide.ttl, slide.expiryDate)
     }
 }
 
@@ -203,8 +196,8 @@ enum TagUnion {
         return held.filter { known.insert(ExactText($0)).inserted } + Entry.sorted(new)
     }
 
-    /// The tags of an entry that is published: `stated`, or else the tags of the replaced or refreshed entry `held`
-    /// without `dropped`, and the tags `new` of the reservation. Tags that are taken over must not prevent a store: an
+    /// The tags of a published entry: `stated`, or else the tags of the replaced or refreshed entry `held` without
+    /// `dropped`, and the tags `new` of the reservation. Tags that are taken over must not prevent a store, and an
     /// origin that names another group with each response would soon exceed the limit. So the oldest tags go first.
     static func tags(
         stated: [String]?, held: Entry?, dropping dropped: (@Sendable (Entry) -> [String])?, adding new: Set<ExactText>
@@ -216,5 +209,37 @@ enum TagUnion {
         let all = tags(held.record.tags.filter { !gone.contains(ExactText($0)) }, adding: new)
         // When the new tags alone exceed the limit, the publish fails.
         return new.count > Entry.tagLimit ? all : all.suffix(Entry.tagLimit)
+    }
+}
+
+/// The metadata that a publish gives to the received body, or that a revalidation (RFC 9111 §4.3.4) changes while the
+/// body stays: then `nil` leaves a value as it is, and `status` and `params` have no effect.
+package struct EntryMetadata: Sendable {
+    package var status = 200
+    package var contentType: String?
+    package var etag: String?
+    package var lastModified: String?
+    /// JSON text, given beside the URL.
+    package var params: String?
+    package var downloadStartDate: Timestamp?
+    package var downloadEndDate: Timestamp?
+    /// Zero or less makes the entry stale at once.
+    package var ttl: Duration
+    /// Lies at most `ttl` after the publish; `nil`: `ttl` after it.
+    package var expiryDate: Timestamp?
+    /// `nil`: the tags of the replaced entry; surplus ones, held for longest, are dropped. The reservation's tags are
+    /// added.
+    package var tags: [String]?
+    /// The tags of the replaced entry that go; `nil`: none. Called only when `tags` is `nil`. Must not wait.
+    package var droppedTags: (@Sendable (Entry) -> [String])?
+    /// `nil`: like the replaced entry, or `false` without a replaced entry.
+    package var pinned: Bool?
+    /// The time after the expiry for which the entry may be served stale. Such an entry stays until room is needed.
+    package var staleAllowance: Duration?
+    /// Selected response fields, as JSON text in a format of the caller.
+    package var fields: String?
+
+    package init(ttl: Duration) {
+        self.ttl = ttl
     }
 }

@@ -6,7 +6,6 @@ package struct EntryChange: Sendable {
     package enum Verb: Sendable, CaseIterable {
         /// The body may have replaced an older body of the same key.
         case stored
-        /// The sweep removed the entry.
         case expired
         /// A caller removed the entry, or its body was damaged.
         case removed
@@ -15,7 +14,6 @@ package struct EntryChange: Sendable {
     }
 
     package enum Subject: Sendable {
-        /// The entry as it was stored, or as it was when it was removed.
         case entry(EntrySummary)
         /// Entries without an event of their own; the filter is `nil` when the operation used none, or several.
         case others(count: Int, EntryFilter?)
@@ -35,6 +33,7 @@ package struct EntryChange: Sendable {
     }
 }
 
+/// The summary keeps no reference to the entry, because its other fields may be long.
 package struct EntrySummary: Sendable {
     package let key: String
     package let kind: Entry.Kind
@@ -43,7 +42,6 @@ package struct EntrySummary: Sendable {
     package let tags: [String]
     package let contentLength: Int64
 
-    /// The summary keeps no reference to the entry, because its other fields may be long.
     package init(_ entry: Entry) {
         key = entry.key
         kind = entry.kind
@@ -53,28 +51,22 @@ package struct EntrySummary: Sendable {
     }
 }
 
-/// The writer's thread calls the methods, so they must not block. Reading an entry never calls the observer.
+/// The writer's thread calls the methods, so they must not block.
 package protocol EntryObserver: Sendable {
     /// Whether an event would reach a listener now. Read for each change, so it must be very cheap.
     var isInterested: Bool { get }
 
-    /// Receives the changes of one transaction in order, after the transaction is durable and before it is
-    /// acknowledged. The number at the end of a bulk removal may come in a call of its own. `changes` is never empty.
+    /// Receives the changes of one transaction in order, after it is durable and before it is acknowledged. The number
+    /// at the end of a bulk removal may come in a call of its own. `changes` is never empty.
     func entriesChanged(_ changes: [EntryChange])
 }
 
-/// Reports the removals of one operation to the observer: the first entries get an event each, and the others are
-/// reported as a number at the end, so that a purge of all entries does not flood the observer.
+/// Reports the removals of one operation: the first entries get an event each, and the others are reported as a number
+/// at the end, so that a purge of all entries does not flood the observer.
 struct BulkRemoval: Sendable {
-    private let verb: EntryChange.Verb
-    private let filter: EntryFilter?
-    private let singleLimit: Int
-
-    init(_ verb: EntryChange.Verb, by filter: EntryFilter? = nil, singleLimit: Int = 100) {
-        self.verb = verb
-        self.filter = filter
-        self.singleLimit = singleLimit
-    }
+    let verb: EntryChange.Verb
+    var filter: EntryFilter?
+    var singleLimit = 100
 
     /// `nil`: the entry that follows `count` removed entries gets no event of its own and belongs to ``rest(of:)``.
     func verb(after count: Int) -> EntryChange.Verb? { count < singleLimit ? verb : nil }
@@ -100,8 +92,8 @@ package enum RemovalCause: String, CaseIterable, Sendable {
     case damaged
 }
 
-/// The entries that left caches since the start of the process; several caches may share an object. A removal counts
-/// once it is durable. A body that replaces an older body of its key does not count, because the entry stays.
+/// The entries that left caches since the start; several caches may share an object. A removal counts once it is
+/// durable. A body that replaces an older body of its key does not count, because the entry stays.
 package final class RemovalCounters: Sendable {
     private let counts = Locked<[RemovalCause: [Entry.Kind: Int]]>([:])
 
@@ -125,9 +117,7 @@ final class RemovalMeter: Sendable {
     private let counters: RemovalCounters
     private let isRetired = Locked(false)
 
-    init(_ counters: RemovalCounters) {
-        self.counters = counters
-    }
+    init(_ counters: RemovalCounters) { self.counters = counters }
 
     func count(_ cause: RemovalCause, _ kind: Entry.Kind) {
         // Counted under the lock, so that `retire` cannot count the same entry again.

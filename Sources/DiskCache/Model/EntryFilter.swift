@@ -17,7 +17,6 @@ package struct EntryFilter: Hashable, Sendable {
     /// The host of the canonical URL, without the port, however a response's URL as sent spells it.
     package var host: String?
     package var tag: String?
-    /// The state at the time of the search.
     package var state: State?
     package var kind: Entry.Kind?
     package static let all = EntryFilter()
@@ -46,27 +45,17 @@ package struct EntryFilter: Hashable, Sendable {
     }
 
     var conditions: [Condition] {
-        Condition.allCases.filter { condition in
-            switch condition {
-            case .key: key != nil
-            case .md5: md5 != nil
-            case .url: url != nil
-            case .tag: tag != nil
-            case .host: host != nil
-            case .prefix: prefix?.isEmpty == false
-            case .kind: kind != nil
-            case .state: state != nil
-            }
-        }
+        Condition.allCases.filter { $0 == .prefix ? prefix?.isEmpty == false : keeping([$0]) != .all }
     }
 
     func keeping(_ conditions: Set<Condition>) -> EntryFilter {
-        EntryFilter(
-            key: conditions.contains(.key) ? key : nil, md5: conditions.contains(.md5) ? md5 : nil,
-            url: conditions.contains(.url) ? url : nil, prefix: conditions.contains(.prefix) ? prefix : nil,
-            urlPrefixes: conditions.contains(.prefix) ? urlPrefixes : nil,
-            host: conditions.contains(.host) ? host : nil, tag: conditions.contains(.tag) ? tag : nil,
-            state: conditions.contains(.state) ? state : nil, kind: conditions.contains(.kind) ? kind : nil)
+        func kept<Value>(_ condition: Condition, _ value: Value?) -> Value? {
+            conditions.contains(condition) ? value : nil
+        }
+        return EntryFilter(
+            key: kept(.key, key), md5: kept(.md5, md5), url: kept(.url, url), prefix: kept(.prefix, prefix),
+            urlPrefixes: kept(.prefix, urlPrefixes), host: kept(.host, host), tag: kept(.tag, tag),
+            state: kept(.state, state), kind: kept(.kind, kind))
     }
 }
 
@@ -108,7 +97,6 @@ package struct CacheTotals: Hashable, Sendable {
     package var diskBytes: Int64
     /// A kind without entries may be missing.
     package var entriesByKind: [Entry.Kind: Int64]
-
     package static let none = CacheTotals(entries: 0, bodyBytes: 0, diskBytes: 0, entriesByKind: [:])
 
     package static func + (one: CacheTotals, other: CacheTotals) -> CacheTotals {

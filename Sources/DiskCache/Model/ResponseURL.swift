@@ -62,8 +62,9 @@ struct URLParts {
     }
 
     private init(_ url: Bytes) {
-        var rest: Bytes
-        (scheme, rest) = Self.schemeAndRest(of: url)
+        // Without `://` the scheme is empty, and the rest is the whole URL.
+        var rest = Self.afterScheme(of: url) ?? url
+        scheme = Self.text(url[..<rest.startIndex].dropLast(3))
         if let mark = rest.firstIndex(of: UInt8(ascii: "?")) {
             query = Self.text(rest[mark...].dropFirst())
             rest = rest[..<mark]
@@ -89,12 +90,7 @@ struct URLParts {
 
     private static func text(_ bytes: Bytes) -> String { String(decoding: bytes, as: UTF8.self) }
 
-    /// Without `://` the scheme is empty, and the rest is the whole URL.
-    private static func schemeAndRest(of url: Bytes) -> (scheme: String, rest: Bytes) {
-        guard let rest = afterScheme(of: url) else { return ("", url) }
-        return (text(url[..<(rest.startIndex - 3)]), rest)
-    }
-
+    /// `nil` without `://`.
     private static func afterScheme(of url: Bytes) -> Bytes? {
         guard let colon = url.firstIndex(of: UInt8(ascii: ":")), url[colon...].starts(with: "://".utf8) else {
             return nil

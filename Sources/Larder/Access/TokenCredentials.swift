@@ -5,8 +5,7 @@ import HTTPTypes
 /// Finds tokens in credentials (RFC 9110 §11.4): `Bearer TOKEN`, and `Basic` with a token as password, or as user name
 /// with any password. `Basic` serves programs that accept only a URL with a user name and a password.
 package enum TokenCredentials {
-    /// Returns the token in a field value; `nil` without a token. After `Bearer` the token may be any text; in `Basic`
-    /// it is well-formed.
+    /// Returns the token in a field value, or `nil`. After `Bearer` it may be any text; in `Basic` it is well-formed.
     package static func token(in value: String) -> [UInt8]? {
         let parts = value.split(separator: " ", maxSplits: 1, omittingEmptySubsequences: true)
         guard parts.count == 2 else { return nil }
@@ -18,14 +17,12 @@ package enum TokenCredentials {
         }
     }
 
-    /// Returns only a well-formed token. A field with such a token is meant for Larder and not for an origin,
-    /// regardless of its name.
+    /// A field with a well-formed token is meant for Larder and not for an origin, regardless of its name.
     package static func wellFormedToken(in value: String) -> [UInt8]? {
         token(in: value).flatMap { TokenSecret.isWellFormed($0) ? $0 : nil }
     }
 
-    /// Whether a text contains a token, valid or not, in any form that ``TokenSearch`` detects. Such a text must reach
-    /// neither an origin nor the log.
+    /// Whether ``TokenSearch`` finds a token, valid or not. Such a text must reach neither an origin nor the log.
     package static func areIn(_ text: some StringProtocol) -> Bool {
         TokenSearch.finds(in: text)
     }

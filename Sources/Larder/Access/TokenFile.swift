@@ -8,6 +8,7 @@ import Primitives
 package struct TokenFile: Sendable {
     package struct Invalid: Error, Sendable, CustomStringConvertible {
         package let description: String
+        init(_ description: String) { self.description = description }
     }
 
     /// In bytes.
@@ -18,7 +19,7 @@ package struct TokenFile: Sendable {
 
     /// Throws ``Invalid`` when the file cannot be used, and when users other than its owner and group may write to it.
     package init(at path: String) throws(Invalid) {
-        func invalid(_ reason: String) -> Invalid { Invalid(description: "\(path): \(reason)") }
+        func invalid(_ reason: String) -> Invalid { Invalid("\(path): \(reason)") }
         var status = stat()
         guard stat(path, &status) == 0 else { throw invalid(String(cString: strerror(errno))) }
         guard status.st_mode & S_IFMT != S_IFDIR else { throw invalid("this is a directory; expected a token file") }
@@ -44,7 +45,7 @@ package struct TokenFile: Sendable {
         do throws(Invalid) {
             try self.init(text: text)
         } catch {
-            throw Invalid(description: "\(path), \(error.description)")
+            throw Invalid("\(path), \(error.description)")
         }
     }
 
@@ -54,22 +55,21 @@ package struct TokenFile: Sendable {
         for (number, line) in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).enumerated() {
             let line = line.trimming(while: \.isWhitespace)
             if line.isEmpty || line.hasPrefix("#") { continue }
-            do throws(Reason) {
+            do throws(Invalid) {
                 let token = try AccessToken(line: line)
                 guard names.insert(token.name).inserted else {
-                    throw Reason("token \(token.name) exists already; remove it first, or choose another name")
+                    throw Invalid("token \(token.name) exists already; remove it first, or choose another name")
                 }
                 tokens.append(token)
             } catch {
-                throw Invalid(description: "line \(number + 1): \(error.words)")
+                throw Invalid("line \(number + 1): \(error.description)")
             }
         }
         self.text = text
         self.tokens = tokens
     }
 
-    /// Adds a token by replacing the whole file. Creates a missing file, readable by its owner only. Throws
-    /// ``Invalid``, also when the file has a token with this name.
+    /// Adds a token; a new file is readable by its owner only. Throws ``Invalid``, also for a name that exists.
     package static func add(_ token: AccessToken, at path: String) throws(Invalid) {
         let path = target(of: path)
         try withLock(of: path) { () throws(Invalid) in
@@ -85,8 +85,7 @@ package struct TokenFile: Sendable {
         try withLock(of: path) { () throws(Invalid) in
             let file = try TokenFile(at: path)
             guard file.tokens.contains(where: { $0.name == name }) else {
-                throw Invalid(
-                    description: "\(path): token \(name) does not exist; \"larder token list\" shows all tokens")
+                throw Invalid("\(path): token \(name) does not exist; \"larder token list\" shows all tokens")
             }
             let lines = file.text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
             let kept = lines.filter { line in
@@ -145,51 +144,46 @@ package struct TokenFile: Sendable {
 
 extension TokenFile.Invalid {
     fileprivate static func cannotWrite(_ path: String, _ code: Int32) -> Self {
-        Self(description: "cannot write \(path): \(String(cString: strerror(code)))")
+        Self("cannot write \(path): \(String(cString: strerror(code)))")
     }
 }
 
-private struct Reason: Error {
-    let words: String
-    init(_ words: String) { self.words = words }
-}
-
 extension AccessToken {
-    fileprivate init(line: Substring) throws(Reason) {
+    fileprivate init(line: Substring) throws(TokenFile.Invalid) {
         var values: [Substring: Substring] = [:]
         for word in line.split(whereSeparator: { $0 == " " || $0 == "\t" }) {
             let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            guard parts.count == 2 else { throw Reason("\"\(word)\" is not of the form name=value") }
+            guard parts.count == 2 else { throw .init("\"\(word)\" is not of the form name=value") }
             guard ["name", "sha256", "scopes", "namespaces", "rate"].contains(parts[0]) else {
-                throw Reason("unknown field \"\(parts[0])\"; expected name, sha256, scopes, namespaces or rate")
+                throw .init("unknown field \"\(parts[0])\"; expected name, sha256, scopes, namespaces or rate")
             }
             guard values.updateValue(parts[1], forKey: parts[0]) == nil else {
-                throw Reason("\(parts[0]) is given twice; give it once")
+                throw .init("\(parts[0]) is given twice; give it once")
             }
         }
         guard let name = values["name"].map(String.init), Self.isName(name) else {
-            throw Reason("name must be 1 to 63 characters of a-z, 0-9 and -")
+            throw .init("name must be 1 to 63 characters of a-z, 0-9 and -")
         }
         guard let digest = values["sha256"].flatMap({ Self.bytes(hex: $0) }), digest.count == 32 else {
-            throw Reason("sha256 must be 64 hexadecimal digits")
+            throw .init("sha256 must be 64 hexadecimal digits")
         }
         let words = values["scopes"]?.split(separator: ",", omittingEmptySubsequences: false) ?? []
         let scopes = words.compactMap { Scope(rawValue: String($0)) }
         guard !words.isEmpty, scopes.count == words.count else {
-            throw Reason("scopes must be a list of \(Scope.allCases.map(\.rawValue).joined(separator: ", "))")
+            throw .init("scopes must be a list of \(Scope.allCases.map(\.rawValue).joined(separator: ", "))")
         }
         guard let list = values["namespaces"] else {
-            throw Reason("namespaces must be a list of namespaces, or * for all")
+            throw .init("namespaces must be a list of namespaces, or * for all")
         }
         let namespaces =
             list == "*" ? nil : Set(list.split(separator: ",", omittingEmptySubsequences: false).map(String.init))
         guard namespaces?.allSatisfy(NamespaceName.isValid) ?? true else {
-            throw Reason("a namespace must be 1 to 63 characters of a-z, 0-9 and -")
+            throw .init("a namespace must be 1 to 63 characters of a-z, 0-9 and -")
         }
         var rate: Double?
         if let text = values["rate"] {
             guard let number = Double(text), number > 0, number <= 1e6 else {
-                throw Reason("rate must be a number of requests a second")
+                throw .init("rate must be a number of requests a second")
             }
             rate = number
         }
@@ -210,4 +204,57 @@ extension AccessToken {
         guard digits.count == text.utf8.count, digits.count.isMultiple(of: 2) else { return nil }
         return stride(from: 0, to: digits.count, by: 2).map { digits[$0] << 4 | digits[$0 + 1] }
     }
+}
+
+/// A token as the server stores it: without its secret.
+package struct AccessToken: Hashable, Sendable {
+    /// 1 to 63 of `a` to `z`, `0` to `9` and `-`. Names are unique within a file.
+    package let name: String
+    /// The SHA-256 of the whole token, as its bearer sends it.
+    package let digest: [UInt8]
+    /// At least one.
+    package let scopes: Set<Scope>
+    /// The namespaces that the bearer may use; `nil`: all.
+    package let namespaces: Set<String>?
+    /// Requests per second, with bursts of at most twice as many; `nil`: unlimited.
+    package let rate: Double?
+
+    package init(name: String, digest: [UInt8], scopes: Set<Scope>, namespaces: Set<String>?, rate: Double?) {
+        self.name = name
+        self.digest = digest
+        self.scopes = scopes
+        self.namespaces = namespaces
+        self.rate = rate
+    }
+
+    package func isFor(namespace: String) -> Bool { namespaces?.contains(namespace) ?? true }
+
+    /// The namespace of requests that name none, when the token is for exactly one namespace.
+    package var ownNamespace: String? { namespaces?.count == 1 ? namespaces?.first : nil }
+
+    package static func isName(_ text: String) -> Bool {
+        CacheDirectory.isNamespace(text)
+    }
+}
+
+/// A permission of the bearer of a token.
+package enum Scope: String, CaseIterable, Sendable {
+    /// Read entries, and watch downloads.
+    case read
+    /// Fetch URLs by a download or through the gateway, and cancel downloads.
+    case download
+    /// Store own bodies, and change the metadata of entries.
+    case write
+    /// Remove entries.
+    case purge
+    /// Read counters, free memory, and create and remove namespaces.
+    case admin
+}
+
+package enum NamespaceName {
+    /// The namespace of requests that name none. It always exists.
+    package static let `default` = "default"
+
+    /// Whether a text matches `[a-z0-9-]{1,63}`.
+    package static func isValid(_ text: String) -> Bool { CacheDirectory.isNamespace(text) }
 }

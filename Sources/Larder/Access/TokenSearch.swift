@@ -1,11 +1,9 @@
-/// Searches for tokens in texts that leave this server: the URL and the fields of a request to an origin, and lines of
-/// the log.
+/// Searches for tokens in texts that leave this server: URL and fields of a request to an origin, and lines of the log.
 ///
 /// The search finds a plain token, a token behind percent-escapes (RFC 3986 §2.1) or in Base64 (RFC 4648 §4 and §5,
 /// with or without padding, beginning at any character), and a token behind several of these layers. The time is linear
-/// in the length of the text, because the search reads each layer once and the number of layers is limited. Answers
-/// from memory are never searched. A server without tokens searches as well, because its clients may send tokens of
-/// another server.
+/// in the length of the text, because the number of layers is limited. Answers from memory are never searched. A server
+/// without tokens searches, too, because its clients may send tokens of another server.
 enum TokenSearch {
     /// A text with more layers of percent-escapes hides its content on purpose.
     private static let escapeLayers = 4
@@ -16,8 +14,7 @@ enum TokenSearch {
     /// In characters of Base64.
     private static let shortestRun = (shortestLength * 4 + 2) / 3
 
-    /// A text that is shorter than a token costs a comparison. A longer text is read in place; only long runs of Base64
-    /// and percent-escapes are decoded into memory of their own.
+    /// The text is read in place; only long runs of Base64 and percent-escapes are decoded into memory of their own.
     static func finds(in text: some StringProtocol) -> Bool {
         guard text.utf8.count >= shortestLength else { return false }
         let found = text.utf8.withContiguousStorageIfAvailable {
@@ -54,8 +51,7 @@ enum TokenSearch {
         return false
     }
 
-    /// Decodes each run of Base64 characters that is long enough for a token, and searches the result. Ignores spaces
-    /// and tabs inside a run, because tools break long lines.
+    /// Decodes and searches each long run of Base64. Ignores spaces and tabs inside, because tools break long lines.
     private static func findsInBase64(_ bytes: UnsafeRawBufferPointer, escapes: Int, base64: Int) -> Bool {
         func isSpace(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
         var rest = bytes[...]

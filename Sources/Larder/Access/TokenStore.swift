@@ -1,7 +1,6 @@
 import Primitives
 
-/// The valid tokens and their bearers. The time of a check reveals nothing about them: the digests are compared
-/// completely, even when no token has the given name.
+/// The valid tokens. The time of a check reveals nothing about them: digests are compared even for an unknown name.
 package final class TokenStore: Sendable {
     private let path: String
     private let clock: @Sendable () -> ContinuousClock.Instant
@@ -16,8 +15,7 @@ package final class TokenStore: Sendable {
         bearers = Locked(Self.bearers(of: try TokenFile(at: path), keeping: [:], clock))
     }
 
-    /// Reads the file again, replaces the tokens and returns their number. On an error, which it throws, the old tokens
-    /// stay valid. The rate limit of an unchanged token keeps its state.
+    /// Reads the file again and returns the number of tokens. On an error, which it throws, the old tokens stay valid.
     @discardableResult
     package func reload() throws(TokenFile.Invalid) -> Int {
         let file = try TokenFile(at: path)
@@ -54,12 +52,10 @@ package final class TokenStore: Sendable {
     private static func bearers(
         of file: TokenFile, keeping old: [String: Bearer], _ clock: @escaping @Sendable () -> ContinuousClock.Instant
     ) -> [String: Bearer] {
-        var bearers: [String: Bearer] = [:]
-        for token in file.tokens {
+        file.tokens.reduce(into: [:]) { bearers, token in
             let known = old[token.name]
             bearers[token.name] = known?.token == token ? known : Bearer(token, clock: clock)
         }
-        return bearers
     }
 }
 

@@ -2,9 +2,9 @@ import DiskCache
 import Foundation
 import Logging
 import Origin
+import Primitives
 
-/// All options of an operator, with their defaults. Sizes are in bytes. ``Setting/all`` is the table of names, parsers
-/// and help texts, which explain the options.
+/// All options of an operator. Sizes are in bytes. ``Setting/all`` has the names, parsers and texts that explain them.
 package struct Configuration: Equatable, Sendable {
     package var host = "127.0.0.1"
     package var port: UInt16 = 8080
@@ -17,8 +17,7 @@ package struct Configuration: Equatable, Sendable {
     package var tokensFile: String?
     /// Whether a server without tokens accepts every request. On loopback it always does.
     package var isOpen = false
-    /// The host names under which requests without tokens may address the server, beside `localhost` and ``host``.
-    /// Elsewhere than on loopback an empty list admits all names.
+    /// Beside `localhost` and ``host``, for requests without tokens. Elsewhere than on loopback `[]` admits all names.
     package var allowedHosts: [String] = []
     package var corsOrigins: [String] = []
     /// 0: any number; `nil`: see ``connectionsPerClient(of:)``.
@@ -71,8 +70,7 @@ package struct Configuration: Equatable, Sendable {
         host.contains(":") ? "[\(host.replacing("%", with: "%25"))]:\(port)" : "\(host):\(port)"
     }
 
-    /// The directory in the user's caches folder, which backups skip; `nil` when neither variable is set. A relative
-    /// `XDG_CACHE_HOME` is ignored, as the XDG Base Directory Specification demands.
+    /// `nil` when neither variable is set. A relative `XDG_CACHE_HOME` is ignored, as the XDG specification demands.
     static func defaultDirectory(environment: [String: String]) -> String? {
         if let base = environment["XDG_CACHE_HOME"], base.hasPrefix("/") { return base + "/larder" }
         if let home = environment["HOME"], !home.isEmpty { return home + "/.cache/larder" }
@@ -84,8 +82,7 @@ package struct Configuration: Equatable, Sendable {
 
     /// Resolves a configuration: a flag overrides the environment, which overrides the file, which overrides the
     /// default. `flags` has the values by ``Setting/name``; an option without values counts as absent. Unknown
-    /// variables are ignored, even if they begin with `LARDER_`, because other software sets such names; see
-    /// ``unknownVariables(in:)``.
+    /// variables are ignored, because other software sets such names; see ``unknownVariables(in:)``.
     package init(flags: [String: [String]], environment: [String: String], file: String?) throws(ConfigurationError) {
         let fileValues =
             try file.map { path throws(ConfigurationError) in try ConfigurationFile.values(at: path) } ?? [:]
@@ -179,8 +176,7 @@ package struct Configuration: Equatable, Sendable {
         maxListenersPerClient ?? (isOnLoopback ? 0 : max(16, limit / 4))
     }
 
-    /// Throws when other machines could reach a server that has neither tokens nor ``isOpen``, and when options
-    /// contradict each other.
+    /// Throws when other machines could reach a server with neither tokens nor ``isOpen``, and when options conflict.
     package func checkExposure() throws(ConfigurationError) {
         if let adminPort, adminPort != 0, adminPort == port {
             throw ConfigurationError("--admin-port and --port are the same port; choose another --admin-port")

@@ -3,8 +3,7 @@ import Yams
 
 /// Reads an operator's YAML file: a mapping of option names to values.
 enum ConfigurationFile {
-    /// Returns the values by ``Setting/name``; none for an empty file. An error is one line, with the file and the
-    /// place in it.
+    /// Returns the values by ``Setting/name``; none for an empty file. An error is one line, with file and place.
     static func values(at path: String) throws(ConfigurationError) -> [String: [String]] {
         guard let node = try node(at: path), node.null == nil else { return [:] }
         guard let mapping = node.mapping else {

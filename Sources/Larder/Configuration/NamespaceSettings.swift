@@ -21,8 +21,6 @@ package struct NamespaceSettings: Hashable, Sendable {
     /// `nil`: ``ContentCaching/revalidate``.
     package var contentCaching: ContentCaching?
 
-    package init() {}
-
     /// In bytes.
     package static let versionLimit = 255
 }
@@ -117,15 +115,9 @@ package struct OriginRules: Hashable, Sendable {
 
 /// The settings of a namespace for its downloads, its gateway and its answers. They may change at any time.
 package final class NamespaceOptions: Sendable {
-    private struct State {
-        var settings: NamespaceSettings
-        /// `nil` unless the permitted origins are narrower than the server's own policy.
-        var policy: AddressPolicy?
-    }
-
     private let serverTTL: Duration
     private let serverPolicy: AddressPolicy
-    private let state: Locked<State>
+    private let state: Locked<NamespaceSettings>
     /// An atomic copy beside `state`, because every answer with a body reads it, unless the answer is ready in memory.
     private let isCachedUntilExpiry: Atomic<Bool>
 
@@ -136,19 +128,18 @@ package final class NamespaceOptions: Sendable {
         self.serverTTL = serverTTL
         self.serverPolicy = serverPolicy
         isCachedUntilExpiry = Atomic(settings.contentCaching == .untilExpiry)
-        state = Locked(State(settings: settings, policy: settings.origins.map { serverPolicy.narrowed(to: $0.rules) }))
+        state = Locked(settings)
     }
 
     var settings: NamespaceSettings {
-        get { state.withLock(\.settings) }
+        get { state.withLock(\.self) }
         set {
-            let policy = newValue.origins.map { serverPolicy.narrowed(to: $0.rules) }
-            state.withLock { $0 = State(settings: newValue, policy: policy) }
+            state.withLock { $0 = newValue }
             isCachedUntilExpiry.store(newValue.contentCaching == .untilExpiry, ordering: .releasing)
         }
     }
 
-    package var defaultTTL: Duration { state.withLock(\.settings.defaultTTL) ?? serverTTL }
+    package var defaultTTL: Duration { state.withLock(\.defaultTTL) ?? serverTTL }
 
     /// Reading it takes no lock.
     package var contentCaching: ContentCaching {
@@ -156,5 +147,5 @@ package final class NamespaceOptions: Sendable {
     }
 
     /// `nil`: all origins that the server permits.
-    var addressPolicy: AddressPolicy? { state.withLock(\.policy) }
+    var addressPolicy: AddressPolicy? { state.withLock(\.origins).map { serverPolicy.narrowed(to: $0.rules) } }
 }

@@ -13,110 +13,29 @@ extension Setting {
     ]
 
     package static let host = Setting(
-        "host", "ADDRESS", default: "127.0.0.1", "Address to listen on.", \.host
-    ) { value throws(SettingValueError) in try text(value, "an IPv4 or IPv6 address or a host name") }
-
+        "host", "ADDRESS", default: "127.0.0.1", "Address to listen on.", \.host,
+        text("an IPv4 or IPv6 address or a host name"))
     package static let port = Setting(
         "port", "PORT", default: "8080", "TCP port to listen on; 0 takes any free port.", \.port, portNumber)
-
-    package static let directory = Setting(
-        "directory", "PATH", default: "$XDG_CACHE_HOME/larder, else ~/.cache/larder", "Cache directory.", \.directory,
-        path)
-
-    package static let layout = Setting(
-        "layout", "LAYOUT", default: "\(Configuration.defaultLayout)",
-        "Storage of bodies: hashed (files named by MD5; small bodies in one file, the slab) or readable (a directory "
-            + "tree that mirrors the URL).", \.layout
-    ) { value throws(SettingValueError) in try oneOf(Layout(rawValue: value), "hashed or readable") }
-
-    package static let defaultTTL = Setting(
-        "default-ttl", "DURATION", default: "604800",
-        "Time that an entry stays fresh when neither the caller nor the origin sets one.", \.defaultTTL, seconds)
-
-    package static let memoryLimit = Setting(
-        "memory-limit", "BYTES", default: "256MiB", "Size limit of the memory tier; 0 disables it.", \.memoryLimit
-    ) { value throws(SettingValueError) in try bytes(value) }
-
-    package static let diskLimit = Setting(
-        "disk-limit", "BYTES", default: "10GiB", "Limit of disk space for entries.", \.diskLimit
-    ) { value throws(SettingValueError) in try bytes(value, atLeast: 1 << 20) }
-
-    package static let diskReserve = Setting(
-        "disk-reserve", "SHARE", default: "5%",
-        "Part of the file system that stays free, as a share or in bytes. Entries are evicted when less is free; 0 "
-            + "disables it.", \.diskReserve, reserve)
-
-    package static let entryLimit = Setting(
-        "entry-limit", "BYTES", default: "1GiB", "Size limit of one body.", \.entryLimit
-    ) { value throws(SettingValueError) in try bytes(value, atLeast: 1) }
-
-    package static let inlineLimit = Setting(
-        "inline-limit", "BYTES", default: "16KiB",
-        "Bodies up to this size share one file, the slab (hashed layout); 0 stores each body in its own file.",
-        \.inlineLimit
-    ) { value throws(SettingValueError) in try bytes(value, atMost: 1 << 20) }
-
-    package static let durability = Setting(
-        "durability", "LEVEL", default: "process",
-        "Failure that acknowledged writes and removals survive: a kill -9 (process) or a power cut (power).",
-        \.durability
-    ) { value throws(SettingValueError) in try oneOf(Durability(rawValue: value), "process or power") }
-
-    package static let maxDownloads = Setting(
-        "max-downloads", "COUNT", default: "512", "Limit of simultaneous downloads; further ones wait.", \.maxDownloads,
-        count)
-
-    package static let maxDownloadsPerHost = Setting(
-        "max-downloads-per-host", "COUNT", default: "128", "Limit of simultaneous downloads from one host and port.",
-        \.maxDownloadsPerHost, count)
-
-    package static let drainDelay = Setting(
-        "drain-delay", "DURATION", default: "0",
-        "Time that new requests are still served after SIGTERM, while /readyz already answers 503.", \.drainDelay,
-        seconds)
-
-    package static let drainTimeout = Setting(
-        "drain-timeout", "DURATION", default: "30", "Time that requests in flight have to finish after SIGTERM.",
-        \.drainTimeout, seconds)
-
-    package static let logLevel = Setting(
-        "log-level", "LEVEL", default: "info",
-        "Lowest level to log: trace, debug, info, notice, warning, error or critical.", \.logLevel
-    ) { value throws(SettingValueError) in
-        try oneOf(
-            Logger.Level(rawValue: value.lowercased()), Logger.Level.allCases.map(\.rawValue).joined(separator: ", "))
-    }
-
-    package static let logFormat = Setting(
-        "log-format", "FORMAT", default: "text on a terminal, else json", "Format of log lines: text or json.",
-        \.logFormat
-    ) { value throws(SettingValueError) in try oneOf(Configuration.LogFormat(rawValue: value), "text or json") }
-
     package static let tlsCertificate = Setting(
         "tls-certificate", "FILE", default: "none",
         "Certificate (PEM) to serve TLS with, followed by its intermediate certificates. Needs --tls-key. Reloaded "
             + "on SIGHUP.", \.tlsCertificate, path)
-
     package static let tlsKey = Setting(
         "tls-key", "FILE", default: "none",
         "Private key (PEM, without a passphrase) of --tls-certificate. Reloaded on SIGHUP.", \.tlsKey, path)
-
     package static let tlsClientCA = Setting(
         "tls-client-ca", "FILE", default: "none",
         "Certificate authorities (PEM) for client certificates; every client then needs a certificate signed by one "
             + "of them. Reloaded on SIGHUP.", \.tlsClientAuthority, path)
-
     package static let tokensFile = Setting(
         "tokens-file", "FILE", default: "none",
         "File of accepted tokens, which \"larder token create\" writes; every request then needs a token. Reloaded "
             + "on SIGHUP.", \.tokensFile, path)
-
     package static let open = Setting(
         "open", "BOOL", default: "false",
         "Without tokens, give every client that reaches the server full access. On loopback this is the default.",
-        \.isOpen
-    ) { value throws(SettingValueError) in try oneOf(Bool(value), "true or false") }
-
+        \.isOpen, value("true or false") { Bool($0) })
     package static let allowHost = Setting(
         "allow-host", "NAME", default: "none",
         "Host name that requests without tokens may use, for example behind a proxy, in addition to localhost. "
@@ -129,7 +48,6 @@ extension Setting {
         guard areNames else { throw SettingValueError("host names without ports") }
         return texts.map { $0.lowercased() }
     }
-
     package static let corsOrigin = Setting(
         "cors-origin", "ORIGIN", default: "none",
         "Web origin whose pages may use the API, such as https://app.example; * for all. Repeatable.",
@@ -140,31 +58,60 @@ extension Setting {
         }
         return texts
     }
-
-    package static let adminPort = Setting(
-        "admin-port", "PORT", default: "none",
-        "Port for only /livez, /readyz and /metrics, without token and TLS; 0 takes any free port.", \.adminPort,
-        portNumber)
-
     package static let maxConnectionsPerClient = Setting(
         "max-connections-per-client", "COUNT", default: "auto",
         "Limit of connections for one client address; further connections get 503, and over TLS are closed. 0 is no "
             + "limit; auto is no limit on loopback, and elsewhere a quarter of the limit for all clients, at least 16.",
-        \.maxConnectionsPerClient
-    ) { value throws(SettingValueError) in try countOrAuto(value, from: 0) }
-
+        \.maxConnectionsPerClient, countOrAuto(from: 0))
     package static let maxListeners = Setting(
         "max-listeners", "COUNT", default: "auto",
         "Limit of clients that listen to /events; further ones get 503. auto is half of the limit of connections for "
-            + "all clients.", \.maxListeners
-    ) { value throws(SettingValueError) in try countOrAuto(value, from: 1) }
-
+            + "all clients.", \.maxListeners, countOrAuto(from: 1))
     package static let maxListenersPerClient = Setting(
         "max-listeners-per-client", "COUNT", default: "auto",
         "Limit of event listeners for one client address; further ones get 503. 0 is no limit; auto is no limit on "
-            + "loopback, and elsewhere a quarter of --max-listeners, at least 16.", \.maxListenersPerClient
-    ) { value throws(SettingValueError) in try countOrAuto(value, from: 0) }
-
+            + "loopback, and elsewhere a quarter of --max-listeners, at least 16.",
+        \.maxListenersPerClient, countOrAuto(from: 0))
+    package static let adminPort = Setting(
+        "admin-port", "PORT", default: "none",
+        "Port for only /livez, /readyz and /metrics, without token and TLS; 0 takes any free port.", \.adminPort,
+        portNumber)
+    package static let directory = Setting(
+        "directory", "PATH", default: "$XDG_CACHE_HOME/larder, else ~/.cache/larder", "Cache directory.", \.directory,
+        path)
+    package static let layout = Setting(
+        "layout", "LAYOUT", default: "\(Configuration.defaultLayout)",
+        "Storage of bodies: hashed (files named by MD5; small bodies in one file, the slab) or readable (a directory "
+            + "tree that mirrors the URL).", \.layout, value("hashed or readable", Layout.init(rawValue:)))
+    package static let defaultTTL = Setting(
+        "default-ttl", "DURATION", default: "604800",
+        "Time that an entry stays fresh when neither the caller nor the origin sets one.", \.defaultTTL, seconds)
+    package static let memoryLimit = Setting(
+        "memory-limit", "BYTES", default: "256MiB", "Size limit of the memory tier; 0 disables it.", \.memoryLimit,
+        bytes())
+    package static let diskLimit = Setting(
+        "disk-limit", "BYTES", default: "10GiB", "Limit of disk space for entries.", \.diskLimit,
+        bytes(atLeast: 1 << 20))
+    package static let diskReserve = Setting(
+        "disk-reserve", "SHARE", default: "5%",
+        "Part of the file system that stays free, as a share or in bytes. Entries are evicted when less is free; 0 "
+            + "disables it.", \.diskReserve, reserve)
+    package static let entryLimit = Setting(
+        "entry-limit", "BYTES", default: "1GiB", "Size limit of one body.", \.entryLimit, bytes(atLeast: 1))
+    package static let inlineLimit = Setting(
+        "inline-limit", "BYTES", default: "16KiB",
+        "Bodies up to this size share one file, the slab (hashed layout); 0 stores each body in its own file.",
+        \.inlineLimit, bytes(atMost: 1 << 20))
+    package static let durability = Setting(
+        "durability", "LEVEL", default: "process",
+        "Failure that acknowledged writes and removals survive: a kill -9 (process) or a power cut (power).",
+        \.durability, value("process or power", Durability.init(rawValue:)))
+    package static let maxDownloads = Setting(
+        "max-downloads", "COUNT", default: "512", "Limit of simultaneous downloads; further ones wait.", \.maxDownloads,
+        count)
+    package static let maxDownloadsPerHost = Setting(
+        "max-downloads-per-host", "COUNT", default: "128", "Limit of simultaneous downloads from one host and port.",
+        \.maxDownloadsPerHost, count)
     package static let allowOrigin = Setting(
         "allow-origin", "RULE", default: "none",
         "Address, CIDR range or host (*.example.com for its subdomains; with :PORT, or for any port) to allow as "
@@ -178,38 +125,26 @@ extension Setting {
         }
         return rules
     }
-
     package static let denyOrigin = Setting(
         "deny-origin", "RULE", default: "none",
         "Address, CIDR range or host (with :PORT, or for any port) to refuse as origin, even if --allow-origin "
             + "allows it; * refuses all origins that --allow-origin does not allow. Repeatable.",
-        list: \.deniedOrigins
-    ) { (texts) throws(SettingValueError) in try rules(texts) }
-
+        list: \.deniedOrigins, rules)
     package static let originPorts = Setting(
         "origin-ports", "LIST", default: "80,443",
         "Allowed ports of origins; ftp adds 21. --allow-origin can add others for one origin.",
         list: \.originPorts
     ) { (texts) throws(SettingValueError) in
-        var ports: Set<UInt16> = []
-        for text in texts {
-            guard let port = UInt16(text), port > 0 else { throw SettingValueError("numbers from 1 to 65535") }
-            ports.insert(port)
+        let ports = texts.compactMap(UInt16.init)
+        guard ports.count == texts.count, !ports.contains(0) else {
+            throw SettingValueError("numbers from 1 to 65535")
         }
-        return ports
+        return Set(ports)
     }
-
     package static let originCA = Setting(
         "origin-ca", "FILE", default: "none",
-        "Certificate authorities (PEM) to trust for https origins, in addition to the system's.",
-        \.originAuthority
-    ) { (text) throws(SettingValueError) in
-        guard let file = try? String(contentsOfFile: text, encoding: .utf8),
-            file.contains("-----BEGIN CERTIFICATE-----")
-        else { throw SettingValueError("a readable file with certificates in PEM") }
-        return text
-    }
-
+        "Certificate authorities (PEM) to trust for https origins, in addition to the system's.", \.originAuthority,
+        certificates)
     package static let schemes = Setting(
         "schemes", "LIST", default: "http,https", "URL schemes to allow for downloads, of http, https and ftp.",
         list: \.schemes
@@ -220,4 +155,18 @@ extension Setting {
         }
         return schemes
     }
+    package static let drainDelay = Setting(
+        "drain-delay", "DURATION", default: "0",
+        "Time that new requests are still served after SIGTERM, while /readyz already answers 503.", \.drainDelay,
+        seconds)
+    package static let drainTimeout = Setting(
+        "drain-timeout", "DURATION", default: "30", "Time that requests in flight have to finish after SIGTERM.",
+        \.drainTimeout, seconds)
+    package static let logLevel = Setting(
+        "log-level", "LEVEL", default: "info",
+        "Lowest level to log: trace, debug, info, notice, warning, error or critical.", \.logLevel,
+        value(Logger.Level.allCases.map(\.rawValue).joined(separator: ", ")) { .init(rawValue: $0.lowercased()) })
+    package static let logFormat = Setting(
+        "log-format", "FORMAT", default: "text on a terminal, else json", "Format of log lines: text or json.",
+        \.logFormat, logFormatName)
 }

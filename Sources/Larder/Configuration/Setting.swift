@@ -16,17 +16,16 @@ package struct Setting: Sendable {
     let apply: @Sendable ([String], inout Configuration) throws(SettingValueError) -> Void
 
     package var flag: String { "--" + name }
-    package var variable: String {
-        "LARDER_" + name.uppercased().replacing("-", with: "_")
-    }
+    package var variable: String { "LARDER_" + name.uppercased().replacing("-", with: "_") }
+}
 
+extension Setting {
     /// An option with one value; the last of several counts.
     init<Value>(
         _ name: String, _ placeholder: String, default defaultText: String, _ help: String,
-        _ property: WritableKeyPath<Configuration, Value> & Sendable,
-        _ parse: @escaping @Sendable (String) throws(SettingValueError) -> Value
+        _ property: WritableKeyPath<Configuration, Value> & Sendable, _ parse: @escaping Parser<Value>
     ) {
-        self.init(name, placeholder, defaultText, help, isList: false) {
+        self.init(name: name, placeholder: placeholder, defaultText: defaultText, help: help, isList: false) {
             (values, configuration) throws(SettingValueError) in
             if let value = values.last { configuration[keyPath: property] = try parse(value) }
         }
@@ -38,20 +37,12 @@ package struct Setting: Sendable {
         list property: WritableKeyPath<Configuration, Value> & Sendable,
         _ parse: @escaping @Sendable ([String]) throws(SettingValueError) -> Value
     ) {
-        self.init(name, placeholder, defaultText, help, isList: true) {
+        self.init(name: name, placeholder: placeholder, defaultText: defaultText, help: help, isList: true) {
             (values, configuration) throws(SettingValueError) in
             // An empty element is an error, because it comes from an unset variable by mistake.
             guard !values.contains("") else { throw SettingValueError("no empty element; leave the empty element out") }
             configuration[keyPath: property] = try parse(values)
         }
-    }
-
-    private init(
-        _ name: String, _ placeholder: String, _ defaultText: String, _ help: String, isList: Bool,
-        apply: @escaping @Sendable ([String], inout Configuration) throws(SettingValueError) -> Void
-    ) {
-        (self.name, self.placeholder, self.defaultText, self.help) = (name, placeholder, defaultText, help)
-        (self.isList, self.apply) = (isList, apply)
     }
 
     static func elements(_ text: String) -> [String] {
@@ -61,65 +52,62 @@ package struct Setting: Sendable {
 
 /// The parsers of values.
 extension Setting {
-    /// Returns a parsed value. Throws when the text is none of the `expected` ones.
-    static func oneOf<Value>(_ value: Value?, _ expected: String) throws(SettingValueError) -> Value {
-        guard let value else { throw SettingValueError(expected) }
-        return value
+    typealias Parser<Value> = @Sendable (String) throws(SettingValueError) -> Value
+
+    /// The parser throws when `parse` returns `nil`.
+    static func value<Value>(
+        _ expected: String, _ parse: @escaping @Sendable (String) -> Value?
+    ) -> Parser<Value> {
+        { text throws(SettingValueError) in
+            guard let value = parse(text) else { throw SettingValueError(expected) }
+            return value
+        }
     }
 
-    static func text(_ text: String, _ expected: String) throws(SettingValueError) -> String {
-        try oneOf(text.isEmpty ? nil : text, expected)
+    static func text(_ expected: String) -> Parser<String> { value(expected) { $0.isEmpty ? nil : $0 } }
+
+    static let path = text("a path")
+    static let portNumber = value("a number from 0 to 65535") { UInt16($0) }
+    static let seconds = value(TTL.expectation) { TTL($0)?.duration }
+    static let count = value("a number from 1 to 100000") { number($0, from: 1) }
+
+    /// `nil` for "auto".
+    static func countOrAuto(from least: Int) -> Parser<Int?> {
+        value("a number from \(least) to 100000, or auto") { text -> Int?? in
+            text == "auto" ? .some(nil) : number(text, from: least).map(Optional.some)
+        }
     }
 
-    static func path(_ path: String) throws(SettingValueError) -> String { try text(path, "a path") }
-
-    static func portNumber(_ text: String) throws(SettingValueError) -> UInt16 {
-        try oneOf(UInt16(text), "a number from 0 to 65535")
-    }
-
-    static func seconds(_ text: String) throws(SettingValueError) -> Duration {
-        try oneOf(TTL(text), TTL.expectation).duration
+    private static func number(_ text: String, from least: Int) -> Int? {
+        Int(text).flatMap { (least...100_000).contains($0) ? $0 : nil }
     }
 
     /// More than the size of any disk, and small enough for sums of such numbers.
     private static let maximumBytes = 1 << 60
 
-    static func bytes(
-        _ text: String, atLeast minimum: Int = 0, atMost maximum: Int = maximumBytes
-    ) throws(SettingValueError) -> Int {
-        guard let size = ByteSize(text), (minimum...maximum).contains(size.bytes) else {
-            throw SettingValueError(
-                "a number of bytes, such as 1048576, 512KiB or 10GiB, from \(ByteSize(bytes: minimum)) to "
-                    + "\(ByteSize(bytes: maximum))")
+    static func bytes(atLeast minimum: Int = 0, atMost maximum: Int = maximumBytes) -> Parser<Int> {
+        value(
+            "a number of bytes, such as 1048576, 512KiB or 10GiB, from \(ByteSize(bytes: minimum)) to "
+                + "\(ByteSize(bytes: maximum))"
+        ) { text in
+            ByteSize(text).flatMap { (minimum...maximum).contains($0.bytes) ? $0.bytes : nil }
         }
-        return size.bytes
     }
 
-    static func reserve(_ text: String) throws(SettingValueError) -> DiskReserve {
+    static let reserve = value("a share of the file system from 0% to 90%, or a number of bytes such as 10GiB") {
+        text -> DiskReserve? in
         if let size = ByteSize(text), size.bytes <= maximumBytes { return .bytes(Int64(size.bytes)) }
         let digits = text.dropLast()
         guard text.last == "%", digits.allSatisfy({ $0.isASCII && ($0.isNumber || $0 == ".") }),
             let percent = Double(digits), (0...90).contains(percent)
-        else {
-            throw SettingValueError("a share of the file system from 0% to 90%, or a number of bytes such as 10GiB")
-        }
+        else { return nil }
         return .percent(percent)
     }
 
-    static func count(_ text: String) throws(SettingValueError) -> Int {
-        guard let count = Int(text), (1...100_000).contains(count) else {
-            throw SettingValueError("a number from 1 to 100000")
-        }
-        return count
-    }
-
-    /// `nil` for "auto".
-    static func countOrAuto(_ text: String, from least: Int) throws(SettingValueError) -> Int? {
-        if text == "auto" { return nil }
-        guard let count = Int(text), (least...100_000).contains(count) else {
-            throw SettingValueError("a number from \(least) to 100000, or auto")
-        }
-        return count
+    static let logFormatName = value("text or json", Configuration.LogFormat.init(rawValue:))
+    static let certificates = value("a readable file with certificates in PEM") { path -> String? in
+        let file = try? String(contentsOfFile: path, encoding: .utf8)
+        return file?.contains("-----BEGIN CERTIFICATE-----") == true ? path : nil
     }
 
     /// Whether a text is an origin in the form that browsers send: lower-case, without a path or a default port.

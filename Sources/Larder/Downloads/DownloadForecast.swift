@@ -4,34 +4,28 @@ import Primitives
 
 /// The outcome that a request for a download would have now, if it were made with only its URL.
 package struct DownloadForecast: Sendable {
-    /// The reason for the outcome.
     package enum Reason: String, Sendable, CaseIterable {
         /// The entry is fresh: a hit.
         case fresh
         /// A download of the URL runs. The request would wait for it.
         case downloading
-        /// The entry has expired. The origin would be asked whether the body changed, or for the whole body when the
-        /// entry has no validators.
+        /// The entry has expired. The origin would be asked, with the entry's validators if it has any.
         case stale
         /// There is no entry. The URL would be downloaded.
         case absent
-        /// The cache would not answer, and the origin may not be asked. A request with a scheme that is not allowed
-        /// would not ask the cache either.
+        /// The origin may not be asked, and the cache would not answer, or would not be asked because of the scheme.
         case refused
     }
 
-    /// The key of the entry.
     package let key: CacheKey
-    /// The reason for the outcome.
     package let reason: Reason
-    /// The error of a request that would be refused; `nil` for any other reason.
+    /// `nil` unless the request would be refused.
     package let refusal: DownloadError?
-    /// The entry, fresh or stale; `nil` when there is none.
+    /// Fresh or stale; `nil` when there is none.
     package let entry: Entry?
-    /// The running download; `nil` when there is none.
+    /// `nil` when no download of the URL runs.
     package let download: DownloadStatus?
-    /// The path of the body, or of the future body when there is no entry; `nil` when the body is, or may be, in the
-    /// slab.
+    /// The path of the present or future body; `nil` when the body is, or may be, in the slab.
     package let localPath: String?
 
     /// Whether the cache would answer without asking the origin.
@@ -39,9 +33,8 @@ package struct DownloadForecast: Sendable {
 }
 
 extension DownloadManager {
-    /// Forecasts a request for a URL. A forecast counts as no hit and changes no state. It looks at the entry's
-    /// metadata but not at its body. It tells whether the origin may be asked only as far as the URL shows it, without
-    /// DNS or the network.
+    /// Forecasts a request for a URL. Counts as no hit and changes no state. Looks at the entry's metadata but not at
+    /// its body, and at the URL without DNS or the network.
     package func forecast(of url: CanonicalURL) throws(DiskCacheError) -> DownloadForecast {
         let key = CacheKey.url(canonical: url.string)
         let entry = try tools.cache.entry(for: key.text, expectingURL: url.string)
@@ -65,7 +58,7 @@ extension DownloadManager {
             localPath: entry == nil ? tools.cache.expectedPath(of: key, url: url.string) : entry?.localPath)
     }
 
-    /// The request to the origin, with only the properties that decide whether it is allowed.
+    /// The part of the request that decides whether it is allowed.
     private func originRequest(for url: CanonicalURL) -> OriginRequest {
         var request = OriginRequest(url: url.requestURL)
         request.addressPolicy = tools.options.addressPolicy

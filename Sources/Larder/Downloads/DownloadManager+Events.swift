@@ -1,4 +1,5 @@
 import DiskCache
+import Dispatch
 import Primitives
 
 /// Events for the listeners of downloads. No event is built when there is no listener.
@@ -6,18 +7,16 @@ import Primitives
 /// Listeners get the events of a key in the order in which they happen: progress and ends are published under the lock,
 /// and the start is published before either can happen.
 extension DownloadManager {
-    /// Publishes the start of a download.
     func tellStart(of fetch: DownloadFetch) {
         guard events.areDownloadsWanted, let status = status(of: fetch.policy.key.text) else { return }
-        events.publish(.downloadStarted, DownloadReport(status, tags: fetch.tags))
+        events.publish(.downloadStarted, DownloadReport(status: status, tags: fetch.tags))
     }
 
-    /// Publishes the progress of a download, as long as its fetch is in `running`.
     func tellProgress(of fetch: DownloadFetch) {
         let key = fetch.policy.key.text
         state.withLock { state in
             guard state.running[key]?.fetch === fetch else { return }
-            events.publish(.downloadProgress, DownloadReport(Self.status(of: fetch), tags: fetch.tags))
+            events.publish(.downloadProgress, DownloadReport(status: Self.status(of: fetch), tags: fetch.tags))
         }
     }
 
@@ -29,11 +28,12 @@ extension DownloadManager {
             let isFromCache = success.outcome != .downloaded
             events.publish(
                 .downloadSucceeded,
-                DownloadReport(status, tags: success.entry.tags, entry: success.entry, isFromCache: isFromCache))
+                DownloadReport(status: status, tags: success.entry.tags, entry: success.entry, isFromCache: isFromCache)
+            )
         case .failure(let error):
             var status = status
             status.error = error
-            events.publish(.downloadFailed, DownloadReport(status, tags: fetch.tags))
+            events.publish(.downloadFailed, DownloadReport(status: status, tags: fetch.tags))
         }
     }
 
@@ -45,6 +45,67 @@ extension DownloadManager {
             key: entry.key, url: request.url.string, state: .succeeded, receivedBytes: 0, totalBytes: nil,
             bytesPerSecond: 0, waiters: 0, startDate: now, endDate: now)
         events.publish(
-            .downloadSucceeded, DownloadReport(status, tags: entry.tags, entry: entry, isFromCache: true))
+            .downloadSucceeded, DownloadReport(status: status, tags: entry.tags, entry: entry, isFromCache: true))
+    }
+}
+
+struct DownloadProgress: Sendable {
+    var receivedBytes: Int64 = 0
+    var totalBytes: Int64?
+    var pace = ReportPace()
+}
+
+/// The pace of progress reports to listeners: the first report comes at once, and then at most four reports a second. A
+/// report of the last piece also comes when the origin pauses after it. A plain value.
+struct ReportPace {
+    enum Turn: Equatable {
+        case now
+        /// With all pieces that arrive until then.
+        case later(Duration)
+    }
+    /// Between two reports.
+    static let interval: Duration = .milliseconds(250)
+
+    private var next: ContinuousClock.Instant?
+    /// Whether a later report is already scheduled.
+    private var isPromised = false
+
+    /// Returns the time of the report about a new piece; `nil` when a scheduled report will include the piece.
+    mutating func turn(at now: ContinuousClock.Instant) -> Turn? {
+        if isPromised { return nil }
+        if let next, now < next {
+            isPromised = true
+            return .later(next - now)
+        }
+        next = now + Self.interval
+        return .now
+    }
+
+    /// The scheduled report happens now.
+    mutating func keepPromise(at now: ContinuousClock.Instant) {
+        isPromised = false
+        next = now + Self.interval
+    }
+}
+
+extension DownloadFetch {
+    func report(_ turn: ReportPace.Turn) {
+        switch turn {
+        case .now: tell()
+        case .later(let delay):
+            DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(Int(delay.milliseconds) + 1)) {
+                [weak self] in
+                self?.state.withLock { $0.notes.progress.pace.keepPromise(at: .now) }
+                self?.tell()
+            }
+        }
+    }
+
+    private func tell() {
+        // A complete body is not reported here: the listeners get the end of the download instead.
+        let isUnderWay = state.withLock { state in
+            state.machine.phase == .arriving && state.notes.progress.receivedBytes != state.notes.progress.totalBytes
+        }
+        if isUnderWay { policy.manager.tellProgress(of: self) }
     }
 }

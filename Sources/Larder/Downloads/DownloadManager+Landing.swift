@@ -1,4 +1,5 @@
 import DiskCache
+import Logging
 import Primitives
 
 extension DownloadManager {
@@ -29,8 +30,7 @@ extension DownloadManager {
                 state.places.giveBack(1)
                 return (queue, nil)
             }
-            // The callers of a fetch that was cancelled because all callers before them had left made no request of
-            // their own for the fetch that follows.
+            // Callers that joined after a cancellation made no request of their own for the fetch that follows.
             let next = running.next ?? queue.waiters.min { $0.key < $1.key }?.value.caller.request ?? request
             let successor = DownloadPolicy.makeFetch(next, key: key, held: nil, manager: self) { rules in
                 FetchMachine(rules, following: queue)
@@ -46,7 +46,7 @@ extension DownloadManager {
         if let successor { lead(successor) }
     }
 
-    /// - Parameter published: the wishes that the entry has already, unless a caller has changed the entry since.
+    /// `published` are the wishes that the entry has already, unless a caller has changed the entry since.
     private func answer(_ waiters: [DownloadFetch.Waiter], _ success: DownloadResult, published: EntryWishes) {
         let answer: @Sendable ([DownloadFetch.Waiter], Entry) -> Void = { waiters, entry in
             for waiter in waiters {
@@ -67,8 +67,7 @@ extension DownloadManager {
         fulfil(wishes, of: success.entry) { [self] result in
             // The entry was removed in this very moment, but it still is the entry that the waiters waited for.
             if case .success(let changed) = result { return answer(waiters, changed ?? success.entry) }
-            // The entry cannot take the tags of all waiters together. The wishes of each waiter are fulfilled on their
-            // own, so that no waiter fails because of the tags of another waiter.
+            // The tags of all waiters do not fit together, so each waiter's wishes are fulfilled on their own.
             for waiter in waiters {
                 fulfil(waiter.caller.request.wishes.subtracting(published), of: success.entry) { result in
                     switch result {
@@ -80,7 +79,7 @@ extension DownloadManager {
         }
     }
 
-    /// - Parameter completion: gets the changed entry; `nil` when the entry is gone.
+    /// `completion` gets the changed entry; `nil` when the entry is gone.
     private func fulfil(
         _ wishes: EntryWishes, of entry: Entry,
         completion: @escaping @Sendable (Result<Entry?, DiskCacheError>) -> Void
@@ -118,5 +117,24 @@ extension DownloadManager {
         case .failure(.cancelled): tools.metrics.cancelled.increment()
         case .failure: tools.metrics.failed.increment()
         }
+    }
+}
+
+extension DownloadManager {
+    /// Warns about a download that failed, with its URL and the cause. Neither a cancellation nor the end of the server
+    /// is a failure. A request that starts no download, because it is refused at once, leaves no line.
+    func warn(about fetch: DownloadFetch, _ error: DownloadError) {
+        var metadata: Logger.Metadata = [
+            "url": .string(LoggedURL.text(of: fetch.policy.request.url.string)), "key": .string(fetch.policy.key.text),
+            "reason": .string(error.description), "seconds": .seconds(fetch.policy.elapsed),
+        ]
+        switch error {
+        case .cancelled, .stopping: return
+        case .originStatus(let status, _): metadata["originStatus"] = .number(status)
+        case .transferFailed(let code, _), .timedOut(let code, _), .tooLarge(let code, _):
+            if code != 0 { metadata["curlCode"] = .number(code) }
+        default: break
+        }
+        logger.warning("download failed", metadata: metadata)
     }
 }

@@ -2,8 +2,7 @@ import DiskCache
 import Primitives
 
 extension DownloadManager {
-    /// The position of a caller that waits. Its leaving does not affect the other callers. It does not affect the
-    /// download either, unless the caller gives the download up.
+    /// The position of a caller that waits. Its leaving affects the download only if the caller gives it up.
     package final class Place: Sendable {
         enum Step {
             /// The cache is being looked at on a thread that may wait for the disk.
@@ -22,10 +21,8 @@ extension DownloadManager {
         var current: Step { step.withLock(\.self) }
     }
 
-    /// Gives up a caller's place. Its completion is not called any more.
-    ///
-    /// - Parameter givingUp: whether the caller does not want the download any more. If no other caller wants it
-    ///   either, the download ends if it still waits for its turn. A download that has begun continues.
+    /// Gives up a caller's place. Its completion is not called any more. If the caller gives up and no other caller
+    /// wants the download, the download ends if it still waits for its turn. A download that has begun continues.
     package func leave(_ place: Place, givingUp: Bool = false) {
         let number: UInt64? = place.step.withLock { step in
             defer { step = .left(givesUp: givingUp) }
@@ -47,7 +44,6 @@ extension DownloadManager {
     }
 }
 
-/// A download and the request of the download that follows it.
 struct RunningDownload {
     let fetch: DownloadFetch
     /// The request of the download that follows; `nil` when no caller asked for it.
@@ -57,19 +53,12 @@ struct RunningDownload {
 extension DownloadFetch {
     /// The tags of all callers so far, sorted.
     var tags: [String] { state.withLock(\.notes.wishes.tags).sorted() }
-
     /// Whether no caller waits for this download, or for the download that follows.
     var isUnawaited: Bool { state.withLock { $0.machine.callers.isEmpty && $0.machine.later.isEmpty } }
-
-    /// Takes the callers that wait for the download that follows.
     func takeQueue() -> Machine.Queue { state.withLock { $0.machine.takeQueue() } }
 
-    /// Adds a caller to this download. `nil`: the entry would have too many tags.
-    ///
-    /// A caller that wants a newer body than this download brings, or comes after a purge, is queued for the download
-    /// that follows.
-    ///
-    /// - Parameter nextTags: the tags of the download that follows, if the caller is queued for it.
+    /// Adds a caller to this download. `nil`: the entry would have too many tags. A caller that wants a newer body than
+    /// this download brings, or comes after a purge, is queued for the download that follows, with `nextTags`.
     func admit(
         _ waiter: DownloadWaiter?, number: UInt64, _ request: DownloadRequest, nextTags: Set<String>
     ) -> Machine.Admission? {
@@ -84,5 +73,93 @@ extension DownloadFetch {
             }
             return state.machine.join(waiter, number: number, isLate: isLate)
         }
+    }
+}
+
+extension DownloadManager {
+    /// Returns at most `limit` downloads: the running ones and then the ended ones, each time the latest first.
+    package func statuses(limit: Int = .max) -> [DownloadStatus] {
+        let now = tools.clock.now()
+        let (running, ended) = state.withLock { state in
+            (state.running.values.map(\.fetch), state.ended.latest(max(0, limit - state.running.count), now: now))
+        }
+        let current = running.map { Self.status(of: $0) }
+            .sorted { ($0.startDate, $0.key) > ($1.startDate, $1.key) }
+        return current.prefix(limit) + ended
+    }
+
+    /// Returns the download of a key, a running download before an ended one; `nil` when there is none.
+    package func status(of key: String) -> DownloadStatus? {
+        let now = tools.clock.now()
+        return state.withLock { state in
+            state.running[key].map { Self.status(of: $0.fetch) }
+                ?? state.ended.status(of: key, now: now)
+        }
+    }
+
+    /// Returns the entry that a download made, as it is now; `nil` when there is none, or it was replaced or removed.
+    package func entry(of status: DownloadStatus) throws(DiskCacheError) -> Entry? {
+        guard let version = status.entryVersion, let entry = try tools.cache.entry(for: status.key) else { return nil }
+        return entry.version == version ? entry : nil
+    }
+
+    package enum CancelResult: Sendable {
+        case cancelled(DownloadStatus)
+        case alreadyEnded(DownloadStatus)
+        case unknown
+    }
+
+    /// Stops the download of a key, and the one that was to follow. Waiters get ``DownloadError/cancelled``.
+    package func cancel(_ key: String) -> CancelResult {
+        let (fetch, next, queue) = state.withLock { state in
+            let running = state.running[key]
+            state.running[key]?.next = nil
+            return (running?.fetch, running?.next, running?.fetch.takeQueue())
+        }
+        for waiter in queue?.waiters.values ?? [:].values { waiter.caller.completion(.failure(.cancelled)) }
+        guard var status = status(of: key) else { return .unknown }
+        let isStopped = fetch?.cancel() == true
+        guard isStopped || next != nil else { return .alreadyEnded(status) }
+        status.state = .cancelled
+        return .cancelled(status)
+    }
+
+    /// Every look-up does the same, but forgotten bytes are room for the other namespaces.
+    func forgetEnded() {
+        let now = tools.clock.now()
+        state.withLock { $0.ended.forget(now: now) }
+    }
+
+    /// The number of downloads that run or wait for their turn.
+    package var runningCount: Int { state.withLock { $0.running.count } }
+
+    /// The number of waiters for the download that follows a purged or cancelled download.
+    func laterCount(of key: String) -> Int {
+        state.withLock { state in state.running[key]?.fetch.state.withLock { $0.machine.later.count } ?? 0 }
+    }
+
+    /// Refuses new downloads from now on, and cancels the running downloads.
+    package func stop() {
+        let fetches = state.withLock { state in
+            state.isStopping = true
+            return state.running.values.map(\.fetch)
+        }
+        for fetch in fetches { fetch.cancel() }
+    }
+
+    func endUnawaited() {
+        let fetches = state.withLock { $0.running.values.map(\.fetch) }
+        for fetch in fetches where fetch.isUnawaited { fetch.cancel() }
+    }
+
+    static func status(of fetch: DownloadFetch) -> DownloadStatus {
+        let (progress, waiters) = fetch.state.withLock { ($0.notes.progress, $0.machine.callers.count) }
+        let policy = fetch.policy
+        let seconds = policy.elapsed.inSeconds
+        return DownloadStatus(
+            key: policy.key.text, url: policy.request.url.string, state: .running,
+            receivedBytes: progress.receivedBytes, totalBytes: progress.totalBytes,
+            bytesPerSecond: seconds > 0 ? Double(progress.receivedBytes) / seconds : 0,
+            waiters: waiters, startDate: policy.startDate)
     }
 }

@@ -18,8 +18,7 @@ package final class DownloadManager: Sendable {
 
     /// The allowances that the managers of all namespaces share.
     struct Allowances: Sendable {
-        /// The number of downloads that may run or wait for their turn: 10,000 in a single namespace. A request beyond
-        /// it gets ``DownloadError/busy``.
+        /// Downloads that run or wait: 10,000 in a single namespace. Beyond it, requests get ``DownloadError/busy``.
         var running = SharedAllowance(limit: 20_000, floor: 64)
         /// The number of bytes that ended downloads may take: 16 MiB in a single namespace.
         var ended = SharedAllowance(limit: 32 << 20, floor: 64 << 10)
@@ -27,7 +26,6 @@ package final class DownloadManager: Sendable {
 
     struct State {
         var running: [String: RunningDownload] = [:]
-        /// The places for running downloads: one for each key in `running`.
         let places: SharedAllowance.Part
         var ended: EndedDownloads
         var nextWaiter: UInt64 = 0
@@ -39,7 +37,7 @@ package final class DownloadManager: Sendable {
     let events: NamespaceEvents
     let entryLimit: Int64
     let schemes: Set<String>
-    /// Adds the namespace to each line, except for the default namespace.
+    /// With the namespace, except for the default namespace.
     let logger: Logger
 
     init(
@@ -55,19 +53,14 @@ package final class DownloadManager: Sendable {
         state = Locked(State(places: places, ended: EndedDownloads(within: allowances.ended)))
     }
 
-    /// Answers a request, at once or later.
-    ///
-    /// - Returns: the place of a caller that waits. Pass it to ``leave(_:givingUp:)`` when the caller is gone. `nil`
-    ///   when the completion was called, or is about to be called, without waiting for the disk or the origin.
+    /// Answers a request, at once or later. Returns the place of a caller that waits, for ``leave(_:givingUp:)`` when
+    /// the caller is gone; `nil` when the completion was called, or is about to be called, without waiting for the disk
+    /// or the origin. Only tests choose the key, because URLs with the same MD5 are not easily made.
     @discardableResult
-    package func download(_ request: DownloadRequest, completion: @escaping Completion) -> Place? {
-        download(request, key: request.key, completion)
-    }
-
-    /// Answers a request under a given key; see ``download(_:completion:)``. Only tests choose the key, because URLs
-    /// with the same MD5 are not easily made.
-    @discardableResult
-    func download(_ request: DownloadRequest, key: CacheKey, _ completion: @escaping Completion) -> Place? {
+    package func download(
+        _ request: DownloadRequest, key: CacheKey? = nil, completion: @escaping Completion
+    ) -> Place? {
+        let key = key ?? request.key
         do throws(DownloadError) {
             switch try look(for: request, key) {
             case .needsVerification, .onDisk:
@@ -89,7 +82,6 @@ package final class DownloadManager: Sendable {
         }
     }
 
-    /// The outcome of ``start(_:completion:)``.
     package enum StartResult: Sendable {
         /// The entry is fresh, so no download starts.
         case cached(DownloadResult)
@@ -126,8 +118,6 @@ package final class DownloadManager: Sendable {
         }
     }
 
-    // MARK: Looking
-
     private func look(for request: DownloadRequest, _ key: CacheKey) throws(DownloadError) -> LoadResult {
         guard schemes.contains(request.url.scheme) else { throw .schemeRefused(request.url.scheme) }
         do {
@@ -137,22 +127,15 @@ package final class DownloadManager: Sendable {
         }
     }
 
-    /// Looks the entry up on a thread that may wait for the disk, and verifies its body if necessary. Passes `then` an
-    /// entry whose body is whole, or `nil`.
+    /// Looks the entry up on a thread that may wait for the disk. Passes `then` an entry with a whole body, or `nil`.
     private func find(_ request: DownloadRequest, _ key: CacheKey, _ then: @escaping @Sendable (Entry?) -> Void) {
         tools.cache.find(key.text, expectingURL: request.url.string) { found in
             then((try? found.get())?.entry)
         }
     }
 
-    // MARK: The four branches
-
     /// Answers a request: with a fresh entry, with a stale entry and a refresh behind it, by joining a download, or by
-    /// leading a new one.
-    ///
-    /// - Parameters:
-    ///   - held: the entry, whose body is known to be whole.
-    ///   - place: the place that the caller has already.
+    /// leading a new one. The body of `held` is known to be whole. `place` is the place that the caller has already.
     @discardableResult
     private func decide(
         _ request: DownloadRequest, key: CacheKey, held: Entry?, _ completion: @escaping Completion,
@@ -216,13 +199,9 @@ package final class DownloadManager: Sendable {
     /// 2. B, which led a download of the same key, stores the entry, and its download ends.
     /// 3. A finds no download, leads a new one, and would fetch a body that was stored a moment ago.
     /// So a leader looks into the cache once more after its fetch is in `running`.
-    ///
-    /// - Parameters:
-    ///   - held: the entry that the request found expired, or asks to refresh.
-    ///   - waiter: `nil` for a caller that does not wait.
-    ///   - place: gets the waiter's number.
-    /// - Throws: ``DownloadError/stopping``, ``DownloadError/busy``, ``DownloadError/keyInUse`` and
-    ///   ``DownloadError/tooManyTags(limit:)``. After an error the waiter is not called.
+    /// `held` is the entry that the request found expired, or asks to refresh. `waiter` is `nil` for a caller that does
+    /// not wait; `place` gets its number. Throws ``DownloadError/stopping``, ``DownloadError/busy``,
+    /// ``DownloadError/keyInUse`` and ``DownloadError/tooManyTags(limit:)``, and then does not call the waiter.
     private func join(
         _ request: DownloadRequest, key: CacheKey, held: Entry?, waiter: DownloadWaiter? = nil, _ place: Place? = nil
     ) throws(DownloadError) {
@@ -239,8 +218,7 @@ package final class DownloadManager: Sendable {
                 state.running[key.text] = RunningDownload(fetch: fetch)
                 return .success((.leads(fetch), number))
             }
-            // The key is an MD5, and two resources may have the same MD5. So the comparison of the resources decides
-            // whether the caller may have the download's result.
+            // Two resources may have the same MD5, so the resources decide whether the caller may have the result.
             guard running.fetch.policy.request.isSameResource(as: request) else { return .failure(.keyInUse) }
             var next = running.next ?? request
             next.tags.formUnion(request.tags)

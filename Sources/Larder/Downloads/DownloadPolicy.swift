@@ -4,17 +4,14 @@ import HTTPTypes
 import Origin
 import Primitives
 
-/// One download of one key.
 typealias DownloadFetch = Fetch<DownloadPolicy>
 
-/// A caller that waits for a download.
 struct DownloadWaiter: Sendable {
     let request: DownloadRequest
     let completion: DownloadManager.Completion
 }
 
-/// The policy of `/download`: a key has one fetch at a time, callers get the entry once it is stored, and every answer
-/// outside 2xx is an error.
+/// The policy of `/download`: one fetch for each key, answers when the entry is stored, and an error outside 2xx.
 struct DownloadPolicy: FetchPolicy {
     typealias Caller = DownloadWaiter
 
@@ -36,7 +33,7 @@ struct DownloadPolicy: FetchPolicy {
     let startDate: Timestamp
     private let start = ContinuousClock.now
 
-    /// - Parameter held: the entry that the caller found expired, or asks to refresh.
+    /// `held` is the entry that the caller found expired, or asks to refresh.
     static func makeFetch(
         _ request: DownloadRequest, key: CacheKey, held: Entry?, manager: DownloadManager,
         _ machine: (FetchRules) -> FetchMachine<Caller>
@@ -48,17 +45,12 @@ struct DownloadPolicy: FetchPolicy {
     }
 
     let rules = FetchRules(deliversAtHead: false, isShared: true, queuesLateCallers: true, outlivesCallers: true)
-
-    /// The time since the download was created.
     var elapsed: Duration { ContinuousClock.now - start }
-
-    // MARK: - Asking
 
     func reserve(for fetch: DownloadFetch) {
         let reservation = fetch.tools.cache.reserve(
             key, kind: .download, url: request.url.string, pinned: request.pinned)
-        // The tags are read in the step that sets the reservation. Tags that are united later go to the reservation
-        // by ``DownloadManager``.
+        // The tags are read in the step that sets the reservation. ``DownloadManager`` adds later tags to it.
         let tags = fetch.state.withLock { state in
             state.reservation = reservation
             return state.notes.wishes.tags
@@ -99,8 +91,6 @@ struct DownloadPolicy: FetchPolicy {
         return origin
     }
 
-    // MARK: - The answer
-
     func judge(_ head: OriginHead, for fetch: DownloadFetch) throws -> DownloadFetch.Event? {
         let (reservation, isConditional) = fetch.state.withLock { state in
             state.notes.progress.totalBytes = head.declaredLength
@@ -128,12 +118,108 @@ struct DownloadPolicy: FetchPolicy {
 
     func end(_ outcome: DownloadFetch.Outcome, for waiters: [DownloadFetch.Waiter], of fetch: DownloadFetch) {
         let (result, published) = fetch.state.withLock { ($0.notes.result, $0.notes.published) }
-        switch (outcome, result) {
-        case (.failed(let error), _): manager.land(fetch, with: .failure(error), for: waiters, published: published)
-        case (_, let result?): manager.land(fetch, with: .success(result), for: waiters, published: published)
-        case (_, nil):
-            let error = DownloadError.storage("the download ended without an entry")
-            manager.land(fetch, with: .failure(error), for: waiters, published: published)
+        let landed: Result<DownloadResult, DownloadError> =
+            switch (outcome, result) {
+            case (.failed(let error), _): .failure(error)
+            case (_, let result?): .success(result)
+            case (_, nil): .failure(.storage("the download ended without an entry"))
+            }
+        manager.land(fetch, with: landed, for: waiters, published: published)
+    }
+
+    func store(_ summary: OriginSummary, for fetch: DownloadFetch) {
+        let (head, reservation) = fetch.state.withLock { ($0.head, $0.reservation) }
+        guard let head, let reservation else { return fetch.handle(.broke(.stopping)) }
+        // RFC 9112 §6.3: without a length or chunks, the body ends with the connection. An empty body then comes more
+        // likely from a server that died than from an empty resource.
+        guard summary.byteCount > 0 || summary.framing.isFramed else {
+            let words = "the origin closed the connection without sending a body"
+            return fetch.handle(.broke(.transferFailed(code: 0, words: words)))
         }
+        let now = fetch.tools.clock.now()
+        let record = OriginRecord(url: head.effectiveURL, fields: head.fields, isAsSent: request.keepsCodings)
+        var metadata = EntryMetadata(ttl: lifetime(of: head.status, head.fields, now: now))
+        metadata.fields = EntryMetadata.bounded(record.text)
+        metadata.status = head.status
+        metadata.contentType = EntryMetadata.bounded(head.fields[fields: .contentType].first?.text)
+        metadata.etag = EntryMetadata.bounded(head.fields[fields: .eTag].first?.text)
+        metadata.lastModified = EntryMetadata.bounded(head.fields[fields: .lastModified].first?.text)
+        metadata.params = request.params?.text
+        metadata.downloadStartDate = startDate
+        metadata.downloadEndDate = now
+        let wishes = publishWishes(of: fetch)
+        metadata.pinned = wishes.pinned
+        metadata.staleAllowance = wishes.staleAllowance
+        reservation.publish(metadata) { result in
+            switch result {
+            case .success(let outcome): fetch.succeed(.downloaded, outcome.entry, .stored)
+            case .failure(let error): fetch.handle(.broke(DownloadError(error)))
+            }
+        }
+    }
+
+    func refresh(for fetch: DownloadFetch) {
+        let (held, head, reservation) = fetch.state.withLock { ($0.notes.held, $0.head, $0.reservation) }
+        guard let held, let head, let reservation else { return fetch.handle(.broke(.stopping)) }
+        // A redirect may lead to another URL by now. The response there may be older than the held entry, and still not
+        // be the same. And a 304 that names another version does not confirm the held entry.
+        let now = fetch.tools.clock.now()
+        let validators = held.validators
+        guard var record = OriginRecord(held.fields), record.url == head.effectiveURL,
+            validators.areConfirmed(by: head.fields, madeAt: Self.madeAt(held), now: now)
+        else {
+            return fetch.handle(.refreshed(.changed))
+        }
+        // A tag that names other bytes does not replace the stored tag.
+        let keepsTag = !validators.mayBeReplaced(byTagOf: head.fields)
+        record.update(from: head.fields, keepsTag: keepsTag)
+        var fields = record.freshness
+        for name in [HTTPField.Name.date, .age] { fields[values: name] = head.fields[values: name] }
+        var refresh = EntryMetadata(ttl: lifetime(of: held.status, fields, now: now))
+        refresh.fields = EntryMetadata.bounded(record.text)
+        refresh.etag = keepsTag ? nil : EntryMetadata.bounded(head.fields[fields: .eTag].first?.text)
+        refresh.lastModified = EntryMetadata.bounded(head.fields[fields: .lastModified].first?.text)
+        refresh.downloadStartDate = startDate
+        refresh.downloadEndDate = now
+        let wishes = publishWishes(of: fetch)
+        refresh.pinned = wishes.pinned
+        refresh.staleAllowance = wishes.staleAllowance
+        reservation.publishUnchanged(held, refresh) { result in
+            switch result {
+            case .success(let outcome): fetch.succeed(.revalidated, outcome.entry, .refreshed(.stored))
+            case .failure(.versionChanged): fetch.handle(.refreshed(.changed))
+            case .failure(let error): fetch.handle(.broke(DownloadError(error)))
+            }
+        }
+    }
+
+    private func publishWishes(of fetch: DownloadFetch) -> EntryWishes {
+        fetch.state.withLock { state in
+            state.notes.published = state.notes.wishes
+            return state.notes.wishes
+        }
+    }
+
+    /// The latest time at which the origin can have made the body: less a minute, because the clocks may differ.
+    private static func madeAt(_ held: Entry) -> Timestamp? {
+        held.downloadStartDate.map { $0 - .seconds(60) }
+    }
+
+    /// The caller's ttl; else the origin's own freshness; else the default, if the status is heuristically cacheable
+    /// (RFC 9110 §15.1). Every other answer is stale at once: answers that the origin forbids to keep or to reuse, and
+    /// answers such as 201, 202 and 207 that are about this single request.
+    private func lifetime(of status: Int, _ fields: HTTPFields, now: Timestamp) -> Duration {
+        if let ttl = request.ttl { return ttl }
+        let control = CacheControl(fields)
+        if control.noStore || control.noCache { return .zero }
+        if let stated = FreshnessLifetime(fields, receivedAt: now) { return stated.remaining }
+        return Freshness.heuristicStatuses.contains(status) ? manager.tools.options.defaultTTL : .zero
+    }
+}
+
+extension DownloadFetch {
+    fileprivate func succeed(_ outcome: DownloadOutcome, _ entry: Entry, _ event: Event) {
+        state.withLock { $0.notes.result = DownloadResult(outcome: outcome, entry: entry, isChange: true) }
+        handle(event)
     }
 }

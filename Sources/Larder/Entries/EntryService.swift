@@ -2,8 +2,7 @@ import DiskCache
 import HTTPCaching
 import Primitives
 
-/// The entries of a namespace. Every call of the API about entries passes through this service, and no route reaches
-/// the cache in another way.
+/// The entries of a namespace. No route reaches the cache in another way.
 ///
 /// ```swift
 /// namespace.entries.find("report") { result in
@@ -18,18 +17,10 @@ import Primitives
 package struct EntryService: Sendable {
     let cache: DiskCache
     let clock: any WallClock
-    private let metrics: ServiceMetrics
+    let metrics: ServiceMetrics
 
-    init(_ cache: DiskCache, clock: any WallClock, metrics: ServiceMetrics) {
-        self.cache = cache
-        self.clock = clock
-        self.metrics = metrics
-    }
-
-    /// Finds an entry with its body, fresh or stale; `nil` when there is none. Counts neither a hit nor a miss.
-    ///
-    /// - Parameter url: the canonical URL from which the key was made. An entry of another URL with the same MD5 counts
-    ///   as absent. `nil`, the default: any entry with the key.
+    /// Finds an entry with its body, fresh or stale. Counts neither a hit nor a miss. With `url`, the canonical URL
+    /// from which the key was made, an entry of another URL with the same MD5 counts as absent.
     package func find(
         _ key: String, expectingURL url: String? = nil,
         then: @escaping @Sendable (Result<StoredEntry?, CacheError>) -> Void
@@ -103,28 +94,25 @@ package struct EntryService: Sendable {
         _ key: CacheKey, kind: Entry.Kind, url: String? = nil, _ metadata: EntryMetadata, condition: WriteCondition?
     ) -> EntryUpload {
         EntryUpload(
-            to: self, key: key, url: url, metadata: metadata, condition: condition,
+            service: self, metadata: metadata, url: url, condition: condition, key: key.text,
             reservation: cache.reserve(key, kind: kind, url: url, tags: metadata.tags ?? [], pinned: metadata.pinned))
     }
 
-    /// Checks the conditions of a change before its body is read. The change checks them again when it is made. The
-    /// look-up may read a page of the index from the disk on the caller's thread. Only changes with conditions take
-    /// that time, and a body that is read in vain would take more. For the URL see ``find(_:expectingURL:then:)``.
+    /// Checks the conditions of a change before its body is read, and not only when it is made. The look-up may read a
+    /// page of the index from the disk on the caller's thread; a body that is read in vain would take more time.
     package func check(
         _ condition: WriteCondition?, on key: String, expectingURL url: String? = nil
     ) throws(CacheError) {
         guard let condition else { return }
         let entry = try cache.entry(for: key, expectingURL: url)
-        // Without an entry, a change of an existing entry is answered with 404, which takes precedence (RFC 9110
-        // §13.2.1).
+        // Without an entry to change, the answer is 404, which takes precedence (RFC 9110 §13.2.1).
         guard entry != nil || condition.creates else { return }
         if !condition.holds(for: entry) { throw .conditionFailed }
     }
 
     /// `nil` leaves a value unchanged.
     package struct Patch: Sendable {
-        /// The time from now for which the entry stays fresh. Zero removes an entry that a caller stored, and makes any
-        /// other entry stale.
+        /// The time to stay fresh from now. Zero removes an entry of a caller, and makes any other entry stale.
         package var ttl: Duration?
         package var tags: [String]?
         /// Whether eviction spares the entry.
@@ -174,7 +162,7 @@ package struct EntryService: Sendable {
     ) {
         guard CacheKey(key)?.form != .url else {
             let condition = condition.map { RemovalCondition(key: key, holds: $0.check) }
-            return cache.remove(matching: EntryFilter(md5: key), condition: condition, completion: then)
+            return cache.remove(matching: [EntryFilter(md5: key)], condition: condition, completion: then)
         }
         // Without an entry the answer is 404, independent of the conditions.
         cache.remove(key, condition: { $0 == nil || condition?.holds(for: $0) ?? true }) { result in
@@ -184,7 +172,7 @@ package struct EntryService: Sendable {
 
     /// Removes every entry that matches and was published before now.
     package func remove(matching filter: EntryFilter, then: @escaping @Sendable (Result<Int, CacheError>) -> Void) {
-        cache.remove(matching: filter, completion: then)
+        cache.remove(matching: [filter], completion: then)
     }
 }
 
@@ -197,8 +185,7 @@ extension Entry {
     }
 }
 
-// The values of the cache that callers of `EntryService` meet. Modules above use these names and do not import
-// DiskCache, so that they cannot reach the cache itself.
+// The values of the cache for modules above, which do not import DiskCache and so cannot reach the cache itself.
 
 package typealias CacheError = DiskCache::DiskCacheError
 package typealias CacheKey = DiskCache::CacheKey
@@ -215,3 +202,57 @@ package typealias PassingResult = DiskCache::PassingResult
 package typealias RemovalCause = DiskCache::RemovalCause
 package typealias StoredBody = DiskCache::StoredBody
 package typealias StoredEntry = DiskCache::StoredEntry
+
+/// A body that a caller sends, on its way into an entry; see ``EntryService/put(_:kind:url:_:condition:)``.
+///
+/// An upload that is released without being published is abandoned. One thread at a time may deliver bytes.
+package struct EntryUpload: Sendable {
+    let service: EntryService
+    let metadata: EntryMetadata
+    let url: String?
+    let condition: WriteCondition?
+    package let key: String
+    let reservation: Reservation
+
+    /// Whether no body is stored and the held entry is removed, because the ttl is zero or less.
+    package var removes: Bool { metadata.ttl <= .zero }
+
+    /// Announces the length of the body, so that a body that does not fit is refused before it is sent. Throws
+    /// ``DiskCacheError/entryTooLarge(limit:)`` and ``DiskCacheError/noSpace``.
+    package func expect(length: Int64) throws(CacheError) {
+        if !removes { try reservation.expect(length: length) }
+    }
+
+    package func checkCondition() throws(CacheError) {
+        try service.check(condition, on: key, expectingURL: url)
+    }
+
+    /// Throws ``DiskCacheError/entryTooLarge(limit:)``, ``DiskCacheError/noSpace`` and the errors of the file system.
+    package func receive(_ bytes: UnsafeRawBufferPointer) throws(CacheError) {
+        try reservation.receive(bytes)
+    }
+
+    /// Drops the received bytes. The held entry stays.
+    package func abandon() {
+        reservation.abandon()
+    }
+
+    /// Stores the received body. `length` is the announced length in bytes; `nil`: none was announced.
+    package func publish(length: Int64?, then: @escaping @Sendable (Result<Entry, CacheError>) -> Void) {
+        reservation.publish(metadata, expectedLength: length, condition: isAllowed) { result in
+            then(result.map(\.entry))
+        }
+    }
+
+    /// `then` gets whether there was an entry.
+    package func removeHeld(then: @escaping @Sendable (Result<Bool, CacheError>) -> Void) {
+        reservation.abandon()
+        service.cache.remove(key, condition: isAllowed, completion: then)
+    }
+
+    private var isAllowed: (@Sendable (Entry?) -> Bool)? {
+        guard let condition else { return nil }
+        // An entry of another URL with the same MD5 counts as absent.
+        return { [url] entry in condition.holds(for: url == nil || entry?.url == url ? entry : nil) }
+    }
+}

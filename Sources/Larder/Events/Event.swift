@@ -14,7 +14,6 @@ package struct Event: Sendable {
         /// Includes a cancelled download.
         case downloadFailed = "download.failed"
         case entryStored = "entry.stored"
-        /// An expired entry was removed.
         case entryExpired = "entry.expired"
         /// An entry was removed on request.
         case entryRemoved = "entry.removed"
@@ -29,7 +28,7 @@ package struct Event: Sendable {
         case listener(ResetReason)
     }
 
-    package enum ResetReason: String, Sendable {
+    package enum ResetReason: String, Error, Sendable {
         /// The server has restarted since the listener's last event.
         case restart
         /// More events have happened since the listener's last event than the window keeps.
@@ -41,20 +40,6 @@ package struct Event: Sendable {
     /// `nil` for a ``Kind/reset``.
     package let namespace: String?
     package let subject: Subject
-
-    init(_ kind: Kind, at time: Timestamp, in namespace: String, _ subject: Subject) {
-        self.kind = kind
-        self.time = time
-        self.namespace = namespace
-        self.subject = subject
-    }
-
-    init(reset reason: ResetReason, at time: Timestamp) {
-        kind = .reset
-        self.time = time
-        namespace = nil
-        subject = .listener(reason)
-    }
 
     /// The approximate size of the event in bytes, together with the text that is made of it for listeners.
     var cost: Int {
@@ -75,19 +60,18 @@ package struct Event: Sendable {
 }
 
 package struct DownloadReport: Sendable {
-    package let status: DownloadStatus
+    package var status: DownloadStatus
     /// The tags that the entry has or will have, sorted.
-    package let tags: [String]
+    package var tags: [String]
     /// The entry that the download stored or found, as of that time; `nil` unless the download succeeded.
-    package let entry: Entry?
+    package var entry: Entry?
     /// The origin was not contacted, or confirmed that the body in the cache is still valid.
-    package let isFromCache: Bool
+    package var isFromCache = false
+}
 
-    init(_ status: DownloadStatus, tags: [String], entry: Entry? = nil, isFromCache: Bool = false) {
-        self.status = status
-        self.tags = tags
-        self.entry = entry
-        self.isFromCache = isFromCache
+extension Event {
+    init(reset reason: ResetReason, at time: Timestamp) {
+        self.init(kind: .reset, time: time, namespace: nil, subject: .listener(reason))
     }
 }
 
@@ -119,8 +103,7 @@ package struct EventFilter: Hashable, Sendable {
         self.tag = tag
     }
 
-    /// An event about entries that are not named singly matches every key and tag, because their keys and tags are
-    /// unknown. A ``Event/Kind/reset`` is for every listener.
+    /// An event about entries without names matches every key and tag. A ``Event/Kind/reset`` is for every listener.
     func matches(_ event: Event) -> Bool {
         guard let namespace = event.namespace else { return true }
         if let namespaces, !namespaces.contains(namespace) { return false }
@@ -139,7 +122,6 @@ package struct EventFilter: Hashable, Sendable {
     }
 }
 
-/// Publishes the events of one namespace to the hub.
 final class NamespaceEvents: EntryObserver, Sendable {
     /// The most `download.succeeded` events per second for answers from the cache, which may be as frequent as hits; a
     /// burst may have twice as many. The metrics count all of them.
@@ -162,16 +144,18 @@ final class NamespaceEvents: EntryObserver, Sendable {
     func entriesChanged(_ changes: [EntryChange]) {
         guard isInterested else { return }
         let now = clock.now()
-        hub.publish(changes.map { Event(Event.Kind($0.verb), at: now, in: namespace, .entries($0.subject)) })
+        hub.publish(
+            changes.map {
+                Event(kind: .init($0.verb), time: now, namespace: namespace, subject: .entries($0.subject))
+            })
     }
 
-    /// Publishes one event for all entries of a removed namespace, which had `count`. Later changes of its entries are
-    /// not published.
+    /// Publishes one event for the `count` entries of a removed namespace. Later changes of them are not published.
     func end(with count: Int64) {
         hasEnded.store(true, ordering: .relaxed)
         guard hub.isWanted, count > 0 else { return }
         let entries = EntryChange.Subject.others(count: Int(count), .all)
-        hub.publish([Event(.entryRemoved, at: clock.now(), in: namespace, .entries(entries))])
+        hub.publish([Event(kind: .entryRemoved, time: clock.now(), namespace: namespace, subject: .entries(entries))])
     }
 
     var areDownloadsWanted: Bool { hub.isWanted }
@@ -179,7 +163,7 @@ final class NamespaceEvents: EntryObserver, Sendable {
 
     /// Downloads of a removed namespace publish too, because every download that began must also report its end.
     func publish(_ kind: Event.Kind, _ report: DownloadReport) {
-        hub.publish([Event(kind, at: clock.now(), in: namespace, .download(report))])
+        hub.publish([Event(kind: kind, time: clock.now(), namespace: namespace, subject: .download(report))])
     }
 
     func takesCachedAnswer() -> Bool {

@@ -21,7 +21,7 @@ extension EventHub {
         if let lastID {
             switch window.place(after: lastID) {
             case .success(let place): listener.place = place
-            case .failure(let failure): missed = Event(reset: failure.reason, at: clock.now())
+            case .failure(let reason): missed = Event(reset: reason, at: clock.now())
             }
         }
         listeners[number] = listener
@@ -37,8 +37,7 @@ extension EventHub {
         }
     }
 
-    /// Delivers the missing events that match the listener's filter, as long as the sink has room. Drops the listener
-    /// when an event after its place has left the window.
+    /// Delivers the missing events while the sink has room. Drops a listener that the window does not cover any more.
     func feed(_ number: UInt64) {
         guard var listener = listeners[number] else { return }
         guard window.events(after: listener.place, limit: 0) != nil else { return drop(number) }

@@ -222,8 +222,7 @@ package final class EventHub: @unchecked Sendable {
 package protocol EventSink: AnyObject, Sendable {
     /// Accepts the next events, at least one.
     func write(_ events: [PublishedEvent]) -> Backpressure
-    /// Sends a heartbeat with the id of the last event that was delivered or skipped. A listener that reconnects sends
-    /// this id.
+    /// Sends a heartbeat with the id of the last event that was delivered or skipped, for a listener that reconnects.
     func mark(_ id: EventID)
     /// Calls `action` once, when there is room again or the listener has gone; at once when that is the case already.
     func onRoom(_ action: @escaping @Sendable () -> Void)

@@ -5,8 +5,7 @@ import Primitives
 /// The latest events, in order, for listeners that come back or are behind. A plain value.
 ///
 /// A place in the window is the number of the last event that a listener was sent; 0 is the place before the first
-/// event. The window keeps only the latest progress event of each download, and only until the download ends, because a
-/// newer event replaces it.
+/// event. The window keeps only the latest progress event of each download, and only until the download ends.
 struct ReplayWindow {
     /// A key is unique only within its namespace.
     private struct Download: Hashable {
@@ -63,14 +62,9 @@ struct ReplayWindow {
     }
 
     /// The place of a listener that sends the last id that it saw; or the reason why the listener has missed events.
-    func place(after id: String) -> Result<UInt64, Missed> {
-        guard let number = seal.number(of: id) else { return .failure(Missed(reason: .restart)) }
-        guard events(after: number, limit: 0) != nil else { return .failure(Missed(reason: .gap)) }
-        return .success(number)
-    }
-
-    struct Missed: Error {
-        let reason: Event.ResetReason
+    func place(after id: String) -> Result<UInt64, Event.ResetReason> {
+        guard let number = seal.number(of: id) else { return .failure(.restart) }
+        return events(after: number, limit: 0) == nil ? .failure(.gap) : .success(number)
     }
 
     /// Forgets all events and skips a number. Events that happen from now on are not recorded, and a listener that
@@ -126,9 +120,8 @@ package final class PublishedEvent: Sendable {
 
 /// An event, and the position behind it: a listener that sends the ``text`` back gets the events that came after.
 ///
-/// Events of all namespaces share a sequence of numbers, and a listener of one namespace must not be able to count the
-/// events of other namespaces. So only ``EventIDSeal`` can make or read a text, and each text is different, also for
-/// the same event.
+/// Events of all namespaces share a sequence of numbers, but a listener of one namespace must not count the events of
+/// others. So only ``EventIDSeal`` can make or read a text, and each text is different, also for the same event.
 package struct EventID: Hashable, Sendable {
     /// Counts up from 1; 0 is the position before the first event.
     package let number: UInt64
@@ -152,8 +145,6 @@ package struct EventID: Hashable, Sendable {
 /// (AES-GCM), so that texts of an earlier process and forged texts are rejected.
 package final class EventIDSeal: Sendable {
     private let key = SymmetricKey(size: .bits128)
-
-    package init() {}
 
     package func id(of number: UInt64) -> EventID { EventID(number, self) }
 
@@ -182,7 +173,6 @@ struct EventBacklog {
     private var events: [Event] = []
     private var bytes = 0
     private var hasLost = false
-
     static let pieceLimit = 1024
 
     init(byteLimit: Int) {

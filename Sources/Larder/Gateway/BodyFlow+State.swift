@@ -65,13 +65,11 @@ extension BodyFlow {
         }
 
         var isKept: Bool { kept != nil && keptEnd == nil }
-
         /// Whether the body is not kept and all clients that wanted it have left.
         var isForNobody: Bool { !isKept && end == nil && followersSoFar > 0 && followers.isEmpty }
 
         /// Returns the next step of a follower. A follower that has all available bytes changes to the phase `waiting`.
-        ///
-        /// - Parameter next: the bytes that have just arrived, for a follower that waited for them.
+        /// `next` are the bytes that have just arrived, for a follower that waited for them.
         mutating func step(_ number: Int, next: SharedBytes?) -> Step {
             guard let follower = followers[number] else { return .done }
             let partEnd = min(follower.end ?? .max, received)
@@ -85,8 +83,7 @@ extension BodyFlow {
                     return .done
                 }
             }
-            // Gives the follower the bytes that have just arrived, if they begin at its offset and its part does not
-            // end within them.
+            // Gives the bytes that have just arrived, if they begin at the offset and do not exceed the part.
             if let next, follower.offset + Int64(next.count) <= partEnd,
                 follower.offset + Int64(next.count) == received
             {
@@ -101,8 +98,7 @@ extension BodyFlow {
         }
 
         private func tailStep(_ follower: Follower, end: Int64) -> Step {
-            // The follower came after keeping had ended, or is too far behind. The bytes at its offset have gone to the
-            // other followers, so it can no longer get the whole body.
+            // The bytes here have gone to the other followers: keeping ended before, or the follower is too slow.
             guard follower.offset >= tailStart else { return .breakOff(follower.consumer) }
             var start = tailStart
             for piece in tail {
@@ -116,8 +112,6 @@ extension BodyFlow {
             }
             return .breakOff(follower.consumer)
         }
-
-        // MARK: - Pace
 
         /// Appends bytes that are not kept.
         mutating func append(_ piece: SharedBytes, at start: Int64) {
@@ -134,8 +128,7 @@ extension BodyFlow {
             return .pause
         }
 
-        /// Returns the demand to the transfer after a follower got bytes or left; `nil` when the last demand stays
-        /// valid.
+        /// As ``demandAfterReceiving()``, after a follower got bytes or left.
         mutating func demandAfterLeaving() -> TransferDemand? {
             if isForNobody { return .cancel }
             guard !isKept else { return nil }

@@ -3,12 +3,11 @@ import Primitives
 
 /// The body of an answer on its way from the origin to any number of clients (its followers), each at its own pace.
 ///
-/// Followers read kept bytes back from the place where the cache keeps them. So a follower may begin at any time and be
-/// as slow as it likes. Bytes that are not kept stay in memory until every follower has them. This is also true for the
-/// bytes after the end of keeping, because the disk is full or the body too long. Then the fastest follower sets the
-/// pace: beyond ``window`` the flow pauses the origin. A slower follower may be ``bound`` behind. Beyond that it sets
-/// the pace itself, unless it takes less than ``window`` within ``grace``: then it misses bytes, and its body is broken
-/// off there.
+/// Followers read kept bytes back from the cache, so they may begin at any time and be as slow as they like. Bytes that
+/// are not kept stay in memory until every follower has them, also after the end of keeping, because the disk is full
+/// or the body too long. Then the fastest follower sets the pace: beyond ``window`` the flow pauses the origin. A
+/// slower follower may be ``bound`` behind. Beyond that it sets the pace itself, unless it takes less than ``window``
+/// within ``grace``: then it misses bytes, and its body is broken off there.
 ///
 /// Invariants:
 /// - One lock guards all of `State`. The flow calls consumers and the disk only after the lock is released. It gives
@@ -30,11 +29,9 @@ final class BodyFlow: Sendable {
     private let demand: @Sendable (TransferDemand) -> Void
     private let afterGrace: @Sendable (@escaping @Sendable () -> Void) -> Void
 
-    /// - Parameters:
-    ///   - kept: the readable bytes of the growing entry; `nil` when the body is not kept.
-    ///   - room: the bytes that all flows may hold in memory beyond ``window``.
-    ///   - afterGrace: runs its argument once, after ``grace``.
-    ///   - demand: gets the demands to the transfer. It is called under the lock.
+    /// `kept` are the readable bytes of the growing entry; `nil` when the body is not kept. All flows may hold `room`
+    /// bytes in memory beyond ``window``. `afterGrace` runs its argument once, after ``grace``. The lock is held during
+    /// calls of `demand`.
     init(
         kept: GrowingBody?, room: SharedAllowance,
         afterGrace: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void,
@@ -45,24 +42,16 @@ final class BodyFlow: Sendable {
         self.demand = demand
     }
 
-    /// The number of clients that read the body.
     var followerCount: Int { state.withLock { $0.followers.count } }
-
     /// Whether a client reads the body, has read it, or has declined it.
     var hasBeenRead: Bool { state.withLock { $0.followersSoFar > 0 } }
-
-    /// Whether the body is whole.
     var isComplete: Bool { state.withLock { $0.end == .complete } }
-
-    /// The number of bytes that have arrived.
     var receivedCount: Int64 { state.withLock { $0.received } }
 
     /// Whether all of the body has arrived: `length` bytes, or its end.
     func hasAll(of length: Int64?) -> Bool {
         state.withLock { state in state.end == .complete || length.map { $0 <= state.received } ?? false }
     }
-
-    // MARK: - From the origin
 
     /// Takes the next bytes from the origin. When the body is kept, the cache has the bytes already.
     func receive(_ bytes: UnsafeRawBufferPointer) {
@@ -105,8 +94,7 @@ final class BodyFlow: Sendable {
     func stopKeeping() {
         state.withLock { state in
             guard let kept = state.kept, state.keptEnd == nil else { return }
-            // The cache may have some bytes of the piece that it could not keep. That piece goes into the tail as a
-            // whole.
+            // The cache may have some bytes of the piece that it could not keep. The whole piece goes into the tail.
             state.keptEnd = min(kept.length, state.received)
             state.tailStart = state.received
             if state.isForNobody { demand(.cancel) }
@@ -114,14 +102,9 @@ final class BodyFlow: Sendable {
     }
 
     /// Ends the body: it is whole.
-    func complete() {
-        finish(.complete)
-    }
-
+    func complete() { finish(.complete) }
     /// Ends the body: it will never be whole.
-    func fail() {
-        finish(.failed)
-    }
+    func fail() { finish(.failed) }
 
     private func finish(_ end: End) {
         let waiting: [Int] = state.withLock { state in
@@ -133,8 +116,6 @@ final class BodyFlow: Sendable {
         }
         for number in waiting { serve(number, next: nil) }
     }
-
-    // MARK: - To a client
 
     /// Gives a client the body from `start` up to `end`, as it arrives. `end` is `nil` for the end of the body.
     func feed(_ consumer: any BodyConsumer, from start: Int64 = 0, to end: Int64? = nil) {
@@ -151,24 +132,13 @@ final class BodyFlow: Sendable {
     /// Returns a part of the body for a client, in place of ``feed(_:from:to:)``. Returns `nil` unless all of the part
     /// has arrived, is in one piece, and is no longer than ``lengthAtOnce``.
     func take(_ part: Range<Int64>) -> SharedBytes? {
-        enum Source {
-            case kept(GrowingBody)
-            case piece(SharedBytes)
+        guard !part.isEmpty, part.count <= Self.lengthAtOnce else { return nil }
+        let (kept, piece): (GrowingBody?, SharedBytes?) = state.withLock { state in
+            guard part.upperBound <= state.received else { return (nil, nil) }
+            if let kept = state.kept, part.upperBound <= state.keptEnd ?? state.received { return (kept, nil) }
+            return (nil, state.tail.count == 1 && state.tailStart == part.lowerBound ? state.tail[0] : nil)
         }
-        let source: Source? = state.withLock { state in
-            guard !part.isEmpty, part.count <= Self.lengthAtOnce, part.upperBound <= state.received else { return nil }
-            if let kept = state.kept, part.upperBound <= state.keptEnd ?? state.received { return .kept(kept) }
-            guard state.tail.count == 1, state.tailStart == part.lowerBound, state.tail[0].count == part.count else {
-                return nil
-            }
-            return .piece(state.tail[0])
-        }
-        let bytes: SharedBytes? =
-            switch source {
-            case .kept(let body): try? body.read(at: part.lowerBound, upTo: part.count)
-            case .piece(let piece): piece
-            case nil: nil
-            }
+        let bytes = piece ?? (try? kept?.read(at: part.lowerBound, upTo: part.count))
         guard let bytes, bytes.count == part.count else { return nil }
         // The part counts as read. All of it has arrived, so the reader has no effect on the pace.
         state.withLock { $0.followersSoFar += 1 }
@@ -190,10 +160,8 @@ final class BodyFlow: Sendable {
         }
     }
 
-    /// Gives a follower the available bytes, until its consumer is full or has all of them.
-    ///
-    /// - Parameter next: the bytes that have just arrived, exactly at the follower's offset, for a follower that waited
-    ///   for them.
+    /// Gives a follower the available bytes, until its consumer is full or has all of them. `next` are the bytes that
+    /// have just arrived, exactly at the offset of a follower that waited for them.
     private func serve(_ number: Int, next: SharedBytes?) {
         var next = next
         while true {
@@ -237,15 +205,14 @@ final class BodyFlow: Sendable {
             return false
         case .full:
             state.withLock { $0.followers[number]?.phase = .full }
-            // The consumer may call back at once. Then the loop of the caller continues. A recursive call instead could
-            // nest as deep as the body is long.
+            // The consumer may call back at once. A recursive call could then nest as deep as the body is long.
             let turn = Locked<Bool?>(nil)
             consumer.onRoom { [self] in
                 let isLater = turn.withLock { turn in
                     defer { turn = turn ?? true }
                     return turn != nil
                 }
-                if isLater { goOn(number) }
+                if isLater, takeTurn(number) { serve(number, next: nil) }
             }
             let isAtOnce = turn.withLock { turn in
                 defer { turn = turn ?? false }
@@ -262,8 +229,24 @@ final class BodyFlow: Sendable {
             return true
         }
     }
+}
 
-    private func goOn(_ number: Int) {
-        if takeTurn(number) { serve(number, next: nil) }
-    }
+/// Takes a body piece by piece, at its own pace: a client's connection. The flow makes one call at a time.
+package protocol BodyConsumer: AnyObject, Sendable {
+    /// The bytes that the consumer takes before it is full, at least 1. A read for it alone is never larger.
+    var room: Int { get }
+    /// Takes the next bytes, and tells whether more may follow; see ``Primitives/Backpressure``.
+    func write(_ bytes: SharedBytes) -> Backpressure
+    /// Calls `action` once, when there is room again or the client wants no more bytes; at once if that is already so.
+    func onRoom(_ action: @escaping @Sendable () -> Void)
+    /// Calls `action` once, when the client wants no more bytes; at once if that is already so.
+    func onClose(_ action: @escaping @Sendable () -> Void)
+    /// Ends the body: all bytes were written.
+    func finish()
+    /// Ends the body before it is whole. The receiver must be able to notice that.
+    func fail()
+}
+
+extension BodyConsumer {
+    package var room: Int { .max }
 }

@@ -1,3 +1,4 @@
+import DiskCache
 import HTTPCaching
 import HTTPTypes
 import Origin
@@ -5,11 +6,13 @@ import Primitives
 
 /// The fetches that are under way.
 extension Gateway {
-    /// The number of requests to origins that are under way.
-    package var fetchCount: Int { shards.forEach { $0.fetches.count }.reduce(0, +) }
+    /// Requests to origins that are under way.
+    package var fetchCount: Int { shards.sum { $0.fetches.count } }
 
-    /// The requests to origins that are under way, the oldest first.
-    var fetches: [GatewayFetch] { shards.forEach { $0.fetches.all }.flatMap(\.self).sorted { $0.number < $1.number } }
+    /// The oldest first.
+    var fetches: [GatewayFetch] {
+        shards.all.flatMap { shard in shard.withLock { $0.fetches.all } }.sorted { $0.number < $1.number }
+    }
 
     /// Ends the fetches without waiters and readers.
     func endUnread() {
@@ -18,35 +21,27 @@ extension Gateway {
 
     /// Refuses new requests from now on, and ends all fetches.
     package func stop() {
-        let fetches = shards.forEach { state in
-            state.isStopping = true
-            return state.fetches.all
-        }
-        for fetch in fetches.joined() { fetch.cancel() }
+        for shard in shards.all { shard.withLock { $0.isStopping = true } }
+        for fetch in fetches { fetch.cancel() }
     }
 
-    /// Returns the answer to serve in place of a stored response: a newer answer that has arrived whole and is not
-    /// stored yet.
+    /// Returns a newer answer, which has arrived whole and is not stored yet, to serve in place of a stored response.
     func newerAnswer(for call: GatewayCall, insteadOf held: StoredResponse?) -> SharedAnswer? {
-        let fetches = shards.withState(of: call.url) { $0.fetches.answered(for: call) }
-        // Several answers may be on their way to the writer. The answer of the fetch that departed last is the one
-        // that stays.
+        let fetches = shard(of: call.url).withLock { $0.fetches.answered(for: call) }
+        // Of several answers on their way to the writer, that of the fetch that departed last stays.
         for fetch in fetches.reversed() {
             if let answer = fetch.wholeAnswer(for: call, insteadOf: held) { return answer }
         }
         return nil
     }
 
-    /// Gives up a fetch without waiters and readers when a new fetch has to wait for its place at the origin.
-    /// Otherwise clients that come and go, and origins that trickle, could occupy every place, regardless of the
-    /// namespace.
+    /// Gives up a fetch without waiters and readers when a new fetch has to wait for its place at the origin. Otherwise
+    /// clients that come and go, and origins that trickle, could occupy every place.
     ///
-    /// `fetch` is in the line of the group already. So when several fetches depart at once, the last of them sees all
-    /// others in the line.
+    /// `fetch` is in the line of the group already, so the last of several departing fetches sees all others there.
     func makeWay(for fetch: GatewayFetch) {
         let limits = tools.origin.configuration
-        // Counts open transfers instead of fetches, because a fetch that only has to store its answer needs no place,
-        // and there may be many such fetches.
+        // Counts open transfers, because a fetch that only has to store its answer needs no place.
         guard tools.origin.openTransfers > min(limits.maxTransfersPerHost, limits.maxTransfers) else { return }
         let rivals = group.rivals(
             of: fetch, limitPerHost: limits.maxTransfersPerHost, limit: limits.maxTransfers)
@@ -66,38 +61,66 @@ extension Gateway {
         let background = GatewayCall(request, interim: { _, _ in }) { result in
             if case .success(let answer) = result, case .live(let live) = answer.body { live.dismiss() }
         }
-        let isUnderWay = shards.withState(of: background.url) { state in
+        let isUnderWay = shard(of: background.url).withLock { state in
             state.fetches.refreshing(held.entry.key).contains { $0.refreshes(held) }
         }
         if !isUnderWay { send(background, held: held, isValidating: !Validators(held.head.fields).isEmpty) }
     }
 
-    /// Updates the table when the head of a fetch's answer arrives.
-    ///
-    /// - Parameter head: `nil` when no other call may use that answer, or no longer may.
+    /// Updates the table when an answer's head arrives. `nil`: no other call may use the answer any more.
     func noteHead(_ head: StoredResponse?, of fetch: GatewayFetch) {
-        shards.withState(of: fetch.policy.leader.url) { $0.fetches.noteHead(head, of: fetch) }
+        shard(of: fetch.policy.leader.url).withLock { $0.fetches.noteHead(head, of: fetch) }
     }
 
-    /// Removes a fetch that has ended.
     func remove(_ fetch: GatewayFetch) {
-        shards.withState(of: fetch.policy.leader.url) { $0.fetches.remove(fetch) }
+        shard(of: fetch.policy.leader.url).withLock { $0.fetches.remove(fetch) }
         group.leave(fetch)
     }
 
     /// Remembers for a while how requests like this call fare. Requests that cannot share an answer must not queue
     /// behind each other, and a request ends with its client when its answer will not be kept.
-    ///
-    /// - Parameter isValidation: whether the request validates a held response.
     func learn(of call: GatewayCall, isValidation: Bool, isShareable: Bool, isKept: Bool) {
         let (kind, now) = (call.sharingHash(isValidating: isValidation), tools.clock.now())
-        shards.withHints(of: kind) { $0.note(kind, isShareable: isShareable, isKept: isKept, now: now) }
+        hints[kind].withLock { $0.note(kind, isShareable: isShareable, isKept: isKept, now: now) }
     }
 
-    /// Remembers for a while that the origin answers with the whole body although a range was asked for. Another
-    /// request for a range would bring the same body once more.
+    /// Remembers for a while that the origin ignores ranges. A request for another range would bring the same body.
     func learnOfIgnoredRange(in call: GatewayCall) {
         let (kind, now) = (call.rangeHash, tools.clock.now())
-        shards.withHints(of: kind) { $0.note(kind, isShareable: false, isKept: true, now: now) }
+        hints[kind].withLock { $0.note(kind, isShareable: false, isKept: true, now: now) }
+    }
+}
+
+/// Changes of stored responses, except by a new answer to GET.
+extension Gateway {
+    /// Updates a stored answer to GET from an answer to HEAD (RFC 9111 §4.3.5). `whole` also has the fields that end at
+    /// this hop; see ``HeldResponse/update(from:_:for:)``.
+    func compare(_ held: HeldResponse, with answer: OriginAnswer, _ whole: OriginAnswer, _ call: GatewayCall) {
+        var (head, judged) = (held.entryHead, held.entryHead)
+        guard judged.update(fromHEAD: whole, for: call.cacheRequest) != .unrelated,
+            head.update(fromHEAD: answer, for: call.cacheRequest) != .unrelated
+        else { return }
+        (head.grant, head.selection) = (judged.grant, judged.selection)
+        let reservation = tools.cache.reserve(responseTo: call.url)
+        reservation.decide(CacheKey(held.entry.key) ?? reservation.key, tags: CacheGroups(head.fields).names)
+        // The cache drops the update if the entry was replaced meanwhile, because it is about another body.
+        let refresh = call.refresh(of: held.entry, head, from: answer.requestedAt, to: answer.receivedAt)
+        reservation.publishUnchanged(held.entry, refresh) { _ in }
+    }
+
+    /// Removes the responses that a change at the origin has made wrong (RFC 9111 §4.4, RFC 9875 §3). Calls
+    /// `completion` once that is durable. Spares the reservation of the causing answer, which may be kept.
+    func invalidate(
+        _ urls: [String], _ groups: CacheGroups, of url: ExactURL, sparing reservation: Reservation?,
+        completion: @escaping @Sendable () -> Void
+    ) {
+        let origin = "\(url.scheme)://\(url.authority)/"
+        let filters =
+            urls.map { EntryFilter(url: $0, kind: .response) }
+            + groups.names.map { EntryFilter(prefix: origin, tag: $0, kind: .response) }
+        tools.cache.remove(matching: filters, sparing: reservation) { _ in
+            // The client's change has been made, so an error is ignored. The cache reports a broken index itself.
+            completion()
+        }
     }
 }

@@ -14,8 +14,7 @@ extension Gateway {
         case staleAfter(OriginFailure)
     }
 
-    /// Answers with a stored response. Asks the origin when the body is gone, and decides about the call anew when the
-    /// response was replaced.
+    /// Asks the origin when the body is gone, and decides about the call anew when the response was replaced.
     func serve(_ held: HeldResponse, to call: GatewayCall, as occasion: Occasion) {
         if !held.parts.isEmpty { return serve(partsOf: held, to: call, as: occasion) }
         tools.cache.find(held.entry.key, expectingURL: held.head.url) { [self] found in
@@ -27,8 +26,7 @@ extension Gateway {
         }
     }
 
-    /// Answers with pieces of several bodies (RFC 9111 §3.4). Asks the origin anew when a part is missing or has
-    /// changed.
+    /// Sends pieces of several bodies (RFC 9111 §3.4). Asks the origin when a part is missing or has changed.
     private func serve(
         partsOf held: HeldResponse, to call: GatewayCall, as occasion: Occasion,
         behind found: [(range: Range<Int64>, body: StoredBody)] = [], from first: Int = 0
@@ -85,8 +83,7 @@ extension Gateway {
         answer(call, held, entry, served, sent, occasion, reuse: reuse)
     }
 
-    /// Asks the origin, because the body differs from the index. Skips the look into the cache, which would find the
-    /// same body again.
+    /// Asks the origin without a look into the cache, which would find the same body that differs from the index.
     private func fetchInstead(_ call: GatewayCall, _ reason: ForwardReason) {
         call.reason = reason
         call.goAlone()
@@ -191,12 +188,9 @@ extension ServedResponse {
 /// A body that consists of several stored parts, each with its range of bytes, or of a single complete body.
 struct PartedBody {
     private let parts: [(range: Range<Int64>, body: StoredBody)]
-    /// The length of the whole body, in bytes.
     let length: Int64
 
-    /// - Parameters:
-    ///   - parts: the parts, in the order of their first bytes.
-    ///   - length: the length of the whole body; `nil` for the end of the last held byte.
+    /// The parts are in the order of their first bytes. `length`: `nil` for the end of the last held byte.
     init(_ parts: [(range: Range<Int64>, body: StoredBody)], length: Int64? = nil) {
         self.parts = parts
         self.length = length ?? parts.map(\.range.upperBound).max() ?? 0

@@ -23,18 +23,26 @@ package final class Gateway: Sendable {
 
     let tools: FetchTools
     let group: GatewayGroup
-    let shards = GatewayShards()
+    /// All fetches of one URL are in one shard, so requests for different URLs hardly ever wait for each other.
+    let shards = Sharded { Shard() }
+    /// By kind of request, with locks of their own, because the requests for one URL may be of any number of kinds.
+    let hints = Sharded { SharingHints() }
     let patience: Duration
     /// Runs delayed work and work for another thread. Some of this work waits for room on disk.
     let queue = DispatchQueue(label: "larder.gateway", attributes: .concurrent)
 
-    /// The default of the time that a request waits for other requests: for the head of an answer that another request
-    /// asked for, or for its turn.
+    /// The time that a request waits for other requests: for the head of an answer that another request asked for, or
+    /// for its turn.
     static let defaultPatience = Duration.seconds(10)
 
-    /// - Parameters:
-    ///   - group: the gateways that use the same origin client.
-    ///   - patience: the time that a request waits for the head of an answer that another request asked for.
+    struct Shard {
+        var fetches = GatewayFetchTable()
+        var isStopping = false
+    }
+
+    func shard(of url: ResponseURL) -> Sharded<Shard>.Shard { shards[Int(url.spread)] }
+
+    /// The group has the gateways that use the same origin client.
     init(tools: FetchTools, group: GatewayGroup = GatewayGroup(), patience: Duration = defaultPatience) {
         self.tools = tools
         self.group = group
@@ -45,34 +53,18 @@ package final class Gateway: Sendable {
         group.heads.forget(tools.cache.configuration.namespace)
     }
 
-    /// The position of a client that waits for its answer.
-    package struct Place: Sendable {
-        let call: GatewayCall
-
-        /// Notes that the client has left. Its leaving harms neither other clients nor an answer that can be kept.
-        package func leave() {
-            call.leave()
-        }
-    }
-
-    /// Answers a request, at once or later.
-    ///
-    /// - Parameters:
-    ///   - interim: gets 102 and 103 responses as they arrive.
-    ///   - completion: gets the answer, once, on a thread that it must not block.
+    /// Answers a request, at once or later. `interim` gets 102 and 103 responses as they arrive. `completion` gets the
+    /// answer, once, on a thread that it must not block. The returned call is the place of the client.
     @discardableResult
     package func fetch(
         _ request: GatewayRequest, interim: @escaping @Sendable (Int, HTTPFields) -> Void = { _, _ in },
         completion: @escaping @Sendable (Result<GatewayAnswer, GatewayError>) -> Void
-    ) -> Place {
+    ) -> GatewayCall {
         let call = GatewayCall(request, interim: interim, completion: completion)
         dispatch(call)
-        return Place(call: call)
+        return call
     }
 
-    // MARK: - The decision
-
-    /// Decides how to answer a call.
     func dispatch(_ call: GatewayCall) {
         guard call.request.isCacheable else {
             call.reason = .method
@@ -111,9 +103,8 @@ package final class Gateway: Sendable {
         }
     }
 
-    /// Decides anew about a call that waited for an answer it may not use. Other calls like it may have waited for the
-    /// same answer, and one of them then asks the origin for all. That is tried twice. Then the call goes alone,
-    /// because the knowledge of the URL's fields of Vary may be wrong again.
+    /// Decides anew about a call that waited for an answer it may not use. It may wait for another waiter, which asks
+    /// for all. After two times the call goes alone, because the known Vary may be wrong again.
     func sendBack(_ call: GatewayCall) {
         call.wasSentBack() ? goAlone(call) : dispatch(call)
     }
@@ -124,7 +115,6 @@ package final class Gateway: Sendable {
         dispatch(call)
     }
 
-    /// The result of a look-up of stored responses.
     struct Found {
         /// The response that the request selects (RFC 9111 §4.1).
         var selected: HeldResponse?
@@ -161,20 +151,13 @@ package final class Gateway: Sendable {
         return Found(selected: HeldResponse(parts[index], with: parts), changes: changes)
     }
 
-    // MARK: - Asking the origin
-
     /// Makes a call wait for a fetch that is under way, read its answer, or lead a new fetch.
     ///
     /// A leader looks into the cache once more after its fetch is in the table, if the cache has changed since the
     /// first look. The race that this prevents: between the first look, a miss, and the entry into the table, another
     /// fetch may have stored the answer and ended.
-    ///
-    /// - Parameters:
-    ///   - held: the response that the request selects.
-    ///   - anyOther: another response to the URL, when the request selects none. It tells by which fields the answers
-    ///     vary.
-    ///   - isValidating: whether to send the validators of `held`, which then is complete.
-    ///   - changes: tells whether the cache still holds the found responses; `nil`: unknown.
+    /// `held` and `anyOther` are as in ``Found``. `isValidating`: whether to send the validators of `held`, which then
+    /// is complete. `changes` tells whether the cache still holds the found responses; `nil`: unknown.
     func send(
         _ call: GatewayCall, held: HeldResponse?, anyOther: HeldResponse? = nil, isValidating: Bool = false,
         changes: ChangeMark? = nil
@@ -188,14 +171,14 @@ package final class Gateway: Sendable {
         let now = tools.clock.now()
         let url = call.request.url.string
         let kind = call.sharingHash(isValidating: isValidating)
-        let (isShareable, isKeepExpected) = shards.withHints(of: kind) {
+        let (isShareable, isKeepExpected) = hints[kind].withLock {
             ($0.isShareable(kind, now: now), $0.isKeepExpected(kind, now: now))
         }
         let mayShare = call.mayWait && isShareable
         // A request that validates asks for the whole body, so it brings a range no sooner.
         let mayAskForRange =
             !isValidating && call.request.fields.contains(.range) && servesRanges(of: call, now: now)
-        let role: Role = shards.withState(of: call.url) { state in
+        let role: Role = shard(of: call.url).withLock { state in
             guard !state.isStopping else { return .refused }
             var known = (held ?? anyOther)?.head ?? state.fetches.latestHead(ofURL: url)
             if mayShare {
@@ -206,9 +189,8 @@ package final class Gateway: Sendable {
                     let number = group.nextNumber()
                     switch fetch.admit(call, number: number, knowing: known, mayAskForRange: mayAskForRange) {
                     case .waits(let isFirst):
-                        // The call notes its fetch under the shard's lock. The fetch may send the call back at once,
-                        // but the call needs the same lock to reach its next fetch. So it notes the two fetches in the
-                        // right order.
+                        // The fetch may send the call back at once, but the call needs this shard's lock to reach its
+                        // next fetch. So the call notes the two fetches in the right order.
                         call.wait(for: fetch, number: number)
                         return .waits(fetch, isFirst: isFirst)
                     case .reads(let shared): return .reads(shared)
@@ -244,6 +226,6 @@ package final class Gateway: Sendable {
 
     /// Whether the origin may be asked for a range of the call's URL, as far as earlier answers tell.
     private func servesRanges(of call: GatewayCall, now: Timestamp) -> Bool {
-        shards.withHints(of: call.rangeHash) { $0.isShareable(call.rangeHash, now: now) }
+        hints[call.rangeHash].withLock { $0.isShareable(call.rangeHash, now: now) }
     }
 }

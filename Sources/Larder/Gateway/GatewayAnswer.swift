@@ -1,36 +1,30 @@
 import DiskCache
 import HTTPCaching
 import HTTPTypes
+import Origin
 import Primitives
 
-/// The answer to a ``GatewayRequest``.
 package struct GatewayAnswer: Sendable {
-    /// The status, 200 to 999.
+    /// 200 to 999.
     package var status: Int
-    /// The fields, in order. The server adds the connection's fields and the length of the body.
+    /// In order. The server adds the connection's fields and the length of the body.
     package var fields: HTTPFields
-    /// The body that follows the head.
     package var body: Body
     /// The reuse of this answer for other requests without asking the gateway; `nil` when each request must ask.
     package var reuse: AnswerReuse?
 
-    /// The body of an answer.
     package enum Body: Sendable {
-        /// No body, because the status or the method has none. `length`: the length that the body would have; `nil`:
-        /// unknown.
+        /// The status or the method has no body. `length` is the length that the body would have; `nil`: unknown.
         case withheld(length: Int64?)
-        /// The given pieces, one after another.
         case pieces([Piece])
-        /// A body that is still arriving from the origin.
         case live(LiveBody)
     }
 
-    /// A piece of a body that is available.
     package enum Piece: Sendable {
         case bytes(SharedBytes)
         case stored(StoredBody, Range<Int64>)
 
-        /// The length of the piece, in bytes.
+        /// In bytes.
         package var length: Int64 {
             switch self {
             case .bytes(let bytes): Int64(bytes.count)
@@ -52,8 +46,7 @@ package struct LiveBody: Sendable {
         flow.feed(consumer, from: range?.lowerBound ?? 0, to: range?.upperBound)
     }
 
-    /// Returns all of the body, in place of ``feed(_:)``, when the body has arrived by now and is short. Call it once.
-    /// `nil`: call ``feed(_:)``.
+    /// Returns all of a short body that has arrived, in place of ``feed(_:)``; `nil`: call ``feed(_:)``. Call it once.
     package func takeWhole() -> SharedBytes? {
         length.flatMap { flow.take(range ?? 0..<$0) }
     }
@@ -66,7 +59,6 @@ package struct LiveBody: Sendable {
 
 /// The error of a request that gets no answer.
 package struct GatewayError: Error, Sendable {
-    /// The causes of the error.
     package enum Cause: Sendable {
         /// The request has `only-if-cached`, and the cache holds no response that may be used (RFC 9111 §5.2.1.7).
         case notCached
@@ -76,8 +68,99 @@ package struct GatewayError: Error, Sendable {
         case cannotValidate(DownloadError)
     }
 
-    /// The cause of the error.
     package var cause: Cause
     /// The handling of the request, for Cache-Status.
     package var status: CacheStatus
+}
+
+/// A hit that the gateway would answer again in the same way, except for time. States for which requests and how long.
+///
+/// A request may get it if it has no field that limits a cache, states a condition or asks for a part, gives the same
+/// ttl, and its fields with the names in ``selectors`` have the same values.
+package struct AnswerReuse: Sendable {
+    /// The state of the entry in the memory tier from which the answer was made.
+    package let entry: HotEntry.Mark
+    /// The state of the URL's responses among which the answer was selected.
+    package let responses: ChangeMark
+    /// The request fields that select the answer among all held responses (RFC 9111 §4.1), in lower case.
+    package let selectors: [String]
+
+    private var storedFields: HTTPFields
+    private let freshness: Freshness
+    private let freshUntil: Timestamp
+    private let statusUntil: Timestamp
+    private let key: String
+
+    /// `fields` lacks the gateway's fields about itself. `nil`: the gateway must decide about each such request.
+    init?(
+        of held: HeldResponse, _ entry: Entry, fields: HTTPFields, to call: GatewayCall, hot: HotEntry.Mark,
+        changes: ChangeMark, now: Timestamp
+    ) {
+        guard !call.request.updatesExpiry, call.request.tags.isSubset(of: entry.tags) else { return nil }
+        // A caller's grant does not count for another caller; see ``ReusePolicy``.
+        if call.request.ttl != nil, let grant = held.head.grant,
+            grant.authorization != call.cacheRequest.authorization
+        {
+            return nil
+        }
+        freshness = held.head.freshness
+        let remaining = held.head.remaining(for: call.cacheRequest, expiry: entry.expiryDate, now: now)
+        statusUntil = now + remaining
+        // A caller's ttl adds a limit, the entry's expiry. A grant of another caller is excluded above.
+        freshUntil = call.request.ttl == nil ? statusUntil : min(statusUntil, entry.expiryDate)
+        guard freshUntil > now else { return nil }
+        selectors = held.selectors
+        storedFields = fields
+        key = entry.key
+        self.entry = hot
+        responses = changes
+    }
+
+    package func keeping(_ filter: (HTTPFields) -> HTTPFields) -> AnswerReuse {
+        var reuse = self
+        reuse.storedFields = filter(storedFields)
+        return reuse
+    }
+
+    /// Returns the fields of the answer at an instant, and the time until which they stay the same, because Age counts
+    /// seconds. Returns `nil` when the answer must not be given any more without asking the gateway.
+    package func fields(at now: Timestamp) -> (fields: HTTPFields, until: Timestamp)? {
+        guard now < freshUntil else { return nil }
+        var fields = storedFields
+        let age = freshness.currentAge(at: now).milliseconds
+        if fields[.age] != nil { fields[.age] = String(age / 1000) }
+        var status = CacheStatus(.hit)
+        status.ttl = statusUntil - now
+        status.key = key
+        status.append(to: &fields)
+        Via.append(to: &fields)
+        return (fields, min(freshUntil, now + .milliseconds(1000 - age % 1000)))
+    }
+}
+
+/// An answer with a head that has arrived from the origin.
+struct ArrivedAnswer: Sendable {
+    let answer: OriginAnswer
+    let head: OriginHead
+    /// The reason for not keeping the answer; `nil` when it is kept.
+    var pass: PassReason?
+    /// The answer as it is being stored; `nil` when it is not kept.
+    var kept: SharedAnswer?
+}
+
+/// An answer that is being stored, so that several clients may share it.
+struct SharedAnswer: Sendable {
+    var head: StoredResponse
+    /// The key of the future entry.
+    let key: String
+    let flow: BodyFlow
+    /// The length of the body, in bytes; `nil` when the origin did not state it.
+    let length: Int64?
+
+    /// The same answer with other fields, for a single client.
+    func with(_ fields: HTTPFields) -> SharedAnswer {
+        var answer = self
+        answer.head.fields = fields
+        return answer
+    }
 }

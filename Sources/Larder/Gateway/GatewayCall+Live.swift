@@ -2,13 +2,10 @@ import HTTPCaching
 import HTTPTypes
 import Primitives
 
-/// Answers with bodies that are still arriving.
 extension GatewayCall {
     /// Answers the call that caused the fetch. The call's conditions are judged here, because the origin did not get
-    /// them or does not know them.
-    ///
-    /// - Parameter judgesRange: whether the call's range is judged here, too, because the origin was asked for the
-    ///   whole body. An origin that ignores a range decides so for the client.
+    /// them or does not know them. `judgesRange`: whether the range is judged here, too, because the origin was asked
+    /// for the whole body. An origin that ignores a range decides so for the client.
     func answer(_ arrived: ArrivedAnswer, flow: BodyFlow, judgesRange: Bool, now: Timestamp) {
         let (answer, length) = (arrived.answer, arrived.head.declaredLength)
         var status = CacheStatus(.forwarded(reason))
@@ -73,11 +70,7 @@ extension GatewayCall {
         self.answer(served, of: head.status, head.fields, shared.flow, shared.length, status, isOwn: isOwn)
     }
 
-    /// Answers with a part of a body that is arriving, or with the outcome of a condition.
-    ///
-    /// - Parameters:
-    ///   - original: the status of the origin's answer, whose fields are `originals`.
-    ///   - isOwn: whether this call caused the fetch.
+    /// `original` and `originals` are the status and the fields of the origin's answer.
     private func answer(
         _ served: ServedResponse, of original: Int, _ originals: HTTPFields, _ flow: BodyFlow, _ length: Int64?,
         _ status: CacheStatus, isOwn: Bool
@@ -100,8 +93,7 @@ extension GatewayCall {
         answer(GatewayAnswer(status: served.status, fields: fields, body: body))
     }
 
-    /// Whether the wanted range of an arriving body lies so far ahead of the received bytes that the origin should
-    /// rather be asked for it, as a player does that seeks in a video.
+    /// Whether the range lies so far ahead that the origin should be asked, as when a player seeks in a video.
     func isFarAhead(of shared: SharedAnswer, now: Timestamp) -> Bool {
         guard request.fields.contains(.range), shared.head.fields[.acceptRanges] != "none",
             case .range(let range)? = served(shared, age: .zero, now: now)?.body
@@ -112,8 +104,7 @@ extension GatewayCall {
     /// The number of bytes ahead of the received bytes up to which a range waits for them.
     private static let nearDistance: Int64 = 1 << 20
 
-    /// Returns the response to a request with conditions or a range; `nil` when the client gets the answer as it
-    /// arrives.
+    /// Answers conditions and ranges; `nil` when the client gets the answer as it arrives.
     private func served(_ shared: SharedAnswer, age: Duration, now: Timestamp) -> ServedResponse? {
         // The origin has already checked the conditions of a request that makes a change.
         guard shared.head.part == nil, request.isCacheable else { return nil }

@@ -17,8 +17,8 @@ extension GatewayCall {
     /// conditions go along with such a range, because Larder sends a part on as it arrives and cannot turn it into a
     /// 304.
     ///
-    /// Preconditions always go to the origin, because Larder sends a body of unknown length on before it could evaluate
-    /// them (RFC 9110 §13.1.1).
+    /// Preconditions always go to the origin, because the body may go on before Larder can evaluate them (RFC 9110
+    /// §13.1.1).
     func originFields(validating held: StoredResponse?, isShared: Bool) -> HTTPFields {
         var fields = request.fields
         if asksForWhole(isValidating: held != nil, isShared: isShared) {
@@ -48,15 +48,14 @@ extension GatewayCall {
         return ranges.specifications.count == 1 && ranges.specifications[0] == .from(first: 0, last: nil)
     }
 
-    /// The metadata for the entry of a new answer.
     func metadata(of stored: StoredResponse, from start: Timestamp, to end: Timestamp) -> EntryMetadata {
         let expiry = stored.expiryDate(callerTTL: request.ttl)
         var metadata = EntryMetadata(ttl: max(.zero, expiry - end))
         metadata.expiryDate = expiry
         metadata.status = stored.status
-        metadata.contentType = Self.bounded(stored.fields[values: .contentType].first)
-        metadata.etag = Self.bounded(stored.fields[values: .eTag].first)
-        metadata.lastModified = Self.bounded(stored.fields[values: .lastModified].first)
+        metadata.contentType = EntryMetadata.bounded(stored.fields[values: .contentType].first)
+        metadata.etag = EntryMetadata.bounded(stored.fields[values: .eTag].first)
+        metadata.lastModified = EntryMetadata.bounded(stored.fields[values: .lastModified].first)
         metadata.downloadStartDate = start
         metadata.downloadEndDate = end
         metadata.staleAllowance = stored.staleAllowance
@@ -68,33 +67,19 @@ extension GatewayCall {
     /// The changes that a 304 makes to a held entry. `stored` is the entry's head, already updated from the 304.
     func refresh(
         of entry: Entry, _ stored: StoredResponse, from start: Timestamp, to end: Timestamp
-    ) -> EntryRefresh {
-        let metadata = metadata(of: stored, from: start, to: end)
+    ) -> EntryMetadata {
+        var refresh = metadata(of: stored, from: start, to: end)
         // An entry that a caller's ttl keeps also lives by that ttl, whichever caller had it validated.
         let isExpirySet = entry.fields.flatMap { StoredResponse(text: $0) }?.isExpirySet ?? false
         let keepsTTL =
-            stored.grant != nil && request.ttl == nil && !isExpirySet && entry.expiryDate > metadata.expiryDate ?? end
-        var refresh = EntryRefresh(ttl: keepsTTL ? entry.ttl : metadata.ttl)
-        refresh.expiryDate = keepsTTL ? entry.expiryDate : metadata.expiryDate
-        refresh.contentType = metadata.contentType
-        refresh.etag = metadata.etag
-        refresh.lastModified = metadata.lastModified
-        refresh.downloadStartDate = start
-        refresh.downloadEndDate = end
-        refresh.staleAllowance = metadata.staleAllowance
-        refresh.fields = metadata.fields
-        refresh.droppedTags = Self.groups
+            stored.grant != nil && request.ttl == nil && !isExpirySet && entry.expiryDate > refresh.expiryDate ?? end
+        if keepsTTL { (refresh.ttl, refresh.expiryDate) = (entry.ttl, entry.expiryDate) }
         return refresh
     }
 
     /// The groups that an entry was in (RFC 9875). They are dropped, because the next answer states its groups anew.
     private static let groups: @Sendable (Entry) -> [String] = { entry in
         entry.fields.flatMap { StoredResponse(text: $0) }.map { CacheGroups($0.fields).names } ?? []
-    }
-
-    /// An entry shows a field only up to 1,024 bytes. The stored head has the whole field.
-    private static func bounded(_ text: String?) -> String? {
-        text.flatMap { $0.utf8.count <= 1024 ? $0 : nil }
     }
 }
 

@@ -2,14 +2,13 @@ import Crypto
 import DiskCache
 import HTTPCaching
 import HTTPTypes
+import Origin
 import Primitives
 
-/// The request of a client on its way through the ``Gateway``. The call decides which answers it may use, and gets its
-/// answer exactly once.
+/// The request of a client in the ``Gateway``. Decides which answers it may use, and gets its answer exactly once.
 ///
-/// Invariant: one lock guards `state`. The thread that sets `isAnswered` calls the completion, after it released the
-/// lock.
-final class GatewayCall: Sendable {
+/// Invariant: one lock guards `state`. The thread that sets `isAnswered` calls the completion, after the lock.
+package final class GatewayCall: Sendable {
     /// Called once, on a thread that it must not block.
     typealias Completion = @Sendable (Result<GatewayAnswer, GatewayError>) -> Void
     typealias Interim = @Sendable (Int, HTTPFields) -> Void
@@ -23,16 +22,13 @@ final class GatewayCall: Sendable {
         /// The fetch that the call waits for, and its number among the fetch's waiters.
         var fetch: (GatewayFetch, number: UInt64)?
         var hasLeft = false
-        /// The closures are dropped once the call was answered or its client has left, because they keep much memory
-        /// alive.
+        /// The closures are dropped once the call has ended, because they keep much memory alive.
         var onInterim: Interim?
         var completion: Completion?
     }
 
     let request: GatewayRequest
-    /// The requested URL, in the form of the cache.
     let url: ResponseURL
-    /// The properties of the request that concern caching.
     let cacheRequest: CacheRequest
     private let state: Locked<State>
 
@@ -46,8 +42,7 @@ final class GatewayCall: Sendable {
         state = Locked(State(onInterim: interim, completion: completion))
     }
 
-    /// Hashes the bytes of the fields, because they need not be UTF-8, and two different values could look the same as
-    /// text.
+    /// Hashes bytes, because the fields need not be UTF-8, and two different values could look the same as text.
     private static func digest(of fields: [HTTPField]) -> String? {
         guard !fields.isEmpty else { return nil }
         var hash = SHA256()
@@ -58,11 +53,8 @@ final class GatewayCall: Sendable {
         return hash.finalize().hex
     }
 
-    // MARK: - Usable answers
-
-    /// Whether the call may use an answer that another call asked for. It must not have waited in vain before, and no
-    /// field of it may demand an answer of its own. A precondition does, because without a held response only the
-    /// origin can tell whether the precondition holds.
+    /// Whether the call may use an answer that another call asked for: it has not waited in vain, and has no field that
+    /// demands an own answer, such as a precondition, which only the origin can judge without a held response.
     var mayWait: Bool {
         !state.withLock(\.isAlone) && request.isCacheable
             && !hasPreconditions && ReusePolicy.acceptsSharing(cacheRequest)
@@ -71,9 +63,8 @@ final class GatewayCall: Sendable {
     /// Whether the request has conditions that only the origin judges (RFC 9110 §13.1.1, §13.1.4).
     var hasPreconditions: Bool { request.fields.contains(.ifMatch) || request.fields.contains(.ifUnmodifiedSince) }
 
-    /// Whether the answer to the other request most likely also answers this one.
-    ///
-    /// - Parameter known: an earlier response to the URL. It tells by which fields the answers vary.
+    /// Whether the answer to the other request most likely also answers this one. `known`, an earlier response to the
+    /// URL, tells by which fields the answers vary.
     func isLike(_ other: GatewayCall, knowing known: StoredResponse?) -> Bool {
         cacheRequest.authorization == other.cacheRequest.authorization
             && (request.ttl == nil) == (other.request.ttl == nil)
@@ -89,9 +80,7 @@ final class GatewayCall: Sendable {
     }
 
     /// A hash that is the same for requests that can most likely share one answer, unless the answer says otherwise.
-    ///
-    /// - Parameter isValidating: whether the request validates a held response. Its answer then can be shared although
-    ///   the whole answer could not.
+    /// The answer to a validation can be shared although the whole answer could not.
     func sharingHash(isValidating: Bool) -> Int {
         var hasher = Hasher()
         hasher.combine(isValidating)
@@ -121,21 +110,22 @@ final class GatewayCall: Sendable {
             }
     }
 
-    /// Whether an answer that has just arrived, or is arriving, may answer this call (RFC 9111 §4).
-    func mayHave(_ head: StoredResponse, now: Timestamp) -> Bool {
-        let decision = ReusePolicy.decide(
-            cacheRequest, head, expiry: head.expiryDate(callerTTL: request.ttl), now: now)
-        if case .serve = decision { return true }
+    /// Whether an answer that has just arrived, or is arriving, may answer this call (RFC 9111 §4). `neutral`: the
+    /// request to judge in place of the call's own.
+    func mayHave(_ head: StoredResponse, as neutral: CacheRequest? = nil, now: Timestamp) -> Bool {
+        let expiry = head.expiryDate(callerTTL: request.ttl)
+        if case .serve = ReusePolicy.decide(neutral ?? cacheRequest, head, expiry: expiry, now: now) { return true }
         return false
     }
 
-    /// Whether an answer that the call has waited for may answer it. An answer that was fresh when it was asked for is
-    /// good enough, although a slow origin took longer than the answer stays fresh: otherwise each waiter would ask the
-    /// same slow origin.
-    func mayHaveAsWaiter(_ head: StoredResponse, now: Timestamp) -> Bool {
-        if mayHave(head, now: now) { return true }
-        guard let prompt = head.asIfPrompt, ReusePolicy.accepts(cacheRequest, head, now: now) else { return false }
-        return mayHave(prompt, now: prompt.receivedAt)
+    /// As ``mayHave(_:as:now:)``, for an answer that the call has waited for. An answer that was fresh when it was
+    /// asked for is good enough: otherwise each waiter would ask the same slow origin.
+    func mayHaveAsWaiter(_ head: StoredResponse, as neutral: CacheRequest? = nil, now: Timestamp) -> Bool {
+        if mayHave(head, as: neutral, now: now) { return true }
+        guard let prompt = head.asIfPrompt, ReusePolicy.accepts(neutral ?? cacheRequest, head, now: now) else {
+            return false
+        }
+        return mayHave(prompt, as: neutral, now: prompt.receivedAt)
     }
 
     /// Whether the call, which waited for it, may have a response that the origin has just confirmed.
@@ -147,12 +137,7 @@ final class GatewayCall: Sendable {
     func isFit(_ head: StoredResponse, now: Timestamp) -> Bool {
         var neutral = cacheRequest
         neutral.fields[fields: .cacheControl] = []
-        func isFit(_ head: StoredResponse, at now: Timestamp) -> Bool {
-            let decision = ReusePolicy.decide(neutral, head, expiry: head.expiryDate(callerTTL: request.ttl), now: now)
-            if case .serve = decision { return true }
-            return false
-        }
-        return isFit(head, at: now) || head.asIfPrompt.map { isFit($0, at: $0.receivedAt) } ?? false
+        return mayHaveAsWaiter(head, as: neutral, now: now)
     }
 
     /// Whether the call may get a stale response because the origin failed (RFC 9111 §4.2.4, RFC 5861 §4).
@@ -174,8 +159,6 @@ final class GatewayCall: Sendable {
         }
     }
 
-    // MARK: - Progress
-
     /// The reason for not answering from the cache, for Cache-Status.
     var reason: ForwardReason {
         get { state.withLock(\.reason) }
@@ -194,8 +177,8 @@ final class GatewayCall: Sendable {
         if hasLeft { fetch.handle(.left(number, givesUp: true)) }
     }
 
-    /// Notes that the client has left.
-    func leave() {
+    /// Notes that the client has left. Its leaving harms neither other clients nor an answer that can be kept.
+    package func leave() {
         let fetch = state.withLock { state in
             state.hasLeft = true
             state.isAnswered = true
@@ -208,15 +191,11 @@ final class GatewayCall: Sendable {
     /// Whether the call waits, or waited, for the request of another call.
     var isFollower: Bool { state.withLock(\.isFollower) }
 
-    // MARK: - The answer
-
     func interim(_ status: Int, _ fields: HTTPFields) {
         state.withLock(\.onInterim)?(status, fields)
     }
 
-    func answer(_ answer: GatewayAnswer) {
-        end(.success(answer))
-    }
+    func answer(_ answer: GatewayAnswer) { end(.success(answer)) }
 
     func fail(_ cause: GatewayError.Cause) {
         var status: CacheStatus
@@ -242,4 +221,33 @@ final class GatewayCall: Sendable {
         if let completion { return completion(result) }
         if case .success(let answer) = result, case .live(let live) = answer.body { live.dismiss() }
     }
+}
+
+/// The body of a client's request on its way to the origin, at the origin's pace.
+package typealias GatewayUpload = Origin::OriginUpload
+
+/// A client's request to an origin through `/fetch`.
+package struct GatewayRequest: Sendable {
+    /// Any token.
+    package var method: HTTPRequest.Method
+    package var url: ExactURL
+    /// The client's fields, without the fields that end at this hop and without Larder's own fields.
+    package var fields: HTTPFields
+    /// The time for which an answer stays fresh by the caller's word; `nil`: as the origin states.
+    package var ttl: Duration?
+    /// Whether a hit slides the expiry, for a caller that gives a ttl. Default: no.
+    package var updatesExpiry = false
+    package var tags: Set<String> = []
+    /// The HTTP version of the client, for Via: `1.0` or `1.1`.
+    package var version = "1.1"
+    /// On its way; `nil` without a body.
+    package var upload: GatewayUpload?
+
+    package init(method: HTTPRequest.Method, url: ExactURL, fields: HTTPFields) {
+        self.method = method
+        self.url = url
+        self.fields = fields
+    }
+
+    var isCacheable: Bool { (method == .get || method == .head) && upload == nil }
 }

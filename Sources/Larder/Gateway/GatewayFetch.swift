@@ -12,20 +12,16 @@ extension Fetch where Policy == GatewayPolicy {
     enum GatewayAdmission {
         case waits(isFirst: Bool)
         case reads(SharedAnswer)
-        /// The call must go elsewhere. Carries the head of the answer if the head has arrived and may be shared,
-        /// because it names the fields by which answers to the URL vary.
+        /// Carries the head of the answer, if it may be shared, because it names the fields by which answers vary.
         case refused(StoredResponse?)
     }
 
     /// Adds a call for the same URL to the waiters or readers, if this fetch may answer it.
     ///
     /// A purged fetch takes no call. Neither does a fetch that would have more tags than an entry may have
-    /// (`Entry.tagLimit`). The caller holds the lock of the URL's shard.
-    ///
-    /// - Parameters:
-    ///   - number: the number of the call among the waiters, not 0.
-    ///   - known: an earlier response to the URL. Answers of this fetch most likely vary by the same fields.
-    ///   - mayAskForRange: whether the origin may be asked for a range that lies far ahead of the received bytes.
+    /// (`Entry.tagLimit`). The caller holds the lock of the URL's shard. `number` is not 0. `known` is an earlier
+    /// response to the URL; answers of this fetch most likely vary by the same fields. `mayAskForRange`: whether the
+    /// origin may be asked for a range that lies far ahead of the received bytes.
     func admit(
         _ call: GatewayCall, number: UInt64, knowing known: StoredResponse?, mayAskForRange: Bool
     ) -> GatewayAdmission {
@@ -62,11 +58,8 @@ extension Fetch where Policy == GatewayPolicy {
         return admission
     }
 
-    /// Returns the answer when all of it has arrived, it is being stored, and `call` may have it in place of the older
-    /// response `held` that the call selects. Storing takes a moment, and a client that has read the answer to its end
-    /// must not get the older response afterwards.
-    ///
-    /// - Parameter held: `nil` when the call selects no response.
+    /// Returns the whole answer while it is being stored, if `call` may have it in place of the older response `held`
+    /// that it selects. A client that has read the answer must not get the older response afterwards.
     func wholeAnswer(for call: GatewayCall, insteadOf held: StoredResponse?) -> SharedAnswer? {
         let shared: SharedAnswer? = state.withLock { state in
             guard let shared = state.notes.shared, state.notes.isWholeNoted, state.reservation?.isPurged == false,
@@ -83,9 +76,8 @@ extension Fetch where Policy == GatewayPolicy {
         state.withLock(\.notes.shared).map { $0.flow.hasAll(of: $0.length) } ?? false
     }
 
-    /// Notes that the last bytes of the answer are about to go to clients. Ready answers that were made of an older
-    /// response must not be used any more; see ``wholeAnswer(for:insteadOf:)``. The fetch also gives up its place at
-    /// the origin, because the answer only has to be stored now.
+    /// Notes that the last bytes of the answer are about to go to clients. Ready answers of an older response must not
+    /// be used any more. The fetch also gives up its place at the origin, because the answer only has to be stored now.
     func noteWholeAnswer() {
         if state.withLock({ note(&$0) }) { policy.gateway.group.leave(self) }
     }
@@ -93,8 +85,7 @@ extension Fetch where Policy == GatewayPolicy {
     /// Notes that the answer is whole. The caller holds the lock.
     ///
     /// `isWholeNoted` is set before the cache's change mark of the URL moves. So a call that takes its mark afterwards,
-    /// and selects an older response, finds this answer by ``wholeAnswer(for:insteadOf:)``. Returns `false` when the
-    /// answer was noted before.
+    /// and selects an older response, finds this answer. Returns `false` when the answer was noted before.
     func note(_ state: inout State) -> Bool {
         guard !state.notes.isWholeNoted else { return false }
         state.notes.isWholeNoted = true
@@ -120,8 +111,7 @@ extension Fetch where Policy == GatewayPolicy {
         reservation?.abandon()
     }
 
-    /// Cancels the fetch if no client waits for its answer or reads it, even when the answer might be kept. Returns
-    /// whether it did.
+    /// Cancels the fetch if no client waits for or reads its answer, even if that may be kept. Returns whether it did.
     func giveUp() -> Bool {
         let (closing, flow, actions) = state.withLock { state in
             let closing = state.machine.closeIfUnwaited()
@@ -133,9 +123,8 @@ extension Fetch where Policy == GatewayPolicy {
             perform(actions)
             return true
         case .mayHaveReaders:
-            // Asks the flow without the fetch's lock, because the flow's lock comes first. The fetch continues if the
-            // flow has readers, or its first reader has not come yet. It also continues if the flow is complete,
-            // because a complete transfer has no place to give up.
+            // The flow's lock comes before the fetch's. The fetch continues if the flow has readers, or its first
+            // reader has not come yet, or it is complete, because a complete transfer has no place to give up.
             if let flow, flow.isComplete || flow.followerCount > 0 || !flow.hasBeenRead {
                 state.withLock { $0.machine.reopen() }
                 return false

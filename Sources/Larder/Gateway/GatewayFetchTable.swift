@@ -1,14 +1,12 @@
 import HTTPCaching
 import HTTPTypes
+import Primitives
 
 /// The fetches of one gateway, indexed by the properties that decide whether a new call may reuse them.
 ///
-/// A look-up only sees fetches that may answer the call, regardless of the number of fetches to the URL. Before its
-/// head arrives, a fetch has a ``Kind``: a call finds the fetch if both kinds are equal. Afterwards, the fetch has a
-/// ``Variant``: a call finds the fetch if it selects this variant. Of each kind and each variant, the newest ``limit``
-/// fetches are visible.
-///
-/// The table has no lock. Its owner must guard it.
+/// A look-up only sees fetches that may answer the call, regardless of the number of fetches to the URL: before the
+/// head arrives, those of the call's ``Kind``; afterwards, those of a ``Variant`` that the call selects. Of each kind
+/// and each variant, the newest ``limit`` fetches are visible.
 struct GatewayFetchTable {
     /// The greatest number of fetches of a kind, or of a variant, that a call can find.
     static let limit = 64
@@ -16,8 +14,7 @@ struct GatewayFetchTable {
     /// call can find. Nearly always there is one set.
     private static let selectionLimit = 8
 
-    /// The properties that a call must share with a leader to wait for its answer; see
-    /// ``GatewayCall/isLike(_:knowing:)``.
+    /// The properties that a call must share with a leader to wait for its answer.
     private struct Kind: Hashable {
         let authorization: String?
         let hasTTL: Bool
@@ -33,8 +30,7 @@ struct GatewayFetchTable {
         }
     }
 
-    /// The properties that distinguish an answer from the other answers to its URL, as far as a call can tell whether
-    /// it may use the answer.
+    /// The properties that distinguish an answer from the other answers to its URL, as far as a call can tell.
     private struct Variant: Hashable {
         let selection: SelectingFields
         /// The grant of a caller, when only the caller's ttl allowed the answer to be kept.
@@ -43,8 +39,7 @@ struct GatewayFetchTable {
         let ranges: [String]
     }
 
-    /// The fetches of one URL. A class, so that a ``Place`` reaches its group without a look-up by URL. Copies of the
-    /// table would share the groups, so the table must not be copied.
+    /// The fetches of one URL. A class, so that a ``Place`` reaches it without a look-up; the table must not be copied.
     private final class Group {
         var count = 0
         var waiting: [Kind: RecentFetches] = [:]
@@ -53,7 +48,6 @@ struct GatewayFetchTable {
         var latestHead: StoredResponse?
     }
 
-    /// The position of a fetch in the indexes.
     private struct Place {
         let fetch: GatewayFetch
         let group: Group
@@ -67,17 +61,12 @@ struct GatewayFetchTable {
     private var groups: [String: Group] = [:]
     private var refreshers: [String: RecentFetches] = [:]
 
-    /// The number of fetches.
     var count: Int { places.count }
-
-    /// All fetches, the oldest first.
+    /// The oldest first.
     var all: [GatewayFetch] { places.values.map(\.fetch).sorted { $0.number < $1.number } }
 
-    // MARK: - Looking
-
-    /// Returns the fetches that may answer a call, the oldest first.
-    ///
-    /// - Parameter known: an earlier response to the URL. New answers most likely vary by the same fields.
+    /// Returns the fetches that may answer a call, the oldest first. `known` is an earlier response to the URL; new
+    /// answers most likely vary by the same fields.
     func candidates(for call: GatewayCall, knowing known: StoredResponse? = nil) -> [GatewayFetch] {
         guard let group = groups[call.request.url.string] else { return [] }
         let kinds = Set([Kind(call, knowing: known), Kind(call, knowing: nil)])
@@ -99,8 +88,7 @@ struct GatewayFetchTable {
         return fetches.sorted { $0.number < $1.number }
     }
 
-    /// Returns the latest shareable head for a URL, as long as a fetch of that URL exists. It names the fields by
-    /// which the answers vary.
+    /// Returns the latest shareable head for a URL with fetches. It names the fields by which the answers vary.
     func latestHead(ofURL url: String) -> StoredResponse? { groups[url]?.latestHead }
 
     /// Returns the fetches that may bring the response with this key up to date.
@@ -120,33 +108,19 @@ struct GatewayFetchTable {
         }
     }
 
-    // MARK: - Changing
-
-    /// Adds a fetch whose head has not arrived.
-    ///
-    /// - Parameters:
-    ///   - key: the key of the response that the fetch may bring up to date; `nil` when there is no such response.
-    ///   - known: as in ``candidates(for:knowing:)``.
+    /// Adds a fetch whose head has not arrived. `key` is that of the response that the fetch may bring up to date.
     mutating func add(_ fetch: GatewayFetch, refreshing key: String?, knowing known: StoredResponse? = nil) {
         let kind = fetch.policy.isShared ? Kind(fetch.policy.leader, knowing: known) : nil
-        let group = group(ofURL: fetch.policy.leader.request.url.string)
+        let url = fetch.policy.leader.request.url.string
+        let group = groups[url] ?? Group()
+        groups[url] = group
         group.count += 1
         if let kind { group.waiting[kind, default: RecentFetches()].add(fetch) }
         if let key { refreshers[key, default: RecentFetches()].add(fetch) }
         places[fetch.number] = Place(fetch: fetch, group: group, kind: kind, variant: nil, refreshed: key)
     }
 
-    private mutating func group(ofURL url: String) -> Group {
-        if let group = groups[url] { return group }
-        let group = Group()
-        groups[url] = group
-        return group
-    }
-
-    /// Updates the indexes when the head of a fetch's answer arrives, or when other calls may no longer use its
-    /// answer.
-    ///
-    /// - Parameter head: `nil` when no other call may use the answer.
+    /// Updates the indexes when a head arrives, or when other calls may no longer use the answer (`nil`).
     mutating func noteHead(_ head: StoredResponse?, of fetch: GatewayFetch) {
         guard let index = places.index(forKey: fetch.number) else { return }
         let group = places.values[index].group
@@ -191,8 +165,7 @@ extension Dictionary where Value == RecentFetches {
     }
 }
 
-/// The newest fetches of a list, the oldest of them first. A fetch that had to make room for a newer fetch is not
-/// found again.
+/// The newest fetches, the oldest of them first. A fetch that made room for a newer one is not found again.
 private struct RecentFetches {
     private(set) var fetches: [GatewayFetch] = []
 
@@ -205,5 +178,42 @@ private struct RecentFetches {
 
     mutating func remove(_ fetch: GatewayFetch) {
         fetches.removeAll { $0 === fetch }
+    }
+}
+
+/// The kinds of requests with answers that cannot be shared or kept. They must not queue behind each other.
+struct SharingHints {
+    /// The time for which an answer counts for the next requests of its kind.
+    static let time = Duration.seconds(10)
+    /// The greatest number of kinds in each shard of a gateway's hints.
+    private static let limit = 1000
+
+    private struct Hint {
+        let isKept: Bool
+        let end: Timestamp
+    }
+
+    /// The kinds of requests with an unshareable last answer.
+    private var unshared: [Int: Hint] = [:]
+
+    /// Whether requests of a kind may wait for each other.
+    func isShareable(_ kind: Int, now: Timestamp) -> Bool {
+        unshared[kind].map { $0.end <= now } ?? true
+    }
+
+    /// Whether the answer to a request of a kind may be kept.
+    func isKeepExpected(_ kind: Int, now: Timestamp) -> Bool {
+        unshared[kind].map { $0.isKept || $0.end <= now } ?? true
+    }
+
+    /// Remembers for a while whether the last answer to a request of the kind could be shared and kept.
+    mutating func note(_ kind: Int, isShareable: Bool, isKept: Bool, now: Timestamp) {
+        if isShareable {
+            unshared[kind] = nil
+            return
+        }
+        if unshared.count >= Self.limit { unshared = unshared.filter { $0.value.end > now } }
+        if unshared.count >= Self.limit { unshared = [:] }
+        unshared[kind] = Hint(isKept: isKept, end: now + Self.time)
     }
 }

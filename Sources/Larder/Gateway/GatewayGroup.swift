@@ -1,8 +1,9 @@
+import DiskCache
+import HTTPCaching
 import Primitives
 import Synchronization
 
-/// The state that the gateways of all namespaces share, because they ask origins through one client: the lines for the
-/// client's places, and the memory for parsed heads.
+/// The state of the gateways of all namespaces, which ask origins through one client and share parsed heads.
 ///
 /// Invariant, under its lock: a fetch is in the line of its authority, in the order of departure, from before it
 /// departs until all of its answer has arrived or it has ended. A thread that holds this lock takes no other lock.
@@ -15,12 +16,10 @@ final class GatewayGroup: Sendable {
     private struct State {
         /// Indexed by authority. No line is empty.
         var lines = LinkedTable<String, Line>()
-        /// The number of fetches in all lines.
         var count = 0
     }
 
-    /// The number of positions by which the order of departure may differ from the order in which the client gives
-    /// places. The orders differ because the client has several threads.
+    /// The client has several threads, so it gives places in an order that differs by up to so many positions.
     private static let slack = 64
 
     let heads = ParsedHeads()
@@ -55,9 +54,8 @@ final class GatewayGroup: Sendable {
 
     /// Returns the fetches that may have the place for which `fetch` waits; none when a place should be free.
     ///
-    /// The search looks at few more fetches than there are places, regardless of the number of fetches: a fetch that
-    /// has a place at an origin is among the fetches that departed there first. When not the origin but the client is
-    /// short of places, the origins take turns. An origin that is not looked at this time is looked at the next time.
+    /// The search is bounded by the number of places, because a fetch with a place at an origin is among the fetches
+    /// that departed there first. When the client is short of places, the origins take turns.
     func rivals(of fetch: GatewayFetch, limitPerHost: Int, limit: Int) -> [GatewayFetch] {
         let authority = fetch.policy.leader.request.url.authority
         let (perHost, inAll) = (max(limitPerHost, 1), max(limit, 1))
@@ -76,5 +74,90 @@ final class GatewayGroup: Sendable {
             return found
         }
         return rivals.filter { $0 !== fetch }
+    }
+}
+
+/// The parsed heads of recently read responses, of all namespaces. A hit need not parse an unchanged head.
+///
+/// A head is used only if its text equals the text in the entry, regardless of the thread that stored it here.
+final class ParsedHeads: Sendable {
+    private struct Parsed: Sendable {
+        var text: String
+        var head: StoredResponse
+    }
+
+    /// In bytes of keys and texts. Beyond it, the heads of a namespace are forgotten, and each costs one parse.
+    private static let limit = 8 << 20
+
+    private let heads = Locked(NamespaceMemo<Parsed>(limit: limit))
+
+    /// Returns the head of an entry; `nil` when the entry has no readable head, like an entry of another program.
+    func head(of entry: Entry) -> StoredResponse? {
+        guard let text = entry.fields else { return nil }
+        let (namespace, key) = (entry.namespace, entry.key)
+        if let known = heads.withLock({ $0[namespace, key] }), known.text == text { return known.head }
+        guard let head = StoredResponse(text: text) else { return nil }
+        let cost = namespace.utf8.count + key.utf8.count + text.utf8.count
+        _ = heads.withLock { $0.remember(Parsed(text: text, head: head), for: key, of: namespace, cost: cost) }
+        return head
+    }
+
+    func forget(_ namespace: String) {
+        _ = heads.withLock { $0.forget(namespace) }
+    }
+}
+
+/// A memo of computed values for several namespaces, with a common limit. At the limit, the namespace with the largest
+/// share loses all its values, so a namespace that floods the memo does not harm the others.
+struct NamespaceMemo<Value: Sendable>: Sendable {
+    struct Remembered: Sendable {
+        let value: Value
+        let cost: Int
+    }
+
+    /// Forgotten values. An owner releases them after its lock, because freeing many of them takes long.
+    typealias Forgotten = [[String: Remembered]]
+
+    private struct Share: Sendable {
+        var values: [String: Remembered] = [:]
+        var cost = 0
+    }
+
+    private let limit: Int
+    private var shares: [String: Share] = [:]
+    private var cost = 0
+
+    /// `limit` is the greatest cost of all values of all namespaces together.
+    init(limit: Int) {
+        self.limit = limit
+    }
+
+    subscript(namespace: String, key: String) -> Value? { shares[namespace]?.values[key]?.value }
+
+    /// Remembers a value, in place of an older value of the key, unless its cost is above the limit. Returns the values
+    /// that were forgotten to make room.
+    mutating func remember(_ value: Value, for key: String, of namespace: String, cost: Int) -> Forgotten {
+        guard cost <= limit else { return [] }
+        var forgotten: Forgotten = []
+        if let old = shares[namespace]?.values.removeValue(forKey: key) {
+            shares[namespace]?.cost -= old.cost
+            self.cost -= old.cost
+            forgotten.append([key: old])
+        }
+        while self.cost + cost > limit, let largest = shares.max(by: { $0.value.cost < $1.value.cost })?.key {
+            forgotten += forget(largest)
+        }
+        var share = shares.removeValue(forKey: namespace) ?? Share()
+        share.values[key] = Remembered(value: value, cost: cost)
+        share.cost += cost
+        shares[namespace] = share
+        self.cost += cost
+        return forgotten
+    }
+
+    mutating func forget(_ namespace: String) -> Forgotten {
+        guard let share = shares.removeValue(forKey: namespace) else { return [] }
+        cost -= share.cost
+        return [share.values]
     }
 }

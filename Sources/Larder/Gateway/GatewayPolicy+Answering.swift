@@ -7,8 +7,6 @@ import Primitives
 
 /// The answer on its way from the origin to the clients.
 extension GatewayPolicy {
-    // MARK: - The body
-
     func didReceive(_ bytes: UnsafeRawBufferPointer, for fetch: GatewayFetch) throws {
         let (reservation, flow): (Reservation?, BodyFlow?) = fetch.state.withLock { state in
             guard let flow = state.notes.flow else {
@@ -54,13 +52,9 @@ extension GatewayPolicy {
         fetch.stopKeeping()
     }
 
-    // MARK: - The head
-
-    /// Begins the answer: decides whether it is kept, creates the flow, and passes the answer to the clients, at once
-    /// or together with a short body.
-    ///
-    /// - Parameter isOnItsWay: whether the origin client will deliver body bytes, pause or finish after this call. It
-    ///   is `false` after an invalidation, because these calls may be past.
+    /// Begins the answer: decides whether it is kept, creates the flow, and passes the answer on, at once or with a
+    /// short body. `isOnItsWay`: whether the origin client will deliver bytes, pause or finish later, unlike after an
+    /// invalidation.
     func begin(_ fetch: GatewayFetch, isOnItsWay: Bool = false) {
         guard var arrived = fetch.state.withLock(\.notes.arrived) else { return }
         let (answer, head) = (arrived.answer, arrived.head)
@@ -81,9 +75,8 @@ extension GatewayPolicy {
                 head: stored, key: reservation.key.text, flow: flow, length: head.declaredLength)
         }
         // The early bytes go first. The flow becomes visible to the origin's thread in the same step that finds no
-        // early bytes left, so later bytes and the end cannot overtake them. Until then, the origin's thread only adds
-        // to `early`. So a single thread at a time delivers bytes to the reservation, although this method may run on
-        // the gateway's queue.
+        // early bytes left; until then, that thread only adds to `early`. So a single thread at a time delivers bytes
+        // to the reservation, and later bytes and the end cannot overtake.
         while true {
             let early: [UInt8]? = fetch.state.withLock { state in
                 guard state.notes.early.isEmpty else {
@@ -107,10 +100,8 @@ extension GatewayPolicy {
 
     /// Gives the clients the answer, if it is known and they do not have it.
     ///
-    /// The answer becomes visible to other calls before any client has it. So a request that is sent after a client got
-    /// this answer finds it, and gets no older response.
-    ///
-    /// - Parameter isBroken: whether the body will never be whole. Then only the leader gets the answer.
+    /// The answer becomes visible to other calls before any client has it, so a later request gets no older response.
+    /// If `isBroken`, the body will never be whole, and only the leader gets the answer.
     private func passOn(_ fetch: GatewayFetch, isBroken: Bool = false) {
         let arrived: ArrivedAnswer? = fetch.state.withLock { state in
             guard state.notes.isUnsent else { return nil }
@@ -118,8 +109,7 @@ extension GatewayPolicy {
             return state.notes.arrived
         }
         guard let arrived else { return }
-        // The leader's answer has no meaning for other calls when the leader needs an answer of its own, or when the
-        // answer is a response to its conditions (304, 412).
+        // An answer for the leader alone, or to its conditions (304, 412), has no meaning for other calls.
         if leader.mayWait, leader.isKeepable, ![304, 412].contains(arrived.answer.status) {
             let (kept, now) = (arrived.kept?.head, fetch.tools.clock.now())
             let isValidating = fetch.state.withLock(\.notes.isValidating)
@@ -131,8 +121,7 @@ extension GatewayPolicy {
             }
         }
         let shared = isBroken ? nil : arrived.kept
-        // The table gets the head before the phase changes. A call that finds the fetch in its new phase must find it
-        // by its answer as well; until then the call waits.
+        // The table gets the head before the phase changes, so that a call in the new phase finds the answer.
         gateway.noteHead(shared?.head, of: fetch)
         // Asks the flow before taking the fetch's lock, because the flow's lock comes first.
         let isWhole = shared.map { $0.flow.hasAll(of: $0.length) } ?? false
@@ -152,11 +141,10 @@ extension GatewayPolicy {
     /// Cancels the fetch if the upload and the answer block each other.
     ///
     /// libmicrohttpd sends no answer before it has the whole request. So an origin that answers at length while it
-    /// still reads stands still for ever: the fetch stops reading because the answer has no reader, and the origin
-    /// stops reading because its answer is not taken. The check repeats every `patience` until the body has a reader.
-    /// It cancels the fetch when uploaded bytes wait and the origin took none since the last check.
+    /// still reads stands still for ever: neither side reads. The check repeats every `patience` until the body has a
+    /// reader. It cancels the fetch when uploaded bytes wait and the origin took none since the last check.
     private func watchForStandstill(_ fetch: GatewayFetch) {
-        guard let pipe = leader.request.upload?.pipe else { return }
+        guard let pipe = leader.request.upload else { return }
         let before = pipe.progress
         gateway.queue.asyncAfter(deadline: .now() + gateway.patience.inSeconds) { [weak fetch] in
             guard let fetch, fetch.state.withLock(\.notes.flow)?.hasBeenRead == false else { return }
@@ -201,7 +189,6 @@ extension OriginAnswer {
         self.fields.count == fields.count && fields.contains(.date)
     }
 
-    /// The same answer with other fields.
     func with(_ fields: HTTPFields) -> OriginAnswer {
         var answer = self
         answer.fields = fields

@@ -6,14 +6,11 @@ import Primitives
 
 /// Storing the answer, and answering the clients.
 extension GatewayPolicy {
-    // MARK: - Storing
-
     func store(_ summary: OriginSummary, for fetch: GatewayFetch) {
         fetch.tools.metrics.downloaded.increment()
         let (notes, reservation) = fetch.state.withLock { ($0.notes, $0.reservation) }
-        // RFC 9112 §8: a body that ends with the connection and has no byte comes more likely from a server that died
-        // than from an empty resource. Such a body is passed on and not kept. A part whose length differs from its
-        // range is not kept either.
+        // RFC 9112 §8: an empty body that ends with the connection comes more likely from a server that died than from
+        // an empty resource. It is passed on and not kept, like a part whose length differs from its range.
         guard let stored = notes.stored, let reservation, summary.byteCount > 0 || summary.framing.isFramed,
             stored.part.map({ Int64($0.count) == summary.byteCount }) ?? true
         else {
@@ -45,8 +42,7 @@ extension GatewayPolicy {
         fetch.state.withLock { state in
             (state.notes.held, state.notes.arrived) = (held, ArrivedAnswer(answer: answer, head: head))
         }
-        // With a reason, the 304 is for this request only: the stored response stays unchanged, and no other client may
-        // see the fields of the 304.
+        // With a reason, the 304 is for this request only, and no other client may see its fields.
         if leader.mayWait {
             gateway.learn(of: leader, isValidation: true, isShareable: reason == nil, isKept: true)
         }
@@ -63,8 +59,6 @@ extension GatewayPolicy {
             }
         }
     }
-
-    // MARK: - Answering
 
     func deliver(_ outcome: GatewayFetch.Outcome, to waiters: [GatewayFetch.Waiter], for fetch: GatewayFetch) {
         switch outcome {
@@ -106,32 +100,31 @@ extension GatewayPolicy {
         if arrived.kept != nil, !waiters.contains(where: { !$0.isFollower }) { flow.dismiss() }
     }
 
-    /// Answers followers that have waited long enough for the head. A stale copy that may replace the answer of an
-    /// unreachable origin may replace this one, too. A follower without such a copy waits for the next fetch, which one
-    /// of them leads.
+    /// Answers followers that have waited long enough for the head, with a stale copy as for an unreachable origin. A
+    /// follower without such a copy waits for the next fetch, which one of them leads.
     private func release(_ waiters: [GatewayFetch.Waiter], _ fetch: GatewayFetch) {
         let held = fetch.state.withLock(\.notes.held)
         let now = fetch.tools.clock.now()
-        for waiter in waiters {
-            if let held, waiter.caller.mayHaveStale(held, onError: .unreachable, now: now) {
-                gateway.serve(held, to: waiter.caller, as: .staleAfter(.unreachable))
-            } else {
-                gateway.sendBack(waiter.caller)
-            }
+        for waiter in waiters where !serveStale(held, to: waiter.caller, after: .unreachable, now: now) {
+            gateway.sendBack(waiter.caller)
         }
     }
 
-    /// Serves the held response in place of an error of the origin.
+    /// Serves the held response in place of an answer, if the call may have it. Returns whether it did.
+    private func serveStale(
+        _ held: HeldResponse?, to call: GatewayCall, after failure: OriginFailure, now: Timestamp
+    ) -> Bool {
+        guard let held, call.mayHaveStale(held, onError: failure, now: now) else { return false }
+        gateway.serve(held, to: call, as: .staleAfter(failure))
+        return true
+    }
+
     private func failOver(_ waiters: [GatewayFetch.Waiter], _ fetch: GatewayFetch) {
         let (held, head) = fetch.state.withLock { ($0.notes.held, $0.head) }
-        guard let held, let head else { return }
+        guard let head else { return }
         let now = fetch.tools.clock.now()
-        for waiter in waiters {
-            if waiter.caller.mayHaveStale(held, onError: .status(head.status), now: now) {
-                gateway.serve(held, to: waiter.caller, as: .staleAfter(.status(head.status)))
-            } else {
-                gateway.goAlone(waiter.caller)
-            }
+        for waiter in waiters where !serveStale(held, to: waiter.caller, after: .status(head.status), now: now) {
+            gateway.goAlone(waiter.caller)
         }
     }
 
@@ -175,10 +168,8 @@ extension GatewayPolicy {
             if error == .cancelled, waiter.isFollower {
                 // The fetch was cancelled when no client waited for it, but this follower joined in that moment.
                 gateway.sendBack(waiter.caller)
-            } else if let held, error.allowsStale,
-                waiter.caller.mayHaveStale(held, onError: .unreachable, now: now)
-            {
-                gateway.serve(held, to: waiter.caller, as: .staleAfter(.unreachable))
+            } else if error.allowsStale, serveStale(held, to: waiter.caller, after: .unreachable, now: now) {
+                continue
             } else if let held, error.allowsStale, held.head.freshness.forbidsStale {
                 waiter.caller.fail(.cannotValidate(error))
             } else {

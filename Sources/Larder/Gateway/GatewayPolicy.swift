@@ -48,11 +48,8 @@ struct GatewayPolicy: FetchPolicy {
     let gateway: Gateway
     let rules: FetchRules
 
-    /// - Parameters:
-    ///   - held: the response that the leader's request selects.
-    ///   - isValidating: whether the validators of `held` are sent.
-    ///   - isShared: whether other calls may wait for the head of this answer.
-    ///   - isKeepExpected: whether the answer may be kept, as far as earlier answers tell.
+    /// `isShared`: whether other calls may wait for the head of this answer. `isKeepExpected`: whether the answer may
+    /// be kept, as far as earlier answers tell.
     static func makeFetch(
         for leader: GatewayCall, held: HeldResponse?, isValidating: Bool, isShared: Bool, isKeepExpected: Bool,
         gateway: Gateway
@@ -71,10 +68,7 @@ struct GatewayPolicy: FetchPolicy {
 
     var isShared: Bool { rules.isShared }
 
-    // MARK: - Asking
-
-    /// A call may join before the reservation exists. Its tags are added under the lock, as soon as there is a
-    /// reservation.
+    /// A call may join before the reservation exists. Its tags are added under the lock, once it exists.
     func reserve(for fetch: GatewayFetch) {
         guard leader.isKeepable else { return }
         let tags = fetch.state.withLock(\.notes.tags)
@@ -103,8 +97,7 @@ struct GatewayPolicy: FetchPolicy {
             state.notes.requestedAt = gateway.tools.clock.now()
             return state.notes.isValidating ? state.notes.held : nil
         }
-        // The request target carries the path and the query. So all requests to one site have the same URL, and the
-        // client parses it only once.
+        // The request target has path and query, so the client parses the URL of a site only once.
         var request = OriginRequest(url: leader.request.url.site + "/")
         request.method = leader.request.method
         request.requestTarget = leader.request.url.target
@@ -112,7 +105,7 @@ struct GatewayPolicy: FetchPolicy {
         request.addsDefaultFields = false
         request.decodesContent = false
         request.followsRedirects = false
-        request.body = leader.request.upload?.pipe
+        request.body = leader.request.upload
         request.addressPolicy = gateway.tools.options.addressPolicy
         return request
     }
@@ -121,11 +114,8 @@ struct GatewayPolicy: FetchPolicy {
         gateway.makeWay(for: fetch)
     }
 
-    // MARK: - The head
-
     func didAnswerInterim(_ head: OriginHead, for fetch: GatewayFetch) {
-        // Only the leader gets interim responses, because it is not known yet whether other clients may use this
-        // answer.
+        // Only the leader, because it is not known yet whether other clients may use this answer.
         leader.interim(head.status, head.fields.endToEnd())
     }
 
@@ -160,11 +150,9 @@ struct GatewayPolicy: FetchPolicy {
         let (arrived, reservation) = fetch.state.withLock { ($0.notes.arrived, $0.reservation) }
         guard let answer = arrived?.answer else { return }
         let groups = CacheGroups(invalidatedBy: answer.fields, method: leader.request.method)
-        // The answer's own invalidation must not keep the answer from being stored. A purge by another caller does keep
-        // it from being stored.
+        // A purge by another caller keeps the answer from being stored; the answer's own invalidation must not.
         gateway.invalidate(invalidatedURLs(by: answer), groups, of: leader.request.url, sparing: reservation) {
-            // Leaves the writer's thread, because storing the bytes that arrived meanwhile may have to wait for the
-            // writer.
+            // Leaves the writer's thread, because storing the early bytes may have to wait for the writer.
             gateway.queue.async { begin(fetch) }
         }
     }

@@ -24,7 +24,6 @@ struct HeldResponse: Sendable {
     /// differs in one of them may match another variant, and that variant may be the later answer.
     var selectors: [String] = []
 
-    /// Creates a response that is held whole, or as a single part.
     init(entry: Entry, head: StoredResponse) {
         self.entry = entry
         self.head = head
@@ -47,10 +46,8 @@ struct HeldResponse: Sendable {
     }
 
     /// Updates the response from a 304; see ``HTTPCaching/StoredResponse/update(from:for:)``. Returns the reason for
-    /// not storing the update; `nil` when it may be stored.
-    ///
-    /// - Parameter whole: the 304 with the fields that end at this hop. A directive counts even when `Connection` names
-    ///   its field.
+    /// not storing the update, or `nil`. `whole` also has the fields that end at this hop, because a directive counts
+    /// even when `Connection` names its field.
     mutating func update(
         from notModified: OriginAnswer, _ whole: OriginAnswer, for request: CacheRequest
     ) -> PassReason? {
@@ -65,8 +62,7 @@ struct HeldResponse: Sendable {
         return ownReason ?? reason
     }
 
-    /// Returns the response for the client that caused the request to the origin. Cookies in `fields`, the fields of
-    /// the answer to that request, replace the stored cookies.
+    /// Returns the response for the client that caused the request: cookies of its answer replace the stored ones.
     func settingCookies(of fields: HTTPFields) -> HeldResponse {
         guard fields.contains(.setCookie) else { return self }
         var own = self

@@ -22,8 +22,7 @@ struct ControlGroup: Equatable, Sendable {
             guard let dash = fields.firstIndex(of: "-"), dash >= 6, Self.isMount(version, of: fields[(dash + 1)...])
             else { continue }
             let (root, place) = (Self.unescape(fields[3]), Self.unescape(fields[4]))
-            // In a namespace of control groups, the path and the root are both `/`: the mount is the process's own
-            // group.
+            // In a namespace of control groups, path and root are both `/`: the mount is the process's own group.
             guard let relative = Self.path(path, below: root) else { continue }
             directory = place + relative
             return
@@ -31,8 +30,7 @@ struct ControlGroup: Equatable, Sendable {
         return nil
     }
 
-    /// The path of a process's group; `nil` when the process has none. `/` is the topmost group that is visible to the
-    /// process.
+    /// The path of a process's group; `nil`: none. `/` is the topmost group that is visible to the process.
     static func path(_ version: Version, in membership: String) -> String? {
         for line in membership.split(separator: "\n") {
             // 4:memory:/PATH or 0::/PATH
@@ -98,18 +96,18 @@ enum KernelText {
         text.flatMap { Int($0.trimmingCharacters(in: .whitespacesAndNewlines)) }
     }
 
+    /// The number behind each name at the beginning of a line.
     static func numbers(_ text: String) -> [String: Int] {
         var numbers: [String: Int] = [:]
         for line in text.split(separator: "\n") {
-            let fields = line.split(separator: " ")
-            if fields.count == 2, let number = Int(fields[1]) { numbers[String(fields[0])] = number }
+            let fields = line.split { $0 == " " || $0 == ":" }
+            if fields.count >= 2, let number = Int(fields[1]) { numbers[String(fields[0])] = number }
         }
         return numbers
     }
 
-    /// The number of pages that were swapped out and read back a short time later, from `memory.stat` or
-    /// `/proc/vmstat`; 0 where the kernel does not count. Such reads prove that memory was too short for these pages;
-    /// rereads of file pages are no proof.
+    /// The pages that were swapped out and soon read back, from `memory.stat` or `/proc/vmstat`; 0 where the kernel
+    /// does not count. Such reads prove that memory was too short; rereads of file pages do not.
     static func swapReads(_ counts: [String: Int]) -> Int {
         counts["total_workingset_refault_anon"] ?? counts["workingset_refault_anon"] ?? 0
     }
@@ -134,8 +132,7 @@ struct ControlGroupUse: Equatable, Sendable {
     var files: Int
     var swapReads: Int
 
-    /// `nil` when the files are missing, as in the root group of version 2 and in a group without the memory
-    /// controller.
+    /// `nil` without files, as in the root group of version 2 and in a group without the memory controller.
     init?(of directory: String) {
         let file = { (name: String) in try? String(contentsOfFile: directory + "/" + name, encoding: .utf8) }
         guard let statistics = file("memory.stat") else { return nil }
@@ -157,8 +154,7 @@ struct ControlGroupUse: Equatable, Sendable {
         }
     }
 
-    /// Whether memory that is not pages of files takes seven eighths of the limit or more, so that dropping such pages
-    /// will soon not help any more.
+    /// Whether pages not of files take seven eighths of the limit, so that dropping the others soon helps no more.
     var isHigh: Bool {
         guard let limit else { return false }
         return current - files >= limit / 8 * 7
@@ -177,16 +173,11 @@ struct MachineMemory: Equatable, Sendable {
     var available: Int
 
     init?(_ text: String) {
-        var found: [Substring: Int] = [:]
-        for line in text.split(separator: "\n") {
-            let fields = line.split(whereSeparator: { $0 == " " || $0 == ":" })
-            if fields.count >= 2 { found[fields[0]] = Int(fields[1]) }
-        }
-        guard let total = found["MemTotal"], let available = found["MemAvailable"] else { return nil }
+        let counts = KernelText.numbers(text)
+        guard let total = counts["MemTotal"], let available = counts["MemAvailable"] else { return nil }
         (self.total, self.available) = (total, available)
     }
 
-    /// Whether seven eighths of the memory or more are not available, so that dropping pages of files will soon not
-    /// help any more.
+    /// Whether seven eighths of the memory are taken, so that dropping pages of files will soon not help any more.
     var isHigh: Bool { available <= total / 8 }
 }

@@ -10,8 +10,7 @@ import Logging
 import Primitives
 
 /// Shrinks the memory tiers when the machine or the control group runs short of memory, or on request, and lets them
-/// grow again later. No data is lost, because the entries in memory are on disk. The keeper has its own thread, so that
-/// no request waits for the eviction.
+/// grow again. The keeper has its own thread, so that no request waits for the eviction.
 package final class MemoryKeeper: Sendable {
     package struct Trimmed: Hashable, Sendable {
         package var freedBytes = 0
@@ -62,9 +61,8 @@ package final class MemoryKeeper: Sendable {
 
     package var signs: Int { state.withLock { $0.signs } }
 
-    /// Shrinks the memory tiers to at most `target` bytes together, and returns free memory of the libraries to the
-    /// system. Calls `completion` on the keeper's thread, or at once after ``stop()``. The limit stays, so entries that
-    /// are requested come back into memory.
+    /// Shrinks the memory tiers to at most `target` bytes together, and returns free memory to the system. The limit
+    /// stays. Calls `completion` on the keeper's thread, or at once after ``stop()``.
     package func trim(toBytes target: Int = 0, completion: @escaping @Sendable (Trimmed) -> Void = { _ in }) {
         guard order(.trim(toBytes: target, completion)) else { return completion(Trimmed(memoryBytes: heldBytes)) }
     }
@@ -178,8 +176,8 @@ package final class MemoryKeeper: Sendable {
 
 /// Decides how many bytes the memory tier may hold while memory is short. The policy has no clock and does no I/O.
 /// After some time without a sign, the limit grows back in steps, so that the tier does not cause the next sign itself.
-package struct MemoryPressurePolicy: Sendable {
-    package enum Sign: Sendable, Comparable {
+struct MemoryPressurePolicy: Sendable {
+    enum Sign: Sendable, Comparable {
         /// Processes wait for memory, or the group is at its limit: takes a quarter of the bytes that the tier holds,
         /// but leaves a sixteenth of the full limit.
         case short
@@ -187,51 +185,47 @@ package struct MemoryPressurePolicy: Sendable {
         case exhausted
     }
 
-    package struct Pace: Sendable {
+    struct Pace: Sendable {
         /// The time after a change in which further ``Sign/short`` signs have no effect, because signs come in bursts.
-        package var shrinkInterval: Duration = .seconds(2)
+        var shrinkInterval: Duration = .seconds(2)
         /// The time without a sign before the limit grows.
-        package var calmInterval: Duration = .seconds(30)
-        package var growInterval: Duration = .seconds(5)
-
-        package init() {}
+        var calmInterval: Duration = .seconds(30)
+        var growInterval: Duration = .seconds(5)
     }
 
-    package let fullLimit: Int
-    package private(set) var limit: Int
+    let fullLimit: Int
+    private(set) var limit: Int
 
     private let pace: Pace
     private var lastShrinking: ContinuousClock.Instant?
-    private var growth: ContinuousClock.Instant?
+    /// The earliest time for the next call of ``grow(at:)``; `nil`: after the next sign.
+    private(set) var nextGrowth: ContinuousClock.Instant?
 
-    package init(fullLimit: Int, pace: Pace = Pace()) {
+    init(fullLimit: Int, pace: Pace = Pace()) {
         self.fullLimit = fullLimit
         self.pace = pace
         limit = fullLimit
     }
 
-    package var floor: Int { fullLimit / 16 }
+    var floor: Int { fullLimit / 16 }
 
     /// The tier holds `bytes` now. Returns the new limit; `nil`: no change.
-    package mutating func shrink(_ sign: Sign, holding bytes: Int, at now: ContinuousClock.Instant) -> Int? {
+    mutating func shrink(_ sign: Sign, holding bytes: Int, at now: ContinuousClock.Instant) -> Int? {
         // Every sign delays growth, even a sign that does not change the limit.
-        if limit < fullLimit { growth = now + pace.calmInterval }
+        if limit < fullLimit { nextGrowth = now + pace.calmInterval }
         if sign == .short, let lastShrinking, now < lastShrinking + pace.shrinkInterval { return nil }
         let held = min(limit, bytes)
         let target = sign == .short ? max(floor, held - held / 4) : floor
         guard target < limit else { return nil }
-        (limit, lastShrinking, growth) = (target, now, now + pace.calmInterval)
+        (limit, lastShrinking, nextGrowth) = (target, now, now + pace.calmInterval)
         return limit
     }
 
     /// `nil`: no change.
-    package mutating func grow(at now: ContinuousClock.Instant) -> Int? {
-        guard let growth, now >= growth else { return nil }
+    mutating func grow(at now: ContinuousClock.Instant) -> Int? {
+        guard let nextGrowth, now >= nextGrowth else { return nil }
         limit = min(fullLimit, limit + max(1, fullLimit / 16))
-        self.growth = limit < fullLimit ? now + pace.growInterval : nil
+        self.nextGrowth = limit < fullLimit ? now + pace.growInterval : nil
         return limit
     }
-
-    /// The earliest time for the next call of ``grow(at:)``; `nil`: after the next sign.
-    package var nextGrowth: ContinuousClock.Instant? { growth }
 }

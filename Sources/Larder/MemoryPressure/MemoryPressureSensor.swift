@@ -119,9 +119,8 @@ struct MemoryPressureSensor: ~Copyable {
         return ControlGroupUse(of: group)?.isHigh ?? true ? .short : nil
     }
 
-    /// Whether the machine, the process's group or a group above has little memory besides pages of files, or whether
-    /// pages were read back from swap. Also `true` when a group stalls that has hardly any pages of files, and when
-    /// neither the machine nor a limit of a group tells.
+    /// Whether the machine, the group or a group above has little memory besides pages of files, or pages were read
+    /// back from swap. Also for a stalled group with hardly any pages of files, and when no limit is known.
     ///
     /// A stall alone is no proof. The kernel also counts a process as waiting for memory when it rereads a page that
     /// was dropped a while ago, for any reason: a disk cache reads more files than fit into memory, or a program drops
@@ -204,9 +203,8 @@ package struct MemoryPressureFiles: Sendable {
         return files
     }
 
-    /// Whether the memory controller's group is not the topmost visible group, and its files are not visible. Where the
-    /// process has a memory group of version 1, only that group counts, because then no group of version 2 has the
-    /// memory controller.
+    /// Whether the memory controller's group is neither the topmost visible group nor has visible files. A memory group
+    /// of version 1 counts alone, because then no group of version 2 has the memory controller.
     static func mayHideLimit(membership: String, mounts: String) -> Bool {
         let version: ControlGroup.Version = ControlGroup.path(.one, in: membership) == nil ? .two : .one
         return ControlGroup.path(version, in: membership) ?? "/" != "/"

@@ -5,8 +5,7 @@ import Synchronization
 
 /// The counters of the service since its start.
 package final class ServiceMetrics: Sendable {
-    /// Requests that were answered from the cache: downloads, contents, JSON and the gateway. The caches count the hits
-    /// that are answered at hand, and this counter does not.
+    /// Downloads, contents, JSON and the gateway. The caches count the hits that are answered at hand.
     package let hits = Counter()
     package let misses = Counter()
     /// Requests that joined a running download or gateway fetch.
@@ -25,8 +24,6 @@ package final class ServiceMetrics: Sendable {
     package let receivedBytes = Counter()
     package let downloadDurations = DurationHistogram()
     package let removals = RemovalCounters()
-
-    package init() {}
 }
 
 /// A number that only grows. Many threads may count without a lock.

@@ -5,11 +5,9 @@ import Origin
 import Primitives
 import Synchronization
 
-/// A running namespace: its cache, its downloads and its gateway. It shares only the `Tools` and the memory limit with
-/// other namespaces.
+/// A running namespace. It shares only the `Tools` and the memory limit with other namespaces.
 ///
-/// A namespace that is begun anew is a new object with a new ``id``. The old object still answers its pending requests,
-/// and then ends.
+/// A namespace that is begun anew is a new object. The old object answers its pending requests, and then ends.
 package final class Namespace: Sendable {
     package let name: String
     /// The unique number of this object. A later namespace with the same name has another number.
@@ -49,7 +47,7 @@ package final class Namespace: Sendable {
         ) { logger.log($0) }
         options = NamespaceOptions(
             record.settings, serverTTL: server.defaultTTL, serverPolicy: tools.origin.configuration.addressPolicy)
-        entries = EntryService(cache, clock: tools.clock, metrics: tools.metrics)
+        entries = EntryService(cache: cache, clock: tools.clock, metrics: tools.metrics)
         downloads = DownloadManager(
             tools: FetchTools(
                 cache: cache, origin: tools.origin, clock: tools.clock, metrics: tools.metrics, options: options),
@@ -80,9 +78,7 @@ package final class Namespace: Sendable {
     package var settings: NamespaceSettings { options.settings }
     package var layout: Layout { cache.configuration.layout }
 
-    var place: NamespaceDirectory {
-        NamespaceDirectory(namespace: name, generation: cache.configuration.generation)
-    }
+    var place: NamespaceDirectory { NamespaceDirectory(namespace: name, generation: cache.configuration.generation) }
 
     func stop() {
         downloads.stop()
@@ -115,8 +111,7 @@ extension Logger {
     }
 }
 
-/// A namespace that was removed or begun anew, until its directory is removed. It still answers its pending requests,
-/// and uses space.
+/// A removed or restarted namespace, until its directory is removed. It answers its pending requests, and uses space.
 ///
 /// 1. Requests hold the ``Namespace``. While any request holds it, all work goes on. No later request finds the entries
 ///    that this work stores in the old directory.
@@ -134,8 +129,7 @@ final class RetiredNamespace: @unchecked Sendable {
     }
 
     let place: NamespaceDirectory
-    /// As last known. Pending downloads may still add bytes that were granted to other namespaces in the meantime,
-    /// because their waiters are answered in any case.
+    /// As last known. Pending downloads may add bytes that were granted to others, because their waiters are answered.
     private(set) var diskBytes: Int64
     var isBeingRemoved = false
     /// Whether the log has reported that the directory cannot be removed.
@@ -180,9 +174,8 @@ final class RetiredNamespace: @unchecked Sendable {
             }
         }
         steps += 1
-        // Removes all entries from the second step on, because a request may hold the namespace for long and go on
-        // storing. No request needs the entries.
-        if steps > 1, running.cache.totals.entries > 0 { running.cache.remove(matching: .all) { _ in } }
+        // Removes all entries from the second step on: no request needs them, but a request may go on storing for long.
+        if steps > 1, running.cache.totals.entries > 0 { running.cache.remove(matching: [.all]) { _ in } }
     }
 
     func stop() {
@@ -192,8 +185,7 @@ final class RetiredNamespace: @unchecked Sendable {
     }
 }
 
-/// A namespace's queue for requests that may read many of its entries. They run one after another on a thread that
-/// serves no connections, and the length of the queue is limited.
+/// A namespace's bounded queue for requests that read many entries, on a thread that serves no connections.
 package final class ListingLine: Sendable {
     /// Includes the running request.
     package static let limit = 64

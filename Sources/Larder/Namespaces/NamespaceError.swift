@@ -22,8 +22,7 @@ package enum NamespaceError: Error, Hashable, Sendable {
     /// The cache directory has not been changed.
     package enum RegistryRefusal: Hashable, Sendable {
         case newer(file: String)
-        /// The file is missing, damaged or not readable. `others` lists its spare file and the directories with an
-        /// index, because some of these directories may hold purged entries.
+        /// `others`: the spare file and the directories with an index, because some may hold purged entries.
         case unreadable(file: String, reason: String, others: [String])
     }
 }

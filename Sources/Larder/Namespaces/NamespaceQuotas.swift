@@ -6,16 +6,14 @@ struct NamespaceQuotas: Equatable {
     /// The divisor of the part that always belongs to the default namespace: a tenth of each limit.
     static let defaultPart: Int64 = 10
 
-    /// Divides the limits. When the settings exceed a limit, because the limit of the server has been lowered since,
-    /// all configured shares are reduced in proportion.
+    /// When the settings exceed a limit, because it was lowered since, all shares are reduced in proportion.
     init(_ settings: [String: NamespaceSettings], diskLimit: Int64, memoryLimit: Int64) {
         disk = Self.share(diskLimit, settings.mapValues(\.diskLimit))
         memory = Self.share(memoryLimit, settings.mapValues(\.memoryLimit))
     }
 
     /// Throws ``NamespaceError/overLimit(of:left:)`` when a namespace asks for more than before and more than is left.
-    /// A change that asks for no more is never refused, even when the limits of the server or of another namespace have
-    /// changed.
+    /// A change that asks for no more is never refused, even when other limits have changed.
     static func check(
         _ settings: [String: NamespaceSettings], was old: [String: NamespaceSettings], for name: String,
         diskLimit: Int64, memoryLimit: Int64
@@ -60,15 +58,9 @@ struct NamespaceQuotas: Equatable {
 /// freed. A grant never falls below the smaller of its old value and the new quota. A plain value.
 struct DiskGrants: Equatable {
     /// By ``Namespace/id``. A missing namespace has no grant yet.
-    private(set) var granted: [Int: Int64]
+    private(set) var granted: [Int: Int64] = [:]
 
-    /// Begins with complete grants, before any namespace uses space of another namespace.
-    init(_ granted: [Int: Int64] = [:]) {
-        self.granted = granted
-    }
-
-    /// Grants as much of the quotas, which make up the whole disk limit, as the space in use permits. Returns whether
-    /// every namespace has its whole quota.
+    /// Grants as much of the quotas, which make up the disk limit, as is free. Returns whether every quota is granted.
     mutating func update(quotas: [Int: Int64], taken: [Int: Int64], retired: Int64) -> Bool {
         var next: [Int: Int64] = [:]
         for (id, quota) in quotas { next[id] = min(granted[id] ?? 0, quota) }

@@ -19,9 +19,7 @@ struct NamespaceRegistry: Equatable {
 
     static let fileName = "namespaces.json"
 
-    init(lastGeneration: Int = 0) {
-        self.lastGeneration = lastGeneration
-    }
+    init() {}
 
     var places: Set<NamespaceDirectory> { Set(records.keys.compactMap(place)) }
 
@@ -61,8 +59,7 @@ struct NamespaceRegistry: Equatable {
         unused.insert(place)
     }
 
-    /// Records a directory as unused before it is created. When the process is killed during the creation, the next
-    /// start may remove the directory.
+    /// Records a directory as unused before it is created, so that the next start may remove it after a kill.
     mutating func announce(_ place: NamespaceDirectory) {
         lastGeneration = max(lastGeneration, place.generation)
         unused.insert(place)
@@ -78,15 +75,11 @@ struct NamespaceRegistry: Equatable {
         guard let json = try? JSON(parsing: text, valueLimit: 100_000) else {
             throw Unreadable(reason: "the file is not JSON")
         }
-        guard let format = json["format"]?.intValue else { throw Unreadable(reason: "\"format\" is not a number") }
+        let format = try Self.value(json["format"]?.intValue, "\"format\" is not a number")
         if format > Self.format { throw Newer() }
         guard format == Self.format else { throw Unreadable(reason: "format \(format) is unknown") }
-        guard let last = json["lastGeneration"]?.intValue else {
-            throw Unreadable(reason: "\"lastGeneration\" is not a number")
-        }
-        guard let items = json["namespaces"]?.arrayValue else {
-            throw Unreadable(reason: "\"namespaces\" is not a list")
-        }
+        let last = try Self.value(json["lastGeneration"]?.intValue, "\"lastGeneration\" is not a number")
+        let items = try Self.value(json["namespaces"]?.arrayValue, "\"namespaces\" is not a list")
         lastGeneration = last
         records = [:]
         var generations: Set<Int> = []
@@ -109,14 +102,18 @@ struct NamespaceRegistry: Equatable {
         in json: JSON, lastGeneration: Int, besides places: Set<NamespaceDirectory>
     ) throws -> Set<NamespaceDirectory> {
         guard let member = json["unused"] else { return [] }
-        guard let items = member.arrayValue else { throw Unreadable(reason: "\"unused\" is not a list") }
-        return try items.enumerated().reduce(into: []) { unused, item in
+        return try value(member.arrayValue, "\"unused\" is not a list").enumerated().reduce(into: []) { unused, item in
             guard let place = item.element.stringValue.flatMap(NamespaceDirectory.init(name:)),
                 place.generation > 0 || place.namespace == NamespaceName.default,
                 place.generation <= lastGeneration, !places.contains(place)
             else { throw Unreadable(reason: "\"unused\" has an invalid element at \(item.offset)") }
             unused.insert(place)
         }
+    }
+
+    private static func value<Value>(_ value: Value?, _ reason: String) throws(Unreadable) -> Value {
+        guard let value else { throw Unreadable(reason: reason) }
+        return value
     }
 
     private static let format = 1
@@ -153,17 +150,15 @@ struct NamespaceRegistry: Equatable {
 extension NamespaceSettings {
     /// Settings that were not chosen are omitted.
     var members: [JSON.Member] {
-        var members: [JSON.Member] = []
-        if let version { members.append(.init("version", .string(version))) }
-        if let defaultTTL { members.append(.init("defaultTTLMilliseconds", .number(defaultTTL.milliseconds))) }
-        if let diskLimit { members.append(.init("diskLimit", .number(diskLimit))) }
-        if let memoryLimit { members.append(.init("memoryLimit", .number(memoryLimit))) }
-        if let layout { members.append(.init("layout", .string(layout.rawValue))) }
-        if let origins {
-            members.append(.init("origins", .array(origins.texts.map { .string($0) })))
-        }
-        if let contentCaching { members.append(.init("contentCaching", .string(contentCaching.rawValue))) }
-        return members
+        let members: [(String, JSON?)] = [
+            ("version", version.map { .string($0) }),
+            ("defaultTTLMilliseconds", defaultTTL.map { .number($0.milliseconds) }),
+            ("diskLimit", diskLimit.map { .number($0) }), ("memoryLimit", memoryLimit.map { .number($0) }),
+            ("layout", layout.map { .string($0.rawValue) }),
+            ("origins", origins.map { .array($0.texts.map { .string($0) }) }),
+            ("contentCaching", contentCaching.map { .string($0.rawValue) }),
+        ]
+        return members.compactMap { name, value in value.map { JSON.Member(name, $0) } }
     }
 
     private struct Malformed: Error {

@@ -1,8 +1,7 @@
 import DiskCache
 import Foundation
 
-/// The file of the ``NamespaceRegistry``. It is replaced as a whole, so that after a kill it is the old or the new
-/// version.
+/// The file of the ``NamespaceRegistry``. It is replaced as a whole, so a kill leaves the old or the new version.
 ///
 /// The file exists as soon as a server has run. When it is missing beside its spare, or beside directories that only
 /// the registry can have named, it was lost, and the server does not start. The spare is a second file with reserved
@@ -22,9 +21,8 @@ struct NamespaceRegistryFile: Sendable {
     /// Reads the registry. Creates the file when it is missing and there is no sign that it ever existed. `places` are
     /// the existing directories of namespaces.
     ///
-    /// Throws ``NamespaceError/registryRefused(_:)`` when the file is unreadable, lost, or from a newer version of
-    /// Larder. Without the registry it is unknown which entries were purged and which origins and limits the namespaces
-    /// have, so the server serves no entry and changes no file.
+    /// Throws ``NamespaceError/registryRefused(_:)`` when the file is unreadable, lost, or from a newer Larder. Then it
+    /// is unknown which entries were purged, so the server serves no entry and changes no file.
     func load(beside places: [NamespaceDirectory]) throws(NamespaceError) -> NamespaceRegistry {
         let last = places.map(\.generation).max() ?? 0
         if var registry = try read(beside: places) {

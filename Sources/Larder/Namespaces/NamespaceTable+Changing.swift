@@ -10,11 +10,9 @@ extension NamespaceTable {
     /// Creates a namespace, or changes its settings. Another version begins the namespace anew: later requests find it
     /// empty. Running downloads and stores still answer their waiters, but their results are not kept.
     ///
-    /// - Parameters:
-    ///   - condition: receives whether the namespace exists, at the instant of the change. When it returns `false`, the
-    ///     namespace does not change and `completion` gets ``NamespaceError/conditionFailed``.
-    ///   - completion: called when the change is durable and the namespace has its whole quota, or after two seconds
-    ///     when other namespaces still have to give up space.
+    /// `condition` receives whether the namespace exists, at the instant of the change. When it returns `false`,
+    /// no namespace changes and `completion` gets ``NamespaceError/conditionFailed``; otherwise it is called when
+    /// the change is durable and the namespace has its whole quota, or after two seconds.
     package func put(
         _ name: String, _ change: NamespaceChange, by authority: NamespaceAuthority,
         condition: (@Sendable (_ exists: Bool) -> Bool)? = nil,
@@ -76,8 +74,7 @@ extension NamespaceTable {
         guard let namespace = opened ?? current else { throw .unknown(name) }
         let hasOtherAnswers = namespace.options.contentCaching != (record.settings.contentCaching ?? .revalidate)
         namespace.options.settings = record.settings
-        // Answers kept at hand state the old caching. Trimming removes them together with their entries. An answer that
-        // is being made from such an entry is not kept any more.
+        // Answers kept at hand, or being made, state the old caching. Trimming removes them with their entries.
         if hasOtherAnswers { namespace.cache.trimMemory(toBytes: 0) }
         if name == NamespaceName.default { currentDefault.store(namespace.id, ordering: .relaxed) }
         return (namespace, old == nil ? .made : isAnew ? .begunAnew(entries: entries) : .changed)

@@ -8,7 +8,6 @@
 
 import DiskCache
 import Dispatch
-import Foundation
 import Primitives
 import Synchronization
 
@@ -52,8 +51,7 @@ package final class NamespaceTable: Sendable {
     let currentDefault = Atomic<Int>(0)
 
     /// Opens the namespaces in the registry and the default namespace. Removes, in the background, directories that the
-    /// registry has numbered but no namespace uses, such as those of a killed process. A directory that the registry
-    /// never named stays.
+    /// registry has numbered but no namespace uses, such as after a kill. Other directories stay.
     init(tools: Namespace.Tools, memory: MemoryKeeper) throws(NamespaceError) {
         self.tools = tools
         self.memory = memory
@@ -74,7 +72,7 @@ package final class NamespaceTable: Sendable {
                 throw error
             }
             let grants = DiskGrants(
-                Dictionary(uniqueKeysWithValues: running.values.map { ($0.id, quotas.disk[$0.name] ?? 0) }))
+                granted: Dictionary(uniqueKeysWithValues: running.values.map { ($0.id, quotas.disk[$0.name] ?? 0) }))
             state = Locked(State(registry: registry, running: running, grants: grants))
             currentDefault.store(running[NamespaceName.default]!.id, ordering: .relaxed)
             shareMemory()
@@ -89,8 +87,7 @@ package final class NamespaceTable: Sendable {
         }
     }
 
-    /// For use while no server runs. Directories left behind by a killed process are not included. Without a registry,
-    /// returns all directories. Throws as the start of a server does.
+    /// While no server runs: without leftovers of a killed process. Without a registry: all. Throws as a start does.
     package static func places(in directory: CacheDirectory) throws -> [NamespaceDirectory] {
         let places = try directory.namespaceDirectories()
         let known = try NamespaceRegistryFile(in: directory).read(beside: places)?.places

@@ -9,7 +9,7 @@ final class FetchReply: Sendable {
     private struct State {
         var call: Call?
         var result: Result<GatewayAnswer, GatewayError>?
-        var place: Gateway.Place?
+        var place: GatewayCall?
         var hasLeft = false
         var isAnswered = false
     }

@@ -1,18 +1,17 @@
 import CMicroHTTPD
-import Foundation
+import Glibc
 import Primitives
 import Synchronization
 
 /// One client's TCP connection, for as long as libmicrohttpd serves it. ``ConnectionDriver`` drives its requests.
 ///
-/// Invariants, which make `@unchecked Sendable` safe: any thread may call a method, unless the comment of the method
-/// names a thread. `openDescriptor` is locked, because the kernel gives the number of a closed descriptor to the next
-/// connection. `bodyClock` belongs to the thread that serves the connection, and while the connection is suspended to
-/// the thread that is about to resume it.
+/// Invariants, which make `@unchecked Sendable` safe: any thread may call a method, unless its comment names a thread.
+/// `openDescriptor` is locked, because the kernel reuses the number of a closed descriptor. `bodyClock` belongs to the
+/// thread that serves the connection, and during a suspension to the thread that is about to resume it.
 final class Connection: @unchecked Sendable {
     /// For code that may run after the connection has ended.
     let id: UInt64
-    let remoteAddress: RemoteAddress
+    let remoteAddress: IPAddress?
     /// Alive until the connection is closed.
     let handle: OpaquePointer
     /// For use where the connection cannot be closed meanwhile: on its thread, or while it is suspended.
@@ -28,8 +27,8 @@ final class Connection: @unchecked Sendable {
     let isBusy = Atomic<Bool>(false)
     /// Whether an answer is under way: libmicrohttpd has it, and the kernel does not have all of it.
     let isAnswering = Atomic<Bool>(false)
-    /// Whether libmicrohttpd waits for the rest of a request and does not send meanwhile. This holds for the first
-    /// request from the beginning of the connection, and for later requests while their bodies arrive.
+    /// Whether libmicrohttpd waits for the rest of a request and does not send: from the beginning of the connection
+    /// for its first request, and while their bodies arrive for later requests.
     let isAwaited = Atomic<Bool>(true)
     /// Whether the client has closed at least its sending side.
     let hasHungUp = Atomic<Bool>(false)
@@ -45,7 +44,7 @@ final class Connection: @unchecked Sendable {
 
     init(
         handle: OpaquePointer, id: UInt64, thread: ServingThread, suspensions: Suspensions, deadline: Int64,
-        now: @escaping @Sendable () -> Int64, remoteAddress: RemoteAddress, tls: TLSSession?
+        now: @escaping @Sendable () -> Int64, remoteAddress: IPAddress?, tls: TLSSession?
     ) {
         self.handle = handle
         self.id = id
@@ -70,8 +69,7 @@ final class Connection: @unchecked Sendable {
         thread.noteClose(of: handle, descriptor: descriptor)
         openDescriptor.withLock { $0 = -1 }
         if isCutOff.load(ordering: .relaxed) { return false }
-        var byte: UInt8 = 0
-        let count = recv(descriptor, &byte, 1, Int32(MSG_PEEK | MSG_DONTWAIT))
+        let count = Self.peek(descriptor)
         guard count > 0 || (count < 0 && errno == EAGAIN && isBodyIncomplete) else { return false }
         // libmicrohttpd has closed the TLS session only; a client may wait for as long as the socket lingers.
         if isSecure { _ = shutdown(descriptor, Int32(SHUT_WR)) }
@@ -81,39 +79,41 @@ final class Connection: @unchecked Sendable {
     /// With TLS, bytes past libmicrohttpd can be sent on the connection's own thread only.
     var isSecure: Bool { tls != nil }
 
-    /// Whether the socket holds bytes that libmicrohttpd has not read.
-    var hasUnread: Bool {
-        openDescriptor.withLock { descriptor in
-            var byte: UInt8 = 0
-            return descriptor >= 0 && recv(descriptor, &byte, 1, Int32(MSG_PEEK | MSG_DONTWAIT)) > 0
-        }
+    /// `nil` if the socket may be closed. Under the lock the number cannot become another connection's meanwhile.
+    private func withOpenDescriptor<Result: Sendable>(_ body: (Int32) -> Result?) -> Result? {
+        openDescriptor.withLock { $0 >= 0 ? body($0) : nil }
     }
+
+    /// 1 if bytes wait to be read, 0 at the end of the stream, -1 if there is no byte, or on an error.
+    private static func peek(_ descriptor: Int32) -> Int {
+        var byte: UInt8 = 0
+        return recv(descriptor, &byte, 1, Int32(MSG_PEEK | MSG_DONTWAIT))
+    }
+
+    /// Whether the socket holds bytes that libmicrohttpd has not read.
+    var hasUnread: Bool { withOpenDescriptor { Self.peek($0) > 0 } ?? false }
 
     /// Cuts the client off: libmicrohttpd sees the end of the connection and closes it.
     func shutDown() {
         isCutOff.store(true, ordering: .relaxed)
-        // Under the lock, so that the number cannot become another connection's between the check and the call.
-        openDescriptor.withLock { descriptor in
-            if descriptor >= 0 { _ = shutdown(descriptor, Int32(SHUT_RDWR)) }
-        }
+        _ = withOpenDescriptor { shutdown($0, Int32(SHUT_RDWR)) }
     }
 
     /// Sends `answer` first, unless empty, if libmicrohttpd waits for the rest of a request and so cannot be sending.
     func cutOff(with answer: [UInt8]) {
-        if isAwaited.load(ordering: .relaxed), !answer.isEmpty {
-            openDescriptor.withLock { descriptor in
-                if descriptor >= 0 { _ = send(descriptor, answer, answer.count, Int32(MSG_DONTWAIT | MSG_NOSIGNAL)) }
-            }
-        }
+        if isAwaited.load(ordering: .relaxed), !answer.isEmpty { _ = withOpenDescriptor { Self.send(answer, to: $0) } }
         shutDown()
     }
 
-    /// Sends a whole answer that libmicrohttpd does not know of, on the connection's thread.
+    /// Without waiting. Returns the number of bytes that the kernel took, or -1.
+    static func send(_ bytes: [UInt8], to descriptor: Int32) -> Int {
+        Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_DONTWAIT | MSG_NOSIGNAL))
+    }
+
+    /// Sends a whole answer, unknown to libmicrohttpd, on the connection's thread.
     func sendPastLibrary(_ bytes: [UInt8]) -> Bool {
         tls?.send(bytes) ?? sendWhole(bytes)
     }
-
-    // MARK: Suspensions
 
     /// Called from within one of libmicrohttpd's callbacks; see ``Suspensions/suspend(_:id:owner:)``.
     func suspend(owner: any SuspensionOwner) -> Suspension? {
@@ -132,8 +132,6 @@ final class Connection: @unchecked Sendable {
         resume(suspension)
         return true
     }
-
-    // MARK: The deadline of a body
 
     /// Without a clock there is no deadline. Called on the connection's thread.
     func beginBody(_ clock: BodyClock?) {
@@ -166,10 +164,10 @@ extension Connection: SuspensionOwner {
 
     /// `nil` if the kernel does not tell, or the socket is closed.
     func sendProgress() -> SendProgress? {
-        openDescriptor.withLock { descriptor in
+        withOpenDescriptor { descriptor in
             var taken: UInt64 = 0
             var waiting: UInt64 = 0
-            guard descriptor >= 0, cmhd_send_progress(descriptor, &taken, &waiting) else { return nil }
+            guard cmhd_send_progress(descriptor, &taken, &waiting) else { return nil }
             return SendProgress(taken: Int64(clamping: taken), waiting: Int64(clamping: waiting))
         }
     }
@@ -192,40 +190,28 @@ extension Connection: SuspensionOwner {
 
     /// Otherwise the kernel would offer the unsent bytes after the close, too, for as long as the client responds.
     func dropUnsent() {
-        openDescriptor.withLock { descriptor in
-            guard descriptor >= 0 else { return }
-            var option = linger(l_onoff: 1, l_linger: 0)
-            _ = setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
+        var option = linger(l_onoff: 1, l_linger: 0)
+        _ = withOpenDescriptor {
+            setsockopt($0, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
         }
     }
 
-    /// Makes libmicrohttpd see that the client has closed its sending side. libmicrohttpd's epoll is edge-triggered: a
-    /// hang-up that arrives together with the last bytes is never seen, and the library waits for the rest of an
-    /// unfinished request until a deadline. Closing the receiving side as well has no effect on either party (a
-    /// complete request is answered as usual), but it makes a new edge. Returns false, without effect, while the socket
-    /// has bytes to read, because the new edge would be lost like the first.
+    /// Makes libmicrohttpd see that the client has closed its sending side. The library's epoll is edge-triggered: it
+    /// misses a hang-up that arrives together with the last bytes, and waits for an unfinished request until a deadline.
+    /// Closing the receiving side makes a new edge, and has no other effect (a complete request is answered as usual).
+    /// Returns false, without effect, while the socket has bytes to read, because they would hide the new edge, too.
     func showEnd() -> Bool {
-        openDescriptor.withLock { descriptor in
-            var byte: UInt8 = 0
-            if descriptor < 0 { return true }
-            if recv(descriptor, &byte, 1, Int32(MSG_PEEK | MSG_DONTWAIT)) > 0 { return false }
+        withOpenDescriptor { descriptor in
+            if Self.peek(descriptor) > 0 { return false }
             _ = shutdown(descriptor, Int32(SHUT_RD))
             return true
-        }
+        } ?? true
     }
-}
-
-extension Connection {
-    /// Writes to the socket past libmicrohttpd. Returns false if the socket has no room for all `bytes`: without any
-    /// room no byte is sent, and after a partial write the connection is shut down. Not for a connection that
-    /// ``isSecure``, because the bytes would not be encrypted.
-    ///
-    /// Call this only where the connection cannot be closed meanwhile, and while libmicrohttpd has a request without an
-    /// answer. Then libmicrohttpd does not write itself, and all its earlier output is in the socket already.
+    /// Writes to the socket past libmicrohttpd, without encryption. Returns false if the socket has no room for all
+    /// `bytes`; after a partial write the connection is shut down. Call this only where the connection cannot be closed
+    /// meanwhile, and while libmicrohttpd has a request without an answer, and so has written all its output.
     func sendWhole(_ bytes: [UInt8]) -> Bool {
-        let count = bytes.withUnsafeBytes {
-            send(descriptor, $0.baseAddress, $0.count, Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL))
-        }
+        let count = Self.send(bytes, to: descriptor)
         // The client would take the next bytes for the rest of the incomplete message.
         if count > 0, count < bytes.count { shutDown() }
         return count == bytes.count

@@ -4,7 +4,7 @@ import Synchronization
 /// Finds slow and busy connections. A lock guards its table or the counts; a connection's state is in its own atomics.
 final class ConnectionRegistry: Sendable {
     private let connections = Locked<[UInt64: Connection]>([:])
-    private let addresses = Locked<[RemoteAddress: Int]>([:])
+    private let addresses = Locked<[IPAddress?: Int]>([:])
     private let counts = Locked(Counts())
     private let lastID = Atomic<UInt64>(0)
     /// Changed under the table's lock, so that no connection counts twice.
@@ -17,21 +17,15 @@ final class ConnectionRegistry: Sendable {
 
     /// A number that no connection had before; never 0.
     func newID() -> UInt64 { lastID.add(1, ordering: .relaxed).newValue }
-
     /// Accepted connections with open sockets, whether a thread serves them or not.
     var count: Int { counts.withLock { $0.served + $0.lingering } }
     /// Accepted connections that do not linger.
     var servedCount: Int { counts.withLock { $0.served } }
     var lingeringCount: Int { counts.withLock { $0.lingering } }
 
-    /// Counts an accepted connection that will be passed to ``add(_:)`` soon.
-    func expectOne() {
-        counts.withLock { $0.served += 1 }
-    }
-
-    /// Called when the socket is closed.
-    func expectOneLess() {
-        counts.withLock { $0.served -= 1 }
+    /// Counts accepted connections that will be passed to ``add(_:)`` soon; -1 when a socket is closed.
+    func expect(_ count: Int) {
+        counts.withLock { $0.served += count }
     }
 
     /// Counts a served connection as lingering, and returns true, if fewer than `limit` linger.
@@ -49,7 +43,7 @@ final class ConnectionRegistry: Sendable {
     }
 
     /// Returns false if the address has `limit` connections. With a limit of 0 all are admitted, and none is counted.
-    func admit(_ address: RemoteAddress, limit: Int) -> Bool {
+    func admit(_ address: IPAddress?, limit: Int) -> Bool {
         guard limit > 0 else { return true }
         return addresses.withLock { addresses in
             let count = addresses[address, default: 0]
@@ -60,7 +54,7 @@ final class ConnectionRegistry: Sendable {
     }
 
     /// Takes ``admit(_:limit:)`` back.
-    func leave(_ address: RemoteAddress, limit: Int) {
+    func leave(_ address: IPAddress?, limit: Int) {
         guard limit > 0 else { return }
         addresses.withLock { addresses in
             let count = addresses[address, default: 1]
@@ -72,7 +66,7 @@ final class ConnectionRegistry: Sendable {
         connections.withLock { $0[connection.id] = connection }
     }
 
-    /// For a connection that has called ``Connection/noteSent()``. It still counts until ``expectOneLess()``.
+    /// For a connection that has called ``Connection/noteSent()``. It still counts until ``expect(_:)``.
     func remove(_ connection: Connection) {
         connections.withLock { table in
             guard table.removeValue(forKey: connection.id) != nil else { return }
@@ -90,13 +84,9 @@ final class ConnectionRegistry: Sendable {
         connections.withLock { $0[id] }
     }
 
-    var busyCount: Int {
-        connections.withLock { table in table.values.count { $0.isBusy.load(ordering: .relaxed) } }
-    }
-
     /// Check repeatedly: a thread that has read bytes and not parsed them yet looks quiet, too.
     var isQuiet: Bool {
-        let open = connections.withLock { Array($0.values) }
+        let open = all
         // More connections are accepted than the table holds, so some have not reached their threads yet.
         guard servedCount == open.count else { return false }
         return !open.contains { $0.hasUnread || $0.isBusy.load(ordering: .relaxed) }

@@ -3,13 +3,12 @@ import Foundation
 import Primitives
 
 /// Sockets that were answered and closed for sending while their clients may still be sending. Incoming bytes are
-/// discarded until the client closes its side, too. Closing at once would make the kernel answer the next bytes with a
-/// reset, and the reset can cost the client the answer (RFC 9112 §9.6).
+/// discarded until the client closes its side, too, because after an immediate close the kernel would answer the next
+/// bytes with a reset, which can cost the client the answer (RFC 9112 §9.6).
 ///
-/// The time limits equal nginx's (`lingering_time`, `lingering_timeout`). There is no limit for the number of bytes:
-/// discarding them is very cheap, and a client is only sure to see its answer if it could send its whole request. A
-/// lingering socket does not count towards the limit of connections per address, and occupies no place of a served
-/// connection, but a place of a reserve, which limits their number.
+/// The time limits equal nginx's (`lingering_time`, `lingering_timeout`). The number of bytes has no limit: discarding
+/// them is very cheap, and only a client that could send its whole request is sure to see the answer. A lingering
+/// socket counts neither towards the limit per address nor as a served connection; a reserve limits their number.
 ///
 /// Invariants: the lock guards the table. Every descriptor in the table is open; the code that removes it closes it.
 final class LingeringSockets: Sendable {
@@ -61,7 +60,7 @@ final class LingeringSockets: Sendable {
         // The socket's time may be over already. Then `closeOverdue` has removed and closed it.
         guard table.withLock({ $0.removeValue(forKey: id) }) != nil else { return true }
         registry.endLingering()
-        registry.expectOne()
+        registry.expect(1)
         return false
     }
 
@@ -83,9 +82,7 @@ final class LingeringSockets: Sendable {
         end(table.withLock { $0.filter { min($0.value.end, $0.value.silenceEnd) < now }.map(\.key) })
     }
 
-    var isEmpty: Bool {
-        table.withLock { $0.isEmpty }
-    }
+    var isEmpty: Bool { table.withLock { $0.isEmpty } }
 
     /// Called after the watcher's thread has ended.
     func closeAll() {

@@ -7,17 +7,12 @@ struct SendProgress: Equatable {
 }
 
 /// Decides whether a client reads an answer too slowly: bytes waited for it during a whole window of time, and it took
-/// less than the minimum rate times the period. Bytes that a client took in an earlier window do not count in its
-/// favour, because they would let it sit on the rest.
+/// less than the minimum rate times the period. Bytes of earlier windows do not count.
 ///
-/// A client's kernel takes bytes in steps, however steadily the client reads: it opens its receive window only after
-/// the client has made room for a whole step (RFC 9293 §3.8.6.2.2). On loopback a step is 95 KB, so a client that reads
-/// 1 KiB a second takes no bytes for 93 seconds at a time. The window is therefore the period plus the time for one
-/// ``step`` at the minimum rate: a client that reads at the minimum rate takes the required bytes in every such window.
-///
-/// The clock is sampled many times per window. If the client has taken all bytes that waited at the last sample, it
-/// keeps up, however few bytes there are (it may wait for a slow origin), and its window begins anew. All times are in
-/// milliseconds of ``DaemonCore/now()``.
+/// A client's kernel opens its receive window only after the client has made room for a whole step (RFC 9293
+/// §3.8.6.2.2). The window is therefore the period plus the time for one ``step`` at the minimum rate.
+/// The clock is sampled many times per window. A client that has taken all bytes that waited at the last sample keeps
+/// up, however few they are, and its window begins anew. All times are in milliseconds of ``DaemonCore/now()``.
 struct SendClock {
     /// The largest step that the window allows for, in bytes.
     static let step: Int64 = 128 << 10
@@ -76,11 +71,9 @@ struct SilenceClock {
 }
 
 /// Computes the deadline by which a client must have sent the body of its request: after a grace period, the body must
-/// have arrived at a minimum rate on average. A client that was faster before may be slower later, but never silent for
-/// longer than `limit`, because otherwise a client that sends much at first could hold its connection for hours. Time
-/// in which the server does not read from the connection does not count.
-///
-/// All times are in milliseconds of ``DaemonCore/now()``.
+/// have arrived at a minimum rate on average. A client that was faster before may be slower later, but silent for at
+/// most `limit`, because otherwise it could hold its connection for hours. Time in which the server does not read from
+/// the connection does not count. All times are in milliseconds of ``DaemonCore/now()``.
 struct BodyClock {
     private let bytesPerSecond: Int64
     private let limit: Int64

@@ -17,12 +17,11 @@ struct Suspension: @unchecked Sendable {
 /// The table exists because libmicrohttpd does not notice a client that leaves while its connection is suspended.
 ///
 /// Invariants, all under the one lock:
-/// - An owner is in `waiting` from before `MHD_suspend_connection` until it resumes its connection. The connection is
-///   counted in `resuming` from then until `MHD_resume_connection` has returned. If both are empty and `isClosed` is
-///   set, no thread is about to suspend or resume a connection, and the daemon may be stopped.
+/// - An owner is in `waiting` from before `MHD_suspend_connection` until it resumes its connection, which is then
+///   counted in `resuming` until `MHD_resume_connection` has returned. If both are empty and `isClosed` is set, no
+///   thread is about to suspend or resume a connection, and the daemon may be stopped.
 /// - The suspending thread adds the owner to `waiting` and then reads the connection's `hasHungUp`. The watcher's
-///   thread sets `hasHungUp` and then reads `waiting`. So at least one of the two threads notices a client that leaves
-///   while its connection is being suspended; both may notice it.
+///   thread sets `hasHungUp` and then reads `waiting`. So at least one of them notices a client that leaves meanwhile.
 final class Suspensions: Sendable {
     private struct State {
         var waiting: [UInt64: any SuspensionOwner] = [:]
@@ -72,7 +71,5 @@ final class Suspensions: Sendable {
     }
 
     /// Whether no connection is suspended and no thread is resuming one.
-    var isEmpty: Bool {
-        state.withLock { $0.waiting.isEmpty && $0.resuming == 0 }
-    }
+    var isEmpty: Bool { state.withLock { $0.waiting.isEmpty && $0.resuming == 0 } }
 }

@@ -11,26 +11,24 @@ import Primitives
 /// - A connection would go to the thread that calls `accept` first.
 ///
 /// Clients beyond the limit are accepted, answered and closed, so that they, and health probes, learn the reason. Their
-/// sockets linger, in a reserve. Only when it is full, too, clients wait in the kernel's queue.
+/// sockets linger in a reserve. Further clients wait in the kernel's queue.
 final class Acceptor: Sendable {
     private let socket: ListeningSocket
     private let core: DaemonCore
-    private let limit: Int
     private let wake: WakeSignal
     private let threads: ServingThreads
+    private let limit: Int
 
-    init(socket: ListeningSocket, core: DaemonCore, threads: ServingThreads, limit: Int) throws {
+    init(socket: ListeningSocket, core: DaemonCore, threads: ServingThreads) throws {
         self.socket = socket
         self.core = core
         self.threads = threads
-        self.limit = limit
+        limit = core.configuration.effectiveConnectionLimit
         guard let wake = WakeSignal() else { throw DaemonError.system(.start) }
         self.wake = wake
     }
 
-    func stop() {
-        wake.raise()
-    }
+    func stop() { wake.raise() }
 
     /// After ``stop()``, also accepts the connections that the kernel has completed, so that none of them is reset.
     func run() {
@@ -49,7 +47,6 @@ final class Acceptor: Sendable {
     }
 
     private var canAccept: Bool { !isFull || core.lingering.hasRoom }
-
     private var isFull: Bool { core.registry.servedCount >= limit }
 
     private func acceptAll() {
@@ -82,27 +79,74 @@ final class Acceptor: Sendable {
 
     private func add(_ descriptor: Int32, _ address: UnsafePointer<sockaddr>, _ length: socklen_t) {
         let limit = core.configuration.connectionLimitPerAddress
-        let client = RemoteAddress(address)
+        let client = IPAddress(address)?.unmapped
         let isFull = isFull
-        core.registry.expectOne()
+        core.registry.expect(1)
         if isFull { return refuse(descriptor, .limit) }
         guard core.registry.admit(client, limit: limit) else { return refuse(descriptor, .address) }
         guard !threads.add(descriptor, address, length) else { return }
         core.registry.leave(client, limit: limit)
-        core.registry.expectOneLess()
+        core.registry.expect(-1)
     }
 
     private func refuse(_ descriptor: Int32, _ reason: ConnectionRefusal) {
         core.configuration.refused(reason)
-        let answer =
-            switch reason {
-            case .limit: core.fullAnswer
-            case .address: core.crowdAnswer
-            }
-        _ = send(descriptor, answer, answer.count, Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL))
+        let answer = reason == .limit ? core.fullAnswer : core.crowdAnswer
+        _ = Connection.send(answer, to: descriptor)
         _ = shutdown(descriptor, Int32(SHUT_WR))
         if core.lingering.take(descriptor, id: core.registry.newID()) { return }
         close(descriptor)
-        core.registry.expectOneLess()
+        core.registry.expect(-1)
+    }
+}
+
+/// A bound TCP socket that listens. It is closed with the object.
+final class ListeningSocket: Sendable {
+    let descriptor: Int32
+    let port: UInt16
+
+    /// Binds the first address of `host`. Throws ``DaemonError``.
+    init(host: String, port: UInt16) throws {
+        var hints = addrinfo()
+        hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV
+        hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+        var list: UnsafeMutablePointer<addrinfo>?
+        let code = getaddrinfo(host, String(port), &hints, &list)
+        guard code == 0, let address = list?.pointee else {
+            throw DaemonError(
+                step: .resolve, code: code,
+                reason: code == EAI_SYSTEM ? String(cString: strerror(errno)) : String(cString: gai_strerror(code)))
+        }
+        defer { freeaddrinfo(list) }
+
+        descriptor = socket(
+            address.ai_family, Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        if descriptor < 0 { throw DaemonError.system(.listen) }
+        do {
+            // A restart must not wait for the old connections' TIME_WAIT to pass.
+            Self.set(descriptor, SOL_SOCKET, SO_REUSEADDR, 1)
+            if address.ai_family == AF_INET6 { Self.set(descriptor, Int32(IPPROTO_IPV6), IPV6_V6ONLY, 0) }
+            guard bind(descriptor, address.ai_addr, address.ai_addrlen) == 0, listen(descriptor, 4096) == 0 else {
+                throw DaemonError.system(.listen)
+            }
+            guard let port = SocketAddress.port(of: descriptor) else { throw DaemonError.system(.listen) }
+            self.port = port
+        } catch {
+            close(descriptor)
+            throw error
+        }
+    }
+
+    deinit {
+        close(descriptor)
+    }
+
+    func stopListening() {
+        shutdown(descriptor, Int32(SHUT_RDWR))
+    }
+
+    private static func set(_ descriptor: Int32, _ level: Int32, _ option: Int32, _ value: Int32) {
+        var value = value
+        setsockopt(descriptor, level, option, &value, socklen_t(MemoryLayout<Int32>.size))
     }
 }

@@ -1,9 +1,8 @@
 import CMicroHTTPD
 
 /// The context pointer of libmicrohttpd's callbacks, which belongs to a thread and lives until after MHD_stop_daemon.
-/// libmicrohttpd calls the functions of this file on its own threads, all callbacks of a connection on the same thread.
-/// The socket context of a connection is its ``ConnectionDriver``, retained from NOTIFY_STARTED to NOTIFY_CLOSED. The
-/// request context is the same object, not retained.
+/// All callbacks of a connection come on the same thread. The socket context of a connection is its
+/// ``ConnectionDriver``, retained from NOTIFY_STARTED to NOTIFY_CLOSED; the request context is the same object.
 final class CallbackContext: Sendable {
     let core: DaemonCore
     let threadIndex: Int
@@ -82,7 +81,7 @@ func noteConnection(
         {
             return
         }
-        core.registry.expectOneLess()
+        core.registry.expect(-1)
     }
 }
 

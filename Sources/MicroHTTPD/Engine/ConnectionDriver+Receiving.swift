@@ -1,8 +1,7 @@
 import CMicroHTTPD
 import Foundation
 
-// The bytes that libmicrohttpd reads. libmicrohttpd receives requests through `ConnectionDriver.read(into:by:)`,
-// because the parts of a request that libmicrohttpd shows afterwards hide some of its bytes.
+// libmicrohttpd receives requests through `ConnectionDriver.read(into:by:)`, because later it hides some of their bytes.
 
 extension ConnectionDriver {
     /// `nil` if the calling thread does not serve the connection.
@@ -14,8 +13,7 @@ extension ConnectionDriver {
     /// bytes, 0 at the end of the stream, or a negative number for an error. Returns `nil` if the client was answered
     /// with ``DaemonConfiguration/refusal`` and libmicrohttpd must close the connection.
     fileprivate func read(into target: UnsafeMutableRawPointer, by receive: () -> Int) -> Int? {
-        // libmicrohttpd reads on only while the head is incomplete. The handler refuses a complete head. For a head
-        // that exceeds the memory libmicrohttpd would send its own error page, so it is refused here.
+        // For an incomplete head that exceeds the memory libmicrohttpd would send its own error page.
         if requests.isInHead(ofAtLeast: core.configuration.connectionMemory * 3 / 4), refuse(excess) { return nil }
         let count = receive()
         guard count > 0 else { return count }

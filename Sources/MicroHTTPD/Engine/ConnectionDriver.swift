@@ -4,9 +4,7 @@ import Primitives
 import Synchronization
 
 /// Drives the requests of one connection, one after another: takes libmicrohttpd's calls, asks the handler, and queues
-/// the answers.
-///
-/// Invariant: only the libmicrohttpd thread that serves the connection uses the object. The socket context retains it.
+/// the answers. Only the thread that serves the connection uses the object. The socket context retains it.
 final class ConnectionDriver {
     let connection: Connection
     let core: DaemonCore
@@ -38,10 +36,10 @@ final class ConnectionDriver {
     init(handle: OpaquePointer, core: DaemonCore) {
         self.core = core
         thread = .ofCaller()
-        let remoteAddress = RemoteAddress(cmhd_client_address(handle))
+        let remoteAddress = cmhd_client_address(handle).flatMap { IPAddress($0)?.unmapped }
         let tls = core.tls.flatMap { tls in
             TLSSession(of: handle, credentials: tls.credentials) { reason in
-                core.configuration.log("client certificate of \(remoteAddress.text) refused: \(reason)")
+                core.configuration.log("client certificate of \(remoteAddress?.description ?? "") refused: \(reason)")
             }
         }
         connection = Connection(
@@ -56,7 +54,7 @@ final class ConnectionDriver {
     }
 
     /// Copies the target, because libmicrohttpd cuts it up in place after this call. Then ends the original text after
-    /// its `?`: the arguments there are not used, but each would take a record of the connection's memory.
+    /// its `?`, because each argument there would take a record of the connection's memory.
     func receiveTarget(_ text: UnsafeMutablePointer<CChar>?) {
         connection.isBusy.store(true, ordering: .relaxed)
         targetCount = text.map { strlen($0) } ?? 0
@@ -139,9 +137,8 @@ final class ConnectionDriver {
             // libmicrohttpd closes the connection after an answer to the first call, and leaves the body unread.
             endReading()
             if request.defect?.leavesNoRoom == true, let bytes = response.wireForm(toHead: request.isHead) {
-                // Sent past libmicrohttpd, because libmicrohttpd closes the connection without an answer if its memory
-                // has no room for the answer's head. libmicrohttpd does not know of this answer, and logs "Application
-                // reported internal error, closing connection." for the `false`.
+                // Without room for the answer's head libmicrohttpd closes the connection, without an answer. It logs
+                // "Application reported internal error, closing connection." for the `false`.
                 _ = connection.sendPastLibrary(bytes)
                 return false
             }
@@ -150,9 +147,9 @@ final class ConnectionDriver {
             let exchange = Exchange(
                 request: request, connection: connection, policy: policy, resources: core.exchanges, action: action)
             self.exchange = exchange
-            // A request that has waited for its turn is in the second call already, and no further call comes for it.
+            // A request that has waited for its turn is in the second call already, and no further call comes for it. In
+            // the first call, the connection closes after the answer, as with a refusal.
             guard exchange.isRefusedUnread || !isFirstCall else { return true }
-            // On the first call the connection closes after the answer, as with a refusal.
             endReading()
             return exchange.proceed()
         }

@@ -1,12 +1,9 @@
-import CMicroHTTPD
-import Foundation
 import Primitives
 import Synchronization
 
 /// An HTTP/1.1 server: libmicrohttpd on a few threads, each with its own epoll. The daemon shows a request to the
-/// ``RequestHandler`` when its head is complete. The handler refuses the request, or says how to treat its body and
-/// which function answers it. The answer may come at once, on libmicrohttpd's thread, or later from any thread. Until
-/// then the connection is suspended and costs only its memory.
+/// ``RequestHandler`` when its head is complete. The answer may come at once, on libmicrohttpd's thread, or later from
+/// any thread. Until then the connection is suspended and costs only its memory.
 ///
 /// ```
 /// struct Greeting: RequestHandler {
@@ -43,16 +40,13 @@ package final class Daemon: Sendable {
 
     /// Throws ``DaemonError``. A daemon can be started once.
     package func start() throws {
-        let isIdle = lifecycle.withLock { state in
-            if case .idle = state { return true }
-            return false
-        }
+        let isIdle = lifecycle.withLock { if case .idle = $0 { true } else { false } }
         precondition(isIdle, "a daemon can be started only once")
         let running = try RunningDaemon(configuration: configuration, handler: handler, tls: tls)
         lifecycle.withLock { $0 = .running(running) }
     }
 
-    private var running: RunningDaemon? {
+    var running: RunningDaemon? {
         lifecycle.withLock { state in
             switch state {
             case .running(let daemon), .stopping(let daemon): return daemon
@@ -64,20 +58,14 @@ package final class Daemon: Sendable {
     /// 0 before the start and after the stop.
     package var port: UInt16 { running?.port ?? 0 }
 
-    /// `false` means that the loaded libmicrohttpd is not a version that this module was made for. Then a NUL, a folded
-    /// line or a bare line feed in a head, which libmicrohttpd hides, is not reported as a ``Request/defect``, so other
-    /// servers may read the same request differently. Warn the operator in this case. Valid before the start, too.
+    /// `false`: this module was not made for the version of the loaded libmicrohttpd. A NUL, a folded line or a bare
+    /// line feed in a head is then not reported as a ``Request/defect``, so other servers may read the same request
+    /// differently. Warn the operator in this case. Valid before the start, too.
     package var checksHeads: Bool { configuration.isLayoutKnown }
-    package var connectionCount: Int { running?.core.registry.count ?? 0 }
 
-    /// Bytes of heads, bodies and TLS sent to clients since the start, as the kernel counts them; of an open connection
-    /// the bytes that its client has acknowledged. Never falls while the daemon runs. 0 before and after, and where the
-    /// kernel does not count (Linux does from 4.1 on). Reading it asks the kernel about each connection.
+    /// Bytes of heads, bodies and TLS since the start; of an open connection the bytes that its client has acknowledged.
+    /// Never falls while the daemon runs; 0 where the kernel does not count. Asks the kernel about each connection.
     package var sentBytes: Int64 { running?.core.registry.sentBytes ?? 0 }
-
-    /// Requests with a first line that has arrived and an answer that is not complete. Looks at every connection.
-    package var exchangesInFlight: Int { running?.core.registry.busyCount ?? 0 }
-
     /// For new connections; open connections keep theirs. May precede the start. Without TLS, has no effect.
     package func use(_ credentials: TLSCredentials) {
         tls?.use(credentials)

@@ -12,10 +12,9 @@ package struct DaemonConfiguration: Sendable {
     package var threads = max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
 
     /// The number of connections that may be served at once. A connection beyond it gets ``fullAnswer`` and is closed.
-    /// Its socket lingers for a while, in a reserve of an eighth of the limit (at least one place). If the reserve is
-    /// full, too, new connections wait in the kernel's queue until older connections close. `nil`: 16,384, or half of
-    /// the process's descriptors if that is less. An explicit number is not checked against the descriptors, because
-    /// its author knows about the other files and connections of the process.
+    /// Its socket lingers in a reserve of an eighth of the limit (at least one place). If the reserve is full, too, new
+    /// connections wait in the kernel's queue. `nil`: 16,384, or half of the process's descriptors if that is less. An
+    /// explicit number is not checked against the descriptors.
     package var connectionLimit: Int?
 
     /// For a client beyond the ``connectionLimit``. Its body must be in memory, and it should have a `Retry-After`.
@@ -27,25 +26,22 @@ package struct DaemonConfiguration: Sendable {
     /// For a client beyond the ``connectionLimitPerAddress``; the rest as for ``fullAnswer``.
     package var crowdAnswer: Response?
 
-    /// Called for each connection that gets ``fullAnswer`` or ``crowdAnswer``, on the accepting thread, so it must not
-    /// block. A connection that waits in the kernel's queue is not refused.
+    /// Called for each connection that gets ``fullAnswer`` or ``crowdAnswer``, on the accepting thread: must not block.
     package var refused: @Sendable (ConnectionRefusal) -> Void = { _ in }
 
-    /// For a client that takes too long for the head of its first request or for a body, sent before the client is cut
-    /// off (RFC 9110 §15.5.9). Its body must be in memory. `nil`: no answer. Over TLS no answer is sent, because only
-    /// the connection's own thread can encrypt it.
+    /// For a client that takes too long for the head of its first request or for a body, before it is cut off (RFC 9110
+    /// §15.5.9). Its body must be in memory. `nil`, and over TLS: no answer.
     package var lateAnswer: Response?
 
     /// In bytes, for the request bodies that are collected in memory (``BodyPolicy/memory(limit:)``) together.
     package var bodyMemoryLimit = 256 << 20
-    /// In bytes, for answers' bodies on their way to clients, together. 8 KiB of each file and 16 KiB of each stream do
-    /// not count, nor do bodies that are in memory for other reasons, such as ``Response/Body/bytes(_:)``.
+    /// In bytes, for answers' bodies on their way to clients, together, except 8 KiB of each file and 16 KiB of each
+    /// stream, and bodies that are in memory for other reasons, such as ``Response/Body/bytes(_:)``.
     package var answerMemoryLimit = 4 << 20
 
     /// The time for which a connection may be silent before it is closed: between requests, within a request, and
-    /// within an answer to which ``minimumAnswerRate`` does not apply. Bytes that the client has acknowledged end a
-    /// silence; bytes that were only written for it do not. The time does not run while a request waits for its answer,
-    /// or an answer for more of its body. Zero is no limit.
+    /// within an answer to which ``minimumAnswerRate`` does not apply. Only bytes that the client has acknowledged end a
+    /// silence. While a request waits for its answer, or an answer for its body, the time stops. Zero is no limit.
     package var inactivityTimeout = Duration.seconds(60)
 
     /// In bytes, per connection: for the request's head with its bookkeeping, and the head of the answer.
@@ -55,14 +51,13 @@ package struct DaemonConfiguration: Sendable {
     /// In bytes. A longer target is refused as ``RequestDefect/targetTooLong``.
     package var targetLimit: Int { connectionMemory * 3 / 8 }
 
-    /// For a request that is refused before a handler is asked: its head does not fit into three quarters of
-    /// ``connectionMemory``, or the framing of its body is wrong. The connection closes after it. Its body must be in
-    /// memory. `nil`: libmicrohttpd's own page for a head that is too large, no answer for a body.
+    /// For a request that no handler sees: its head does not fit into three quarters of ``connectionMemory``, or the
+    /// framing of its body is wrong. The connection closes. The answer's body must be in memory. `nil`: libmicrohttpd's
+    /// own page for a head that is too large, no answer for a body.
     package var refusal: @Sendable (RequestDefect) -> Response? = { _ in nil }
 
-    /// For the whole head of a request. On a new connection it includes the TLS handshake; on a connection kept alive
-    /// it counts from the end of the ``inactivityTimeout``. For a body it is the grace period before
-    /// ``minimumBodyRate`` applies. A slower client is cut off, however steadily it sends. `nil` is no limit.
+    /// For the whole head of a request, with the TLS handshake; on a connection kept alive it counts from the end of the
+    /// ``inactivityTimeout``. For a body, ``minimumBodyRate`` applies after this time. `nil` is no limit.
     package var requestDeadline: Duration? = .seconds(20)
 
     /// The average bytes per second of a request's body, once ``requestDeadline`` has passed since its head. A slower
@@ -70,19 +65,17 @@ package struct DaemonConfiguration: Sendable {
     package var minimumBodyRate = 1024
 
     /// The average bytes per second, over ``answerPeriod``, at which a client must read an answer while bytes wait for
-    /// it all the time. A slower client is cut off. A client that has read all available bytes, because the answer
-    /// itself is slow, is never too slow. With 0 only the ``inactivityTimeout`` limits answers.
+    /// it all the time. A slower client is cut off. With 0 only the ``inactivityTimeout`` limits answers.
     package var minimumAnswerRate = 1024
 
-    /// Averages ``minimumAnswerRate``. The measured window also includes the time in which a client at that rate makes
-    /// room for one more piece in its kernel: see ``SendClock``. Zero: only the ``inactivityTimeout`` limits answers.
+    /// See ``SendClock``. Zero: only the ``inactivityTimeout`` limits answers.
     package var answerPeriod = Duration.seconds(60)
 
     /// In bytes of an unwanted body, read so that the client sees the answer. Beyond it the connection is closed.
     package var discardLimit = 1 << 20
 
-    /// Called, on any thread, with each line that libmicrohttpd logs (mostly errors of clients). A violated invariant
-    /// of the library is not logged: the library prints it to standard error and aborts the process.
+    /// Called, on any thread, with each line that libmicrohttpd logs (mostly errors of clients). When an invariant of the
+    /// library is violated, it prints to standard error instead, and aborts the process.
     package var log: @Sendable (String) -> Void = { _ in }
 
     /// ``LayoutProbe/isLayoutKnown``, at hand for every request. A test may set it.
@@ -92,12 +85,8 @@ package struct DaemonConfiguration: Sendable {
 
     package init() {}
 
-    /// At least 1.
-    var effectiveConnectionLimit: Int {
-        max(1, connectionLimit ?? min(16_384, DescriptorLimit.current / 2))
-    }
-
-    /// The number of sockets that may linger beside the served connections.
+    var effectiveConnectionLimit: Int { max(1, connectionLimit ?? min(16_384, DescriptorLimit.current / 2)) }
+    /// For sockets beside the served connections.
     var lingeringLimit: Int { max(1, effectiveConnectionLimit / 8) }
 }
 
@@ -135,9 +124,7 @@ package struct DaemonError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The system's (or libmicrohttpd's) own words for the error.
     package let reason: String
     package var description: String { "\(step): \(reason) (\(code))" }
-}
 
-extension DaemonError {
     /// From the current value of `errno`.
     static func system(_ step: Step) -> DaemonError {
         let code = errno

@@ -1,4 +1,3 @@
-import CMicroHTTPD
 import Foundation
 import Primitives
 import Synchronization
@@ -13,16 +12,15 @@ final class RunningDaemon: @unchecked Sendable {
     private let acceptorThread: NamedThread
     private let watcherThread: NamedThread
     private var socket: ListeningSocket?
+    private static let stackSize = 256 << 10
 
     init(configuration: DaemonConfiguration, handler: any RequestHandler, tls: CurrentCredentials?) throws {
         // Fails if the executable does not export the functions, or loads this module after the originals' libraries.
         guard ServingThread.waitsInFront, ConnectionDriver.receivesInFront else {
             throw DaemonError(
                 step: .start, code: 0,
-                reason:
-                    "libmicrohttpd does not find epoll_wait, recv and gnutls_record_recv in the executable; link it "
-                    + "with --export-dynamic-symbol for each of them"
-            )
+                reason: "libmicrohttpd does not find epoll_wait, recv and gnutls_record_recv in the executable; link "
+                    + "it with --export-dynamic-symbol for each of them")
         }
         let socket = try ListeningSocket(host: configuration.host, port: configuration.port)
         let lastLine = Locked("libmicrohttpd refused to start")
@@ -35,8 +33,7 @@ final class RunningDaemon: @unchecked Sendable {
         let core = try DaemonCore(configuration: configuration, handler: handler, tls: tls)
         let threads = try ServingThreads(core: core) { lastLine.withLock { $0 } }
         do {
-            acceptor = try Acceptor(
-                socket: socket, core: core, threads: threads, limit: configuration.effectiveConnectionLimit)
+            acceptor = try Acceptor(socket: socket, core: core, threads: threads)
         } catch {
             threads.stop()
             throw error
@@ -45,8 +42,8 @@ final class RunningDaemon: @unchecked Sendable {
         self.threads = threads
         self.socket = socket
         port = socket.port
-        acceptorThread = NamedThread("http-accept") { [acceptor] in acceptor.run() }
-        watcherThread = NamedThread("http-watch") {
+        acceptorThread = NamedThread("http-accept", stackSize: Self.stackSize) { [acceptor] in acceptor.run() }
+        watcherThread = NamedThread("http-watch", stackSize: Self.stackSize) {
             var watcher = Watcher(core: core)
             watcher.run()
         }
@@ -79,4 +76,54 @@ final class RunningDaemon: @unchecked Sendable {
         core.lingering.closeAll()
         socket = nil
     }
+}
+
+/// The state that all connections of a running daemon share.
+final class DaemonCore: Sendable {
+    let configuration: DaemonConfiguration
+    let headLimits: HeadCheck.Limits
+    let handler: any RequestHandler
+    let registry = ConnectionRegistry()
+    let threadLoads: ThreadLoads
+    let suspensions = Suspensions()
+    let sockets: SocketWatch
+    let lingering: LingeringSockets
+    let exchanges: ExchangeResources
+
+    /// The configured answers as bytes; empty if there is none, and with TLS.
+    let lateAnswer: [UInt8]
+    let crowdAnswer: [UInt8]
+    let fullAnswer: [UInt8]
+    let tls: CurrentCredentials?
+
+    /// ``DaemonConfiguration/requestDeadline``; `nil` is no limit.
+    let requestMilliseconds: Int64?
+    /// For the next head to be complete after a request; `nil` is no limit.
+    let idleMilliseconds: Int64?
+
+    init(configuration: DaemonConfiguration, handler: any RequestHandler, tls: CurrentCredentials?) throws {
+        self.configuration = configuration
+        headLimits = HeadCheck.Limits(
+            head: configuration.headLimit, target: configuration.targetLimit,
+            isLayoutKnown: configuration.isLayoutKnown)
+        self.handler = handler
+        threadLoads = ThreadLoads(threads: max(1, configuration.threads))
+        guard let sockets = SocketWatch() else { throw DaemonError.system(.start) }
+        self.sockets = sockets
+        exchanges = ExchangeResources(
+            bodyMemory: configuration.bodyMemoryLimit, answerMemory: configuration.answerMemoryLimit,
+            discardLimit: configuration.discardLimit)
+        func bytes(_ answer: Response?) -> [UInt8] { tls == nil ? answer?.wireForm(toHead: false) ?? [] : [] }
+        lateAnswer = bytes(configuration.lateAnswer)
+        crowdAnswer = bytes(configuration.crowdAnswer)
+        fullAnswer = bytes(configuration.fullAnswer)
+        self.tls = tls
+        lingering = LingeringSockets(
+            watch: sockets, registry: registry, limit: configuration.lingeringLimit, now: configuration.now)
+        requestMilliseconds = configuration.requestDeadline.map { max(1, $0.milliseconds) }
+        let idle = configuration.inactivityTimeout.milliseconds
+        idleMilliseconds = idle > 0 ? requestMilliseconds.map { $0 + idle } : nil
+    }
+
+    func now() -> Int64 { configuration.now() }
 }

@@ -2,11 +2,8 @@ import CMicroHTTPD
 import Foundation
 import Primitives
 
-/// The threads that serve connections, each with a libmicrohttpd daemon of its own. A single daemon could run all
-/// threads, but `MHD_add_connection` of 0.9.75 then assigns a connection to the thread with the index "descriptor
-/// modulo thread count". A new descriptor has the lowest free number: if the process opens a file or a connection to an
-/// origin between every two clients, all clients come to the same thread and the other threads idle. With a daemon per
-/// thread, ``ThreadLoads`` decides.
+/// The threads that serve connections, each with a libmicrohttpd daemon of its own, so that ``ThreadLoads`` chooses the
+/// thread of a connection. `MHD_add_connection` of 0.9.75 would choose "descriptor modulo thread count", often the same.
 ///
 /// `@unchecked Sendable` is safe because no member changes until ``stop()``, which is called once, after the last
 /// ``add(_:_:_:)``, and because libmicrohttpd's functions may be called from any thread.

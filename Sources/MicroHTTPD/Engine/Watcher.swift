@@ -91,8 +91,7 @@ struct Watcher {
     }
 
     private func isTooSlow(_ reader: inout Reader, now: Int64, _ progress: SendProgress?) -> Bool {
-        // Without any acknowledged byte either the kernel does not count (some sandboxes only pretend to), or the
-        // client is not there. An absent client is silent, and the silence limit applies to it.
+        // Without any acknowledged byte the kernel does not count (as in some sandboxes), or the client is not there.
         guard sendPeriod > 0, let progress, progress.taken > 0 else {
             reader.sending = nil
             return false

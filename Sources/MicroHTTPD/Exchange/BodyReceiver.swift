@@ -8,11 +8,10 @@ struct BodyReceiver {
     private var memory: [UInt8] = []
     /// For `memory`; `nil` for other policies.
     private let share: BodyMemory.Share?
-    private var isWithoutMemory = false
     private var sunk: Int64 = 0
     private var discarded = 0
-    private var isTooLarge = false
-    private var failure: (any Error)?
+    /// Set once the rest of the body is not wanted.
+    private var failure: ReceivedBody?
     private var hasSinkEnough = false
 
     enum Step {
@@ -29,18 +28,15 @@ struct BodyReceiver {
         if case .memory = policy { share = BodyMemory.Share(memory) } else { share = nil }
         guard let declaredLength, declaredLength > 0 else { return }
         switch policy {
-        case .none:
-            isTooLarge = declaredLength > discardLimit
-        case .memory(let limit):
-            isTooLarge = declaredLength > limit
-            // The client may declare more than it sends, so at most 64 KiB are reserved in advance.
-            if !isTooLarge { self.memory.reserveCapacity(min(Int(declaredLength), 64 * 1024)) }
-        case .sink:
-            break
+        case .none where declaredLength > discardLimit: failure = .tooLarge
+        case .memory(let limit) where declaredLength > limit: failure = .tooLarge
+        // The client may declare more than it sends, so at most 64 KiB are reserved in advance.
+        case .memory: self.memory.reserveCapacity(min(Int(declaredLength), 64 * 1024))
+        case .none, .sink: break
         }
     }
 
-    var isDeclaredTooLarge: Bool { isTooLarge }
+    var isDeclaredTooLarge: Bool { if case .tooLarge? = failure { true } else { false } }
 
     /// Whether to read a body that is too large, because closing the connection early would cost the client its answer.
     func isWorthReading(_ declaredLength: Int64?) -> Bool {
@@ -48,47 +44,30 @@ struct BodyReceiver {
     }
 
     mutating func receive(_ bytes: UnsafeRawBufferPointer) -> Step {
+        if failure != nil || hasSinkEnough { return discard(bytes) }
         switch policy {
         case .none:
             return discard(bytes)
         case .memory(let limit):
-            if isTooLarge || isWithoutMemory { return discard(bytes) }
-            if bytes.count > limit - memory.count {
-                isTooLarge = true
-                forget()
-                return discard(bytes)
-            }
-            if let share, !share.take(bytes.count) {
-                isWithoutMemory = true
-                forget()
-                return discard(bytes)
-            }
+            if bytes.count > limit - memory.count { return fail(.tooLarge, bytes) }
+            if let share, !share.take(bytes.count) { return fail(.noMemory, bytes) }
             memory.append(contentsOf: bytes)
             return .next
         case .sink(let sink):
-            if hasSinkEnough || failure != nil { return discard(bytes) }
             do {
                 let room = try sink.write(bytes)
                 sunk += Int64(bytes.count)
-                switch room {
-                case .room: return .next
-                case .full: return .wait(sink)
-                case .closed:
-                    hasSinkEnough = true
-                    return .next
-                }
+                hasSinkEnough = room == .closed
+                return room == .full ? .wait(sink) : .next
             } catch {
-                failure = error
-                return discard(bytes)
+                return fail(.failed(error), bytes)
             }
         }
     }
 
     /// Called when the body is complete, or will not be read.
     mutating func finish() -> ReceivedBody {
-        if let failure { return .failed(failure) }
-        if isTooLarge { return .tooLarge }
-        if isWithoutMemory { return .noMemory }
+        if let failure { return failure }
         switch policy {
         case .none: return .none
         case .sink: return .sunk(byteCount: sunk)
@@ -102,9 +81,11 @@ struct BodyReceiver {
         if case .sink(let sink) = policy { sink.abandon() }
     }
 
-    private mutating func forget() {
+    private mutating func fail(_ failure: ReceivedBody, _ bytes: UnsafeRawBufferPointer) -> Step {
+        self.failure = failure
         memory = []
         share?.release()
+        return discard(bytes)
     }
 
     private mutating func discard(_ bytes: UnsafeRawBufferPointer) -> Step {
@@ -113,8 +94,7 @@ struct BodyReceiver {
     }
 }
 
-/// The memory of all request bodies that are collected in memory. Its limit is common because each body may stay within
-/// its own limit while there are as many bodies as connections.
+/// The memory of all request bodies that are collected in memory, of which there may be as many as connections.
 final class BodyMemory: Sendable {
     /// The bytes of one body. They are released with this object at the latest.
     final class Share {
@@ -156,5 +136,63 @@ final class BodyMemory: Sendable {
     /// In bytes, for all bodies together.
     init(limit: Int) {
         self.limit = limit
+    }
+}
+
+/// A pause in reading a connection, because the sink of its request's body has no room. Invariants: `phase` is locked.
+/// The thread that takes the phase out of `waiting` must resume the connection, after the lock is released.
+final class BodyPause: SuspensionOwner {
+    private enum Phase {
+        /// The connection is about to be suspended.
+        case beginning
+        case waiting(Suspension)
+        case over
+        /// The client went away, or the daemon gave up.
+        case hungUp
+    }
+
+    private let phase = Locked(Phase.beginning)
+    private let connection: Connection
+
+    init(_ connection: Connection) {
+        self.connection = connection
+    }
+
+    /// Called on the connection's thread. Returns false, without suspending, if the daemon is stopping.
+    func begin(_ sink: any BodySink) -> Bool {
+        connection.stopBodyClock()
+        guard let suspension = connection.suspend(owner: self) else { return false }
+        // The hang-up may have come already.
+        let isWaiting = phase.withLock { phase in
+            guard case .beginning = phase else { return false }
+            phase = .waiting(suspension)
+            return true
+        }
+        if isWaiting {
+            sink.onRoom { [weak self] in self?.end(.over) }
+        } else {
+            connection.resume(suspension)
+        }
+        return true
+    }
+
+    var isHungUp: Bool { phase.withLock { if case .hungUp = $0 { true } else { false } } }
+
+    func clientLeft() {
+        end(.hungUp)
+    }
+
+    private func end(_ last: Phase) {
+        let before = phase.withLock { phase in
+            let before = phase
+            switch phase {
+            case .beginning, .waiting: phase = last
+            case .over, .hungUp: break
+            }
+            return before
+        }
+        guard case .waiting(let suspension) = before else { return }
+        connection.startBodyClock()
+        connection.resume(suspension)
     }
 }

@@ -1,4 +1,3 @@
-import CMicroHTTPD
 import HTTPTypes
 import Primitives
 import Synchronization
@@ -7,16 +6,14 @@ import Synchronization
 /// once, from any thread. If it drops the exchange, the client waits for ever.
 ///
 /// Invariants, which make `@unchecked Sendable` safe: `receiver`, `pause` and `action` belong to the connection's
-/// thread. `action` is set until the body is complete. `receivedBody` is written before the handler gets the exchange
-/// and never after. `state` is locked. The thread that takes the phase out of `suspended` resumes the connection, after
-/// the lock is released.
+/// thread. `action` is set until the body is complete. `body` does not change once the handler has the exchange. The
+/// thread that takes the phase out of `suspended` resumes the connection, after the lock is released.
 package final class Exchange: @unchecked Sendable {
     package let request: Request
-    package var body: ReceivedBody { receivedBody }
+    package private(set) var body = ReceivedBody.none
 
     private enum Phase {
-        /// The body is being read, or the handler runs on the connection's thread. That thread looks at the phase
-        /// afterwards, and no other thread suspends the connection.
+        /// The body is being read, or the handler runs, on the connection's thread, which looks at the phase afterwards.
         case handling
         case suspended(Suspension)
         /// The connection's thread will find the answer.
@@ -49,7 +46,6 @@ package final class Exchange: @unchecked Sendable {
     /// `nil` if the body was never held up.
     private var pause: BodyPause?
     private var action: (@Sendable (Exchange) -> Void)?
-    private var receivedBody = ReceivedBody.none
 
     init(
         request: Request, connection: Connection, policy: BodyPolicy, resources: ExchangeResources,
@@ -82,16 +78,14 @@ package final class Exchange: @unchecked Sendable {
     }
 
     /// Sends an interim response (RFC 9110 §15.2), such as 102 or 103, ahead of the answer. May be called from any
-    /// thread, any number of times. It costs a system call. `status` is 102 to 199, because libmicrohttpd sends 100
-    /// itself, and 101 changes the protocol. For `fields` see ``Response/init(status:fields:body:)``. Returns false,
-    /// without sending, for a client of HTTP/1.0, which has no interim responses, over TLS, after ``respond(_:)``, and
-    /// if the client is so far behind with reading that the socket has no room.
+    /// thread, any number of times. `status` is 102 to 199, because libmicrohttpd sends 100 itself, and 101 changes the
+    /// protocol. For `fields` see ``Response/init(status:fields:body:)``. Returns false, without sending, for a client
+    /// of HTTP/1.0, over TLS, after ``respond(_:)``, and if the socket has no room.
     ///
-    /// libmicrohttpd has no call for interim responses, so the bytes are written to the socket. No other code writes to
-    /// the socket meanwhile: libmicrohttpd begins with a request only after the kernel has taken the last byte of the
-    /// answer before it, and with the answer only after ``respond(_:)``. Over TLS the connection's own thread would
-    /// have to encrypt the bytes, and bytes without room in the socket could not be taken back, so none is sent, as
-    /// HTTP allows.
+    /// libmicrohttpd has no call for interim responses, so the bytes are written to the socket. No other code writes
+    /// meanwhile: libmicrohttpd begins with a request only after the kernel has taken the last byte of the answer before
+    /// it, and with the answer only after ``respond(_:)``. Over TLS only the connection's own thread could encrypt the
+    /// bytes, and bytes without room in the socket could not be taken back.
     @discardableResult
     package func sendInterim(_ status: Int, fields: HTTPFields = [:]) -> Bool {
         precondition((102...199).contains(status), "\(status) is not the status of an interim response")
@@ -103,9 +97,8 @@ package final class Exchange: @unchecked Sendable {
     }
 
     /// Calls `action` once if the client goes away before ``respond(_:)``, or if the daemon gives up on the exchange;
-    /// at once if that has happened already. The exchange is over then. A thread of the daemon calls it, so `action`
-    /// must not block. A client that has only closed its sending side counts as gone. The daemon watches the client
-    /// only while the exchange waits, after the handler has returned.
+    /// at once if that has happened already. `action` must not block, because a thread of the daemon calls it. A client
+    /// that has only closed its sending side counts as gone. The daemon watches only after the handler has returned.
     package func onHangUp(_ action: @escaping @Sendable () -> Void) {
         let isLate = state.withLock { state in
             if state.phase.isOpen { state.hangUpActions.append(action) }
@@ -142,7 +135,7 @@ package final class Exchange: @unchecked Sendable {
         if let action {
             if let pause, pause.isHungUp { return false }
             self.action = nil
-            receivedBody = receiver.finish()
+            body = receiver.finish()
             action(self)
         }
         let (before, _) = change { phase in
@@ -187,8 +180,7 @@ package final class Exchange: @unchecked Sendable {
     }
 
     /// Changes the phase to the result of `next`, unless it is `nil`. Returns the phase before, and the hang-up actions
-    /// if no answer can come any more: they are freed after the lock is released, because an action may hold the last
-    /// reference to an object.
+    /// if no answer can come any more: an action may hold the last reference to an object, so the caller frees them.
     private func change(_ next: (Phase) -> Phase?) -> (before: Phase, actions: [@Sendable () -> Void]) {
         state.withLock { state in
             let before = state.phase

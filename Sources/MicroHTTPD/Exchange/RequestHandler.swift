@@ -2,16 +2,14 @@ import Primitives
 
 /// Decides how each request is answered.
 package protocol RequestHandler: Sendable {
-    /// Called on libmicrohttpd's thread when the request line is complete, before the rest of the head is parsed. A
-    /// handler can prefetch memory for an answer at hand (``Primitives/MemoryHint``). `target` is as it was sent, and
-    /// valid during the call only. ``RawHead/expectation`` carries the result to ``readyResponse(to:)``. Default: 0.
+    /// Called on libmicrohttpd's thread when the request line is complete, so that a handler can prefetch memory for an
+    /// answer at hand (``Primitives/MemoryHint``). `target` is as it was sent, and valid during the call only.
+    /// ``RawHead/expectation`` carries the result to ``readyResponse(to:)``. Default: 0.
     func expect(_ target: UnsafeRawBufferPointer) -> Int
 
-    /// Returns the answer if it is at hand and needs no further work. The daemon asks for it before it calls
-    /// ``receive(_:)``; an answer here saves that call and all objects that are made for it. The daemon asks only about
-    /// GET and HEAD without a body and without a defect, on libmicrohttpd's thread, so the method must not block. It
-    /// returns the same answer to HEAD as to GET; libmicrohttpd leaves out the body. `head` is valid during the call
-    /// only. Default: ``ReadyResponse/none``.
+    /// Returns the answer if it is at hand, which saves ``receive(_:)`` and its objects. The daemon asks only about GET
+    /// and HEAD without a body and without a defect, on libmicrohttpd's thread: must not block. libmicrohttpd leaves out
+    /// the body for HEAD. `head` is valid during the call only. Default: ``ReadyResponse/none``.
     func readyResponse(to head: borrowing RawHead) -> ReadyResponse
 
     /// Called before the body is read, on libmicrohttpd's thread, which serves many connections: must not block.
@@ -20,7 +18,6 @@ package protocol RequestHandler: Sendable {
 
 extension RequestHandler {
     package func expect(_ target: UnsafeRawBufferPointer) -> Int { 0 }
-
     package func readyResponse(to head: borrowing RawHead) -> ReadyResponse { .none }
 }
 
@@ -28,18 +25,17 @@ package enum ReadyResponse: Sendable {
     /// Has a body that can be sent more than once: neither a file nor a stream.
     case response(Response)
     /// The bytes are on their way from the disk. They are probably there once the thread has served its other
-    /// connections with events; the daemon asks once more then. The detour pays because asking the disk's threads costs
-    /// as much as answering. A thread without other work asks again at once, though, which is too early.
+    /// connections with events; the daemon asks once more then, because asking the disk's threads costs as much as
+    /// answering. A thread without other work asks again at once, though, which is too early.
     case soon
     /// The daemon calls ``RequestHandler/receive(_:)``.
     case none
 }
 
 package enum Reception: Sendable {
-    /// Sends the answer at once and closes the connection after it, with the body unread. A client that sent `Expect:
-    /// 100-continue` gets this answer instead of the go-ahead. Bytes that the client sends all the same are discarded
-    /// for a while (30 s, at most 5 s of them in silence), so that it gets to read the answer. For a small body,
-    /// ``accept(_:_:)`` with ``BodyPolicy/none`` is better, because it keeps the connection.
+    /// Sends the answer at once, also in the place of 100, and closes the connection after it, with the body unread.
+    /// Further bytes of the client are discarded for a while (30 s, at most 5 s of them in silence), so that it gets to
+    /// read the answer. For a small body, ``accept(_:_:)`` with ``BodyPolicy/none`` is better: it keeps the connection.
     case refuse(Response)
 
     /// Reads the body, then calls the closure with the exchange, on libmicrohttpd's thread. The closure answers by
@@ -48,10 +44,9 @@ package enum Reception: Sendable {
 }
 
 /// The destination of a request's body. Unwanted bytes are discarded, up to ``DaemonConfiguration/discardLimit``;
-/// beyond it the connection is closed without an answer. A body with a `Content-Length` above the policy's limit (for
-/// ``none`` the discard limit) is not read at all if the `Content-Length` also exceeds the discard limit, or if the
-/// client waits for the go-ahead. Then the exchange starts at once, with the body ``ReceivedBody/tooLarge``, and the
-/// connection closes after the answer.
+/// beyond it the connection is closed without an answer. A `Content-Length` above the policy's limit (for ``none`` the
+/// discard limit) leaves the body unread if it also exceeds the discard limit, or if the client waits for the go-ahead.
+/// Then the exchange starts at once, with ``ReceivedBody/tooLarge``, and the connection closes after the answer.
 package enum BodyPolicy: Sendable {
     case none
     /// Collects at most `limit` bytes; a larger body is ``ReceivedBody/tooLarge``.
@@ -61,19 +56,15 @@ package enum BodyPolicy: Sendable {
 
 /// Takes a body piece by piece, on libmicrohttpd's thread. The daemon reads no faster than the sink takes the body.
 package protocol BodySink: AnyObject, Sendable {
-    /// The bytes are valid during the call only. The sink takes all of them, unless it returns
-    /// ``Primitives/Backpressure/closed``. Then the rest of the body is discarded, up to
-    /// ``DaemonConfiguration/discardLimit``, and the exchange starts at the end of the body. (Starting earlier would
-    /// not help: libmicrohttpd takes an answer before the body or after it, never in between.) The first error ends the
-    /// calls: the exchange gets it as ``ReceivedBody/failed(_:)``.
+    /// The bytes are valid during the call only. After ``Primitives/Backpressure/closed`` the rest of the body is
+    /// discarded, up to ``DaemonConfiguration/discardLimit``, and the exchange starts at the end of the body, because
+    /// libmicrohttpd takes no answer within the body. The first error ends the calls: ``ReceivedBody/failed(_:)``.
     func write(_ bytes: UnsafeRawBufferPointer) throws -> Backpressure
 
-    /// Calls `action` once, from any thread, as soon as the sink has room or is known to want no more bytes (then the
-    /// next write returns ``Primitives/Backpressure/closed``); at once if that has happened already (the default, for
-    /// sinks that are never full). The daemon calls this after each write that returned
-    /// ``Primitives/Backpressure/full``, on the same thread. Until `action` is called the connection is suspended: no
-    /// further bytes come, and the exchange does not start even if the body is complete. A late call, after
-    /// ``abandon()``, has no effect.
+    /// Calls `action` once, from any thread, as soon as the sink has room or wants no more bytes; at once if that has
+    /// happened already (the default, for sinks that are never full). The daemon calls this after each write that
+    /// returned ``Primitives/Backpressure/full``, on the same thread. Until `action` is called the connection is
+    /// suspended, and the exchange does not start even if the body is complete. After ``abandon()`` it has no effect.
     func onRoom(_ action: @escaping @Sendable () -> Void)
 
     /// The exchange will never start, because the client went away before its body was complete, or was cut off, or the

@@ -1,4 +1,3 @@
-import CMicroHTTPD
 import Foundation
 
 /// The framing and the defects of a request's head, read in libmicrohttpd's memory without copying.
@@ -29,7 +28,6 @@ struct HeadCheck {
     private static let recordSize = 64
 
     var hasBody: Bool { hasTransferEncoding || declaredLength > 0 }
-
     /// Without a defect, a `Content-Length` and a `Transfer-Encoding`, so that only another request can follow.
     var isPlain: Bool { defect == nil && !hasTransferEncoding && !hasContentLength }
 

@@ -53,14 +53,9 @@ final class LayoutProbe {
     fileprivate func receive(_ handle: OpaquePointer, _ line: RequestLine) {
         var layout = HeadLayout(
             line: line, methodCount: strlen(line.method), targetCount: targetCount, versionCount: strlen(line.version))
-        cmhd_each_field(
-            handle,
-            { layout, _, name, nameCount, value, valueCount in
-                layout?.assumingMemoryBound(to: HeadLayout.self).pointee.append(
-                    name: UnsafeRawBufferPointer(start: name, count: nameCount),
-                    value: UnsafeRawBufferPointer(start: value, count: valueCount))
-                return cmhd_result(true)
-            }, &layout)
+        RawFieldLine.withLines(of: handle, limit: Int(cmhd_record_count(handle))) { fields in
+            for field in fields { layout.append(name: field.name, value: field.value) }
+        }
         layout.finish(headCount: cmhd_head_size(handle))
         isGapless = layout.isGapless
     }
@@ -88,12 +83,11 @@ private func probeRequest(
     return cmhd_result(false)
 }
 
-/// Follows the parts of a request's head through libmicrohttpd's memory, to find bytes that libmicrohttpd hides from
-/// its callbacks. libmicrohttpd 0.9.75 reads a head into one buffer, writes zeros over the separators and hands out
-/// pointers into the buffer. So each part of a well-formed head starts right behind the part before it. A gap indicates
-/// a NUL (at which libmicrohttpd cuts a target or value), a bare LF as the end of a line, a folded line, a line without
-/// a name, or several spaces in a row. Pointers are only compared, and never followed. No documentation promises this
-/// layout, so ``LayoutProbe`` tests it with the loaded libmicrohttpd.
+/// Finds bytes of a request's head that libmicrohttpd hides from its callbacks. libmicrohttpd 0.9.75 reads a head into
+/// one buffer, writes zeros over the separators and hands out pointers into the buffer. So each part of a well-formed
+/// head starts right behind the part before it. A gap indicates a NUL (at which libmicrohttpd cuts a target or value), a
+/// bare LF as the end of a line, a folded line, a line without a name, or several spaces in a row. Pointers are only
+/// compared, never followed. No documentation promises this layout, so ``LayoutProbe`` tests it.
 struct HeadLayout {
     private let start: UnsafeRawPointer
     /// The address at which the next line must start.
@@ -118,7 +112,6 @@ struct HeadLayout {
         next = valueStart + value.count + 2
     }
 
-    /// `headCount` is the length of the whole head.
     mutating func finish(headCount: Int) {
         if next + 2 != start + headCount { isGapless = false }
     }

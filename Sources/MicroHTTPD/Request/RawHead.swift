@@ -11,18 +11,7 @@ package struct RawHead: ~Copyable {
     package let length: Int
     /// Otherwise the method is GET.
     package let isHead: Bool
-    private let lines: UnsafeBufferPointer<RawFieldLine>
-
-    init(
-        target: UnsafeRawBufferPointer, expectation: Int, length: Int, isHead: Bool,
-        lines: UnsafeBufferPointer<RawFieldLine>
-    ) {
-        self.target = target
-        self.expectation = expectation
-        self.length = length
-        self.isHead = isHead
-        self.lines = lines
-    }
+    let lines: UnsafeBufferPointer<RawFieldLine>
 
     package var fieldCount: Int { lines.count }
 
@@ -44,7 +33,6 @@ package struct RawField {
 
     /// In any case of letters, like the other comparisons here.
     package func isNamed(_ text: StaticString) -> Bool { name.equalsIgnoringCase(text) }
-
     package func isNamed(_ bytes: [UInt8]) -> Bool { bytes.withUnsafeBytes(name.equalsIgnoringCase) }
 
     package func isNamed(_ name: HTTPField.Name) -> Bool {

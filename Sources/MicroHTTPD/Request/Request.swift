@@ -1,6 +1,6 @@
-import CMicroHTTPD
 import Foundation
 import HTTPTypes
+import Primitives
 
 /// The head of a request, exactly as it was sent, copied for any time and thread. A copy of a `Request` is a reference.
 /// `@unchecked Sendable` is safe because the storage does not change after `init`.
@@ -22,11 +22,9 @@ package struct Request: @unchecked Sendable {
     /// As it was sent: any token, in any case.
     package var method: String { text(head.header.method) }
 
-    /// Byte for byte as it was sent, including its query. Bytes that are not UTF-8 are replaced (``withTarget(_:)``
-    /// shows them). Of a target in absolute form, `http://host/path?query`, only the part after the authority (see
-    /// ``host``). libmicrohttpd cuts a target at a NUL; such a request has a ``defect``.
+    /// As it was sent, including its query; ``withTarget(_:)`` shows also bytes that are not UTF-8. Of a target in
+    /// absolute form, only the part after the authority (see ``host``). A target that is cut at a NUL has a ``defect``.
     package var target: String { text(targetRange) }
-
     /// The target up to its first `?`, not decoded in any way.
     package var path: String { text(head.header.path.dropFirst(prefixLength)) }
 
@@ -45,9 +43,8 @@ package struct Request: @unchecked Sendable {
 
     /// `HTTP/1.1`, `HTTP/1.0`, or another `HTTP/1.x` that the client claims to speak.
     package var version: String { text(head.header.version) }
-
     /// Without port: `192.0.2.1`, `2001:db8::1`. IPv4 clients of an IPv6 socket are shown as IPv4.
-    package var remoteAddress: String { head.header.remoteAddress.text }
+    package var remoteAddress: String { head.header.remoteAddress?.description ?? "" }
 
     /// The first `Content-Length`; `nil` without a `Content-Length`, and if the body is chunked.
     package var declaredLength: Int64? {
@@ -57,36 +54,30 @@ package struct Request: @unchecked Sendable {
 
     /// A `Content-Length` other than 0, or any `Transfer-Encoding`.
     package var hasBody: Bool { head.header.check.hasBody }
-
     /// RFC 9112 §7.1.
     var isChunked: Bool { hasBody && declaredLength == nil }
-
     /// On the wire, in bytes, including the empty line.
     package var headLength: Int { head.header.check.wireLength }
-
     /// The reason to refuse the request. A handler that accepts a request with a defect does so at its own risk.
     package var defect: RequestDefect? { head.header.check.defect }
-
     package var isHead: Bool { head.header.isHead }
 
     /// Field lines with a token as their name, in the order sent, repeated lines separately, values trimmed. The list
     /// is built anew at each use, so keep it. Only ``forEachFieldLine(_:)`` shows lines with other names.
     package var fields: HTTPFields {
-        var fields = HTTPFields()
-        fields.reserveCapacity(head.header.fieldCount)
-        forEachFieldLine { field in
-            guard let name = HTTPField.Name(String(decoding: field.name, as: UTF8.self)) else { return }
-            fields.append(HTTPField(name: name, lenientValue: field.value))
-        }
-        return fields
+        collectFields(reserving: head.header.fieldCount) { HTTPField.Name(String(decoding: $0.name, as: UTF8.self)) }
     }
 
     /// The part of ``fields`` with these names. No values are built for other fields.
     package func fields(named names: [HTTPField.Name]) -> HTTPFields {
+        collectFields { names.first(where: $0.isNamed) }
+    }
+
+    private func collectFields(reserving count: Int = 0, name: (RawField) -> HTTPField.Name?) -> HTTPFields {
         var fields = HTTPFields()
+        fields.reserveCapacity(count)
         forEachFieldLine { field in
-            guard let name = names.first(where: field.isNamed) else { return }
-            fields.append(HTTPField(name: name, lenientValue: field.value))
+            if let name = name(field) { fields.append(HTTPField(name: name, lenientValue: field.value)) }
         }
         return fields
     }
@@ -98,53 +89,40 @@ package struct Request: @unchecked Sendable {
     package func field(_ name: String) -> String? {
         var name = name
         return name.withUTF8 { name in
-            let name = UnsafeRawBufferPointer(name)
-            return withLines { lines in
-                while let line = lines.next() {
-                    if line.name.equalsIgnoringCase(name) { return String(decoding: line.value, as: UTF8.self) }
-                }
-                return nil
+            withBytes(head.header.lines) { bytes in
+                let line = FieldLines(rest: bytes).first { $0.name.equalsIgnoringCase(UnsafeRawBufferPointer(name)) }
+                return line.map { String(decoding: $0.value, as: UTF8.self) }
             }
         }
     }
 
-    /// Passes the lines as they were sent, in order, including lines with a name that is not a token. The name includes
-    /// white space before the colon; the value is without white space around it. The bytes are valid during the call.
+    /// Passes all lines in order, also with a name that is not a token. The name includes white space before the colon;
+    /// the value is without white space around it. The bytes are valid during the call.
     package func forEachFieldLine(_ body: (RawField) -> Void) {
-        withLines { lines in
-            while let line = lines.next() { body(line) }
+        withBytes(head.header.lines) { bytes in
+            for line in FieldLines(rest: bytes) { body(line) }
         }
     }
 
     /// Makes no string. The bytes are valid during the call only.
     package func withTarget<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
-        let range = targetRange
-        return try head.withUnsafeMutablePointerToElements { bytes in
-            try body(UnsafeRawBufferPointer(start: bytes + range.startIndex, count: range.count))
-        }
+        try withBytes(targetRange, body)
     }
 
     private var targetRange: Range<Int> { head.header.target.dropFirst(prefixLength) }
+    private func text(_ range: Range<Int>) -> String { withBytes(range) { String(decoding: $0, as: UTF8.self) } }
 
-    private func text(_ range: Range<Int>) -> String {
-        head.withUnsafeMutablePointerToElements { bytes in
-            String(
-                decoding: UnsafeRawBufferPointer(start: bytes + range.startIndex, count: range.count), as: UTF8.self)
-        }
-    }
-
-    private func withLines<Result>(_ body: (inout FieldLines) -> Result) -> Result {
-        let range = head.header.lines
-        return head.withUnsafeMutablePointerToElements { bytes in
-            var lines = FieldLines(
-                rest: UnsafeRawBufferPointer(start: bytes + range.startIndex, count: range.count))
-            return body(&lines)
+    private func withBytes<Result>(
+        _ range: Range<Int>, _ body: (UnsafeRawBufferPointer) throws -> Result
+    ) rethrows -> Result {
+        try head.withUnsafeMutablePointerToElements { bytes in
+            try body(UnsafeRawBufferPointer(start: bytes + range.startIndex, count: range.count))
         }
     }
 
     init(
         _ line: RequestLine, target: UnsafeRawBufferPointer, fields: UnsafeBufferPointer<RawFieldLine>,
-        check: HeadCheck, remoteAddress: RemoteAddress
+        check: HeadCheck, remoteAddress: IPAddress?
     ) {
         let method = UnsafeRawBufferPointer(start: line.method, count: strlen(line.method))
         let version = UnsafeRawBufferPointer(start: line.version, count: strlen(line.version))
@@ -174,5 +152,61 @@ package struct Request: @unchecked Sendable {
             }
             header.pointee.lines = start..<writer.count
         }
+    }
+}
+
+/// The parsed head of a request. Its ranges are positions in the bytes behind it: the target, its authority, the
+/// method, the version, and then the field lines, each as the two 32-bit lengths of its name and value, and both.
+struct RequestHead {
+    var target = 0..<0
+    var path = 0..<0
+    /// Empty if the target is not in absolute form.
+    var authority = 0..<0
+    var method = 0..<0
+    var version = 0..<0
+    var lines = 0..<0
+    var fieldCount = 0
+    var isHead = false
+    let check: HeadCheck
+    let remoteAddress: IPAddress?
+}
+
+/// Never writes beyond the bytes: a line that does not fit is left out.
+struct HeadWriter {
+    let bytes: UnsafeMutableRawBufferPointer
+    var count = 0
+
+    mutating func append(_ source: UnsafeRawBufferPointer) -> Range<Int> {
+        let range = count..<count + source.count
+        UnsafeMutableRawBufferPointer(rebasing: bytes[range]).copyMemory(from: source)
+        count = range.endIndex
+        return range
+    }
+
+    /// Returns false, without effect, if the line does not fit.
+    mutating func append(name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer) -> Bool {
+        guard count + 8 + name.count + value.count <= bytes.count else { return false }
+        bytes.storeBytes(of: UInt32(truncatingIfNeeded: name.count), toByteOffset: count, as: UInt32.self)
+        bytes.storeBytes(of: UInt32(truncatingIfNeeded: value.count), toByteOffset: count + 4, as: UInt32.self)
+        count += 8
+        _ = append(name)
+        _ = append(value)
+        return true
+    }
+}
+
+/// Reads back the field lines that ``HeadWriter`` wrote.
+struct FieldLines: Sequence, IteratorProtocol {
+    var rest: UnsafeRawBufferPointer
+
+    mutating func next() -> RawField? {
+        guard rest.count >= 8 else { return nil }
+        let nameLength = Int(rest.loadUnaligned(as: UInt32.self))
+        let valueLength = Int(rest.loadUnaligned(fromByteOffset: 4, as: UInt32.self))
+        let end = 8 + nameLength + valueLength
+        defer { rest = UnsafeRawBufferPointer(rebasing: rest[end...]) }
+        return RawField(
+            name: UnsafeRawBufferPointer(rebasing: rest[8..<8 + nameLength]),
+            value: UnsafeRawBufferPointer(rebasing: rest[8 + nameLength..<end]))
     }
 }

@@ -1,18 +1,16 @@
 import Foundation
 import Primitives
 
-/// Follows the bytes of a connection's requests in the order of arrival, before libmicrohttpd changes them.
-/// libmicrohttpd writes zeros over the ends of lines, so afterwards `NUL LF` looks like `CR LF`, and a line that begins
-/// with a NUL looks empty.
+/// Follows the bytes of a connection's requests in the order of arrival, before libmicrohttpd writes zeros over the ends
+/// of lines: afterwards `NUL LF` looks like `CR LF`, and a line that begins with a NUL looks empty.
 ///
 /// A head has no NUL, and before it only empty lines may come, each `CR LF` (RFC 9112 §2.2). libmicrohttpd decides
-/// where a head ends: ``endHead(at:size:body:)``. The length of a body follows from the head, or for a chunked body
-/// from ``ChunkedFraming``. So the first byte of each head is known, also of pipelined requests, and no part of a body
-/// is taken for a head. libmicrohttpd 0.9.75 keeps the bytes of a head contiguous, together with the empty lines before
-/// it, at the start of the connection's memory, which is the address of its very first read.
+/// where a head ends: ``endHead(at:size:body:)``. The length of a body follows from the head, or from
+/// ``ChunkedFraming``. So the first byte of each head is known, also of pipelined requests. libmicrohttpd 0.9.75 keeps a
+/// head, with the empty lines before it, at the start of the connection's memory, the address of its very first read.
 ///
-/// Pure: no I/O, no clock. Pointers are only compared, except that the bytes behind a head are read once. A class,
-/// because a struct would be checked for exclusive access at each of its three calls per request.
+/// Pointers are only compared, except that the bytes behind a head are read once. A class, because a struct would be
+/// checked for exclusive access at each of its three calls per request.
 final class RequestBytes {
     enum Body {
         /// In bytes; 0 without a body.
@@ -43,11 +41,10 @@ final class RequestBytes {
 
     /// Whether at least `count` bytes have arrived without making a whole head.
     func isInHead(ofAtLeast count: Int) -> Bool {
-        guard headCount >= count, case .head = place else { return false }
-        return true
+        if headCount >= count, case .head = place { true } else { false }
     }
 
-    /// As far as the first bytes of the incomplete request tell; false if empty lines come before it.
+    /// Judged by the first bytes of the incomplete request; false if empty lines come before it.
     var isForHead: Bool {
         guard let start, headCount > 4, case .head = place else { return false }
         return memcmp(start, "HEAD", 4) == 0
@@ -129,11 +126,7 @@ final class RequestBytes {
 
 extension ChunkedFraming.Rules {
     /// libmicrohttpd 0.9.75 parses the framing again, and answers 500 if a line exceeds the connection's memory.
-    static let ofRequests: ChunkedFraming.Rules = {
-        var rules = ChunkedFraming.Rules(extensionLimit: 4096, trailerLimit: 8192)
-        rules.excessLimit = 16 << 10
-        return rules
-    }()
+    static let ofRequests = ChunkedFraming.Rules(extensionLimit: 4096, excessLimit: 16 << 10, trailerLimit: 8192)
 }
 
 extension RequestDefect {

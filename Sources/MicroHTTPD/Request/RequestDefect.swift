@@ -37,7 +37,7 @@ package enum RequestDefect: Hashable, Sendable {
         }
     }
 
-    /// The error and its remedy, in words for the author of the client.
+    /// For the author of the client.
     package var reason: String {
         switch self {
         case .headTooLarge: "the head of the request is too large; send fewer or shorter fields"

@@ -1,8 +1,7 @@
 import Synchronization
 
-/// The memory of all answers' bodies on their way to clients, beyond ``small`` bytes each. The limit is common because
-/// there may be as many answers as connections, and each answer waits for its client. An answer that gets no ``Share``
-/// goes out in smaller pieces, which is slower and never fails.
+/// The memory of all answers' bodies on their way to clients, beyond ``small`` bytes each. There may be as many answers
+/// as connections. An answer that gets no ``Share`` goes out in smaller pieces, which is slower and never fails.
 final class AnswerMemory: Sendable {
     /// Taken from the memory until this object is released.
     final class Share: Sendable {

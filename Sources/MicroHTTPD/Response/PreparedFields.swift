@@ -1,8 +1,8 @@
 import CMicroHTTPD
 import HTTPTypes
 
-/// Fields in the form that libmicrohttpd gets: checked, and joined into one field; see `cmhd_add_fields`. If answers
-/// have most of their fields in common, preparing those once saves most of the cost of each answer's head.
+/// Fields in the form that libmicrohttpd gets: checked, and joined into one field; see `cmhd_add_fields`. Preparing the
+/// common fields of many answers once saves most of the cost of each answer's head.
 package struct PreparedFields: Sendable {
     /// The first field's name and a zero, its value, the further fields' lines, and a zero. Empty without a field.
     private var bytes: [UInt8] = []
@@ -97,8 +97,7 @@ extension HTTPFields {
     func forEachSendable(
         _ body: (_ name: UnsafeBufferPointer<UInt8>, _ value: UnsafeBufferPointer<UInt8>) -> Void
     ) {
-        for field in self {
-            if Self.isOfConnection(field.name) { continue }
+        for field in self where !Self.isOfConnection(field.name) {
             var name = field.name.rawName
             name.withUTF8 { name in
                 guard UnsafeRawBufferPointer(name).isToken else { return }

@@ -1,24 +1,15 @@
 import CMicroHTTPD
-import Foundation
 import Primitives
 
 /// A response made ready for one request. `@unchecked Sendable` is safe because libmicrohttpd's response objects may be
 /// used from any thread, and only the holder of this value queues or discards it.
 struct PreparedResponse: @unchecked Sendable {
     /// `nil` if there was no memory for it.
-    let handle: OpaquePointer?
-    let status: UInt32
+    fileprivate let handle: OpaquePointer?
     /// Whether the handle was made for this request alone.
-    private let isOwned: Bool
+    fileprivate let isOwned: Bool
     /// Keeps a shared handle alive until it is queued.
-    private let response: Response
-
-    fileprivate init(handle: OpaquePointer?, isOwned: Bool, response: Response) {
-        self.handle = handle
-        self.isOwned = isOwned
-        self.response = response
-        status = UInt32(response.status)
-    }
+    fileprivate let response: Response
 
     /// Called once, after the handle was queued or when it will never be.
     func discard() {
@@ -30,7 +21,7 @@ struct PreparedResponse: @unchecked Sendable {
         defer { discard() }
         guard let handle else { return false }
         connection.isAnswering.store(true, ordering: .relaxed)
-        return cmhd_queue(connection.handle, status, handle)
+        return cmhd_queue(connection.handle, UInt32(response.status), handle)
     }
 }
 
@@ -50,16 +41,13 @@ extension Response {
     func prepared(
         for request: Request, on connection: Connection, memory: AnswerMemory, draining: Bool
     ) -> PreparedResponse {
-        // libmicrohttpd accepts chunks with lines that end with a bare LF, also within a chunk extension, and its
-        // callbacks do not show it. Another server may see the end of such a body elsewhere. So the connection closes
-        // after a chunked request, and the bytes behind it are never taken for a request.
+        // libmicrohttpd accepts a bare LF in the framing of chunks, and its callbacks do not show it. Another server may
+        // see the end of such a body elsewhere, so the bytes behind a chunked request are never taken for a request.
         let isClosing = request.isChunked || draining
         let isWithheld = request.isHead || status == 304 || status == 204
         switch body {
         case .file(let file):
-            return owned(
-                isWithheld ? Self.makeWithheld(file.length) : Self.make(file, memory),
-                closing: isClosing)
+            return owned(isWithheld ? Self.makeWithheld(file.length) : Self.make(file, memory), closing: isClosing)
         case .stream(let stream, let length):
             if !isWithheld {
                 // HTTP/1.0 has no chunks.
@@ -84,8 +72,6 @@ extension Response {
         return PreparedResponse(handle: handle, isOwned: true, response: self)
     }
 
-    // MARK: Making libmicrohttpd's objects
-
     /// `nil` for a body that can be sent only once.
     static func makeShareable(_ body: Body) -> OpaquePointer? {
         switch body {
@@ -99,10 +85,14 @@ extension Response {
 
     /// The object retains the bytes itself, because libmicrohttpd may still be sending when the `Response` is released.
     private static func make(_ bytes: SharedBytes, _ range: Range<Int>) -> OpaquePointer? {
-        let start = UnsafeMutableRawPointer(mutating: bytes.bytes.baseAddress.map { $0 + range.lowerBound })
-        let owner = Unmanaged.passRetained(bytes)
+        make(UnsafeRawBufferPointer(rebasing: bytes.bytes[range]), retaining: bytes)
+    }
+
+    private static func make(_ bytes: UnsafeRawBufferPointer, retaining owner: AnyObject) -> OpaquePointer? {
+        let owner = Unmanaged.passRetained(owner)
         let handle = MHD_create_response_from_buffer_with_free_callback_cls(
-            range.count, start, { Unmanaged<SharedBytes>.fromOpaque($0!).release() }, owner.toOpaque())
+            bytes.count, UnsafeMutableRawPointer(mutating: bytes.baseAddress),
+            { Unmanaged<AnyObject>.fromOpaque($0!).release() }, owner.toOpaque())
         if handle == nil { owner.release() }
         return handle
     }
@@ -115,37 +105,15 @@ extension Response {
 
     private static func make(_ file: FileBody, _ memory: AnswerMemory) -> OpaquePointer? {
         if file.length == 0 { return cmhd_empty_response() }
-        if file.length <= Int64(AnswerMemory.small) { return makeWhole(file, nil) }
-        if file.length <= wholeFile, let share = memory.take(Int(file.length)) { return makeWhole(file, share) }
-        return makeBlockwise(file, memory)
-    }
-
-    private static func makeWhole(_ file: FileBody, _ share: AnswerMemory.Share?) -> OpaquePointer? {
-        // The head goes out, then the connection breaks off, so that the client sees an incomplete body.
+        let isSmall = file.length <= Int64(AnswerMemory.small)
+        let share = !isSmall && file.length <= wholeFile ? memory.take(Int(file.length)) : nil
+        guard isSmall || share != nil else {
+            let (block, share) = memory.block()
+            return make(BlockReader(file, share), UInt64(file.length), block)
+        }
+        // After the head the connection breaks off, so that the client sees an incomplete body.
         guard let whole = WholeFile(file, share) else { return makeWithheld(file.length) }
-        let owner = Unmanaged.passRetained(whole)
-        let handle = MHD_create_response_from_buffer_with_free_callback_cls(
-            whole.bytes.count, whole.bytes.baseAddress,
-            { Unmanaged<WholeFile>.fromOpaque($0!).release() }, owner.toOpaque())
-        if handle == nil { owner.release() }
-        return handle
-    }
-
-    private static func makeBlockwise(_ file: FileBody, _ memory: AnswerMemory) -> OpaquePointer? {
-        let (block, share) = memory.block()
-        let owner = Unmanaged.passRetained(BlockReader(file, share))
-        let handle = MHD_create_response_from_callback(
-            UInt64(file.length), block,
-            { context, position, buffer, count in
-                Unmanaged<BlockReader<FileBody>>.fromOpaque(context!)._withUnsafeGuaranteedRef { reader in
-                    let target = UnsafeMutableRawBufferPointer(start: buffer, count: count)
-                    let read = reader.source.read(into: target, at: Int64(position))
-                    return read > 0 ? read : cmhd_end_with_error()
-                }
-            },
-            owner.toOpaque(), { Unmanaged<BlockReader<FileBody>>.fromOpaque($0!).release() })
-        if handle == nil { owner.release() }
-        return handle
+        return make(UnsafeRawBufferPointer(whole.bytes), retaining: whole)
     }
 
     private static func make(
@@ -153,34 +121,59 @@ extension Response {
     ) -> OpaquePointer? {
         // For a chunked body libmicrohttpd uses the connection's memory.
         let (block, share) = length == nil ? (1, nil) : memory.block()
-        let owner = Unmanaged.passRetained(BlockReader(stream, share))
+        return make(
+            BlockReader(stream, share), length.map { UInt64($0) } ?? cmhd_size_unknown(),
+            min(block, max(1, Int(clamping: length ?? .max))))
+    }
+
+    private static func make(_ reader: BlockReader, _ length: UInt64, _ block: Int) -> OpaquePointer? {
+        let owner = Unmanaged.passRetained(reader)
         let handle = MHD_create_response_from_callback(
-            length.map { UInt64($0) } ?? cmhd_size_unknown(), min(block, max(1, Int(clamping: length ?? .max))),
-            { context, _, buffer, count in
-                Unmanaged<BlockReader<ResponseStream>>.fromOpaque(context!)._withUnsafeGuaranteedRef { reader in
-                    reader.source.read(into: UnsafeMutableRawBufferPointer(start: buffer, count: count))
+            length, block,
+            { context, position, buffer, count in
+                Unmanaged<BlockReader>.fromOpaque(context!)._withUnsafeGuaranteedRef { reader in
+                    reader.source.read(
+                        into: UnsafeMutableRawBufferPointer(start: buffer, count: count), at: Int64(position))
                 }
             },
-            owner.toOpaque(),
-            {
-                let reader = Unmanaged<BlockReader<ResponseStream>>.fromOpaque($0!).takeRetainedValue()
-                reader.source.close()
-            })
-        if handle == nil {
-            owner.release()
-            stream.close()
-        }
+            owner.toOpaque(), { Unmanaged<BlockReader>.fromOpaque($0!).release() })
+        if handle == nil { owner.release() }
         return handle
     }
 }
 
-private final class BlockReader<Source: Sendable>: Sendable {
-    let source: Source
+/// A body that libmicrohttpd reads piece by piece.
+private protocol BlockSource: Sendable {
+    /// Returns the number of bytes, or a code of libmicrohttpd.
+    func read(into target: UnsafeMutableRawBufferPointer, at position: Int64) -> Int
+    /// Called when the bytes will not be read any more.
+    func close()
+}
+
+extension FileBody: BlockSource {
+    fileprivate func read(into target: UnsafeMutableRawBufferPointer, at position: Int64) -> Int {
+        let count = readBytes(into: target, at: position)
+        return count > 0 ? count : cmhd_end_with_error()
+    }
+
+    fileprivate func close() {}
+}
+
+extension ResponseStream: BlockSource {
+    fileprivate func read(into target: UnsafeMutableRawBufferPointer, at position: Int64) -> Int { read(into: target) }
+}
+
+private final class BlockReader: Sendable {
+    let source: any BlockSource
     private let share: AnswerMemory.Share?
 
-    init(_ source: Source, _ share: AnswerMemory.Share?) {
+    init(_ source: any BlockSource, _ share: AnswerMemory.Share?) {
         self.source = source
         self.share = share
+    }
+
+    deinit {
+        source.close()
     }
 }
 
@@ -194,7 +187,7 @@ private final class WholeFile {
         bytes = .allocate(byteCount: Int(file.length), alignment: 16)
         var count = 0
         while count < bytes.count {
-            let read = file.read(into: UnsafeMutableRawBufferPointer(rebasing: bytes[count...]), at: Int64(count))
+            let read = file.readBytes(into: UnsafeMutableRawBufferPointer(rebasing: bytes[count...]), at: Int64(count))
             // The deinitializer frees the allocated bytes.
             if read <= 0 { return nil }
             count += read

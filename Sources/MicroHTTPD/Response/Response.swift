@@ -8,25 +8,42 @@ import Synchronization
 /// ``Body/stream(_:length:)``. libmicrohttpd's object for it is made once, at the first use.
 ///
 /// libmicrohttpd writes `Date`, `Content-Length`, `Transfer-Encoding` and the reason phrase. No body is sent to `HEAD`,
-/// nor with 204 and 304. For `HEAD` and 304 the `Content-Length` is that of the given body, so give a 304 the body of
-/// the 200, or ``Body/withheld(length:)``.
+/// nor with 204 and 304, and the `Content-Length` for `HEAD` and 304 is that of the given body.
 package final class Response: Sendable {
     package enum Body: Sendable {
         /// Sends `Content-Length: 0`.
         case empty
         case bytes(SharedBytes)
         case slice(SharedBytes, Range<Int>)
-        /// A file of up to 256 KiB is read before the answer starts. A larger file is read as it goes out, and so is a
-        /// file for which ``DaemonConfiguration/answerMemoryLimit`` leaves no room: in blocks of 64 KiB, or 8 KiB
-        /// without room for a block (512 bytes less, to be exact). If the file is too short, the connection breaks off.
+        /// A file of up to 256 KiB is read before the answer starts, if ``DaemonConfiguration/answerMemoryLimit`` leaves
+        /// room. Other files are read as they go out: in blocks of 64 KiB, or 8 KiB without room for a block (512 bytes
+        /// less, to be exact). If the file is too short, the connection breaks off.
         case file(FileBody)
         /// If `length` is `nil`, the body is chunked, or ends with the connection for a client of HTTP/1.0.
         case stream(ResponseStream, length: Int64?)
         /// For `HEAD`, or a 304, without the body at hand. In any other answer it breaks the connection off.
         case withheld(length: Int64)
+
+        /// `nil` for a file, a stream, and a body that is not at hand. Valid as long as the body is.
+        fileprivate var bytesInMemory: UnsafeRawBufferPointer? {
+            switch self {
+            case .empty: UnsafeRawBufferPointer(start: nil, count: 0)
+            case .bytes(let bytes): bytes.bytes
+            case .slice(let bytes, let range): UnsafeRawBufferPointer(rebasing: bytes.bytes[range])
+            case .file, .stream, .withheld: nil
+            }
+        }
     }
 
     package let status: Int
+    package let body: Body
+    let head: Head
+
+    enum Head: Sendable {
+        case fields(HTTPFields)
+        case prepared(PreparedFields)
+    }
+
     /// As they were given; of prepared fields, the fields that may be sent.
     package var fields: HTTPFields {
         switch head {
@@ -34,21 +51,12 @@ package final class Response: Sendable {
         case .prepared(let prepared): prepared.fields
         }
     }
-    package let body: Body
-
-    enum Head: Sendable {
-        case fields(HTTPFields)
-        case prepared(PreparedFields)
-    }
-
-    let head: Head
 
     /// The address of the object that ``shared`` has made, with one reference held by this response; 0 before.
     private let made = Atomic<Int>(0)
 
-    /// Leaves out invalid fields: a name that is not a token, and a value with a control character other than tab.
-    /// Leaves out, too, fields that the caller may not set: `Content-Length`, `Transfer-Encoding`, and all options of
-    /// `Connection` but `close`. A status outside of 200...999 is a programmer error.
+    /// Leaves out invalid fields (a name that is not a token, a value with a control character other than tab), and
+    /// `Content-Length`, `Transfer-Encoding`, and all options of `Connection` but `close`. `status` is 200 to 999.
     package convenience init(status: Int = 200, fields: HTTPFields = [:], body: Body = .empty) {
         self.init(status: status, head: .fields(fields), body: body)
     }
@@ -125,12 +133,7 @@ package final class Response: Sendable {
         private let response, object, fields, body: MemoryHint
 
         fileprivate init(of response: Response) {
-            let bytes: UnsafeRawBufferPointer =
-                switch response.body {
-                case .bytes(let bytes): bytes.bytes
-                case .slice(let bytes, let range): .init(rebasing: bytes.bytes[range])
-                case .empty, .file, .stream, .withheld: .init(start: nil, count: 0)
-                }
+            let bytes = response.body.bytesInMemory ?? UnsafeRawBufferPointer(start: nil, count: 0)
             self.response = MemoryHint(response, length: 64)
             // libmicrohttpd's object; malloc often places its list of fields behind it.
             let handle = response.shared
@@ -187,18 +190,39 @@ extension Response {
 
     /// The connection closes afterwards. `nil` if the body is not in memory.
     func wireForm(toHead isHead: Bool) -> [UInt8]? {
-        let content: UnsafeRawBufferPointer
-        switch body {
-        case .empty: content = UnsafeRawBufferPointer(start: nil, count: 0)
-        case .bytes(let shared): content = shared.bytes
-        case .slice(let shared, let range): content = UnsafeRawBufferPointer(rebasing: shared.bytes[range])
-        case .file, .stream, .withheld: return nil
-        }
+        guard let content = body.bytesInMemory else { return nil }
         return withExtendedLifetime(self) {
             var bytes = Self.wireHead(status: status, reason: "", fields: fields)
             if fields[.date] == nil { bytes += Array("Date: \(SystemClock().now().httpDate)\r\n".utf8) }
             bytes += Array("Content-Length: \(content.count)\r\nConnection: close\r\n\r\n".utf8)
             return isHead ? bytes : bytes + content
+        }
+    }
+}
+
+/// A part of an open file. Several answers may send it at once. The file is closed with the last part of it.
+package final class FileBody: Sendable {
+    /// From the start of the file, in bytes.
+    package let offset: Int64
+    /// In bytes. If the file turns out to be shorter, the answer breaks off.
+    package let length: Int64
+    let descriptor: Int32
+    let owner: any AnyObject & Sendable
+
+    /// `owner` keeps the descriptor open for as long as it lives. The descriptor is read by `pread` only.
+    package init(descriptor: Int32, of owner: any AnyObject & Sendable, offset: Int64 = 0, length: Int64) {
+        precondition(offset >= 0 && length >= 0, "a part of a file cannot start or end before it does")
+        self.descriptor = descriptor
+        self.owner = owner
+        self.offset = offset
+        self.length = length
+    }
+
+    /// `position` counts from this part's start. Returns the number of bytes, 0 at the file's end, or -1 on an error.
+    func readBytes(into target: UnsafeMutableRawBufferPointer, at position: Int64) -> Int {
+        while true {
+            let count = pread(descriptor, target.baseAddress, target.count, off_t(offset + position))
+            if count >= 0 || errno != EINTR { return count }
         }
     }
 }

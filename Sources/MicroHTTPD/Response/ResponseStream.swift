@@ -1,11 +1,10 @@
 import CMicroHTTPD
 import Primitives
 
-/// A body that is produced while it is sent, by a producer that can wait, on any thread. Writing never blocks:
-/// ``write(_:)-(SharedBytes)`` takes all bytes it is given and returns whether there is room for more. A producer
-/// without room asks ``onRoom(_:)`` to call it when there is. So at most the high-water mark and one more write are in
-/// memory, however slow the client is; a producer that writes no more than ``room`` at a time stays within the mark. If
-/// the producer is slower than the client, the connection is suspended.
+/// A body that is produced while it is sent, by a producer on any thread. Writing never blocks:
+/// ``write(_:)-(SharedBytes)`` takes all bytes and returns whether there is room for more; a producer without room waits
+/// with ``onRoom(_:)``. So at most the high-water mark and one more write are in memory, however slow the client is; a
+/// producer that writes no more than ``room`` at a time stays within the mark.
 ///
 /// ```
 /// func produce() {
@@ -23,26 +22,20 @@ import Primitives
 /// Invariants: `state` is locked; callbacks and resumptions happen after the lock is released. `waiting` is set exactly
 /// while the connection is suspended for want of bytes, and the thread that takes it resumes the connection.
 package final class ResponseStream: Sendable {
-    private enum Phase {
-        case open
-        case finished
-        case failed
-        case closed
-    }
+    enum Phase { case open, finished, failed, closed }
 
-    private struct State {
+    struct State {
         var phase = Phase.open
         var queue: BoundedQueue
         var connection: Connection?
-        /// Whether libmicrohttpd sends the stream in chunks. From a stream that is not chunked libmicrohttpd asks for
-        /// bytes beyond the end only if the stream is shorter than declared, or ends with the connection.
+        /// Otherwise libmicrohttpd reads beyond the end only if the stream is too short, or ends with the connection.
         var isChunked = false
         var share: AnswerMemory.Share?
         var waiting: Suspension?
         var closeActions: [@Sendable () -> Void] = []
     }
 
-    private let state: Locked<State>
+    let state: Locked<State>
     private let highWaterMark: Int
 
     /// To be given to one ``Response``. With `highWaterMark` bytes waiting, a write returns
@@ -100,8 +93,7 @@ package final class ResponseStream: Sendable {
         end(.finished)
     }
 
-    /// For a body that cannot be completed. The bytes written before are sent, because a client may be able to go on
-    /// from there. Then the connection breaks off, so that the client does not take the body for complete.
+    /// For a body that cannot be completed. After the bytes that were written before, the connection breaks off.
     package func fail() {
         end(.failed)
     }
@@ -130,8 +122,6 @@ package final class ResponseStream: Sendable {
 
     /// In bytes, before the stream is full; at least 1.
     package var room: Int { state.withLock { $0.queue.room } }
-    /// Written bytes that libmicrohttpd does not have yet.
-    package var bufferedCount: Int { state.withLock { $0.queue.count } }
 
     private func end(_ phase: Phase) {
         let suspension: Suspension? = state.withLock { state in
@@ -160,8 +150,7 @@ package final class ResponseStream: Sendable {
         roomAction?()
     }
 
-    /// Called on the connection's thread. Returns the number of bytes, or a code for the end of the stream, or 0, with
-    /// the connection suspended, if there are no bytes yet.
+    /// Called on the connection's thread. Returns the number of bytes, a code for the end, or 0 after a suspension.
     func read(into target: UnsafeMutableRawBufferPointer) -> Int {
         enum Step {
             case bytes(Int, roomAction: (@Sendable () -> Void)?)
@@ -170,10 +159,8 @@ package final class ResponseStream: Sendable {
         }
         let step: Step = state.withLock { state in
             switch state.phase {
-            case .closed:
-                return .end(cmhd_end_with_error(), of: nil)
-            case .failed where state.queue.count == 0:
-                return .end(cmhd_end_with_error(), of: nil)
+            case .closed: return .end(cmhd_end_with_error(), of: nil)
+            case .failed where state.queue.count == 0: return .end(cmhd_end_with_error(), of: nil)
             case .finished where state.queue.count == 0:
                 return .end(cmhd_end_of_stream(), of: state.isChunked ? nil : state.connection)
             case .open, .finished, .failed:
@@ -197,9 +184,7 @@ package final class ResponseStream: Sendable {
     }
 
     private func wait(on connection: Connection) -> Int {
-        guard let suspension = connection.suspend(owner: self) else {
-            return cmhd_end_with_error()
-        }
+        guard let suspension = connection.suspend(owner: self) else { return cmhd_end_with_error() }
         // Bytes, or the end, may have come since the last look.
         let isWaiting = state.withLock { state in
             guard case .open = state.phase, state.queue.count == 0 else { return false }

@@ -1,9 +1,9 @@
 /// Finds the value for a method and a target. A router is filled once, then read by any number of threads.
 ///
-/// Patterns are paths. A segment that starts with a colon, as in `/entries/:key/content`, matches any segment that is
-/// not empty. A last segment `*`, as in `/fetch/*`, matches the rest of the target, including its query, unless the
-/// rest is empty. Literal segments take precedence over parameters, and parameters over the rest. Paths are compared as
-/// they were sent: they are not decoded, `//` contains an empty segment, and a slash at the end makes another path.
+/// A segment that starts with a colon, as in `/entries/:key/content`, matches any segment that is not empty. A last
+/// segment `*`, as in `/fetch/*`, matches the rest of the target, including its query, unless the rest is empty. Literal
+/// segments take precedence over parameters, and parameters over the rest. Paths are compared as they were sent: they
+/// are not decoded, `//` contains an empty segment, and a slash at the end makes another path.
 ///
 /// ```
 /// var router = Router<String>()
@@ -56,4 +56,155 @@ extension Router where Value == Never {
     /// Includes unknown and lower-case methods: `router.add(Router.anyMethod, …)`. A client may send this text as its
     /// method. Refuse `CONNECT`, because a 2xx to it starts a tunnel and has no body (RFC 9110 §9.3.6).
     package static var anyMethod: String { RouteTree.anyMethod }
+}
+
+/// A ``Router``'s tree of segments, with the routes' numbers. Separate, so that look-ups do not pay for generic code.
+struct RouteTree: Sendable {
+    enum Match {
+        case found(number: Int, parameters: PathParameters, rest: Substring?)
+        case methodNotAllowed(allow: [String])
+        case notFound
+    }
+
+    private struct Route {
+        var method: String
+        var number: Int
+        var parameterNames: [Substring]
+    }
+
+    private struct Node {
+        /// A list, because few literals follow a node.
+        var literals: [(text: Substring, next: Int)] = []
+        var parameter: Int?
+        var rest: Int?
+        var routes: [Route] = []
+    }
+
+    private struct Captures {
+        var values: [Substring] = []
+        var rest: Substring?
+    }
+
+    static let anyMethod = "*"
+
+    private var nodes = [Node()]
+
+    mutating func add(_ method: String, _ pattern: RoutePattern, number: Int) {
+        var place = 0
+        for segment in pattern.segments { place = descend(from: place, by: segment) }
+        precondition(
+            !nodes[place].routes.contains { $0.method == method }, "\(method) \(pattern.text) is declared twice")
+        nodes[place].routes.append(
+            Route(method: method, number: number, parameterNames: pattern.parameterNames))
+    }
+
+    func match(method: String, target: Substring) -> Match {
+        guard target.utf8.first == UInt8(ascii: "/") else { return .notFound }
+        // Compared as bytes, because a slash and a following combining mark would be a single character.
+        let path = target.utf8.dropFirst().prefix { $0 != UInt8(ascii: "?") }
+        var captures = Captures()
+        guard let place = find(path, of: target, from: 0, captures: &captures) else { return .notFound }
+        let routes = nodes[place].routes
+        let found =
+            routes.first { $0.method == method }
+            ?? (method == "HEAD" ? routes.first { $0.method == "GET" } : nil)
+            ?? routes.first { $0.method == Self.anyMethod }
+        guard let found else { return .methodNotAllowed(allow: Self.allowed(routes.map(\.method))) }
+        let parameters = PathParameters(names: found.parameterNames, values: captures.values)
+        return .found(number: found.number, parameters: parameters, rest: captures.rest)
+    }
+
+    private static func allowed(_ methods: [String]) -> [String] {
+        var methods = Set(methods)
+        if methods.contains("GET") { methods.insert("HEAD") }
+        return methods.sorted()
+    }
+
+    private mutating func descend(from place: Int, by segment: RoutePattern.Segment) -> Int {
+        switch segment {
+        case .literal(let text):
+            if let next = literal(text.utf8, at: place) { return next }
+            nodes.append(Node())
+            nodes[place].literals.append((text, nodes.count - 1))
+        case .parameter:
+            if let next = nodes[place].parameter { return next }
+            nodes.append(Node())
+            nodes[place].parameter = nodes.count - 1
+        case .rest:
+            if let next = nodes[place].rest { return next }
+            nodes.append(Node())
+            nodes[place].rest = nodes.count - 1
+        }
+        return nodes.count - 1
+    }
+
+    /// `path` is `nil` after the last segment. A literal gives way to a parameter, and a parameter to the rest.
+    private func find(
+        _ path: Substring.UTF8View?, of target: Substring, from place: Int, captures: inout Captures
+    ) -> Int? {
+        guard let path else { return nodes[place].routes.isEmpty ? nil : place }
+        // Only the rest can follow, so the path need not be split.
+        let isOnlyRest = nodes[place].literals.isEmpty && nodes[place].parameter == nil
+        if !isOnlyRest {
+            let end = path.firstIndex(of: UInt8(ascii: "/"))
+            let segment = path[..<(end ?? path.endIndex)]
+            let following = end.map { path[path.index(after: $0)...] }
+            if let next = literal(segment, at: place),
+                let found = find(following, of: target, from: next, captures: &captures)
+            {
+                return found
+            }
+            if let next = nodes[place].parameter, !segment.isEmpty {
+                captures.values.append(Substring(segment))
+                if let found = find(following, of: target, from: next, captures: &captures) { return found }
+                captures.values.removeLast()
+            }
+        }
+        guard let next = nodes[place].rest, path.startIndex < target.endIndex else { return nil }
+        captures.rest = target[path.startIndex...]
+        return next
+    }
+
+    private func literal(_ segment: Substring.UTF8View, at place: Int) -> Int? {
+        nodes[place].literals.first { $0.text.utf8.elementsEqual(segment) }?.next
+    }
+}
+
+struct RoutePattern: Hashable, Sendable {
+    enum Segment: Hashable, Sendable {
+        case literal(Substring)
+        case parameter(Substring)
+        case rest
+    }
+
+    let text: String
+    let segments: [Segment]
+
+    init(_ text: String) {
+        precondition(text.hasPrefix("/"), "a route's pattern starts with a slash: \(text)")
+        self.text = text
+        segments = text.dropFirst().split(separator: "/", omittingEmptySubsequences: false).map { segment in
+            if segment == "*" { return .rest }
+            return segment.hasPrefix(":") ? .parameter(segment.dropFirst()) : .literal(segment)
+        }
+        precondition(!segments.dropLast().contains(.rest), "the rest of a path must be its last segment: \(text)")
+        let names = parameterNames
+        precondition(names.allSatisfy { !$0.isEmpty }, "a parameter without a name: \(text)")
+        precondition(Set(names).count == names.count, "a parameter's name is used twice: \(text)")
+    }
+
+    var parameterNames: [Substring] {
+        segments.compactMap { segment in
+            if case .parameter(let name) = segment { return name }
+            return nil
+        }
+    }
+}
+
+/// The values of a route's parameters in a target, in the order of the pattern.
+package struct PathParameters: Sendable {
+    /// Without their colons.
+    package let names: [Substring]
+    /// As they were sent.
+    package let values: [Substring]
 }

@@ -3,9 +3,7 @@ import Foundation
 import Primitives
 
 /// The state of a libmicrohttpd thread that serves connections, and the way in which it waits for its next round. A
-/// round is a list of events from the kernel, and all work that the events cause.
-///
-/// Invariant: only the thread itself uses the object, and the connections that it serves use it on that thread.
+/// round is a list of events from the kernel, and all work that the events cause. Only the thread itself uses the object.
 final class ServingThread {
     private var turn = Turn()
     /// The epoll descriptor with a full last list of events; -1 if there is none.
@@ -26,11 +24,8 @@ final class ServingThread {
 
     func noteAnswer() { turn.hasAnswered = true }
 
-    /// Reports a connection as hung up in the next round, unless libmicrohttpd has closed its socket by then. Called
-    /// when libmicrohttpd is about to end the connection: when the body's reader ends it, libmicrohttpd 0.9.75 only
-    /// marks it as closed, and closes the socket at its next event. No action of the client causes such an event if the
-    /// connection was suspended and has not waited for its socket since: then the socket is not in the epoll set, and
-    /// the connection would keep its place until the inactivity limit.
+    /// Reports a connection as hung up in the next round, unless its socket is closed by then. libmicrohttpd 0.9.75 closes
+    /// the socket of an ended connection only at its next event, and after a suspension no event would come.
     func lookAgain(at connection: OpaquePointer) { unfinished.insert(connection) }
 
     /// Adds a connection until ``noteClose(of:descriptor:)``. The object `context` drives the connection.
@@ -61,13 +56,10 @@ final class ServingThread {
         return contexts.indices.contains(index) ? contexts[index] : nil
     }
 
-    /// Waits for events like `epoll_wait`, with three differences:
-    /// - Connections passed to ``lookAgain(at:)`` come first, as hung up. A hang-up is the only event at which
-    ///   libmicrohttpd looks at a connection that it has marked as closed.
-    /// - After a full list of events the kernel is asked for more without waiting. `MHD_epoll` of 0.9.75 has room for
-    ///   128 events and asks until a list is not full before it serves any connection, but it uses its first time-out
-    ///   each time. If exactly 128, 256, … of a thread's connections have events at once, all of them would wait for
-    ///   another event on the thread, or for their deadlines.
+    /// Waits for events like `epoll_wait`, with three differences (see docs/design.md for the figures):
+    /// - Connections passed to ``lookAgain(at:)`` come first, as hung up.
+    /// - After a full list of events the kernel is asked for more without waiting, because `MHD_epoll` of 0.9.75 asks,
+    ///   with its first time-out, until a list of 128 events is not full, before it serves any connection.
     /// - When its ``Turn`` is over, a thread offers its processor first.
     func wait(
         _ epoll: Int32, _ events: UnsafeMutablePointer<epoll_event>?, room: Int32, timeout: Int32
@@ -100,8 +92,6 @@ final class ServingThread {
     }
 }
 
-// MARK: Looking up the calling thread
-
 extension ServingThread {
     private static let key: pthread_key_t = {
         var key = pthread_key_t()
@@ -124,8 +114,6 @@ extension ServingThread {
     }
 }
 
-// MARK: Entry point for libmicrohttpd
-
 /// The process's `epoll_wait`, in front of the C library's, because libmicrohttpd calls `epoll_wait` between two
 /// rounds. For threads that do not serve connections it behaves like the C library's.
 @c(epoll_wait) @usableFromInline
@@ -141,5 +129,48 @@ extension ServingThread {
     static var waitsInFront: Bool {
         let wait: @convention(c) (Int32, UnsafeMutablePointer<epoll_event>?, Int32, Int32) -> Int32 = waitForEvents
         return dlsym(nil, "epoll_wait") == unsafeBitCast(wait, to: UnsafeMutableRawPointer.self)
+    }
+}
+
+/// The time for which a thread that never waits keeps its processor, in nanoseconds of a monotonic clock.
+///
+/// The kernel takes the processor away from such a thread only at a tick, after up to 4 ms, while the clients of every
+/// other thread stand still. So the thread offers its processor after a short turn. If an unrelated thread then keeps
+/// the processor until the next tick, turns become longer. Only answers that were at hand count: for others, offering
+/// the processor has cost more than it gained. See docs/design.md for the figures.
+struct Turn {
+    static let shortest: Int64 = 200_000
+    static let longest: Int64 = 6_400_000
+    /// After a longer absence the processor was with an unrelated thread: serving threads return it sooner.
+    static let stranger: Int64 = 1_000_000
+
+    /// Whether the thread has given an answer that was at hand in this turn.
+    var hasAnswered = false
+    private var start: Int64 = 0
+    private var length = Self.shortest
+    /// How often the thread had waited when the turn began.
+    private var waits = 0
+
+    /// Called between two rounds. If the thread has waited since the turn began, for any reason, a new turn begins now.
+    /// `waits` returns how often the thread has waited; it is called only when the result depends on it.
+    mutating func isOver(now: Int64, waits: () -> Int) -> Bool {
+        guard hasAnswered, now - start >= length else { return false }
+        let count = waits()
+        guard count != self.waits else { return true }
+        self.waits = count
+        length = Self.shortest
+        begin(now)
+        return false
+    }
+
+    /// The processor was offered at `left`, and the thread has it back.
+    mutating func resume(left: Int64, now: Int64) {
+        length = now - left > Self.stranger ? min(length * 2, Self.longest) : Self.shortest
+        begin(now)
+    }
+
+    private mutating func begin(_ now: Int64) {
+        start = now
+        hasAnswered = false
     }
 }

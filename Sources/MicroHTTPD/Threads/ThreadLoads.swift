@@ -1,18 +1,16 @@
 import Primitives
 
 /// Counts the connections of each serving thread, and chooses the thread for the next connection. The threads take
-/// turns, but skip a thread with over an eighth more connections than the thread with the fewest. Always choosing the
-/// thread with the fewest would give it a whole burst after many of its idle connections had left.
-///
-/// Invariant: the lock guards the counts. A connection counts from before its thread has it until its socket is about
-/// to be closed, or until libmicrohttpd has refused it.
+/// turns, but skip a thread with over an eighth more connections than the thread with the fewest, which would otherwise
+/// get a whole burst after many of its idle connections had left. A connection counts from before its thread has it
+/// until its socket is about to be closed, or until libmicrohttpd has refused it.
 final class ThreadLoads: Sendable {
-    private struct Loads {
+    struct Loads {
         var counts: [Int]
         var last: Int
     }
 
-    private let loads: Locked<Loads>
+    let loads: Locked<Loads>
     let threadCount: Int
 
     /// `threads` is at least 1.
@@ -20,8 +18,6 @@ final class ThreadLoads: Sendable {
         threadCount = threads
         loads = Locked(Loads(counts: Array(repeating: 0, count: threads), last: threads - 1))
     }
-
-    var connectionCounts: [Int] { loads.withLock { $0.counts } }
 
     /// Counts a new connection, and returns the index of the thread that gets it.
     func join() -> Int {

@@ -2,8 +2,8 @@ import Glibc
 import Primitives
 
 /// Decides to which addresses the origin client may connect: to globally routable addresses on a few ports, and to
-/// addresses that a rule allows. The client checks the address itself, after DNS and before connecting, for every new
-/// connection, so no spelling of a host, no redirect and no DNS answer can get around the policy.
+/// addresses that a rule allows. The client checks each new connection after DNS and before connecting, so no spelling
+/// of a host, no redirect and no DNS answer can get around the policy.
 ///
 /// The checks have this order:
 /// 1. A deny rule, except `*`, refuses.
@@ -45,8 +45,7 @@ package struct AddressPolicy: Hashable, Sendable {
     }
 
     /// The reason why a connection is refused, for example `127.0.0.1 is loopback (127.0.0.0/8)`; `nil` when it is
-    /// allowed. The reason names the host as in the request, so it reveals no more about the host's address than the
-    /// rule does. An IPv6 address as `host` may have brackets.
+    /// allowed. The reason does not reveal the address of `host`, which may have brackets.
     package func refusal(of address: IPAddress, port: UInt16, host: String, for use: Use = .request) -> String? {
         let name = AddressRule.comparable(host)
         if use != .request, port < 1024 { return "port \(port) is not allowed for FTP data" }
@@ -73,8 +72,8 @@ package struct AddressPolicy: Hashable, Sendable {
         if let rule = denied.first(where: { $0.target == .everything && $0.isFor(anyOf: ports) }) {
             return Self.words(name, deniedBy: rule)
         }
-        if let trouble = addresses.lazy.compactMap({ Self.trouble($0, name) }).first { return trouble }
-        return use == .request ? trouble(ofPort: port) : nil
+        return addresses.lazy.compactMap { Self.trouble($0, name) }.first
+            ?? (use == .request ? trouble(ofPort: port) : nil)
     }
 
     /// The reason why a rule about host names, which is checked before DNS, refuses a host.
@@ -92,8 +91,7 @@ package struct AddressPolicy: Hashable, Sendable {
     func refusal(ofAnyAddressOf host: String, port: UInt16) -> String? {
         if let refusal = refusal(ofHost: host, port: port) { return refusal }
         let name = AddressRule.comparable(host)
-        let mayBeAllowed = allowed.contains { $0.isFor(anyOf: [port]) && ($0.names(host: name) || $0.isRange) }
-        if mayBeAllowed { return nil }
+        if allowed.contains(where: { $0.isFor(anyOf: [port]) && ($0.names(host: name) || $0.isRange) }) { return nil }
         let denying = denied.first { $0.target == .everything && $0.isFor(anyOf: [port]) }
         return denying.map { Self.words(name, deniedBy: $0) } ?? trouble(ofPort: port)
     }
@@ -109,12 +107,11 @@ package struct AddressPolicy: Hashable, Sendable {
     }
 
     private static func notAmong(_ name: String) -> String { "\(name) is not one of the namespace's origins" }
-
     private static func words(_ name: String, deniedBy rule: AddressRule) -> String { "\(name) is denied (\(rule))" }
 }
 
-/// The ports on which this process listens. The client never connects to them, regardless of address rules, because a
-/// request from the server to itself would bypass the checks that the server makes on its clients.
+/// The ports on which this process listens. The client never connects to them, because a request from the server to
+/// itself would bypass the checks that the server makes on its clients.
 package final class OwnSockets: Sendable {
     private let ports = Locked<Set<UInt16>>([])
 
@@ -126,7 +123,7 @@ package final class OwnSockets: Sendable {
         _ = ports.withLock { $0.insert(port) }
     }
 
-    /// The reason why a connection is refused because it would lead to this process; `nil` when it would not.
+    /// `nil` when the connection would not lead to this process.
     func refusal(of address: IPAddress, port: UInt16) -> String? {
         ports.withLock { $0.contains(port) } && address.isOfThisMachine ? "the address is this server's own" : nil
     }

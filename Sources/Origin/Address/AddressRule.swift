@@ -1,10 +1,7 @@
 import Primitives
 
-/// A rule of `--allow-origin` and `--deny-origin`: an address, a range, a host name or the names below it, on one port
-/// or on all ports.
-///
-/// Examples are `10.1.2.3`, `10.0.0.0/8`, `::1`, `fc00::/7`, `files.internal`, `*.example.com` and `*`, each with an
-/// optional `:port`. An IPv6 address or range with a port has brackets: `[::1]:8080`, `[fc00::/7]:443`.
+/// A rule of `--allow-origin` and `--deny-origin`: `10.1.2.3`, `10.0.0.0/8`, `::1`, `fc00::/7`, `files.internal`,
+/// `*.example.com` or `*`, each with an optional `:port`: `[::1]:8080`, `[fc00::/7]:443`.
 package struct AddressRule: Hashable, Sendable, CustomStringConvertible {
     package enum Target: Hashable, Sendable {
         /// For every host name; a single address is a range of one.

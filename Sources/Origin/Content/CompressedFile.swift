@@ -1,10 +1,8 @@
 import HTTPTypes
 import Primitives
 
-/// Detects a file that is itself compressed, such as `a.tar.gz`.
-///
-/// Some servers label such a file with `Content-Encoding: gzip`, or `x-gzip`. The coding is then a property of the file
-/// and not of its transfer: decoding it would leave a file that does not match its name.
+/// Detects a file that is itself compressed, such as `a.tar.gz`. Some servers label such a file with
+/// `Content-Encoding: gzip`, or `x-gzip`; decoding it would leave a file that does not match its name.
 struct CompressedFile {
     private let formats: Set<Format>
 
@@ -25,24 +23,16 @@ struct CompressedFile {
     var isCompressed: Bool { !formats.isEmpty }
 
     /// Whether a content coding, of a name in lower case, is the compression of the file itself.
-    func isCoded(by name: String) -> Bool { formats.contains { $0.codings.contains(name) } }
+    func isCoded(by name: String) -> Bool {
+        let name = name.hasPrefix("x-") ? name.dropFirst(2) : name[...]
+        return formats.contains { $0.rawValue == name || ($0 == .pack200 && name == "gzip") }
+    }
 
-    private enum Format {
-        case gzip, brotli, zstd, bzip2, xz, compress, lzma, lz4, pack200
-
-        var codings: Set<String> {
-            switch self {
-            case .gzip: ["gzip", "x-gzip"]
-            case .brotli: ["br"]
-            case .zstd: ["zstd"]
-            case .bzip2: ["bzip2", "x-bzip2"]
-            case .xz: ["xz", "x-xz"]
-            case .compress: ["compress", "x-compress"]
-            case .lzma: ["lzma", "x-lzma"]
-            case .lz4: ["lz4"]
-            case .pack200: ["pack200-gzip", "gzip", "x-gzip"]
-            }
-        }
+    /// By the names of their codings; `x-gzip`, for example, also names gzip.
+    private enum Format: String {
+        case gzip, zstd, bzip2, xz, compress, lzma, lz4
+        case brotli = "br"
+        case pack200 = "pack200-gzip"
     }
 
     private static func format(ofURL url: String) -> Format? {
@@ -79,12 +69,10 @@ struct CompressedFile {
     private static func formats(ofType type: String) -> [Format] {
         let essence = type.prefix { $0 != ";" && $0 != " " && $0 != "\t" }.lowercased()
         // A structured syntax suffix also names the compression (RFC 6839, RFC 8460 §6.2).
-        if let suffix = essence.split(separator: "+").last, suffix.count < essence.count {
-            switch suffix {
-            case "gzip": return [.gzip]
-            case "zstd": return [.zstd]
-            default: break
-            }
+        if let suffix = essence.split(separator: "+").last, suffix.count < essence.count,
+            let format = Format(rawValue: String(suffix)), format == .gzip || format == .zstd
+        {
+            return [format]
         }
         return switch essence {
         case "application/gzip", "application/x-gzip", "application/x-gunzip", "application/gzipped",

@@ -2,14 +2,11 @@ import CCompression
 import Glibc
 import HTTPTypes
 
-/// Decodes one content coding: takes coded bytes and returns decoded bytes in pieces, as soon as they are known.
-/// libcurl's own decoding is not used, because libcurl takes a stream that ends too early, in a correctly framed body,
-/// for complete. Confined to one thread at a time.
+/// Decodes one content coding. libcurl's own decoding is not used, because libcurl takes a stream that ends too early,
+/// in a correctly framed body, for complete. Confined to one thread at a time.
 protocol ContentDecoder: AnyObject {
-    /// Passes all decoded bytes to `output`, in pieces of at most ``contentPieceSize`` bytes, never empty and valid
-    /// only during the call. A stream that expands a thousandfold therefore takes no more memory than any other.
-    ///
-    /// Throws ``ContentCodingError``, and rethrows the error of `output`. Do not call it again after an error.
+    /// Passes all decoded bytes to `output`, in pieces of at most ``contentPieceSize`` bytes, never empty and valid only
+    /// during the call. Throws ``ContentCodingError``, and rethrows. Do not call it again after an error.
     func decode(_ bytes: UnsafeRawBufferPointer, into output: (UnsafeRawBufferPointer) throws -> Void) throws
 
     /// Approximate, in bytes.
@@ -61,8 +58,7 @@ enum ContentCoding: String, CaseIterable {
     /// The codings that a request asks for, without deflate, because gzip compresses as well and has a better checksum.
     static let accepted = "gzip, br, zstd"
 
-    /// The coding of a name in lower case; `x-gzip` is gzip (RFC 9110 §8.4.1.3). `nil` when the client cannot decode
-    /// it.
+    /// `name` is in lower case; `x-gzip` is gzip (RFC 9110 §8.4.1.3). `nil` when the client cannot decode the coding.
     init?(name: String) {
         self.init(rawValue: name == "x-gzip" ? "gzip" : name)
     }
@@ -141,11 +137,7 @@ private final class InflateDecoder: ContentDecoder {
     /// The first byte distinguishes the zlib format from bare deflate. Its low four bits are 8 in the zlib format; in
     /// bare deflate such a byte would begin a stored block with padding that no encoder writes.
     private func open(_ first: UInt8) {
-        let windowBits: Int32 =
-            switch coding {
-            case .gzip: 16 + MAX_WBITS
-            default: first & 0x0f == 8 ? MAX_WBITS : -MAX_WBITS
-            }
+        let windowBits = coding == .gzip ? 16 + MAX_WBITS : first & 0x0f == 8 ? MAX_WBITS : -MAX_WBITS
         // inflateInit2 fails only when it has no memory.
         precondition(larder_inflateInit2(stream, windowBits) == Z_OK, "inflateInit2 failed")
         isOpen = true
@@ -245,7 +237,7 @@ private final class ZstdDecoder: ContentDecoder {
         guard !bytes.isEmpty else { return }
         var input = ZSTD_inBuffer(src: bytes.baseAddress, size: bytes.count, pos: 0)
         try withUnsafeTemporaryAllocation(byteCount: contentPieceSize, alignment: 1) { piece in
-            var isFull = false
+            var isFull: Bool
             repeat {
                 var decoded = ZSTD_outBuffer(dst: piece.baseAddress, size: piece.count, pos: 0)
                 let result = ZSTD_decompressStream(context, &decoded, &input)

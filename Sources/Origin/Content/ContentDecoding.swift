@@ -1,14 +1,12 @@
 import Synchronization
 
 /// Decodes all content codings of one body, starting with the coding that was applied last (RFC 9110 §8.4). Created at
-/// a body's first byte: an empty body stays empty regardless of its `Content-Encoding`, as in other clients, because
-/// servers also set the field on responses without a body. Confined to a single thread of the client.
+/// a body's first byte, because servers set `Content-Encoding` also on responses without a body. Confined to a thread.
 final class ContentDecoding {
     /// The received body, the decoded body or the bytes between two codings are too long.
     struct TooLong: Error {}
 
-    /// The maximum number of codings of a body. Each coding takes its own window. More than one is already a server's
-    /// mistake, and two have been seen (a gzip file that gets a second gzip on its way).
+    /// Each coding takes its own window. Two have been seen (a gzip file that gets a second gzip on its way).
     static let limit = 2
     /// The maximum ratio of decoded to received bytes, for decoded bytes beyond ``ratioFloor``. gzip expands at most
     /// 1,032 times; a bomb in another coding expands a million times.
@@ -80,10 +78,8 @@ final class ContentDecoding {
 }
 
 /// Limits the memory of the decoders of all bodies together. Origins choose the size of the windows, up to 16 MiB (RFC
-/// 7932 §9.1), and `brotli` does use such windows for large files.
-///
-/// Memory is counted after the library has allocated it, in one piece. The total therefore exceeds the limit by at most
-/// one window, and the decoder that exceeds it releases all its memory.
+/// 7932 §9.1), and `brotli` does use such windows for large files. Memory is counted after its allocation, so the total
+/// exceeds the limit by at most one window, and the decoder that exceeds it releases all its memory.
 final class DecoderMemory: Sendable {
     /// The budget of the process: 3 MiB for each of 512 bodies, which is more than usual responses need.
     static let shared = DecoderMemory(limit: 512 * 3 << 20)
@@ -91,7 +87,7 @@ final class DecoderMemory: Sendable {
     private let limit: Int
     private let held = Atomic<Int>(0)
 
-    /// - Parameter limit: in bytes.
+    /// In bytes.
     init(limit: Int) {
         self.limit = limit
     }

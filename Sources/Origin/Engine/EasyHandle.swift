@@ -3,10 +3,8 @@ import Glibc
 import HTTPTypes
 import Primitives
 
-/// An easy handle of libcurl; serves a single try at a time. Connections and look-ups belong to the multi handle.
-///
-/// Confined to a single thread of the client. The handle does not retain the user data of its callbacks; the owner of
-/// that data lives as long as the handle.
+/// An easy handle of libcurl; serves a single try at a time. Confined to a single thread of the client. The user data of
+/// the callbacks is not retained, and lives as long as the handle.
 final class EasyHandle {
     let pointer: UnsafeMutableRawPointer
     private let words: UnsafeMutablePointer<CChar>
@@ -149,9 +147,8 @@ extension Duration {
 /// Keeps handles for later transfers, because a new handle costs a dozen allocations and thirty options.
 ///
 /// Only the handles of plain requests (``Transfer/isPlain``) that got a response are kept: after a failed look-up, and
-/// after a transfer that shared its HTTP/2 connection, libcurl 7.88 leaves a buffer on the handle, and the handle
-/// refuses options from then on. No handle is kept when libcurl would carry pointers of a transfer into the next
-/// (``LibcurlVersion/canReuseHandles``). Confined to a single thread of the client.
+/// after a transfer that shared its HTTP/2 connection, libcurl 7.88 leaves a buffer on the handle, which refuses options
+/// from then on. See also ``LibcurlVersion/canReuseHandles``. Confined to a single thread of the client.
 struct IdleHandles {
     private let configuration: OriginConfiguration
     private var handles: [EasyHandle] = []
@@ -179,11 +176,9 @@ struct IdleHandles {
 }
 
 enum LibcurlVersion {
-    /// Whether an easy handle may carry a second transfer.
-    ///
     /// From 7.83.0 on, libcurl keeps the fields of a response (`curl_easy_header`). Up to 8.1.0, a handle then
-    /// remembers the last field of the previous response, although libcurl has freed it. libcurl appends a folded first
-    /// field line to that field, so any origin could write into freed memory (curl issue 11101).
+    /// remembers the freed last field of the previous response, and appends a folded first field line to it, so any
+    /// origin could write into freed memory (curl issue 11101).
     static let canReuseHandles: Bool = {
         let version = curl_version_info(CURLVERSION_FIRST).pointee.version_num
         return canReuseHandles(version: version, keepsFields: keepsFields)

@@ -1,19 +1,18 @@
 import CCurl
 import Glibc
+import Primitives
 
-/// An HTTP connection of a loop, and the number of response bytes that were read from it.
+/// An HTTP connection, and the number of response bytes that were read from it. Confined to a thread of the client.
 ///
 /// A connection is reused only when no bytes are left behind its earlier responses, because libcurl would take such
-/// bytes for the response to the next request, which may belong to another caller (RFC 9112 §6.3). libcurl drops such
-/// bytes when it reads them together with the response; it then keeps the connection and does not look for more.
+/// bytes for the next response (RFC 9112 §6.3). libcurl drops such bytes when it reads them together with the response;
+/// it then keeps the connection and does not look for more.
 ///
-/// Bytes that arrive only after the next request was sent look like the response to it, and each later response can be
-/// the response to the request before. Requests therefore share a connection only with requests that have the same
-/// credentials, so that a response for a caller does not reach another caller.
-/// Confined to a single thread of the client.
+/// Bytes that arrive only after the next request was sent look like the response to it. Requests therefore share a
+/// connection only with requests that have the same credentials, so that no response reaches another caller.
 final class OriginConnection {
     private let descriptor: curl_socket_t
-    private let localPort: Int32
+    private let localPort: UInt16
     private let isSecure: Bool
     /// In the heads and bodies of all responses, as far as libcurl delivered them.
     private var readCount: UInt64 = 0
@@ -22,22 +21,18 @@ final class OriginConnection {
     /// The credentials on the connection; see ``Transfer/caller``.
     var caller: Int?
 
-    init(_ descriptor: curl_socket_t, localPort: Int32, isSecure: Bool) {
+    init(_ descriptor: curl_socket_t, localPort: UInt16, isSecure: Bool) {
         self.descriptor = descriptor
         self.localPort = localPort
         self.isSecure = isSecure
     }
 
-    func count(_ bytes: Int) {
-        readCount += UInt64(bytes)
-    }
-
+    func count(_ bytes: Int) { readCount += UInt64(bytes) }
     func carries(_ other: Int?) -> Bool { isMultiplexed || (other == caller && isClean) }
 
-    /// Whether every received byte belongs to a response that was read.
-    /// Without TLS, the kernel's count of received bytes decides; it includes bytes that libcurl dropped. Over TLS,
-    /// only waiting input is visible, which is not always a response, but a new connection costs less than a wrong
-    /// response.
+    /// Whether every received byte belongs to a response that was read. Without TLS, the kernel's count of received
+    /// bytes decides; it includes bytes that libcurl dropped. Over TLS, only waiting input is visible, which is not
+    /// always a response, but a new connection costs less than a wrong response.
     var isClean: Bool {
         // Before the first response of a connection, only HTTP/2 streams can share it.
         if isMultiplexed || (isSecure && readCount == 0) { return true }
@@ -51,30 +46,17 @@ final class OriginConnection {
     }
 
     /// Whether the descriptor still belongs to this connection.
-    var isOpen: Bool { Self.localPort(of: descriptor) == localPort }
-
-    /// `nil` when the descriptor is not a socket.
-    static func localPort(of descriptor: curl_socket_t) -> Int32? {
-        var name = sockaddr_storage()
-        var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
-        return withUnsafeMutableBytes(of: &name) { bytes in
-            let address = bytes.baseAddress!.assumingMemoryBound(to: sockaddr.self)
-            guard getsockname(descriptor, address, &length) == 0 else { return nil }
-            // sin_port and sin6_port have the same offset.
-            return Int32(UInt16(bigEndian: bytes.loadUnaligned(fromByteOffset: 2, as: UInt16.self)))
-        }
-    }
+    var isOpen: Bool { SocketAddress.port(of: descriptor) == localPort }
 }
 
 /// The HTTP connections of a loop, indexed by their two ends, because libcurl's callbacks report only the ends of a
-/// reused connection. A closed connection stays in the table until another connection has the same ends, or the table
-/// is full. Confined to a single thread of the client.
+/// reused connection. A closed connection stays until another has the same ends, or the table is full. Confined to a thread.
 final class OriginConnections {
     /// Several connections to different addresses can have the same local port.
     struct Ends: Hashable {
         let address: String
         let port: Int32
-        let localPort: Int32
+        let localPort: UInt16
     }
 
     private var connections: [Ends: OriginConnection] = [:]
@@ -84,7 +66,7 @@ final class OriginConnections {
     /// Adds the connection that was opened over one of these sockets; returns `nil` when it is closed already.
     func opened(_ descriptors: [curl_socket_t], _ ends: Ends, isSecure: Bool) -> OriginConnection? {
         if connections.count >= Self.limit { connections = connections.filter(\.value.isOpen) }
-        let descriptor = descriptors.last { OriginConnection.localPort(of: $0) == ends.localPort }
+        let descriptor = descriptors.last { SocketAddress.port(of: $0) == ends.localPort }
         let connection = descriptor.map { OriginConnection($0, localPort: ends.localPort, isSecure: isSecure) }
         connections[ends] = connection
         return connection
@@ -107,8 +89,7 @@ final class FTPSockets {
         for descriptor in open { shutdown(descriptor, Int32(SHUT_RDWR)) }
     }
 
-    /// Makes the handle report the sockets that it closes. The connection keeps the pointer after the transfer, so this
-    /// object lives until libcurl has closed all connections.
+    /// Makes the handle report the sockets that it closes. This object lives until libcurl has closed all connections.
     func track(_ handle: EasyHandle) {
         handle.set(CURLOPT_CLOSESOCKETDATA, pointer: Unmanaged.passUnretained(self).toOpaque())
         larder_curl_setopt_closesocket(handle.pointer) { this, descriptor in

@@ -1,5 +1,6 @@
 import CCurl
 import Primitives
+import Synchronization
 
 /// A started transfer, which continues when the caller releases this object. Any thread may call its methods.
 ///
@@ -8,7 +9,7 @@ import Primitives
 package final class OriginTransfer: Sendable {
     private let inbox: Inbox
     let id: UInt64
-    private let isHeld = Locked(false)
+    private let isHeld = Atomic<Bool>(false)
 
     init(id: UInt64, inbox: Inbox) {
         self.id = id
@@ -20,29 +21,23 @@ package final class OriginTransfer: Sendable {
         inbox.append(.cancel(id, onlyIfWaiting: false))
     }
 
-    /// Cancels the transfer only while it waits in the queue, before its first request or before a redirect to another
-    /// scheme, host or port.
+    /// Has an effect only in the queue, before the first request or a redirect to another scheme, host or port.
     package func cancelIfWaiting() {
         inbox.append(.cancel(id, onlyIfWaiting: true))
     }
 
-    /// Stops the delivery of the body. The piece in delivery is the last; with content codings, all its decoded bytes
-    /// are delivered. The receiver still gets the head, and the end of a transfer without further bytes. The origin is
-    /// slowed down because its connection is full; over HTTP/2, other transfers on the same connection may have to
-    /// wait, too. The pause does not count as a stall, but it counts against the time limit of the whole transfer.
+    /// Stops the delivery of the body after the current piece with all its decoded bytes. The receiver still gets the
+    /// head, and the end of a transfer without further bytes. Over HTTP/2, other transfers on the same connection may
+    /// have to wait, too. The pause does not count as a stall, but it counts against the limit of the whole transfer.
     package func pause() {
-        isHeld.withLock { $0 = true }
+        isHeld.store(true, ordering: .releasing)
     }
 
     package func resume() {
-        let wasHeld = isHeld.withLock { isHeld in
-            defer { isHeld = false }
-            return isHeld
-        }
-        if wasHeld { wake() }
+        if isHeld.exchange(false, ordering: .acquiringAndReleasing) { wake() }
     }
 
-    var isPaused: Bool { isHeld.withLock { $0 } }
+    var isPaused: Bool { isHeld.load(ordering: .acquiring) }
 
     /// Makes the transfer's thread continue the parts that were held back.
     func wake() {
@@ -50,12 +45,9 @@ package final class OriginTransfer: Sendable {
     }
 }
 
-/// Passes commands from other threads to a loop of the client, in order, and wakes the loop.
-///
-/// Invariants, protected by a single lock:
-/// - The loop takes a command, or ``append(_:)`` refuses it; no command is lost when the inbox closes.
-/// - The multi handle is woken only while it is open, because the inbox closes before the loop frees it. The wake-up is
-///   a write to a non-blocking socket, so it may happen under the lock.
+/// Passes commands from other threads to a loop of the client, in order, and wakes the loop. The loop takes a command,
+/// or ``append(_:)`` refuses it. The multi handle is woken only while it is open, because the inbox closes before the
+/// loop frees it. The wake-up is a write to a non-blocking socket, so it may happen under the lock.
 final class Inbox: Sendable {
     enum Command: Sendable {
         case start(OriginTransfer, OriginRequest, any OriginReceiver)

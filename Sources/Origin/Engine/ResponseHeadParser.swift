@@ -2,10 +2,9 @@ import HTTPTypes
 import Primitives
 
 /// Parses the head of a response from the lines that libcurl delivers. Refuses heads that libcurl accepts although RFC
-/// 9110 and 9112 do not, because a response that two readers may understand differently must not enter a cache. Where
-/// the RFCs allow it, a line may end in a bare LF (RFC 9112 §2.2), folded lines are joined with a space (§5.2),
-/// repeated equal lengths count once (RFC 9110 §8.6), and control characters other than CR and NUL become spaces
-/// (§5.5).
+/// 9110 and 9112 do not, because a response that two readers may understand differently must not enter a cache. A line
+/// may end in a bare LF (RFC 9112 §2.2), folded lines are joined with a space (§5.2), repeated equal lengths count once
+/// (RFC 9110 §8.6), and control characters other than CR and NUL become spaces (§5.5).
 struct ResponseHeadParser {
     /// The head of a final or an interim response.
     struct Head: Equatable {
@@ -67,7 +66,7 @@ struct ResponseHeadParser {
                 return head
             }
             try check(line)
-            if line.first == 0x20 || line.first == 0x09 {
+            if line.first?.isFieldSpace == true {
                 guard pending != nil else { throw Malformed("the first field line is folded") }
                 let more = [0x20] + trim(line)
                 pending?.value += more
@@ -104,7 +103,7 @@ struct ResponseHeadParser {
     ) throws(Malformed) -> (HTTPField.Name, [UInt8]) {
         guard let colon = line.firstIndex(of: 0x3a) else { throw Malformed("a field line has no colon") }
         let name = line[..<colon]
-        guard name.last != 0x20, name.last != 0x09 else {
+        guard name.last?.isFieldSpace != true else {
             throw Malformed("white space separates a field's name from its colon")
         }
         guard let name = HTTPField.Name(String(decoding: name, as: UTF8.self)) else {
@@ -138,7 +137,6 @@ struct ResponseHeadParser {
         }
     }
 
-    /// Reads a `Content-Length`: digits only; several equal values count once (RFC 9110 §8.6).
     private mutating func readLength(_ value: [UInt8]) throws(Malformed) {
         for member in value.split(separator: 0x2c, omittingEmptySubsequences: false) {
             guard let length = Int64(digits: trim(member)) else { throw Malformed("Content-Length is not a number") }
@@ -160,8 +158,8 @@ struct ResponseHeadParser {
     }
 
     private func trim<Bytes: BidirectionalCollection<UInt8>>(_ bytes: Bytes) -> Bytes.SubSequence {
-        var rest = bytes.drop { $0 == 0x20 || $0 == 0x09 }
-        while rest.last == 0x20 || rest.last == 0x09 { rest.removeLast() }
+        var rest = bytes.drop(while: \.isFieldSpace)
+        while rest.last?.isFieldSpace == true { rest.removeLast() }
         return rest
     }
 }

@@ -61,10 +61,9 @@ extension Transfer {
                 byteCount: byteCount, framing: answer.framing, redirectCount: redirectCount, retryCount: failedTries))
     }
 
-    /// Moves to the next hop: checks its URL, and drops the fields that are not meant for it. The client follows
-    /// redirects itself instead of libcurl, so it checks the scheme and credentials of each hop with its own errors,
-    /// applies the address rules to each host name, and gives the receiver only the final response.
-    func follow(_ location: [UInt8], _ configuration: OriginConfiguration) throws(OriginError) {
+    /// Moves to the next hop: checks its URL, and drops the fields that are not meant for it. libcurl follows no
+    /// redirects, so that the client checks each hop with its own errors, and delivers only the final response.
+    func follow(_ location: [UInt8]) throws(OriginError) {
         guard redirectCount < configuration.maxRedirects else {
             throw OriginError(.tooManyRedirects(limit: configuration.maxRedirects))
         }
@@ -77,7 +76,7 @@ extension Transfer {
         guard configuration.allows(next.scheme) else { throw OriginError(.schemeRefused(next.scheme)) }
         guard !next.host.isEmpty else { throw OriginError(.redirectInvalid("it has no host")) }
         do {
-            try request.check(for: next, request.addressPolicy ?? configuration.addressPolicy)
+            try request.check(for: next, policy)
         } catch {
             throw error.afterRedirect
         }

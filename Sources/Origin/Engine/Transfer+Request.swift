@@ -11,22 +11,17 @@ extension Transfer {
 
     /// Sets the options of the current hop on a handle that has the common options, and directs its callbacks to this
     /// transfer. The handle does not retain the user data; the loop keeps the transfer as long as its handle is in use.
-    func configure(
-        _ handle: EasyHandle, _ configuration: OriginConfiguration, connections: OriginConnections,
-        ftpSockets: FTPSockets
-    ) {
+    func configure(_ handle: EasyHandle) {
         self.handle = handle
-        self.connections = connections
         handle.set(CURLOPT_URL, url.text)
         // Many transfers that start together share a single HTTP/2 connection instead of opening one each. Without TLS
         // they would wait for the first response, only to learn that they cannot share.
         if url.scheme == "https" { handle.set(CURLOPT_PIPEWAIT, 1) }
         if isFTP {
             handle.set(CURLOPT_FILETIME, 1)
-            ftpSockets.track(handle)
-            self.ftpSockets = ftpSockets
+            resources.ftpSockets.track(handle)
         } else {
-            configureRequest(handle, configuration)
+            configureRequest(handle)
         }
         let this = Unmanaged.passUnretained(self).toOpaque()
         for data in [CURLOPT_WRITEDATA, CURLOPT_HEADERDATA, CURLOPT_OPENSOCKETDATA, CURLOPT_PREREQDATA] {
@@ -57,7 +52,7 @@ extension Transfer {
         Unmanaged<Transfer>.fromOpaque(pointer!).takeUnretainedValue()
     }
 
-    private func configureRequest(_ handle: EasyHandle, _ configuration: OriginConfiguration) {
+    private func configureRequest(_ handle: EasyHandle) {
         var fields = fields
         // Fields for another body would make the origin wait for bytes, or take the next request for the body.
         fields[.contentLength] = nil
@@ -120,9 +115,8 @@ extension Transfer {
 
 // Cookies within a chain of redirects: a server that sets a cookie and redirects expects the cookie back (RFC 6265 §3).
 // libcurl's engine decides which cookie belongs to which path. The transfer carries the engine's cookies from hop to
-// hop, so no other request gets them. Only requests that may be redirected have the engine; their handles are never
-// reused. A cookie goes back only to the origin that set it, which is stricter than RFC 6265 §8.5 and §8.6: there all
-// ports of a host, and with `Domain` all hosts of a domain, share cookies.
+// hop. Only requests that may be redirected have the engine; their handles are never reused. A cookie goes back only to
+// the origin that set it, which is stricter than RFC 6265 §8.5 and §8.6.
 extension Transfer {
     /// Gives the handle the cookies of the earlier hops, and the `Cookie` of the caller, which leaves `fields`, because
     /// the engine would otherwise send a second `Cookie` field.

@@ -41,7 +41,7 @@ extension Transfer {
             if current.redirection != nil { return true }
         }
         let head = originHead(head)
-        answered.note(self)
+        resources.answered.note(self)
         guard head.framing == .chunked else { return deliver(head) }
         current.heldHead = head
         return true
@@ -50,15 +50,14 @@ extension Transfer {
     /// `false` stops the transfer, and `failure` gives the reason.
     func deliverHeldHead() -> Bool { current.heldHead.take().map(deliver) ?? true }
 
-    /// Gives the connection up when more bytes may follow the response, or when it is authenticated for this caller.
+    /// Gives up a connection on which more bytes may follow, or that is authenticated for this caller.
     private func closeWhereUnclean(_ head: ResponseHeadParser.Head) {
         if head.version == "2" {
             current.connection?.isMultiplexed = true
             return
         }
         let hasContent = head.allowsBody && request.method != .head && (head.isChunked || head.contentLength != 0)
-        // Many servers answer HEAD with the body of GET, which arrives later. Over TLS the bytes of an unexpected body
-        // cannot be counted.
+        // Many servers answer HEAD with the body of GET, which arrives later. Over TLS its bytes cannot be counted.
         let mayHaveMore = request.method == .head || (!hasContent && url.scheme == "https")
         if mayHaveMore || head.fields.authenticateConnection { closeAfterwards() }
     }
@@ -87,7 +86,7 @@ extension Transfer {
         var fields = HTTPFields()
         fields[.contentLength] = length.map { String($0) }
         if let time = handle?.info(CURLINFO_FILETIME_T) { fields[.lastModified] = Timestamp(seconds: time).httpDate }
-        answered.note(self)
+        resources.answered.note(self)
         return deliver(
             OriginHead(
                 status: 200, fields: fields, effectiveURL: url.text, declaredLength: length, framing: .ftp,
@@ -155,8 +154,7 @@ extension Transfer {
         return names
     }
 
-    /// Reads a piece of a chunked body. A piece can contain several chunks, and the receiver can pause between two
-    /// chunks. libcurl then delivers the whole piece again, and this method skips the part that was read.
+    /// The receiver can pause within a piece. libcurl then delivers it again, and this method skips the part that was read.
     private func readChunks(_ piece: UnsafeRawBufferPointer) throws -> Reception {
         var index = current.heldCount
         while let content = try current.chunks!.next(in: piece, from: &index) {

@@ -3,9 +3,8 @@ import Glibc
 import HTTPTypes
 import Primitives
 
-/// A transfer from its first URL to its end: the current hop, and the findings of libcurl's callbacks.
-///
-/// Confined to a single thread of the client; the callbacks run on that thread, too, inside `curl_multi_perform`.
+/// A transfer from its first URL to its end: the current hop, and the findings of libcurl's callbacks. Confined to a
+/// single thread of the client; the callbacks run on that thread, too, inside `curl_multi_perform`.
 final class Transfer {
     typealias Instant = LoopTimer.Instant
 
@@ -51,11 +50,7 @@ final class Transfer {
     let control: OriginTransfer
     let request: OriginRequest
     let receiver: any OriginReceiver
-    let answered: AnsweredTransfers
-    private let policy: AddressPolicy
-    private let ownSockets: OwnSockets
-    private let stallTimeout: Duration
-    private let timer: LoopTimer
+    let resources: TransferResources
 
     var url: OriginURL
     var fields: HTTPFields
@@ -63,8 +58,7 @@ final class Transfer {
     var requestTarget: String?
     var redirectCount = 0
     var failedTries = 0
-    /// Whether the transfer opens its own connection: because the request authenticates its connection, or because a
-    /// reused connection led to a refused address, or carried bytes that were not a response.
+    /// The request authenticates its connection, or a reused connection was refused, or carried bytes of no response.
     var needsOwnConnection: Bool
     /// The rest of the total time at `startedAt`.
     var timeLeft: Duration
@@ -77,8 +71,6 @@ final class Transfer {
     /// The origin does not cause this delay, so the stall limit does not apply.
     var isHolding = false
     var handle: EasyHandle?
-    var ftpSockets: FTPSockets?
-    var connections: OriginConnections?
     /// The cookies of the earlier hops, by origin, in libcurl's format (see `Transfer+Request`).
     var cookies: [String: [[CChar]]] = [:]
     var byteCount: Int64 = 0
@@ -88,7 +80,7 @@ final class Transfer {
 
     init(
         control: OriginTransfer, request: OriginRequest, receiver: any OriginReceiver, url: OriginURL,
-        configuration: OriginConfiguration, timer: LoopTimer, answered: AnsweredTransfers
+        resources: TransferResources
     ) {
         self.control = control
         self.request = request
@@ -96,20 +88,18 @@ final class Transfer {
         self.url = url
         fields = request.fields
         requestTarget = request.requestTarget
-        policy = request.addressPolicy ?? configuration.addressPolicy
-        ownSockets = configuration.ownSockets
         // The origin would attribute later requests on the connection to this caller.
         needsOwnConnection = request.isForOneConnection
-        timeLeft = configuration.totalTimeout
-        stallTimeout = configuration.stallTimeout
-        self.timer = timer
-        self.answered = answered
-        queuedAt = timer.now
-        lastProgress = timer.now
+        timeLeft = resources.configuration.totalTimeout
+        self.resources = resources
+        queuedAt = resources.timer.now
+        lastProgress = queuedAt
     }
 
     var id: UInt64 { control.id }
-    var now: Instant { timer.now }
+    var configuration: OriginConfiguration { resources.configuration }
+    var policy: AddressPolicy { request.addressPolicy ?? configuration.addressPolicy }
+    var now: Instant { resources.timer.now }
     var isFTP: Bool { url.scheme == "ftp" }
 
     func begin() {
@@ -125,15 +115,15 @@ final class Transfer {
             current.refusal = current.refusal ?? "its address is neither IPv4 nor IPv6"
             return CURL_SOCKET_BAD
         }
-        // sin_port and sin6_port have the same offset.
-        let port = UInt16(bigEndian: UnsafeRawPointer(target).loadUnaligned(fromByteOffset: 2, as: UInt16.self))
+        let port = SocketAddress.port(in: target)
         // FTP's first connection is for control; its later connections are for data.
         let isData = isFTP && current.phase != .connecting
         let use: AddressPolicy.Use = isData ? .data(controlPort: url.port) : .request
         let reason =
             isData && ip != current.controlAddress
             ? "the data connection has another address than the control connection"
-            : ownSockets.refusal(of: ip, port: port) ?? policy.refusal(of: ip, port: port, host: url.host, for: use)
+            : configuration.ownSockets.refusal(of: ip, port: port)
+                ?? policy.refusal(of: ip, port: port, host: url.host, for: use)
         if let reason {
             current.refusal = current.refusal ?? reason
             return CURL_SOCKET_BAD
@@ -141,27 +131,27 @@ final class Transfer {
         let type = address.pointee.socktype | Int32(SOCK_CLOEXEC.rawValue)
         let descriptor = socket(address.pointee.family, type, address.pointee.protocol)
         current.opened.append(descriptor)
-        if isFTP { ftpSockets?.insert(descriptor) }
+        if isFTP { resources.ftpSockets.insert(descriptor) }
         return descriptor
     }
 
-    /// Checks the connection, new or reused, before the request is sent; returns whether it may be sent. The policy of
-    /// the request is checked again, because a reused connection may have been opened under a more permissive policy.
-    /// Later refusals of an address concern FTP data connections.
+    /// Returns whether the request may be sent over the connection. A reused connection may have been opened under a
+    /// more permissive policy. Later refusals of an address concern FTP data connections.
     func willSendRequest(to address: String, port: Int32, localPort: Int32) -> Bool {
         current.phase = .waiting
         lastProgress = now
         // The stall limit starts now, and may end before every noted deadline.
-        timer.note(lastProgress + stallTimeout)
+        resources.timer.note(lastProgress + configuration.stallTimeout)
         current.isReuse = current.opened.isEmpty
         if isFTP {
             current.controlAddress = IPAddress(address)
         } else {
-            let ends = OriginConnections.Ends(address: address, port: port, localPort: localPort)
+            let ends = OriginConnections.Ends(
+                address: address, port: port, localPort: UInt16(exactly: localPort) ?? 0)
             current.connection =
                 current.isReuse
-                ? connections?.connection(ends)
-                : connections?.opened(current.opened, ends, isSecure: url.scheme == "https")
+                ? resources.connections.connection(ends)
+                : resources.connections.opened(current.opened, ends, isSecure: url.scheme == "https")
             current.isUncleanReuse = current.isReuse && current.connection?.carries(caller) != true
             if current.isUncleanReuse { return false }
             current.connection?.caller = caller
@@ -197,6 +187,20 @@ final class Transfer {
     /// Makes libcurl close the connection after the complete response.
     func closeAfterwards() {
         handle?.set(CURLOPT_FORBID_REUSE, 1)
+    }
+}
+
+/// The state of a ``TransferLoop`` that its transfers use. Confined to a single thread of the client.
+final class TransferResources {
+    let configuration: OriginConfiguration
+    let timer: LoopTimer
+    let answered = AnsweredTransfers()
+    let connections = OriginConnections()
+    let ftpSockets = FTPSockets()
+
+    init(_ configuration: OriginConfiguration) {
+        self.configuration = configuration
+        timer = LoopTimer(clock: configuration.now)
     }
 }
 

@@ -4,12 +4,10 @@ import Primitives
 
 /// The work of a client thread: a multi handle of libcurl, the transfers of the thread, and their time limits.
 ///
-/// Invariant: all state here, including libcurl's handles, belongs to this thread; other threads reach it only through
-/// the inbox. A transfer is in `transfers` from its start to the call of `originDidFinish`. The other tables hold no
-/// further transfers, except that `answered` keeps a transfer until the end of a turn. The handle of a transfer is in
-/// the multi handle exactly while the transfer is in `active`.
+/// Invariant: all state here belongs to this thread; other threads reach it only through the inbox. A transfer is in
+/// `transfers` from its start to the call of `originDidFinish`; ``AnsweredTransfers`` keeps it until the end of a turn.
+/// The handle of a transfer is in the multi handle exactly while the transfer is in `active`.
 final class TransferLoop {
-    private let configuration: OriginConfiguration
     private let inbox: Inbox
     private let multi: UnsafeMutableRawPointer
     private var transfers: [UInt64: Transfer] = [:]
@@ -19,18 +17,16 @@ final class TransferLoop {
     private let places: TransferPlaces
     /// Whether a place has become free since waiting transfers last got places.
     private var hasFreedPlace = false
-    private let timer: LoopTimer
-    private let answered = AnsweredTransfers()
-    private let connections = OriginConnections()
-    private let ftpSockets = FTPSockets()
+    private let resources: TransferResources
+    private var configuration: OriginConfiguration { resources.configuration }
+    private var timer: LoopTimer { resources.timer }
 
     init(
         configuration: OriginConfiguration, inbox: Inbox, places: TransferPlaces, multi: UnsafeMutableRawPointer
     ) {
-        self.configuration = configuration
         self.inbox = inbox
         self.multi = multi
-        timer = LoopTimer(clock: configuration.now)
+        resources = TransferResources(configuration)
         idleHandles = IdleHandles(configuration)
         self.places = places
         // Idle connections stay open for later transfers.
@@ -48,7 +44,7 @@ final class TransferLoop {
             var count: Int32 = 0
             curl_multi_perform(multi, &count)
             let didFinish = finishDone()
-            for transfer in answered.tellPause() { fail(transfer, transfer.current.failure ?? .transfer) }
+            for transfer in resources.answered.tellPause() { fail(transfer, transfer.current.failure ?? .transfer) }
             // When a transfer ended or a place became free, waiting transfers can start now.
             if isRunning && !didFinish && !hasFreedPlace { curl_multi_poll(multi, nil, 0, pollTime(), nil) }
         }
@@ -74,8 +70,7 @@ final class TransferLoop {
             // A failure before this point woke no transfer, because the transfer did not exist yet.
             if let words = request.body?.failure { throw OriginError(.uploadBroken(words)) }
             let transfer = Transfer(
-                control: control, request: request, receiver: receiver, url: url, configuration: configuration,
-                timer: timer, answered: answered)
+                control: control, request: request, receiver: receiver, url: url, resources: resources)
             transfers[control.id] = transfer
             enqueue(transfer)
         } catch {
@@ -113,7 +108,7 @@ final class TransferLoop {
     private func tryOnce(_ transfer: Transfer) {
         transfer.retryAt = nil
         let handle = idleHandles.take()
-        transfer.configure(handle, configuration, connections: connections, ftpSockets: ftpSockets)
+        transfer.configure(handle)
         transfer.begin()
         active[handle.pointer] = transfer
         let code = curl_multi_add_handle(multi, handle.pointer)
@@ -160,7 +155,7 @@ final class TransferLoop {
     private func redirect(_ transfer: Transfer, to location: [UInt8]) {
         let previous = transfer.url.origin
         do {
-            try transfer.follow(location, configuration)
+            try transfer.follow(location)
         } catch {
             return finish(transfer, .failure(error))
         }
@@ -221,8 +216,7 @@ final class TransferLoop {
         }
     }
 
-    /// Checks all transfers, but only when the earliest noted deadline has passed. Progress delays deadlines without
-    /// noting the change; the check then finds no expired transfer, and notes the new earliest deadline.
+    /// Checks all transfers when the earliest noted deadline has passed. Progress delays deadlines without a note.
     private func checkDeadlines() {
         let now = timer.now
         guard timer.isDue(now) else { return }
@@ -266,8 +260,8 @@ final class TransferLoop {
     private func end() {
         for command in inbox.takeAll(closing: true) { _ = perform(command) }
         for transfer in Array(transfers.values) { fail(transfer, .cancelled) }
-        _ = answered.tellPause()
-        ftpSockets.interrupt()
+        _ = resources.answered.tellPause()
+        resources.ftpSockets.interrupt()
         curl_multi_cleanup(multi)
     }
 }

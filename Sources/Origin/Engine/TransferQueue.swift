@@ -1,9 +1,7 @@
 import Primitives
 
 /// Decides which transfers may run: a limited number in total, and a limited number per host. The transfers of a host
-/// wait in the order of arrival. The hosts take turns, so that a long line for a host never delays another host.
-///
-/// The type is a plain value without a lock. Every operation takes constant amortised time.
+/// wait in the order of arrival. The hosts take turns. Every operation takes constant amortised time.
 struct TransferQueue {
     // A line is removed from the table while it changes, so that its array is not copied.
     private struct Line {
@@ -125,10 +123,8 @@ private struct FIFO<Element> {
     }
 }
 
-/// The places for running transfers that all loops of a client share: a ``TransferQueue`` under a lock.
-///
-/// A place can become free in a loop while the next transfer belongs to another loop. Any loop therefore gives places
-/// to transfers, and informs another loop through its inbox. The number of a transfer identifies its loop.
+/// The places for running transfers that all loops of a client share. Any loop gives places to transfers, and informs
+/// another loop through its inbox. The number of a transfer identifies its loop.
 final class TransferPlaces: Sendable {
     private let queue: Locked<TransferQueue>
     private let inboxes: [Inbox]

@@ -19,8 +19,7 @@ package struct OriginConfiguration: Sendable {
     package var maxTransfers = 512
     /// The number of transfers that run at once to the same scheme, host and port.
     package var maxTransfersPerHost = 128
-    /// The number of threads that run transfers, each with its own connections. The default is one thread per
-    /// processor, at most four; a value below 1 counts as 1.
+    /// For transfers, each with its own connections. By default one per processor, at most four; at least 1.
     package var threads = max(1, min(4, sysconf(Int32(_SC_NPROCESSORS_ONLN)))) {
         didSet { threads = max(1, threads) }
     }

@@ -84,8 +84,7 @@ extension OriginError {
         self.init(kind: kind, code: Int32((foundCode ?? code).rawValue), message: message)
     }
 
-    /// The error for a try that libcurl ended; `words` is libcurl's error buffer, which may be empty. `isInHead`: the
-    /// head of the response was still incomplete.
+    /// `words` is libcurl's error buffer, which may be empty. `isInHead`: the head of the response was incomplete.
     init(_ code: CURLcode, words: String, isConnecting: Bool, isInHead: Bool) {
         if let reason = Self.malformation(code, words: words, isInHead: isInHead && !isConnecting) {
             self.init(.malformedResponse(reason), code: code)

@@ -1,22 +1,18 @@
 import HTTPTypes
 import Primitives
 
-/// Receives the response of a transfer: the head once, then the body in pieces, then the end, exactly once and last.
-///
-/// The calls of a transfer come in sequence, on a single thread of the client; calls of different transfers may
-/// overlap. A thread serves many transfers, so no call may block. Every call may start and cancel transfers.
+/// Receives the response of a transfer: the head once, then the body in pieces, then the end, exactly once and last. The
+/// calls of a transfer come in sequence, on a thread that serves many transfers. They must not block.
 package protocol OriginReceiver: AnyObject, Sendable {
     /// The head of an interim response (RFC 9110 §15.2), at its arrival and in order, before the final head; also for
     /// requests that are redirected. Not called for 100, and an unexpected 101 is an error.
     func originDidAnswerInterim(_ head: OriginHead)
-    /// The head of the final response, once; not called when the transfer ends before it. An error ends the transfer
-    /// with ``OriginError/Kind/receiver(_:)``.
+    /// The head of the final response. An error ends the transfer with ``OriginError/Kind/receiver(_:)``.
     func originDidAnswer(_ head: OriginHead) throws
     /// The next bytes of the body, never empty and valid only during the call. An error ends the transfer.
     func originDidSend(_ bytes: UnsafeRawBufferPointer) throws
     /// All bytes that arrived together with the head of the response have been delivered, unless the transfer is
-    /// paused. A receiver that waits for such bytes can stop waiting. Called at most once for a response; not called
-    /// when the response is already complete.
+    /// paused. Called at most once for a response; not called when the response is already complete.
     func originDidPause()
     /// The end of the transfer. Only `success` means that the body is complete.
     func originDidFinish(_ result: Result<OriginSummary, OriginError>)
@@ -56,8 +52,7 @@ extension HTTPFields {
     }
 }
 
-/// The way in which the end of a body is marked, as it was sent. A content coding that is decoded (gzip, deflate, br,
-/// zstd) marks its own end, which must arrive as well.
+/// The way in which the end of a body is marked. A content coding marks its own end, which must arrive as well.
 package enum OriginFraming: Sendable, Hashable {
     /// The response cannot have a body (RFC 9110 §6.4.1: 1xx, 204, 304, and every response to `HEAD`).
     case noBody

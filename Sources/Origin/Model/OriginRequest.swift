@@ -7,13 +7,11 @@ package struct OriginRequest: Sendable {
     package var url: String
     /// `CONNECT` is refused, and so is every method except `GET` for FTP.
     ///
-    /// Only the idempotent methods (`GET`, `HEAD`, `OPTIONS`, `TRACE`, `PUT`, `DELETE`) are sent again after a failure
-    /// (``RetryPolicy``, RFC 9110 §9.2.2); other methods only when the connection could not be opened. They get a
-    /// connection of their own, because a reused connection may turn out to be closed only under way.
+    /// Only the idempotent methods (RFC 9110 §9.2.2) are sent again after a failure (``RetryPolicy``); other methods
+    /// only when the connection could not be opened, which is therefore always new.
     package var method: HTTPRequest.Method = .get
     /// The target of the request line, byte for byte: `*`, or a path and query that a URL parser would change, such as
-    /// a bare `?` at the end. It applies to the first request only, not to redirects and not to FTP. `nil` uses the
-    /// target of the URL. A target other than `*` must start with `/` and have neither spaces nor control characters.
+    /// a bare `?` at the end, without spaces and control characters. For the first request only, not for FTP.
     package var requestTarget: String?
     /// The fields to send, in order. A field replaces the default field of the same name (``addsDefaultFields``).
     /// Values are sent byte for byte, including empty values. `Content-Length` and `Transfer-Encoding` are not sent,
@@ -27,18 +25,13 @@ package struct OriginRequest: Sendable {
     package var addsDefaultFields = true
     /// `HEAD` with a body is refused. A body can be sent once: after a failure the request is sent again only when no
     /// byte of the body was taken. The client sends the body over HTTP/1.1 and a connection of its own, without waiting
-    /// for `100 Continue`. A final response with a status from 300 on stops the body (``OriginUpload`` is closed), and
-    /// so does the end of the transfer. After any other response the client goes on sending, and the transfer ends when
-    /// both are complete.
+    /// for `100 Continue`. A final response with a status from 300 on closes the ``OriginUpload``.
     package var body: OriginUpload?
-    /// The limit for the body in bytes, counted after decoding. The same limit applies to the coded body, however short
-    /// the decoded body is, and to the bytes between two content codings.
+    /// The limit in bytes for the decoded body, the coded body, and the bytes between two content codings.
     package var sizeLimit = Int64.max
     /// Whether the client asks for content codings (gzip, br, zstd) and decodes them (also deflate; at most two in
-    /// sequence). A file that is itself compressed, according to its name or media type, is not decoded. Names in
-    /// `Content-Encoding` that are not codings are ignored. A body that cannot be decoded to its end fails with
-    /// ``OriginError/Kind/contentCoding(_:)``. A body without bytes is empty, regardless of its `Content-Encoding`.
-    /// With `false` the client asks for no coding and delivers the body as sent.
+    /// sequence). A file that is itself compressed, according to its name or media type, is not decoded, nor is a body
+    /// without bytes. A body that cannot be decoded to its end fails with ``OriginError/Kind/contentCoding(_:)``.
     package var decodesContent = true
     /// Whether the client follows 301, 302, 303, 307 and 308 with a `Location`. Otherwise, and always with a ``body``
     /// or a method other than `GET` and `HEAD`, the receiver gets these responses like any other.

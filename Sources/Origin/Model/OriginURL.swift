@@ -34,8 +34,7 @@ extension OriginURL {
         }
     }
 
-    /// Resolves the bytes of a `Location` against the URL of the response (RFC 9110 §10.2.2, RFC 3986 §5.2). As in
-    /// browsers, spaces and bytes outside ASCII are escaped.
+    /// Resolves a `Location` (RFC 9110 §10.2.2, RFC 3986 §5.2). Spaces and bytes outside ASCII are escaped.
     init(location: [UInt8], of base: OriginURL) throws(Invalid) {
         self = try Self.read { url throws(CurlURLHandle.Failure) in
             try url.set(CURLUPART_URL, base.text, CURLU_PATH_AS_IS | Self.flags)

@@ -14,12 +14,13 @@ package struct ChunkedFraming: Sendable {
         /// For the extensions of one chunk.
         package var extensionLimit: Int
         /// How many bytes the extensions of all chunks may have beyond the bytes of content; unlimited by default.
-        package var excessLimit = Int64.max
+        package var excessLimit: Int64
         /// For the whole trailer section.
         package var trailerLimit: Int
 
-        package init(extensionLimit: Int, trailerLimit: Int) {
+        package init(extensionLimit: Int, excessLimit: Int64 = .max, trailerLimit: Int) {
             self.extensionLimit = extensionLimit
+            self.excessLimit = excessLimit
             self.trailerLimit = trailerLimit
         }
     }

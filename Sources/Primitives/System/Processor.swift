@@ -45,6 +45,32 @@ package enum Processor {
     }
 }
 
+/// A separate thread for a loop that blocks in the kernel.
+package final class NamedThread: Sendable {
+    private let isRunning = DispatchGroup()
+    private let number = Locked<UInt?>(nil)
+
+    /// For `name` see ``ThreadName/set(_:)``; `stackSize` is in bytes, `nil` for the system's default.
+    package init(_ name: String, stackSize: Int? = nil, body: @escaping @Sendable () -> Void) {
+        isRunning.enter()
+        let thread = Thread { [self] in
+            ThreadName.set(name)
+            number.withLock { $0 = UInt(pthread_self()) }
+            body()
+            isRunning.leave()
+        }
+        if let stackSize { thread.stackSize = stackSize }
+        thread.start()
+    }
+
+    /// Whether the calling thread is this thread.
+    package var isCurrent: Bool { number.withLock { $0 } == UInt(pthread_self()) }
+
+    package func join() {
+        isRunning.wait()
+    }
+}
+
 package enum ThreadName {
     /// Names the calling thread for debuggers and `top -H`, unlike `Thread.name` of Foundation; 15 bytes are shown.
     package static func set(_ name: String) {

@@ -60,7 +60,7 @@ struct SlideFloodTests {
             if isSweep {
                 cache.sweepExpired(completion: ended)
             } else {
-                cache.remove(matching: EntryFilter(state: .stale), completion: ended)
+                cache.remove(matching: [EntryFilter(state: .stale)], completion: ended)
             }
             let reservation = cache.reserve(try .data("k"), kind: .data)
             try reservation.receive([1])
@@ -115,7 +115,7 @@ struct SlideFloodTests {
         flood(cache, 10_000)
         isArmed.withLock { $0 = true }
         let done = Counter("purged")
-        cache.remove(matching: EntryFilter(state: .fresh)) { result in
+        cache.remove(matching: [EntryFilter(state: .fresh)]) { result in
             #expect((try? result.get()) == 1)
             done.add()
         }

@@ -40,7 +40,7 @@ struct OverwriteTests {
             let held = try await cache.store("old", url: url)
             let reservation = cache.reserve(.url(canonical: url), kind: .download, url: url)
             try await cache.store(#""new""#, url: url, kind: .json)
-            let outcome = try await reservation.publishUnchanged(held, EntryRefresh(ttl: .seconds(600)))
+            let outcome = try await reservation.publishUnchanged(held, EntryMetadata(ttl: .seconds(600)))
             guard case .notKept = outcome else {
                 Issue.record("the revalidation was kept")
                 return
@@ -79,7 +79,7 @@ struct OverwriteTests {
                 let reservation = cache.reserve(.url(canonical: url), kind: .download, url: url, tags: ["a"])
                 try await change()
                 reservation.addTags(["late"])
-                _ = try await reservation.publishUnchanged(held, EntryRefresh(ttl: .seconds(600)))
+                _ = try await reservation.publishUnchanged(held, EntryMetadata(ttl: .seconds(600)))
             } else {
                 _ = try await download(cache, tags: ["a"], meanwhile: change)
             }
@@ -109,7 +109,7 @@ struct OverwriteTests {
             metadata.staleAllowance = .zero
             let second = try await download(cache, meanwhile: {}, metadata).entry
             #expect(second.staleAllowance == .seconds(3600))
-            var refresh = EntryRefresh(ttl: .seconds(10))
+            var refresh = EntryMetadata(ttl: .seconds(10))
             refresh.staleAllowance = .seconds(60)
             let reservation = cache.reserve(.url(canonical: url), kind: .download, url: url)
             #expect(try await reservation.publishUnchanged(second, refresh).entry.staleAllowance == .seconds(3600))

@@ -152,7 +152,7 @@ struct PurgingTests {
             let entry = try await cache.store("1", url: url)
             let reservation = cache.reserve(.url(canonical: url), kind: .download, url: url)
             #expect(try await cache.remove(entry.key))
-            let outcome = try await reservation.publishUnchanged(entry, EntryRefresh(ttl: .seconds(50)))
+            let outcome = try await reservation.publishUnchanged(entry, EntryMetadata(ttl: .seconds(50)))
             guard case .notKept(let refreshed, body: nil) = outcome else {
                 Issue.record("it was kept")
                 return
@@ -170,7 +170,7 @@ struct PurgingTests {
             let entry = try await cache.store("1", url: url, ttl: .seconds(10), tags: ["a"]) { $0.etag = "\"1\"" }
             cache.recordHit(entry)
             fixture.clock.advance(by: .seconds(20))
-            var refresh = EntryRefresh(ttl: .seconds(50))
+            var refresh = EntryMetadata(ttl: .seconds(50))
             refresh.etag = "\"2\""
             let reservation = cache.reserve(.url(canonical: url), kind: .download, url: url, tags: ["b"])
             let refreshed = try await reservation.publishUnchanged(entry, refresh).entry
@@ -184,7 +184,7 @@ struct PurgingTests {
             let late = cache.reserve(.url(canonical: url), kind: .download, url: url)
             try await cache.store("2", url: url)
             await #expect(throws: DiskCacheError.versionChanged) {
-                try await late.publishUnchanged(entry, EntryRefresh(ttl: .seconds(1)))
+                try await late.publishUnchanged(entry, EntryMetadata(ttl: .seconds(1)))
             }
             #expect(try await cache.text(url: url) == "2")
         }
@@ -234,7 +234,7 @@ struct PurgingTests {
             try await cache.holdWriter(until: gate)
             let removed = Recorder<Int>()
             let done = Gate("purged")
-            cache.remove(matching: .all) { result in
+            cache.remove(matching: [.all]) { result in
                 removed.append((try? result.get()) ?? -1)
                 done.open()
             }

@@ -123,7 +123,7 @@ struct ResponseFieldsTests {
             let held = try #require(try cache.responses(to: url).first { $0.key == key.text })
             let confirmation = cache.reserve(responseTo: url)
             confirmation.decide(key)
-            var refresh = EntryRefresh(ttl: .seconds(1000))
+            var refresh = EntryMetadata(ttl: .seconds(1000))
             refresh.fields = fields(150 << 10)
             _ = try await confirmation.publishUnchanged(held, refresh)
             #expect(try variants(in: cache) == keys(6..<10))

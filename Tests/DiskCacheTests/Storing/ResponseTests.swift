@@ -51,7 +51,7 @@ struct ResponseTests {
             fixture.clock.advance(by: .seconds(1))
             let confirmation = cache.reserve(responseTo: ResponseURL(url))
             confirmation.decide(.response(to: ResponseURL(url), variant: "1"))
-            var refresh = EntryRefresh(ttl: .seconds(9))
+            var refresh = EntryMetadata(ttl: .seconds(9))
             refresh.downloadEndDate = fixture.clock.now()
             _ = try await confirmation.publishUnchanged(entries[1], refresh)
             // A variant that is held already is not a new variant.

@@ -21,7 +21,7 @@ struct TagTests {
             }
             #expect(second.tags == ["caller", "new", "stays"])
             // A tag of the new reservation is not dropped.
-            var refresh = EntryRefresh(ttl: .seconds(9))
+            var refresh = EntryMetadata(ttl: .seconds(9))
             refresh.droppedTags = { $0.tags.filter { $0 != "caller" } }
             let reservation = cache.reserve(.url(canonical: url), kind: .download, url: url)
             reservation.addTags(["newer", "stays"])
@@ -49,7 +49,7 @@ struct TagTests {
             let entry = try #require(try cache.entry(url: url))
             // A tag that the entry has already counts as new.
             let reservation = cache.reserve(.url(canonical: url), kind: .download, url: url, tags: [tag(2)])
-            let refreshed = try await reservation.publishUnchanged(entry, EntryRefresh(ttl: .seconds(9))).entry
+            let refreshed = try await reservation.publishUnchanged(entry, EntryMetadata(ttl: .seconds(9))).entry
             #expect(Set(refreshed.tags) == tags(2..<limit + 2))
             let last = try await cache.store("y", url: url, tags: [tag(limit + 2)])
             #expect(Set(last.tags) == tags(2..<limit + 3).subtracting([tag(3)]))
@@ -70,7 +70,7 @@ struct TagTests {
             await #expect(throws: error) { try await cache.store("2", url: url) { $0.tags = tags } }
             await #expect(throws: error) {
                 let reservation = cache.reserve(.url(canonical: url), kind: .download, url: url, tags: tags)
-                _ = try await reservation.publishUnchanged(held, EntryRefresh(ttl: .seconds(9)))
+                _ = try await reservation.publishUnchanged(held, EntryMetadata(ttl: .seconds(9)))
             }
             #expect(try await cache.text(url: url) == "1")
         }

@@ -28,7 +28,7 @@ struct WriterTests {
         try await fixture.withCache { cache async throws in
             try await cache.store("body", key: "k")
             let purgeKeeps = await withCheckedContinuation { continuation in
-                cache.remove(matching: .all) { _ in continuation.resume(returning: Processor.turnStart == .max) }
+                cache.remove(matching: [.all]) { _ in continuation.resume(returning: Processor.turnStart == .max) }
             }
             #expect(!purgeKeeps)
             let removalKeeps = await withCheckedContinuation { continuation in

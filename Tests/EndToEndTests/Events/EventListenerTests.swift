@@ -167,7 +167,9 @@ extension TestServer {
     fileprivate func tellLong(_ number: Int) {
         let filter = EntryFilter(prefix: String(repeating: "x", count: 100_000))
         service.events.publish([
-            Event(.entryRemoved, at: clock.now(), in: "default", .entries(.others(count: number, filter)))
+            Event(
+                kind: .entryRemoved, time: clock.now(), namespace: "default",
+                subject: .entries(.others(count: number, filter)))
         ])
     }
 }

@@ -1,3 +1,4 @@
+import Foundation
 import Primitives
 import TestSupport
 import Testing
@@ -37,6 +38,77 @@ struct DownloadEventTests {
             try await poll("what was told last") { sink.words.last == "0" }
             let kinds = sink.events.map(\.event.kind)
             #expect(kinds == [.downloadStarted, .downloadProgress, .downloadSucceeded, .downloadFailed])
+        }
+    }
+}
+
+@Suite("The pace of progress reports")
+struct ReportPaceTests {
+    @Test("Progress is reported at once, then four times a second, and the last piece in its turn")
+    func pace() {
+        var pace = ReportPace()
+        let start = ContinuousClock.now
+        func turn(after milliseconds: Int) -> ReportPace.Turn? { pace.turn(at: start + .milliseconds(milliseconds)) }
+        #expect(turn(after: 0) == .now)
+        #expect(turn(after: 50) == .later(.milliseconds(200)))
+        // The promised report includes the pieces that arrive meanwhile.
+        #expect(turn(after: 100) == nil)
+        #expect(turn(after: 249) == nil)
+        pace.keepPromise(at: start + .milliseconds(250))
+        #expect(turn(after: 300) == .later(.milliseconds(200)))
+        pace.keepPromise(at: start + .milliseconds(500))
+        #expect(turn(after: 1000) == .now)
+    }
+}
+
+@Suite("Many callers of a download")
+struct DownloadCrowdTests {
+    /// The cost in nanoseconds of a caller that comes, and of a caller that leaves.
+    private struct Cost {
+        var coming: Int
+        var leaving: Int
+    }
+
+    @Test(
+        "A caller costs the same however many callers wait, and callers that stay get the answer",
+        arguments: [false, true])
+    func comingAndLeaving(isPurged: Bool) async throws {
+        let over = Gate("the end")
+        let origin = try ScriptedOrigin { _, connection in
+            try over.waitBlocking(limit: .seconds(60))
+            try connection.respond(body: "late")
+        }
+        defer { origin.stop() }
+        defer { over.open() }
+        try await DownloadManager.withOne { downloads in
+            let (answers, unwanted) = (Counter(), Counter())
+            /// Lets `count` callers come to a download, and all but ten of them leave. After a purge, the callers wait
+            /// for the following download.
+            func crowd(of count: Int, _ path: String) async throws -> Cost {
+                let request = DownloadRequest(url: try CanonicalURL(origin.url(path)))
+                downloads.download(request) { _ in }
+                try await poll("the download") { downloads.status(of: request.key.text) != nil }
+                if isPurged { try await downloads.tools.cache.remove(request.key.text) }
+                let begin = processorTime()
+                var places: [DownloadManager.Place?] = []
+                for number in 0..<count {
+                    let counter = number < count - 10 ? unwanted : answers
+                    places.append(downloads.download(request) { if case .success = $0 { counter.increment() } })
+                }
+                let middle = processorTime()
+                for place in places.dropLast(10) { downloads.leave(try #require(place)) }
+                let cost = Cost(coming: (middle - begin) / count, leaving: (processorTime() - middle) / (count - 10))
+                #expect(downloads.laterCount(of: request.key.text) == (isPurged ? 10 : 0))
+                return cost
+            }
+            var few: [Cost] = []
+            for number in 0..<5 { few.append(try await crowd(of: 500, "/few/\(number)")) }
+            let many = try await crowd(of: 16_000, "/many")
+            #expect(many.coming < 4 * few.map(\.coming).min()!, "\(many) of 16,000, \(few) of 500")
+            #expect(many.leaving < 4 * few.map(\.leaving).min()!, "\(many) of 16,000, \(few) of 500")
+            over.open()
+            try await poll("those who stayed to be answered") { answers.value == 60 }
+            #expect(unwanted.value == 0)
         }
     }
 }

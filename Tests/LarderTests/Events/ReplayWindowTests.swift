@@ -84,7 +84,7 @@ struct ReplayWindowTests {
         var window = window(count: 3)
         for event in TestEvents.failures(0..<5) { window.append(event) }
         func reason(_ text: String) -> Event.ResetReason? {
-            if case .failure(let missed) = window.place(after: text) { return missed.reason }
+            if case .failure(let missed) = window.place(after: text) { return missed }
             return nil
         }
         #expect(try window.place(after: seal.id(of: 3).text).get() == 3)
@@ -103,5 +103,91 @@ struct ReplayWindowTests {
         #expect(try window.place(after: window.endID.text).get() == window.end)
         window.append(TestEvents.download(.downloadFailed, "new"))
         #expect(words(window, after: window.end - 1) == ["new"])
+    }
+}
+
+@Suite("The ids of events")
+struct EventIDSealTests {
+    @Test("The process that wrote an id reads it, and no other process does", arguments: [0, 1, 42, UInt64.max])
+    func reading(number: UInt64) {
+        let (seal, other) = (EventIDSeal(), EventIDSeal())
+        let id = seal.id(of: number)
+        #expect(id == seal.id(of: number) && id != other.id(of: number))
+        #expect(seal.number(of: id.text) == number)
+        #expect(other.number(of: id.text) == nil)
+    }
+
+    @Test("A changed id is invalid")
+    func changed() {
+        let seal = EventIDSeal()
+        let text = Array(seal.id(of: 7).text.utf8)
+        for index in text.indices {
+            var other = text
+            other[index] = other[index] == UInt8(ascii: "A") ? UInt8(ascii: "B") : UInt8(ascii: "A")
+            #expect(seal.number(of: String(decoding: other, as: UTF8.self)) == nil)
+        }
+        #expect(seal.number(of: String(decoding: text.dropLast(), as: UTF8.self)) == nil)
+    }
+
+    @Test("Ids hide the distance and the identity of events, and fit into a line")
+    func opaque() {
+        let seal = EventIDSeal()
+        let texts = (0..<1000).map { seal.id(of: UInt64($0 / 2)).text }
+        #expect(Set(texts).count == texts.count)
+        #expect(Set(texts.map(\.utf8.count)) == [48])
+        #expect(texts.allSatisfy { $0.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || "-_".contains($0)) } })
+        // At each position, neighbouring ids have the same character no more often than by chance.
+        for place in 0..<48 {
+            let same = zip(texts, texts.dropFirst()).count { Array($0.utf8)[place] == Array($1.utf8)[place] }
+            #expect(same < 100, "\(place)")
+        }
+    }
+}
+
+@Suite("The backlog of events")
+struct EventBacklogTests {
+    @Test("The backlog is taken in order, in pieces of limited number and a quarter of the bytes")
+    func pieces() {
+        var backlog = EventBacklog(byteLimit: 8 << 20)
+        backlog.add(TestEvents.failures(0..<3000))
+        var words: [String] = []
+        var counts: [Int] = []
+        while !backlog.isEmpty {
+            let piece = backlog.take()
+            counts.append(piece.count)
+            words += piece.map(\.word)
+        }
+        #expect(words == (0..<3000).map { "\($0)" })
+        #expect(counts == [1024, 1024, 952])
+        #expect(backlog.take().isEmpty)
+        let long = (0..<8).map { TestEvents.download(.downloadFailed, "\($0)", urlLength: 200_000) }
+        backlog.add(long)
+        let piece = backlog.take()
+        #expect((1..<8).contains(piece.count))
+        #expect(piece.count == 1 || piece.reduce(0) { $0 + $1.cost } <= 2 << 20)
+        #expect(backlog.takeLoss() == false)
+    }
+
+    @Test("Events without room are lost with a single report, and an event alone always has room")
+    func loss() {
+        var backlog = EventBacklog(byteLimit: 10_000)
+        backlog.add([TestEvents.download(.downloadFailed, "long", urlLength: 100_000)])
+        #expect(backlog.takeLoss() == false)
+        backlog.add(TestEvents.failures(0..<1))
+        #expect(backlog.takeLoss() == true)
+        #expect(backlog.takeLoss() == false)
+        #expect(backlog.take().map(\.word) == ["long"])
+        backlog.add(TestEvents.failures(0..<5))
+        #expect(backlog.takeLoss() == false)
+        // While the backlog is never empty, a reset marks the place of the loss.
+        backlog.add([TestEvents.download(.downloadFailed, "lost", urlLength: 100_000)])
+        _ = backlog.take()
+        backlog.add(TestEvents.failures(5..<6))
+        #expect(backlog.takeLoss() == false)
+        var kinds: [Event.Kind] = []
+        while !backlog.isEmpty { kinds += backlog.take().map(\.kind) }
+        #expect(kinds.suffix(2) == [.reset, .downloadFailed])
+        backlog.add(TestEvents.failures(0..<5))
+        #expect(backlog.take().count >= 1)
     }
 }

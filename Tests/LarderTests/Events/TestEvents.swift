@@ -14,7 +14,9 @@ enum TestEvents {
         let status = DownloadStatus(
             key: key, url: "http://h/" + String(repeating: "u", count: urlLength), state: .running, receivedBytes: 1,
             bytesPerSecond: 0, waiters: 0, startDate: time)
-        return Event(kind, at: time, in: namespace, .download(DownloadReport(status, tags: tags)))
+        return Event(
+            kind: kind, time: time, namespace: namespace, subject: .download(DownloadReport(status: status, tags: tags))
+        )
     }
 
     /// Failed downloads with the keys `0`, `1`, and so on.
@@ -24,7 +26,7 @@ enum TestEvents {
 
     /// The removal of entries that are not named separately.
     static func removal(of count: Int, in namespace: String = "default") -> Event {
-        Event(.entryRemoved, at: time, in: namespace, .entries(.others(count: count, .all)))
+        Event(kind: .entryRemoved, time: time, namespace: namespace, subject: .entries(.others(count: count, .all)))
     }
 }
 

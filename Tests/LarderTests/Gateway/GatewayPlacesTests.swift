@@ -1,4 +1,6 @@
+import DiskCache
 import HTTPTypes
+import Origin
 import Primitives
 import TestSupport
 import Testing
@@ -136,6 +138,103 @@ struct GatewayPlacesTests {
             try await refused.wait(for: 1)
             #expect(origin.requestCount == 2)
             over.open()
+        }
+    }
+}
+
+@Suite("A leader that hangs")
+struct GatewayPatienceTests {
+    @Test("Followers of a leader that hangs ask the origin themselves after a while")
+    func followers() async throws {
+        let hanging = Gate("the first answer")
+        let origin = try ScriptedOrigin { request, connection in
+            if request.index == 0 { try hanging.waitBlocking() }
+            // Otherwise the last request might find the answer to the first request in the cache.
+            try connection.respond(fields: [.cacheControl: "no-store"], body: "\(request.index)")
+        }
+        defer { origin.stop() }
+        try await TestGateway.with(patience: .milliseconds(50)) { (gateway) async throws in
+            let request = GatewayRequest(method: .get, url: try ExactURL(origin.url("/a")), fields: [:])
+            let answered = Counter("answers")
+            gateway.fetch(request) { _ in answered.add() }
+            try await origin.waitForRequests(1)
+            for _ in 0..<3 { gateway.fetch(request) { _ in answered.add() } }
+            // Each follower asks the origin itself, and no follower waits for the leader.
+            try await answered.wait(for: 3)
+            #expect(!hanging.isOpen)
+            hanging.open()
+            try await answered.wait(for: 4)
+            #expect(origin.requestCount == 4)
+        }
+    }
+}
+
+@Suite("The leader of a fetch")
+struct GatewayLeaderTests {
+    @Test("A leader finds an answer that was stored after its look-up, and does not ask the origin again")
+    func looksAgain() async throws {
+        let origin = try ScriptedOrigin { _, connection in
+            try connection.respond(fields: [.cacheControl: "max-age=60"], body: "ok")
+        }
+        defer { origin.stop() }
+        try await TestGateway.with { (gateway) async throws in
+            let request = GatewayRequest(method: .get, url: try ExactURL(origin.url("/a")), fields: [:])
+            let answered = Counter("answers")
+            let hits = Counter("hits")
+            let late = GatewayCall(request, interim: { _, _ in }) { result in
+                if case .success(let answer) = result, answer.status == 200 { hits.add() }
+            }
+            let looked = await withCheckedContinuation { looked in gateway.lookUp(late) { looked.resume(returning: $0) }
+            }
+            #expect(looked.selected == nil && looked.anyOther == nil)
+            // Another request is answered, and its fetch ends.
+            gateway.fetch(request) { result in
+                if case .success(let answer) = result, case .live(let live) = answer.body { live.dismiss() }
+                answered.add()
+            }
+            try await answered.wait(for: 1)
+            try await poll("its answer to be stored") { gateway.fetchCount == 0 }
+            gateway.send(late, held: looked.selected, anyOther: looked.anyOther, changes: looked.changes)
+            try await hits.wait(for: 1)
+            #expect(origin.requestCount == 1)
+        }
+    }
+}
+
+@Suite("A body on its way to the origin")
+struct GatewayUploadTests {
+    /// Writes at the origin's pace until the upload is closed.
+    private func produce(into upload: GatewayUpload, until over: Gate) {
+        let piece = SharedBytes([UInt8](repeating: 7, count: 64 << 10))
+        while true {
+            switch upload.write(piece) {
+            case .room: continue
+            case .full: return upload.onRoom { produce(into: upload, until: over) }
+            case .closed: return over.open()
+            }
+        }
+    }
+
+    @Test("An upload to an origin that echoes it does not hang, even while no answer can be passed on")
+    func echo() async throws {
+        let echo = try Listener { stream, _ in
+            while let line = try? stream.readLine(), !line.isEmpty {}
+            guard (try? stream.send("HTTP/1.1 200 OK\r\n\r\n")) != nil else { return }
+            while let some = try? stream.readSome(), !some.isEmpty {
+                guard (try? stream.send(some)) != nil else { return }
+            }
+        }
+        defer { echo.stop() }
+        try await TestGateway.with(patience: .milliseconds(50)) { (gateway) async throws in
+            let upload = GatewayUpload(length: nil)
+            var request = GatewayRequest(
+                method: .post, url: try ExactURL("http://127.0.0.1:\(echo.port)/a"), fields: [:])
+            request.upload = upload
+            gateway.fetch(request) { _ in }
+            let over = Gate("nobody to want more")
+            produce(into: upload, until: over)
+            try await over.wait()
+            try await poll("the request to end") { gateway.fetchCount == 0 }
         }
     }
 }

@@ -41,7 +41,7 @@ struct HeldAnswerTests {
 
         let didEnd = Gate("the answer's end")
         private let state = Locked(State())
-        private let place = Locked<Gateway.Place?>(nil)
+        private let place = Locked<GatewayCall?>(nil)
 
         init(_ gateway: Gateway, _ url: ExactURL, _ fields: HTTPFields = [:]) {
             let request = GatewayRequest(method: .get, url: url, fields: fields)

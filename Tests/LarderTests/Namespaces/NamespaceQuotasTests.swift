@@ -56,3 +56,90 @@ struct NamespaceQuotasTests {
         #expect(throws: NamespaceError.self) { try check(["a": 2001, "b": 500], was: ["a": 2000, "b": 500], "a") }
     }
 }
+
+@Suite("The transfer of disk space between namespaces")
+struct DiskGrantsTests {
+    @Test("Space that an ended namespace still takes is not granted again before it is freed")
+    func retired() {
+        // Namespace 0 had 100 of 1,000 and is full. Namespace 1 had 900, was full, and has ended. Namespace 2 gets the
+        // quota of namespace 1.
+        var grants = DiskGrants(granted: [0: 100, 1: 900])
+        let quotas: [Int: Int64] = [0: 100, 2: 900]
+        let isComplete1 = grants.update(quotas: quotas, taken: [0: 100, 2: 0], retired: 900)
+        #expect(!isComplete1)
+        #expect(grants.granted == [0: 100, 2: 0])
+        let isComplete2 = grants.update(quotas: quotas, taken: [0: 100, 2: 0], retired: 300)
+        #expect(!isComplete2)
+        #expect(grants.granted == [0: 100, 2: 600])
+        // Namespace 2 keeps the space that it takes meanwhile.
+        let isComplete3 = grants.update(quotas: quotas, taken: [0: 100, 2: 600], retired: 100)
+        #expect(!isComplete3)
+        #expect(grants.granted == [0: 100, 2: 800])
+        let isComplete4 = grants.update(quotas: quotas, taken: [0: 100, 2: 600], retired: 0)
+        #expect(isComplete4)
+        #expect(grants.granted == quotas)
+    }
+
+    @Test("A smaller quota applies at once, and a larger quota as soon as space is freed")
+    func handedOver() {
+        var grants = DiskGrants(granted: [0: 1000])
+        let quotas: [Int: Int64] = [0: 200, 1: 500, 2: 300]
+        let isComplete5 = grants.update(quotas: quotas, taken: [0: 900], retired: 0)
+        #expect(!isComplete5)
+        // 100 bytes were free.
+        #expect(grants.granted == [0: 200, 1: 62, 2: 37])
+        let isComplete6 = grants.update(quotas: quotas, taken: [0: 400, 1: 62], retired: 0)
+        #expect(!isComplete6)
+        let granted = grants.granted
+        #expect(granted[0] == 200 && granted.values.reduce(0, +) <= 800)
+        #expect(granted[1]! > 62 && granted[2]! > 37)
+        let isComplete7 = grants.update(quotas: quotas, taken: [0: 200, 1: 62], retired: 0)
+        #expect(isComplete7)
+        #expect(grants.granted == quotas)
+    }
+
+    @Test("A namespace that starts above its quota is granted exactly its quota")
+    func overQuota() {
+        var grants = DiskGrants(granted: [0: 100, 1: 900])
+        let isComplete8 = grants.update(quotas: [0: 100, 1: 900], taken: [0: 100, 1: 2000], retired: 0)
+        #expect(isComplete8)
+        #expect(grants.granted == [0: 100, 1: 900])
+    }
+
+    @Test(
+        "After any changes, the space that all namespaces take never exceeds the limit",
+        arguments: 0..<20)
+    func never(seed: UInt64) {
+        var state = seed &* 6_364_136_223_846_793_005 &+ 1
+        func random(_ bound: Int64) -> Int64 {
+            state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+            return Int64(state >> 33) % max(1, bound)
+        }
+        let limit: Int64 = 1_000_000
+        var grants = DiskGrants(granted: [0: limit])
+        var taken: [Int: Int64] = [0: random(limit)]
+        var (retired, next): (Int64, Int) = (0, 1)
+        for _ in 0..<200 {
+            switch random(4) {
+            case 0:
+                taken[next] = 0
+                next += 1
+            case 1 where taken.count > 1:
+                let id = taken.keys.filter { $0 != 0 }.min()!
+                retired += taken.removeValue(forKey: id)!
+            default: retired -= random(retired + 1)
+            }
+            var quotas: [Int: Int64] = [:]
+            for id in taken.keys where id != 0 { quotas[id] = limit / 10 * 9 / Int64(taken.count) }
+            quotas[0] = limit - quotas.values.reduce(0, +)
+            _ = grants.update(quotas: quotas, taken: taken, retired: retired)
+            // A namespace above its grant goes down part of the way, and every other namespace fills a part of its
+            // grant.
+            for (id, bytes) in taken {
+                let granted = grants.granted[id]!
+                taken[id] = bytes > granted ? bytes - random(bytes - granted + 1) : bytes + random(granted - bytes + 1)
+            }
+            #expect(taken.values.reduce(0, +) + retired <= limit)
+        }
+    }
+}

@@ -58,7 +58,8 @@ struct NamespaceRegistryTests {
     @Test(
         "A new namespace or version begins in a directory that was never used before")
     func generations() throws {
-        var registry = NamespaceRegistry(lastGeneration: 6)
+        var registry = NamespaceRegistry()
+        registry.skip(generationsUpTo: 6)
         #expect(registry.places == [NamespaceDirectory(namespace: "default")])
         #expect(try registry.put("a", NamespaceChange()))
         #expect(registry.records["a"]?.generation == 7)

@@ -12,14 +12,13 @@ import Primitives
 /// the limit, and two at once get a fifteenth each. A small body finds room beside many large bodies.
 ///
 /// The file system may have less room than the limit allows. Its room is measured for each promise, because other
-/// programs take from it, too. With plenty of room, measurements after each commit and ten times a second are enough.
-/// Promises since the last commit are subtracted from the room then, because their bytes may not be written yet.
+/// programs take from it, too, or, with plenty of room, after each commit and ten times a second. Promises since the
+/// last commit are subtracted from it, because their bytes may not be written yet.
 package final class ByteBudget: Sendable {
     private struct State {
         var limit: Int64
         var used: Int64 = 0
         var reserved: Int64 = 0
-        /// The part of `reserved` that was taken from the share.
         var shared: Int64 = 0
         var pinned: Int64 = 0
         /// The free bytes above the reserve at the last commit, minus the promises since then.
@@ -28,11 +27,9 @@ package final class ByteBudget: Sendable {
         var reusable: Int64 = 0
         var measured: (room: Int64, instant: ContinuousClock.Instant)?
 
-        /// The part of the current room that is not promised. Other programs may have freed space since the last
-        /// commit. Then all promises are subtracted, as if none of their bytes were written yet.
-        func unpromised(of measured: Int64) -> Int64 {
-            min(measured, max(room, measured - reserved))
-        }
+        /// The part of the current room that is not promised. If other programs have freed space since the last commit,
+        /// all promises are subtracted, as if none of their bytes were written yet.
+        func unpromised(of measured: Int64) -> Int64 { min(measured, max(room, measured - reserved)) }
 
         var headRoom: Int64 { DiskFullness.headRoom(ofLimit: limit, pinned: pinned) }
 
@@ -54,7 +51,6 @@ package final class ByteBudget: Sendable {
 
     /// The share of bodies of unknown length is the limit divided by this number.
     private static let sharePart: Int64 = 5
-
     private let freeSpace: FreeSpace
     private let state: Locked<State>
 
@@ -64,15 +60,11 @@ package final class ByteBudget: Sendable {
     }
 
     package var limit: Int64 { state.withLock { $0.limit } }
+    var used: Int64 { state.withLock { $0.used } }
+    var reserved: Int64 { state.withLock { $0.reserved } }
 
     /// More bytes than that may be in use or promised already; this method takes none of them away.
-    func setLimit(_ bytes: Int64) {
-        state.withLock { $0.limit = bytes }
-    }
-
-    var used: Int64 { state.withLock { $0.used } }
-
-    var reserved: Int64 { state.withLock { $0.reserved } }
+    func setLimit(_ bytes: Int64) { state.withLock { $0.limit = bytes } }
 
     /// `all` includes promises; `pinned` are committed entries.
     var taken: (all: Int64, pinned: Int64) { state.withLock { ($0.used + $0.reserved, $0.pinned) } }
@@ -84,9 +76,7 @@ package final class ByteBudget: Sendable {
 
     func reserve(_ bytes: Int64) -> Promise? {
         let room = room
-        return state.withLock { state in
-            state.promise(bytes, margin: 0, measured: room) ? Promise(bytes: bytes) : nil
-        }
+        return state.withLock { $0.promise(bytes, margin: 0, measured: room) ? Promise(bytes: bytes) : nil }
     }
 
     /// Serves a body with the earlier promises `own`; `nil` without room.
@@ -200,7 +190,7 @@ struct FreeSpace: Sendable {
 
     /// The bytes that may be written before less than the reserve is free; negative: they are missing. ``unlimited``
     /// without a reserve, or when the file system cannot be asked. `reusable` are the free bytes in index pages and
-    /// slots: new entries fill them before files grow, and free slots of other sizes are given back.
+    /// slots, which new entries fill, or which are given back.
     func room(reusable: Int64) -> Int64 {
         if reserve == .bytes(0) { return Self.unlimited }
         guard let space = FileSystem.space(at: directory) else { return Self.unlimited }

@@ -19,7 +19,6 @@ package final class CacheParts: Sendable {
     package let hits: HitLog
     package let budget: ByteBudget
     let pendingStores = PendingStores()
-    /// The totals as of the last commit.
     package let totals = Locked(CacheTotals.none)
     let removals: RemovalMeter
     /// Whether the tree was searched for bodies that a lost index left behind.
@@ -64,17 +63,10 @@ package final class CacheParts: Sendable {
             freeSpace: FreeSpace(reserve: configuration.diskReserve, directory: bodies.directory))
     }
 
-    /// The slot table is a part of the memory limit.
     static func slotTableLimit(ofMemory limit: Int) -> Int { limit / 4 }
 
     var reader: IndexReader {
         IndexReader(index: index, namespace: configuration.namespace, directory: bodies.directory)
-    }
-
-    var isWatched: Bool { observer?.isInterested == true }
-
-    func tell(_ changes: [EntryChange]) {
-        if !changes.isEmpty { observer?.entriesChanged(changes) }
     }
 
     /// The longest body that goes into the slab. Negative: no body does.
@@ -83,4 +75,9 @@ package final class CacheParts: Sendable {
     }
     /// The longest body in a file that is read whole and may enter the memory tier.
     var wholeReadLimit: Int64 { min(1 << 20, Int64(memory.limit / 16)) }
+    var isWatched: Bool { observer?.isInterested == true }
+
+    func tell(_ changes: [EntryChange]) {
+        if !changes.isEmpty { observer?.entriesChanged(changes) }
+    }
 }

@@ -6,11 +6,11 @@ import Primitives
 package final class Eviction {
     /// The fullness at which eviction found no entry to remove; see ``wanted(_:)``.
     private var futile: (used: (all: Int64, pinned: Int64), isTooMuch: Bool)?
-    private var policy: S3FIFOPolicy
+    var policy: S3FIFOPolicy
     /// The bytes still to be removed because the file system had too little room at the last look.
     private var roomToMake: Int64 = 0
-    /// Freed room may not be visible at once: a file keeps its blocks while a reader has it open, and index pages are
-    /// given back later. Without a pause (a second), eviction would remove all entries meanwhile.
+    /// A pause of a second, because freed room may not be visible at once: a file keeps its blocks while a reader has
+    /// it open, and index pages are given back later. Eviction would remove all entries meanwhile.
     private var nextLook = ContinuousClock.now
 
     init(memoryLimit: Int) {
@@ -29,17 +29,9 @@ package final class Eviction {
 
     /// Takes over the place of the replaced entry with a further hit, because an entry that is stored again is in use.
     func place(forKey key: String, cost: Int64, replacing old: QueuePlace?, among totals: QueueTotals) -> QueuePlace {
-        guard var place = old else {
-            return policy.place(hash: ExactText(key).hashValue, cost: cost, among: totals)
-        }
+        guard var place = old else { return policy.place(hash: ExactText(key).hashValue, cost: cost, among: totals) }
         place.hit()
         return place
-    }
-
-    func victim<Queues: EvictionQueues>(
-        of queues: inout Queues, sparesNewest: Bool
-    ) throws(Queues.Failure) -> QueuedEntry<Queues.ID>? {
-        try policy.victim(of: &queues, sparesNewest: sparesNewest)
     }
 
     /// The bytes to remove ahead of need; 0 or less: none. After a step that found no entry to remove, the number is 0
@@ -86,12 +78,11 @@ package final class Eviction {
     }
 }
 
-/// Gives back free pages of the index, which SQLite keeps for later rows. When large bodies take the place of many
-/// small ones, there may be no such rows, and the pages would take space beside the limit. For the writer's thread.
+/// Gives back free pages of the index, which SQLite keeps for later rows. After many small bodies gave way to large
+/// ones, the pages would take space beside the limit for ever. For the writer's thread.
 final class IndexShrinking {
     /// The most pages that may stay free for reuse: as many bytes as eviction keeps free below the limit.
     private let slack: Int64
-    /// The number as of the last commit.
     private(set) var freePages: Int64
 
     /// The most pages, of 4,096 bytes, that go in one transaction, because other operations wait behind it.
@@ -113,17 +104,12 @@ final class IndexShrinking {
         try db.cachedStatement(sql: "PRAGMA freelist_count").first([]) { $0[0] } ?? 0
     }
 
-    func committed(freePages: Int64) {
-        self.freePages = freePages
-    }
+    func committed(freePages: Int64) { self.freePages = freePages }
 
-    /// The next checkpoint truncates the file.
     static func step(_ db: Database) throws {
         try db.execute(sql: "PRAGMA incremental_vacuum(\(stepLimit))")
     }
 
     /// Stops shrinking until the next commit, because another attempt before that would fail, too.
-    func stepFailed() {
-        freePages = 0
-    }
+    func stepFailed() { freePages = 0 }
 }

@@ -11,15 +11,17 @@ struct PendingStore: Sendable {
     /// `nil` unless a response's request spelled the URL differently.
     private let canonicalURL: String?
     private(set) var tags: Set<ExactText>
-    private var latePurges = LatePurges.ofTags([])
+    /// The tags of the purges since the reservation that match this store in all but the tag. `nil`: the purges named
+    /// more tags than ``latePurgeLimit``.
+    private var latePurges: Set<ExactText>? = []
     /// The key is undecided, and a purge of any variant of the URL matches this store.
     private(set) var isVariantOpen = false
     let purged = PurgeMark()
     /// The last change of the entry by a caller since the reservation. It outlives the store.
     private(set) var patch: Patch?
 
-    /// Whether a concurrent purge can match this store. A body from an origin is as old as its request, and may be the
-    /// body that the purge is to remove. A body that a caller stores is new when it is published and acknowledged.
+    /// Whether a concurrent purge can match this store. A body from an origin is as old as its request. A body that a
+    /// caller stores is new when it is published and acknowledged.
     private var isFromOrigin: Bool { kind == .download || kind == .response }
 
     init(key: CacheKey, kind: Entry.Kind, url: String?, tags: [String], isVariantOpen: Bool = false) {
@@ -35,13 +37,8 @@ struct PendingStore: Sendable {
     /// Marks the store as purged if a purge since the reservation named one of the new tags.
     mutating func add(_ more: [String]) {
         let new = Set(more.map(ExactText.init)).subtracting(tags)
-        guard !new.isEmpty else { return }
         tags.formUnion(new)
-        guard isFromOrigin else { return }
-        switch latePurges {
-        case .ofTags(let purged) where purged.isDisjoint(with: new): break
-        case .ofTags, .unknown: self.purged.set()
-        }
+        if isFromOrigin, !new.isEmpty, latePurges?.isDisjoint(with: new) != true { purged.set() }
     }
 
     mutating func decide(_ key: CacheKey, tags: [String]) {
@@ -60,7 +57,6 @@ struct PendingStore: Sendable {
         fileprivate(set) var replacedTags: Set<ExactText> = []
     }
 
-    /// Notes a change of the entry that a download is to replace or to bring up to date.
     mutating func meet(_ new: Patch, of key: String) {
         guard kind == .download, ExactText(key) == ExactText(self.key.text) else { return }
         var patch = patch ?? Patch()
@@ -73,18 +69,11 @@ struct PendingStore: Sendable {
     /// The tags of the reservation's callers, except those that a caller has replaced since.
     var addedTags: Set<ExactText> { tags.subtracting(patch?.replacedTags ?? []) }
 
-    /// The tags of the purges since the reservation that match this store in all but the tag.
-    private enum LatePurges {
-        case ofTags(Set<ExactText>)
-        /// The purges named more tags than ``latePurgeLimit``. So any new tag counts as purged.
-        case unknown
-
-        mutating func add(_ tags: Set<ExactText>) {
-            guard case .ofTags(let known) = self, !tags.isSubset(of: known) else { return }
-            // All stores that remember the first purge share its set.
-            let all = known.isEmpty ? tags : known.union(tags)
-            self = all.count > PendingStore.latePurgeLimit ? .unknown : .ofTags(all)
-        }
+    private mutating func addLatePurge(_ tags: Set<ExactText>) {
+        guard let known = latePurges, !tags.isSubset(of: known) else { return }
+        // All stores that remember the first purge share its set.
+        let all = known.isEmpty ? tags : known.union(tags)
+        latePurges = all.count > Self.latePurgeLimit ? nil : all
     }
 
     /// A store that meets more purged tags than it can remember is not kept if it gets a tag afterwards.
@@ -97,13 +86,13 @@ struct PendingStore: Sendable {
         case perhapsHeld
     }
 
-    /// Applies a purge that begins now. A filter with a state never matches the store itself, because a body that is
-    /// being received is neither fresh nor stale. The store remembers the purge's tags, for later.
+    /// Applies a purge that begins now, and remembers its tags. A filter with a state never matches the store itself,
+    /// because a body that is being received is neither fresh nor stale.
     mutating func meet(_ scope: PurgeScope) -> Meaning {
         guard isFromOrigin, isIn(scope.filter) else { return .none }
         if scope.filter.state == nil {
             guard let purgedTags = scope.tags, tags.isDisjoint(with: purgedTags) else { return .store }
-            latePurges.add(purgedTags)
+            addLatePurge(purgedTags)
         }
         return .perhapsHeld
     }
@@ -116,19 +105,13 @@ struct PendingStore: Sendable {
         if let md5 = filter.md5, !isNamed(md5: md5) { return false }
         if let url = filter.url, url != self.url, url != canonicalURL { return false }
         if let host = filter.host, host != self.host { return false }
-        if let prefix = filter.prefix {
-            let isBegun =
-                kind == .data
-                ? begins(key.text, prefix)
-                : filter.urlBeginnings.contains { begins(url ?? "", $0) || begins(canonicalURL ?? "", $0) }
-            if !isBegun { return false }
-        }
-        return true
+        guard let prefix = filter.prefix else { return true }
+        if kind == .data { return begins(key.text, prefix) }
+        return filter.urlBeginnings.contains { begins(url ?? "", $0) || begins(canonicalURL ?? "", $0) }
     }
 
     private func isNamed(md5: String) -> Bool {
-        guard key.form != .data else { return false }
-        return md5 == key.md5Hex || canonicalURL.map { MD5Name.of($0) == md5 } ?? false
+        key.form != .data && (md5 == key.md5Hex || canonicalURL.map(MD5Name.of) == md5)
     }
 
     private func names(_ text: String) -> Bool {
@@ -145,28 +128,24 @@ struct PendingStore: Sendable {
 
     fileprivate mutating func meet(_ scopes: [PurgeScope]) -> PendingStores.Doubt? {
         if purged.isSet { return nil }
-        var doubtful: [PurgeScope] = []
+        var doubt = PendingStores.Doubt(purged: purged, url: url, heldKeys: heldKeys)
         for scope in scopes {
             switch meet(scope) {
             case .none: break
-            case .perhapsHeld: doubtful.append(scope)
+            case .perhapsHeld: doubt.scopes.append(scope)
             case .store:
                 purged.set()
                 return nil
             }
         }
-        return doubtful.isEmpty
-            ? nil : PendingStores.Doubt(purged: purged, url: url, heldKeys: heldKeys, scopes: doubtful)
+        return doubt.scopes.isEmpty ? nil : doubt
     }
 }
 
-/// Set when a purge matches a body that is being received. The store and its reservation share the mark, so the
-/// reservation can read it after the store has ended.
+/// Set when a purge matches a body that is being received. The reservation reads the mark after the store's end, too.
 final class PurgeMark: Sendable {
     private let mark = Atomic(false)
-
     var isSet: Bool { mark.load(ordering: .acquiring) }
-
     func set() { mark.store(true, ordering: .releasing) }
 }
 
@@ -195,21 +174,15 @@ final class PendingStores: Sendable {
         }
     }
 
-    func end(_ number: Int) {
-        state.withLock { _ = $0.stores.removeValue(forKey: number) }
-    }
+    func end(_ number: Int) { state.withLock { _ = $0.stores.removeValue(forKey: number) } }
 
-    func store(_ number: Int) -> PendingStore? {
-        state.withLock { $0.stores[number] }
-    }
+    func store(_ number: Int) -> PendingStore? { state.withLock { $0.stores[number] } }
 
     func decide(_ key: CacheKey, tags: [String], of number: Int) {
         state.withLock { $0.stores[number]?.decide(key, tags: tags) }
     }
 
-    func add(_ tags: [String], to number: Int) {
-        state.withLock { $0.stores[number]?.add(tags) }
-    }
+    func add(_ tags: [String], to number: Int) { state.withLock { $0.stores[number]?.add(tags) } }
 
     /// Lets a change of an entry's metadata outlive the downloads of the entry that began before it.
     func patch(_ key: String, _ patch: PendingStore.Patch) {
@@ -223,7 +196,7 @@ final class PendingStores: Sendable {
         var purged: PurgeMark
         var url: String?
         var heldKeys: (first: String, last: String)
-        var scopes: [PurgeScope]
+        var scopes: [PurgeScope] = []
     }
 
     /// Marks the stores that a purge matches when it begins. Returns the stores that need a look in the index.

@@ -1,13 +1,11 @@
 import Primitives
 
-/// A purge in progress. It removes the entries that were published before it began. The marks of the pending stores
-/// cover the bodies that are published later.
+/// A purge of the entries that were published before it began. Marks of the pending stores cover later bodies.
 struct Purge: Sendable {
     var filters: [EntryFilter]
     var now: Timestamp
     var lastVersion: Int64
-
-    var telling: BulkRemoval { BulkRemoval(.removed, by: filters.count == 1 ? filters[0] : nil) }
+    var telling: BulkRemoval { BulkRemoval(verb: .removed, filter: filters.count == 1 ? filters[0] : nil) }
 
     /// Returns the number of entries removed. `count` entries were removed before.
     func step(_ context: WriteContext, after count: Int, limit: Int) throws -> Int {
@@ -44,8 +42,8 @@ extension WriteContext {
     }
 
     /// Marks the pending stores that a purge matches. A store that is to bring a held entry up to date must not bring
-    /// it back after a purge of that entry. The purge may match the entry alone, by a tag that only the entry has or
-    /// because the entry is stale. Only for such stores the index is asked, once for all with the same keys and URL.
+    /// it back after a purge that matches the entry alone, by a tag that only the entry has or because the entry is
+    /// stale. For such stores the index is asked, once for all with the same keys and URL.
     func purgeStores(_ filters: [EntryFilter], sparing spared: Int?, now: Timestamp) throws {
         var known: [ExactText: Bool] = [:]
         for doubt in parts.pendingStores.purge(PurgeScope.scopes(of: filters), sparing: spared) {
@@ -91,20 +89,13 @@ struct PurgeScope: Sendable {
     }
 
     private mutating func add(_ tag: String?) {
-        guard let tag else {
-            tags = nil
-            return
-        }
-        tags?.insert(ExactText(tag))
+        if let tag { tags?.insert(ExactText(tag)) } else { tags = nil }
     }
 
     /// Matches by kind, state and tags. The caller has matched the key and the URL.
     func means(_ held: HeldSummary, now: Timestamp) -> Bool {
         if let kind = filter.kind, kind.code != held.kindCode { return false }
-        switch filter.state {
-        case .fresh where held.expiryDate <= now, .stale where held.expiryDate > now: return false
-        case .fresh, .stale, nil: break
-        }
+        if let state = filter.state, (state == .fresh) != (held.expiryDate > now) { return false }
         guard let tags else { return true }
         return held.tags.contains { tags.contains(ExactText($0)) }
     }

@@ -1,6 +1,5 @@
 import Primitives
 
-/// Makes a received body an entry. Runs on the writer's thread, inside a transaction.
 struct StoreOperation: Sendable {
     var key: CacheKey
     var kind: Entry.Kind
@@ -57,7 +56,6 @@ struct StoreOperation: Sendable {
         isPinned(replacing: old?.entry) || context.canKeep(cost, replacing: old)
     }
 
-    /// Whether the body is JSON in the declared charset.
     private var isJSON: Bool {
         body.isJSON && JSONCharset(contentType: metadata.contentType).fault(isASCII: body.isASCIIJSON) == nil
     }
@@ -65,11 +63,7 @@ struct StoreOperation: Sendable {
     private func isPinned(replacing old: Entry?) -> Bool { metadata.pinned ?? old?.pinned ?? false }
 
     /// The cost without the texts.
-    private var leastCost: Int64 {
-        var isFile = false
-        if case .file = body.content { isFile = true }
-        return EntryRow.cost(bodyLength: body.length, isFile: isFile, url: url)
-    }
+    private var leastCost: Int64 { EntryRow.cost(bodyLength: body.length, isFile: body.isFile, url: url) }
 
     /// Makes room among the responses to the same URL. Always `true` for other kinds.
     private func hasRoom(replacing old: Entry?, _ context: WriteContext) throws -> Bool {
@@ -97,7 +91,7 @@ struct StoreOperation: Sendable {
                 stated: patch?.tags ?? metadata.tags, held: old, dropping: metadata.droppedTags,
                 adding: store.addedTags),
             pinned: patch?.pinned ?? isPinned(replacing: old), version: version,
-            staleAllowance: max(metadata.staleAllowance, allowance), fields: metadata.fields)
+            staleAllowance: max(metadata.staleAllowance ?? .zero, allowance), fields: metadata.fields)
         let ttl = patch?.ttl ?? max(metadata.ttl, .zero)
         return Entry(
             record, ttl: ttl, expiryDate: patch?.expiryDate ?? metadata.expiryDate ?? context.now + ttl, hits: 0,
@@ -105,11 +99,10 @@ struct StoreOperation: Sendable {
     }
 }
 
-/// Makes an entry fresh again after the origin confirmed its body. Runs on the writer's thread, inside a transaction.
 struct RefreshOperation: Sendable {
     var entry: Entry
     var number: Int
-    var refresh: EntryRefresh
+    var refresh: EntryMetadata
 
     func run(_ context: WriteContext) throws -> PublishOutcome {
         guard let store = context.parts.pendingStores.store(number) else { throw DiskCacheError.reservationEnded }

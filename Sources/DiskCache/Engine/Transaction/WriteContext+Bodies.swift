@@ -38,17 +38,20 @@ extension WriteContext {
         // The file, or a directory above it, was removed from outside. The body is gone, as intended.
         if code == ENOENT || code == ENOTDIR { return }
         guard code == 0 else { throw DiskCacheError.system("rename", place, code) }
-        unsynced.keptOld()
-        journal.onUndo { BodyStore.putBack(old, to: place) }
-        journal.afterwards {
-            FileSystem.unlink(old)
-            bodies.removeEmptyDirectories(above: path)
-        }
+        kept(old, of: place)
+        journal.afterwards { bodies.removeEmptyDirectories(above: path) }
         try reach(.bodySetAside)
     }
 
-    /// Moves a received body to the path that the layout gives it, or beside it if the body of another entry or a
-    /// directory is in the way. `replaced` is the row of the same key. The new body may take over its path.
+    /// The body at `place`, which a row names, has the name `old` in `incoming/` now, and may lose its own.
+    private func kept(_ old: String, of place: String) {
+        unsynced.keptOld()
+        journal.onUndo { BodyStore.putBack(old, to: place) }
+        journal.afterwards { FileSystem.unlink(old) }
+    }
+
+    /// Moves a received body to the path of its layout, or beside it if another body or a directory is in the way.
+    /// `replaced` is the row of the same key, and the new body may take over its path.
     func place(
         _ body: BodyFile, part: String, id: Int64, key: CacheKey, url: String?, replacing replaced: EntryRow?
     ) throws -> (path: String, identity: FileIdentity) {
@@ -71,7 +74,6 @@ extension WriteContext {
         throw DiskCacheError.system("rename", parts.bodies.absolute(HashedPath.path(for: key)), EEXIST)
     }
 
-    /// Gives the body that is about to be replaced a second name.
     private func linkOld(_ path: String, id: Int64) throws {
         let place = parts.bodies.absolute(path)
         // The body is gone, and a directory stands at its path. The files in that directory belong to other entries.
@@ -82,14 +84,11 @@ extension WriteContext {
         if code == EPERM || code == EOPNOTSUPP || code == EMLINK { code = FileSystem.rename(place, to: old) }
         if code == ENOENT || code == ENOTDIR { return }
         guard code == 0 else { throw DiskCacheError.system("link", place, code) }
-        unsynced.keptOld()
-        journal.onUndo { BodyStore.putBack(old, to: place) }
-        journal.afterwards { FileSystem.unlink(old) }
+        kept(old, of: place)
         try reach(.oldBodyLinked)
     }
 
-    /// Renames a received body to its path. Makes the directories above it, and clears the path. Returns `false` when a
-    /// directory that is in use stands there.
+    /// Makes the directories above the path, and clears it. `false` when a directory that is in use stands there.
     private func move(_ part: String, to path: String, place: String, of id: Int64) throws -> Bool {
         try unsynced.willReplace()
         // The first rename mostly succeeds. The causes of a failure are looked at only afterwards.
@@ -147,11 +146,8 @@ extension WriteContext {
         let old = parts.bodies.newOldPath(id: row.id)
         let code = parts.bodies.movingIn { FileSystem.rename(place, to: old) }
         guard code == 0 else { throw DiskCacheError.system("rename", place, code) }
-        unsynced.keptOld()
-        journal.onUndo { BodyStore.putBack(old, to: place) }
-        journal.afterwards { FileSystem.unlink(old) }
+        kept(old, of: place)
         try reach(.bodyTakenAway)
-
         for candidate in PathCandidates(besides: path, key: key) {
             if try index.row(forPath: candidate) != nil { continue }
             let target = parts.bodies.absolute(candidate)
@@ -176,10 +172,10 @@ extension WriteContext {
     }
 }
 
-/// The files of a transaction that must be on the disk before its rows. The order is: the bodies, then the directories
-/// that name them, then the log of SQLite with the commit. A group of operations shares these syncs. A power cut leaves
-/// of an uncommitted transaction the same files as a kill; see the table in `WriteContext+Bodies.swift`. An intent that
-/// is lost costs room until the scrubber finds the body.
+/// The files of a transaction that must be on the disk before its rows: the bodies, then the directories that name
+/// them, then the log of SQLite with the commit. A group of operations shares these syncs. A power cut leaves the same
+/// files as a kill; see the table in `WriteContext+Bodies.swift`. A lost intent costs room until the scrubber finds the
+/// body.
 struct UnsyncedBodies {
     private let sync: FileSync
     private let isWanted: Bool
@@ -205,15 +201,13 @@ struct UnsyncedBodies {
     }
 
     mutating func wroteSlot() { holdsSlots = isWanted }
+    mutating func keptOld() { holdsOld = isWanted }
 
     /// The directory has a new name that must survive a power cut.
     mutating func named(_ place: String) {
         guard isWanted, let slash = place.lastSlash else { return }
         directories.insert(String(place[..<slash]))
     }
-
-    /// A body that a row names got a name in `incoming/` and may lose its own.
-    mutating func keptOld() { holdsOld = isWanted }
 
     /// Syncs `incoming/` before another file replaces a body, so that the body's second name is on the disk.
     mutating func willReplace() throws(DiskCacheError) {

@@ -1,5 +1,4 @@
-// Invariants of this file
-//
+// Invariants of this file:
 // - Pinned entries never go: they are in no queue, and the query for expired entries leaves them out.
 // - Expired entries go before all others.
 // - A choice depends only on the rows and totals of the same transaction, and on the policy's hashes of evicted
@@ -7,22 +6,21 @@
 // - The room on the file system counts like the limit: a store that would leave less than the reserve makes room first.
 // - An unpinned entry is stored only if it fits under the limit beside the pinned entries and the head-room. Otherwise
 //   it would be the first to go, although its caller has been told that it is stored.
-// - A step removes at most `evictionLimit` entries, and spares a bounded number. A caller that waits for room therefore
-//   waits only for the room that it needs, and operations queued behind it wait for a single step.
+// - A step removes at most `evictionLimit` entries, and spares a bounded number, because a caller that waits for room
+//   and the operations queued behind it wait for the step.
 
 import Primitives
 
 extension WriteContext {
     /// The limit for one transaction, because other operations wait behind it.
     static let evictionLimit = 64
-    /// An event for each of the first 16 entries, and a number for the rest.
-    private static let tellingEvicted = BulkRemoval(.evicted, singleLimit: 16)
+    private static let tellingEvicted = BulkRemoval(verb: .evicted, singleLimit: 16)
     /// A step that has spared this many entries ends with its first removal.
     private static let sparingLimit = 256
 
-    /// Runs a step ahead of need. The newest entry stays, unless the reserve is broken, or the limit is exceeded and no
-    /// other entry may go. Its caller has just been told that the entry is stored, and the entry may be larger than the
-    /// policy's queue for new entries should be.
+    /// Runs a step ahead of need. The newest entry, which was acknowledged a moment ago, stays even if it
+    /// is larger than the policy's queue for new entries should be, unless the reserve is broken, or the limit is
+    /// exceeded and no other entry may go.
     func evictAhead(toFree bytes: Int64, _ fullness: DiskFullness) throws -> Eviction.Freed {
         let cause = fullness.excess + fullness.headRoom >= bytes ? RemovalCause.limit : .reserve
         let freed = try evict(toFree: bytes, because: cause, sparesNewest: !fullness.lacksRoom)
@@ -30,7 +28,6 @@ extension WriteContext {
         return try evict(toFree: bytes, because: cause, sparesNewest: false)
     }
 
-    /// Evicts when all entries together exceed the limit. Returns the number of removed entries.
     func evictExcess() throws -> Int {
         let excess = totals.diskBytes - parts.budget.limit
         return try evict(toFree: excess, because: .limit, sparesNewest: false).entries
@@ -47,7 +44,7 @@ extension WriteContext {
         var queues = DiskQueues(self, upTo: lastTurn)
         while freed.bytes < bytes, freed.entries < Self.evictionLimit,
             freed.entries == 0 || queues.moves < Self.sparingLimit,
-            let victim = try eviction.victim(of: &queues, sparesNewest: sparesNewest),
+            let victim = try eviction.policy.victim(of: &queues, sparesNewest: sparesNewest),
             let row = try index.row(forID: victim.id)
         {
             try remove(row, because: cause, as: Self.tellingEvicted.verb(after: freed.entries))
@@ -77,8 +74,8 @@ extension WriteContext {
         }
     }
 
-    /// Makes room for `bytes` more on behalf of a waiting caller. Returns `false` when no room can be made. Otherwise
-    /// there is room, or a step has removed at least one entry and the caller has to try again.
+    /// Makes room for `bytes` more. `false`: none can be made. Otherwise there is room, or a step has removed at least
+    /// one entry and the caller has to try again.
     package func makeRoom(for bytes: Int64, asPinned: Bool) throws -> Bool {
         let budget = parts.budget
         let pinned = totals.pinnedBytes
@@ -92,16 +89,14 @@ extension WriteContext {
         return try excess <= 0 || evict(toFree: excess, because: cause, sparesNewest: false).entries > 0
     }
 
-    /// The bytes that must go: above the disk limit, or lacking on the file system, whichever number is larger.
     private static func excess(overLimit: Int64, overRoom: Int64) -> (Int64, RemovalCause) {
         overLimit >= overRoom ? (overLimit, .limit) : (overRoom, .reserve)
     }
 
     /// Makes room for `bytes` more of a body of unknown length that waits for it; the result means the same as in
-    /// ``makeRoom(for:asPinned:)``. Such a body may never fit. Therefore eviction passes over the queues once and takes
-    /// no hits away. Entries that were read stay, however many such bodies come, and so do entries that were stored
-    /// meanwhile. Beyond the share, only expired entries go. `own` are the earlier promises to the body. `lastTurn` is
-    /// the number of the last publish before the body asked for room for the first time.
+    /// ``makeRoom(for:asPinned:)``. Such a body may never fit, so eviction passes over the queues once and takes no
+    /// hits away. Entries that were read, or stored meanwhile, stay. Beyond the share, only expired entries go. `own`
+    /// are the earlier promises to the body. `lastTurn` is the last publish before the body first asked for room.
     func makeRoom(forUnknownLength bytes: Int64, beside own: ByteBudget.Promise, upTo lastTurn: Int64) throws -> Bool {
         let budget = parts.budget
         let pinned = totals.pinnedBytes
@@ -125,18 +120,16 @@ extension WriteContext {
     }
 }
 
-/// The policy's queues on disk: columns of the entries' rows, in the order of an index. The queues take no memory, and
-/// survive a restart. A hit counts when the log of hits is flushed, or earlier when the policy examines the entry.
+/// The policy's queues on disk: columns of the entries' rows, in the order of an index. They survive a restart. A hit
+/// counts when the log of hits is flushed, or earlier when the policy examines the entry.
 struct DiskQueues: EvictionQueues {
     typealias ID = Int64
     typealias Failure = any Error
-
     private let context: WriteContext
     private let lastTurn: Int64?
     private(set) var moves = 0
 
-    /// `lastTurn` starts a single pass over the entries that were in the queues at this turn. The pass examines each
-    /// entry at most once, and an entry keeps its hits.
+    /// `lastTurn` starts a pass over the entries in the queues at this turn, each at most once. They keep their hits.
     init(_ context: WriteContext, upTo lastTurn: Int64? = nil) {
         self.context = context
         self.lastTurn = lastTurn
@@ -145,9 +138,7 @@ struct DiskQueues: EvictionQueues {
     var totals: QueueTotals { context.totals.queues }
 
     func oldest(in queue: EvictionQueue) throws -> QueuedEntry<ID>? {
-        guard let (entry, key, turn) = try context.index.oldest(in: queue), turn <= lastTurn ?? .max else {
-            return nil
-        }
+        guard let (entry, key, turn) = try context.index.oldest(in: queue), turn <= lastTurn ?? .max else { return nil }
         // The entry was read a moment ago. The index does not count its pending hits yet.
         guard context.parts.hits.isPending(key) else { return entry }
         try context.flushHits(only: key)

@@ -61,8 +61,8 @@ extension WriteContext {
     }
 }
 
-/// Gives back the disk space of free slots by moving bodies out of an extent, which becomes a hole. Needed only when
-/// the sizes of bodies change: otherwise new bodies fill the slots of removed bodies. For the writer's thread.
+/// Gives back the disk space of free slots, which new bodies of other sizes do not fill, by moving bodies out of an
+/// extent, which becomes a hole. For the writer's thread.
 final class SlabCompaction {
     /// The bytes that free slots may take: half of the room that eviction keeps free below the limit.
     private let allowance: Int64

@@ -1,8 +1,8 @@
 import GRDB
 import Primitives
 
-/// The tools of an operation on the writer's thread: the index, the files, and the journal that ties them together. A
-/// context lives for a single transaction and never leaves the thread.
+/// The tools of an operation: the index, the files, and the journal that ties them together. A context lives for a
+/// single transaction and never leaves the writer's thread.
 package final class WriteContext {
     let parts: CacheParts
     let index: IndexWriter
@@ -27,8 +27,7 @@ package final class WriteContext {
 
     func reach(_ point: CrashPoint) throws { try parts.crashHook(point) }
 
-    /// Drops all copies of an entry that changed or went, once the transaction is committed: in the memory tier, in the
-    /// slot table, and the marks of responses.
+    /// Drops all copies of a changed entry after the commit: in both tables of memory, and the marks of responses.
     func invalidate(_ key: String) {
         journal.onCommit { [parts] in
             parts.memory.remove(key)
@@ -93,7 +92,7 @@ package final class WriteContext {
         row.entry = entry
         row.slot = try slot(of: entry, as: old)
         row.cost = EntryRow.cost(of: entry, in: row.slot)
-        try index.change(row, from: old)
+        try index.put(row, replacing: old)
         totals.remove(old)
         totals.add(row)
         invalidate(entry.key)
@@ -149,15 +148,14 @@ package final class WriteContext {
     func makeRoomForVariant(of key: CacheKey) throws -> Bool {
         guard try index.hasFullVariants(ofMD5: key.md5Hex) else { return true }
         let excess = try index.variantCount(ofMD5: key.md5Hex) - (Entry.variantLimit - 1)
-        let oldest = try index.oldestVariants(ofMD5: key.md5Hex, limit: excess)
+        let oldest = try index.rows(IndexWriter.oldestVariants(ofMD5: key.md5Hex, limit: excess), limit: excess)
         for row in oldest { try remove(row, because: .variants, as: .evicted) }
         return !oldest.isEmpty
     }
 
     /// Makes room for `length` bytes of fields of a response to the URL of `key`. While all fields together have too
     /// many bytes, the response that was stored or confirmed longest ago is evicted. Returns `false`, and evicts no
-    /// response, when the pinned responses leave no room. An entry `old` that exists already stays, however little room
-    /// there is: then the result is always `true`.
+    /// response, when the pinned responses leave no room; always `true` with an entry `old`, which stays in any case.
     func makeRoomForFields(of key: CacheKey, length: Int, replacing old: Entry?) throws -> Bool {
         let oldLength = old?.fieldsLength ?? 0
         let limit = Entry.variantFieldsLimit - length
@@ -218,14 +216,12 @@ final class Journal {
 
     func undoAll() { undo(to: Mark(undos: 0, commits: 0, cleanups: 0, changes: 0)) }
 
-    /// Call this when the transaction is durable.
     func committed() {
         undos = []
         for action in commits { action() }
         commits = []
     }
 
-    /// Call this after every waiting caller was told.
     func cleanUp() {
         for action in cleanups { action() }
         cleanups = []

@@ -1,16 +1,15 @@
 import Primitives
 import Synchronization
 
-/// Counts the hits of an entry in memory, until the ``HitLog`` takes them. Its only subclass is the ``HotEntry`` of the
-/// entry. As a base class it costs a hit no further object and no further step. Invariant: `counted` is twice the
-/// number of hits that the log has not taken, plus 1 when the log knows that there are hits. Both values share a
-/// number, so that the first hit after the log took them sees that it must register with the log, and no hit is lost or
-/// counted twice. `@unchecked Sendable` is safe because all properties are atomics.
+/// Counts the hits of an entry in memory, until the ``HitLog`` takes them. As a base class of ``HotEntry``, its only
+/// subclass, it costs a hit no further object and no further step. Invariant: `counted` is twice the number of hits
+/// that the log has not taken, plus 1 when the log knows that there are hits. In a single number, the first hit after
+/// the log took them sees that it must register, and no hit is lost or counted twice. `@unchecked Sendable` is safe
+/// because all properties are atomics.
 package class HitCounter: @unchecked Sendable {
     // With the first field of the subclass, the fields that a hit touches are stored side by side.
     private let counted = Atomic<Int64>(0)
     private let lastHit = Atomic<Int64>(.min)
-    /// Hits that the eviction policy has not seen.
     private let tally = Atomic<UInt32>(0)
 
     init() {}
@@ -24,7 +23,6 @@ package class HitCounter: @unchecked Sendable {
         return counted.add(2, ordering: .acquiringAndReleasing).oldValue & 1 == 0
     }
 
-    /// The hits since the last call, for the eviction policy of the memory tier.
     final func takeTally() -> UInt32 {
         tally.load(ordering: .relaxed) == 0 ? 0 : tally.exchange(0, ordering: .relaxed)
     }
@@ -51,9 +49,9 @@ package class HitCounter: @unchecked Sendable {
 }
 
 /// The clock for the times of hits, which decide the order of eviction: the wall clock, but it never goes back.
-/// Otherwise, after the wall clock was set back, new and recently used entries would look older than all earlier
-/// entries and be evicted first. While the wall clock is behind, this clock advances by a millisecond whenever the wall
-/// clock has moved, so hits keep their order. A millisecond for each hit would outrun the wall clock on a busy server.
+/// Otherwise, after the wall clock was set back, new and recently used entries would look older than all others. While
+/// the wall clock is behind, this clock advances by a millisecond whenever the wall clock has moved, so hits keep their
+/// order. A millisecond for each hit would outrun the wall clock on a busy server.
 final class HitClock: Sendable {
     private struct State {
         var latest: Timestamp

@@ -12,32 +12,28 @@ import Synchronization
 /// - A flush that ends between the read and the question leaves no hits to find. The flush increments `flushesEnded`
 ///   before it drops them, so ``settled(_:)`` notices and reads again.
 ///
-/// Each flush is kept separately until it is committed and dropped, or undone and put back. A transaction may flush a
-/// key twice, first with all other keys and then because of an update of the key, and the second flush may be undone
-/// alone.
+/// Each flush is kept until it is committed and dropped, or undone and put back. A transaction may flush a key twice,
+/// first with all other keys and then because of an update of the key, and the second flush may be undone alone.
 ///
 /// Slides are kept until they are written. Of the hits, the least recent are forgotten (``HitTable``) when entries are
 /// read faster than the index can be updated, because each write changes a page of the index.
 package final class HitLog: Sendable {
-    /// Hits and slides that the writer has taken to write them in one job of a transaction.
     struct Flush: Sendable {
         fileprivate var number: Int
         var items: [(key: String, pending: PendingHits)] = []
     }
 
-    /// The most entries that a flush takes.
     package struct FlushLimit: Sendable {
         var slides: Int
-        /// Entries that have hits and no slide.
         var hits: Int
         /// Takes only the slides that ``HitLog/markSlides()`` has marked.
         var onlyMarked = false
 
         /// All slides, and as many entries with hits as may be pending in ``HitTable``; writing so many takes half a
-        /// second. Further hits that entries in memory have counted stay with these entries.
+        /// second.
         package static let all = FlushLimit(slides: .max, hits: 2 * HitTable.generationLimit * HitLog.shardCount)
-        /// The limit of the flush that runs about once a second. Each entry costs a page or two of the index, in the
-        /// log and later in the file: 10,000 entries a second took more than half of two cores.
+        /// For the flush of each second. Each entry costs a page or two of the index, in the log and later in the file:
+        /// 10,000 entries a second took more than half of two cores.
         package static let periodic = FlushLimit(slides: 4096, hits: 512)
 
         static func marked(_ limit: Int) -> FlushLimit { FlushLimit(slides: limit, hits: 0, onlyMarked: true) }
@@ -50,24 +46,20 @@ package final class HitLog: Sendable {
         var countedHits: Int64 = 0
         /// The flushes that have not ended, the earliest first.
         var flushing: [ExactText: [(number: Int, pending: PendingHits, writtenHits: Int64?)]] = [:]
-
         var isEmpty: Bool { pending.isEmpty && counters.isEmpty }
 
-        /// `nil` when the key's entry in memory counts no hits.
         private mutating func takeCounted(_ key: ExactText, _ clock: HitClock) -> PendingHits? {
             guard let counted = counters.remove(key)?.take(clock) else { return nil }
             countedHits += counted.hits
             return counted
         }
 
-        /// Moves the hits that the key's entry in memory has counted to `pending`.
         mutating func takeCounter(_ key: ExactText, _ clock: HitClock) {
             if let counted = takeCounted(key, clock) { _ = pending.add(counted, for: key) }
         }
 
-        /// Moves the pending hits and slides of `keys`, and the hits that their entries in memory have counted, to a
-        /// flush. Returns the number of entries moved. The counted hits do not pass through `pending`, because there
-        /// they could push out hits that are not written yet.
+        /// Moves the hits and slides of `keys` to a flush. Returns the number of entries moved. Counted hits do not
+        /// pass through `pending`, because there they could push out hits that are not written yet.
         mutating func take(_ keys: some Sequence<ExactText>, for flush: inout Flush, _ clock: HitClock) -> Int {
             let before = flush.items.count
             for key in keys {
@@ -152,8 +144,7 @@ package final class HitLog: Sendable {
         }
     }
 
-    /// `read` reads an entry and asks for its ``pending(_:)`` hits. `nil` when a flush has ended meanwhile, because
-    /// then `read` may have missed hits.
+    /// `read` reads an entry and its ``pending(_:)`` hits. `nil` when a flush ended meanwhile: `read` may lack hits.
     func ifSettled<Value>(_ read: () throws(DiskCacheError) -> Value) throws(DiskCacheError) -> Value? {
         let before = flushesEnded.load(ordering: .acquiring)
         let value = try read()
@@ -171,8 +162,8 @@ package final class HitLog: Sendable {
         shards.sum { $0.countedHits + $0.counters.pendingHits }
     }
 
-    /// Marks all slides that are pending now. Slides decide whether an entry is fresh. An operation that relies on the
-    /// freshness in the index marks the slides, and continues once all of them are written (``hasMarkedSlides``).
+    /// Marks all slides that are pending now. An operation that relies on the freshness in the index marks the slides,
+    /// and continues once all of them are written (``hasMarkedSlides``).
     func markSlides() {
         for shard in shards.all { shard.withLock { $0.pending.markSlides() } }
     }
@@ -192,7 +183,6 @@ package final class HitLog: Sendable {
 
     // MARK: - For the writer
 
-    /// Takes at most `limit`, or only the hits and slide of `key`.
     func beginFlush(limit: FlushLimit = .all, only key: String? = nil) -> Flush {
         var flush = Flush(number: flushesBegun.add(1, ordering: .relaxed).newValue)
         if let key {

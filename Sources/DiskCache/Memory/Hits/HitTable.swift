@@ -4,10 +4,9 @@ import Primitives
 /// are kept apart from later slides, so that they can be written a few at a time until all of them are written. Later
 /// hits and slides of the same entry are merged into its marked slide.
 ///
-/// Hits are kept in two generations. A hit is noted in the younger generation, and takes along the hits that the older
-/// generation has for the same entry. When the younger generation is full, it becomes the older one, and the hits of
-/// the former older generation are forgotten. So entries that are read again and again stay, and a flood of entries
-/// that are read once passes through.
+/// Hits are kept in two generations. A hit is noted in the younger generation, with the hits that the older one has for
+/// the same entry. When the younger generation is full, it becomes the older one, and the former older one is
+/// forgotten. So entries that are read again and again stay, and a flood of entries that are read once passes through.
 struct HitTable {
     /// The caller frees forgotten hits, because freeing may take long.
     typealias Forgotten = [ExactText: PendingHits]
@@ -21,7 +20,6 @@ struct HitTable {
     private var marked: [ExactText: PendingHits] = [:]
     private var younger: [ExactText: PendingHits] = [:]
     private var older: [ExactText: PendingHits] = [:]
-
     var isEmpty: Bool { younger.isEmpty && older.isEmpty && slid.isEmpty && marked.isEmpty }
     var slideCount: Int { slid.count + marked.count }
     var markedCount: Int { marked.count }
@@ -104,7 +102,6 @@ struct HitTable {
         return forgetOlder()
     }
 
-    /// Makes room in the younger generation once it is full.
     private mutating func forgetOlder() -> Forgotten {
         guard younger.count >= Self.generationLimit else { return [:] }
         defer { (older, younger) = (younger, Dictionary(minimumCapacity: Self.generationLimit)) }
@@ -136,7 +133,6 @@ struct CounterQueue {
     /// Keys in the order of turns. Places of removed entries stay for a while.
     private var queue: [(key: ExactText, turn: Int)] = []
     private var nextTurn = 0
-
     var isEmpty: Bool { items.isEmpty }
     var queueLength: Int { queue.count }
     var pendingHits: Int64 { items.values.reduce(0) { $0 + $1.counter.hitCount } }

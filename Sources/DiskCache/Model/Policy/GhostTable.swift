@@ -1,14 +1,13 @@
-// Invariants of this file
-//
+// Invariants of this file:
 // - A cell with a number of at least `first` stands for a remembered hash. There are `count` such cells. Among the bits
 //   of the numbers from `first` up to `next`, exactly the bits of these cells are set.
 // - The range from `first` up to `next` has no more numbers than there are bits.
 
 /// Remembers the hashes of the last evicted entries, up to a limit that each insertion states. A bucket is a cache line
 /// of eight cells. A full bucket forgets its oldest hash a little early, and two hashes may look alike (in a table of a
-/// million hashes, one in four thousand). Both only cause a worse choice. A removed hash leaves its number unused and
-/// does not push out other hashes early: the bits tell which numbers are in use. The table grows with its content: it
-/// takes at most 16 bytes for each hash that the limit allows, plus 72 bytes.
+/// million, one in four thousand); both only cause a worse choice. A removed hash does not push out other hashes early:
+/// the bits tell which numbers are in use. The table takes at most 16 bytes for each hash that the limit allows, plus
+/// 72 bytes.
 struct GhostTable: Sendable {
     private static let bucketSize = 8
 
@@ -19,7 +18,6 @@ struct GhostTable: Sendable {
     /// The lowest number that may be remembered, and the next number to assign. The number 0 is never assigned.
     private var (first, next): (UInt32, UInt32) = (1, 1)
     private(set) var count = 0
-
     var memoryBytes: Int { (cells.count + bits.count) * MemoryLayout<UInt64>.stride }
 
     /// Called when the entry is back. Returns whether the hash was there.

@@ -1,5 +1,4 @@
-// Invariants of this file
-//
+// Invariants of this file:
 // - The policy holds no entries. It remembers hashes of evicted entries: at most one for each existing entry. Without
 //   the hashes it decides worse, never wrongly.
 // - A choice spares at most `moveLimit` entries, however often all of them were requested. It seldom spares more than a
@@ -13,30 +12,29 @@
 /// An entry that is requested again soon after its eviction goes to the main queue at once. The oldest entry of the
 /// main queue is spared once for each hit. A large entry needs a hit more at each of these decisions, because it takes
 /// the room of many. The constants were chosen by replaying traces, as `scripts/bench eviction` does.
-struct S3FIFOPolicy: EvictionPolicy {
+///
+/// Each tier keeps its entries in its own ``EvictionQueues`` (the memory tier in an array, the disk tier in the index).
+/// It counts a hit in the entry's ``QueuePlace/frequency``, and the entry does not move; the policy does not see hits.
+struct S3FIFOPolicy: Sendable {
     /// The small queue's part of all bytes is one divided by this number.
     private static let smallPart: Int64 = 10
     /// An entry that costs more than this many times the mean is large.
     private static let largeFactor: Double = 4
     private static let moveLimit = 1000
-
     private var ghosts = GhostTable()
-    /// The most hashes, independent of the number of entries. After a decrease, surplus hashes go with the next
-    /// insertion, or at once when the limit is 0.
+    /// The most hashes. After a decrease, surplus hashes go with the next insertion, or at once when the limit is 0.
     var ghostLimit: Int {
         didSet { if ghostLimit == 0, oldValue > 0 { ghosts = GhostTable() } }
     }
 
-    init() {
-        self.init(ghostLimit: .max)
-    }
-
-    init(ghostLimit: Int) {
+    init(ghostLimit: Int = .max) {
         self.ghostLimit = ghostLimit
     }
 
     var memoryBytes: Int { ghosts.memoryBytes }
 
+    /// The place for an entry that was not held until now. The hash of its key stays the same for as long as the policy
+    /// lives. The cost is in bytes, and not yet part of the totals.
     mutating func place(hash: Int, cost: Int64, among totals: QueueTotals) -> QueuePlace {
         guard ghosts.remove(hash) else { return QueuePlace(queue: .small) }
         // The repeated request counts as a hit.
@@ -44,6 +42,8 @@ struct S3FIFOPolicy: EvictionPolicy {
             ? QueuePlace(queue: .main) : QueuePlace(queue: .small, frequency: 1)
     }
 
+    /// Chooses the next entry to go; `nil` when the queues are empty. The caller takes the entry out of its queue.
+    /// `sparesNewest`, for eviction ahead of need, spares the newest entry, however large, if it was not known before.
     mutating func victim<Queues: EvictionQueues>(
         of queues: inout Queues, sparesNewest: Bool
     ) throws(Queues.Failure) -> QueuedEntry<Queues.ID>? {
@@ -51,14 +51,12 @@ struct S3FIFOPolicy: EvictionPolicy {
         while true {
             let totals = queues.totals
             let isSmallFull = totals.smallBytes * Self.smallPart > totals.bytes
-            let order: (first: EvictionQueue, second: EvictionQueue) =
-                isSmallFull ? (.small, .main) : (.main, .small)
+            let order: (first: EvictionQueue, second: EvictionQueue) = isSmallFull ? (.small, .main) : (.main, .small)
             var oldest = try queues.oldest(in: order.first)
             // The entry is the only one of the small queue, although it alone exceeds that queue's part.
             let isNewest = order.first == .small && oldest?.cost == totals.smallBytes
             if oldest == nil || (sparesNewest && isNewest) { oldest = try queues.oldest(in: order.second) }
             guard let entry = oldest else { return nil }
-
             guard moves < Self.moveLimit, let left = Self.spare(hits: entry.place.frequency, cost: entry.cost, totals)
             else {
                 if entry.place.queue == .small { remember(entry.hash, totals) }
@@ -70,10 +68,13 @@ struct S3FIFOPolicy: EvictionPolicy {
         }
     }
 
+    /// Whether an entry that is not held was requested a short time ago.
     func isKnown(hash: Int) -> Bool { ghosts.contains(hash) }
 
+    /// Notes a request for an entry that is not held and will not be admitted, as if the entry had come and gone.
     mutating func pass(hash: Int, totals: QueueTotals) { remember(hash, totals) }
 
+    /// Notes that an entry goes for another reason than eviction and may be back soon, for example as another version.
     mutating func remember(hash: Int, place: QueuePlace, totals: QueueTotals) {
         if place.queue == .main || place.frequency > 0 { remember(hash, totals) }
     }

@@ -10,8 +10,7 @@ import Synchronization
 /// - `incoming/intents`: the paths at which the transaction in progress puts bodies.
 ///
 /// Ownership: the writer's thread changes bodies under their published names, `.old` files and the intents. A `.part`
-/// file belongs to the reservation that created it, and to the writer while the writer publishes it. Paths of bodies
-/// are relative to the namespace's directory.
+/// file belongs to its reservation, and to the writer during the publish. Paths of bodies are relative to `directory`.
 final class BodyStore: Sendable {
     /// Absolute.
     let directory: String
@@ -109,8 +108,8 @@ final class BodyStore: Sendable {
             try? FileSystem.makeDirectories(String(place[..<slash]))
             code = FileSystem.rename(old, to: place)
         }
-        // A rename between two names of the same file has no effect, so the name is removed here. An `.old` that could
-        // not be renamed stays for the next start.
+        // A rename between two names of the same file has no effect. An `.old` that was not renamed stays for the next
+        // start.
         if code == 0 { FileSystem.unlink(old) }
     }
 
@@ -194,22 +193,21 @@ struct BodyTree {
     }
 }
 
-/// A file that reserves disk space for removals on a full disk. A removal needs free space because the index logs the
-/// change first. The ballast gives its room up for that log.
+/// Disk space for removals on a full disk: the index logs a removal first, and the ballast gives its room up for that
+/// log.
 final class Ballast: @unchecked Sendable {
     // @unchecked Sendable: the initializer runs before the writer's thread, which alone uses the variables then.
     private let file: FileDescriptor
     private let path: String
     private(set) var length: Int64 = 0
-    /// The most bytes that the file has occupied. ``restore()`` takes this many bytes again before other writers get
-    /// them; otherwise the ballast would dwindle away on a disk that stays full.
+    /// The most bytes that the file has occupied. ``restore()`` takes as many again before other writers get them;
+    /// otherwise the ballast would dwindle away on a disk that stays full.
     private var claim: Int64 = 0
     /// The most bytes that the file should occupy.
     private let size: Int64
     /// A smaller ballast hardly allows any removal.
     private static let leastSize: Int64 = 256 << 10
 
-    /// Takes the room at once.
     init(path: String, size: Int64) throws(DiskCacheError) {
         self.path = path
         self.size = size
@@ -226,8 +224,8 @@ final class Ballast: @unchecked Sendable {
         return ftruncate(file.number, 0) == 0
     }
 
-    /// Takes ``size`` bytes if the disk has at least four times as many, otherwise about a tenth of the free bytes.
-    /// ``claim`` bytes are taken in any case, or as many of them as are free.
+    /// Takes ``size`` bytes if the disk has at least four times as many, otherwise about a tenth of the free bytes; in
+    /// any case ``claim`` bytes, or as many of them as are free.
     func restore() {
         guard length < max(claim, Self.leastSize) else { return }
         let free = FileSystem.freeBytes(at: path)

@@ -23,9 +23,7 @@ package final class GrowingBody: Sendable {
     private let state = Locked(State())
     private let buffers: WriteBuffers
 
-    init(buffers: WriteBuffers) {
-        self.buffers = buffers
-    }
+    init(buffers: WriteBuffers) { self.buffers = buffers }
 
     package var length: Int64 { state.withLock { $0.length } }
 
@@ -37,29 +35,22 @@ package final class GrowingBody: Sendable {
         }
         let source: Source = state.withLock { state in
             let count = Int(max(0, min(Int64(count), state.length - offset)))
+            func copied(_ bytes: UnsafeRawBufferPointer, from start: Int64) -> Source {
+                .bytes(SharedBytes(copying: .init(rebasing: bytes[Int(start)..<Int(start) + count])))
+            }
             switch state.content {
-            case .memory(let buffer):
-                return buffer.withUnsafeBytes { bytes in
-                    let part = UnsafeRawBufferPointer(rebasing: bytes[Int(offset)..<Int(offset) + count])
-                    return .bytes(SharedBytes(copying: part))
-                }
+            case .memory(let buffer): return buffer.withUnsafeBytes { copied($0, from: offset) }
             case .file(let file, let path):
                 guard offset >= state.written, let buffer = state.buffer else {
                     return .file(file, path: path, count: min(count, Int(max(0, state.written - offset))))
                 }
-                let start = Int(offset - state.written)
-                let bytes = UnsafeRawBufferPointer(rebasing: buffer.bytes[start..<start + count])
-                return .bytes(SharedBytes(copying: bytes))
+                return copied(buffer.bytes, from: offset - state.written)
             }
         }
         switch source {
         case .bytes(let bytes): return bytes
         case .file(let file, let path, let count):
-            return try SharedBytes(count: count) { target throws(DiskCacheError) in
-                guard try file.read(into: target, at: offset, path: path) == count else {
-                    throw .fileSystem(operation: "read", path: path, errno: 5)
-                }
-            }
+            return try file.read(count, at: offset, path: path)
         }
     }
 
@@ -82,28 +73,23 @@ package final class GrowingBody: Sendable {
 
     /// The body may hold a part of `bytes` after an error of writing, and the caller must not append again.
     func append(_ bytes: UnsafeRawBufferPointer) throws(DiskCacheError) {
-        if let file {
-            return try append(bytes, to: file)
-        } else {
-            state.withLock { state in
-                guard case .memory(var buffer) = state.content else { return }
-                // The array leaves the state while it grows, because a second reference would cause a copy.
-                state.content = .memory([])
-                buffer.append(contentsOf: bytes)
-                state.content = .memory(buffer)
-            }
+        if let file { return try append(bytes, to: file) }
+        state.withLock { state in
+            guard case .memory(var buffer) = state.content else { return }
+            // The array leaves the state while it grows, because a second reference would cause a copy.
+            state.content = .memory([])
+            buffer.append(contentsOf: bytes)
+            state.content = .memory(buffer)
+            state.length += Int64(bytes.count)
         }
-        let count = Int64(bytes.count)
-        state.withLock { $0.length += count }
     }
 
     private func append(_ bytes: UnsafeRawBufferPointer, to file: FileDescriptor) throws(DiskCacheError) {
         guard let buffer = buffer() else {
             // Outside the lock, so that readers do not wait for the disk; safe because a single thread appends.
             try file.write(bytes, path: path)
-            let count = Int64(bytes.count)
             return state.withLock { state in
-                state.length += count
+                state.length += Int64(bytes.count)
                 state.written = state.length
             }
         }

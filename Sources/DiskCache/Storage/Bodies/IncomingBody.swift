@@ -79,10 +79,8 @@ final class IncomingBody: @unchecked Sendable {
     }
 }
 
-/// A body that was received completely and is not published yet.
 struct SealedBody: Sendable {
     enum Content: Sendable {
-        /// Short enough for a slot of the slab.
         case bytes(SharedBytes)
         case file(BodyFile, part: String)
     }
@@ -102,10 +100,11 @@ struct SealedBody: Sendable {
         }
     }
 
-    /// The bytes that the writer puts into the slab; 0 for a body in a file.
-    var indexBytes: Int64 {
-        if case .bytes = content { length } else { 0 }
+    var isFile: Bool {
+        if case .file = content { true } else { false }
     }
+
+    var slabBytes: Int64 { isFile ? 0 : length }
 
     /// Removes the unpublished file, if there is one. The open body stays readable.
     func removePart() {

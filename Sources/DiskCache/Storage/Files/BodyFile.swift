@@ -26,16 +26,10 @@ package final class BodyFile: Sendable {
     }
 
     /// Throws also when the file is shorter than the body.
-    package func readWhole() throws(DiskCacheError) -> SharedBytes {
-        try read(0..<length)
-    }
+    package func readWhole() throws(DiskCacheError) -> SharedBytes { try read(0..<length) }
 
     func read(_ range: Range<Int64>) throws(DiskCacheError) -> SharedBytes {
-        try SharedBytes(count: range.count) { target throws(DiskCacheError) in
-            guard try file.read(into: target, at: range.lowerBound, path: path) == target.count else {
-                throw .fileSystem(operation: "read", path: path, errno: EIO)
-            }
-        }
+        try file.read(range.count, at: range.lowerBound, path: path)
     }
 
     /// Returns 0, or the error number. A failed sync stays failed for this body: the kernel reports a failed write only
@@ -52,8 +46,9 @@ package final class BodyFile: Sendable {
     func readCached(_ range: Range<Int64>) -> SharedBytes? {
         struct NotCached: Error {}
         return try? SharedBytes(count: range.count) { target throws(NotCached) in
-            let count = CachedFile.read(file.number, into: target, at: range.lowerBound)
-            guard count == target.count else { throw NotCached() }
+            guard CachedFile.read(file.number, into: target, at: range.lowerBound) == target.count else {
+                throw NotCached()
+            }
         }
     }
 
@@ -72,7 +67,7 @@ package final class BodyFile: Sendable {
 
     func status() -> FileStatus? { file.status() }
 
-    /// The body to hand out. A short body is read whole.
+    /// A short body is read whole.
     func stored(upTo limit: Int64) throws(DiskCacheError) -> StoredBody {
         if length <= limit { return .bytes(try readWhole()) }
         // The sender finds the beginning in memory. The rest is read ahead of the sender.
@@ -95,7 +90,6 @@ package final class BodyFile: Sendable {
 /// A body that can be sent. It stays readable while a reference exists, even when the entry is changed or removed.
 package enum StoredBody: Sendable {
     case bytes(SharedBytes)
-    /// Its name may have been removed.
     case file(BodyFile)
 
     package var length: Int64 {
@@ -109,12 +103,10 @@ package enum StoredBody: Sendable {
     package func read(_ range: Range<Int64>) throws(DiskCacheError) -> SharedBytes {
         switch self {
         case .bytes(let bytes):
-            return bytes.withUnsafeBytes { bytes in
-                let part = bytes[Int(range.lowerBound)..<Int(range.upperBound)]
-                return SharedBytes(copying: UnsafeRawBufferPointer(rebasing: part))
+            bytes.withUnsafeBytes { bytes in
+                SharedBytes(copying: .init(rebasing: bytes[Int(range.lowerBound)..<Int(range.upperBound)]))
             }
-        case .file(let file):
-            return try file.read(range)
+        case .file(let file): try file.read(range)
         }
     }
 
@@ -158,9 +150,7 @@ final class OpenBodies: Sendable {
     }
 }
 
-func digest(of body: SharedBytes) -> [UInt8] {
-    body.withUnsafeBytes { digest(of: $0) }
-}
+func digest(of body: SharedBytes) -> [UInt8] { body.withUnsafeBytes { digest(of: $0) } }
 
 func digest(of bytes: UnsafeRawBufferPointer) -> [UInt8] {
     var hasher = SHA256()

@@ -1,16 +1,16 @@
 import Foundation
+import Primitives
 
 /// A cache directory that only this process uses: a `CACHEDIR.TAG` (so that backups skip it), a lock file, and a
-/// directory for each namespace. The lock is an `flock` on the lock file and on the directory itself. It ends with the
-/// process, however that ends, and no program can remove it without removing the cache.
+/// directory for each namespace. The `flock` on the lock file and on the directory itself ends with the process,
+/// however that ends, and no program can remove it without removing the cache.
 package final class CacheDirectory: Sendable {
     /// Absolute, without a slash at its end.
     package let path: String
-    /// Shared by all namespaces.
     let writeBuffers = WriteBuffers()
     private let locks: [FileDescriptor]
 
-    /// Creates a missing directory, with mode 0700, and takes its lock. Waits up to a second for the lock, then throws
+    /// Creates a missing directory, with mode 0700. Waits up to a second for the lock;
     /// ``DiskCacheError/inUse(directory:)``.
     package init(path: String) throws(DiskCacheError) {
         let absolute = path.hasPrefix("/") ? path : FileManager.default.currentDirectoryPath + "/" + path
@@ -24,18 +24,14 @@ package final class CacheDirectory: Sendable {
         locks = [file, directory]
         let end = ContinuousClock.now + Self.patience
         for (lock, path) in [(file, lockPath), (directory, self.path)] {
-            var code: Int32 = 0
             while flock(lock.number, LOCK_EX | LOCK_NB) != 0 {
-                code = errno
-                if code != EWOULDBLOCK || ContinuousClock.now > end { break }
+                let code = errno
+                // NFS locks only files open for writing, which a directory never is. The file's lock suffices there.
+                if lock === directory, code == EBADF { break }
+                guard code == EWOULDBLOCK else { throw .fileSystem(operation: "flock", path: path, errno: code) }
+                if ContinuousClock.now > end { throw .inUse(directory: self.path) }
                 usleep(10_000)
-                code = 0
             }
-            if code == 0 { continue }
-            if code == EWOULDBLOCK { throw .inUse(directory: self.path) }
-            // NFS locks only files that are open for writing, and a directory never is. There the file's lock suffices.
-            if lock === directory, code == EBADF { continue }
-            throw .fileSystem(operation: "flock", path: path, errno: code)
         }
     }
 
@@ -44,25 +40,22 @@ package final class CacheDirectory: Sendable {
 
     /// Releases the lock before the deallocation. All users of the directory must be closed by then.
     package func unlock() {
-        // Closing the files might not release the lock at once: a child process that is being started holds copies of
-        // them until it runs its program.
+        // Closing might not release the lock at once: a child process holds copies of the files until it runs its
+        // program.
         for lock in locks { flock(lock.number, LOCK_UN) }
     }
 
     package func namespaceDirectories() throws(DiskCacheError) -> [NamespaceDirectory] {
-        try Self.namespaceDirectories(in: path).sorted {
-            ($0.namespace, $0.generation) < ($1.namespace, $1.generation)
-        }
+        try Self.namespaceDirectories(in: path).sorted { ($0.namespace, $0.generation) < ($1.namespace, $1.generation) }
     }
 
-    /// Whether a directory holds a namespace; `false` when it is missing. Changes no file and takes no lock. Throws
-    /// when the directory cannot be read.
+    /// Whether a directory holds a namespace; `false` when it is missing. Takes no lock. Throws when it cannot be read.
     package static func isCache(at path: String) throws(DiskCacheError) -> Bool {
         try !namespaceDirectories(in: path).isEmpty
     }
 
     /// Removes the directory of a namespace, which no cache may have open. This may take long. `mayGoOn` is called
-    /// before each file and directory; when it returns `false`, the rest stays. Returns whether the directory is gone.
+    /// before each file; when it returns `false`, the rest stays. Returns whether the directory is gone.
     package func remove(_ place: NamespaceDirectory, while mayGoOn: () -> Bool = { true }) -> Bool {
         let directory = path(of: place)
         // The index goes last, because it marks the directory as a namespace: after a kill, the rest is found.
@@ -75,9 +68,8 @@ package final class CacheDirectory: Sendable {
 
     func path(of place: NamespaceDirectory) -> String { "\(path)/\(place.name)" }
 
-    /// Checks that Larder may use the directory of a namespace, and writes the `CACHEDIR.TAG`. Throws
-    /// ``DiskCacheError/notACache(directory:)`` when the directory holds files of another program, for example because
-    /// a whole disk was named as the cache directory: the cache removes unknown files from the directories of bodies.
+    /// Writes the `CACHEDIR.TAG`. Throws ``DiskCacheError/notACache(directory:)`` when the directory of the namespace
+    /// holds files of another program, because the cache removes unknown files from the directories of bodies.
     func claim(_ place: NamespaceDirectory) throws(DiskCacheError) {
         let directory = path(of: place)
         if FileSystem.status(of: directory) != nil, !Self.isNamespace(at: directory) {
@@ -106,12 +98,9 @@ package final class CacheDirectory: Sendable {
     /// 1 to 63 of `a` to `z`, `0` to `9` and `-`.
     package static func isNamespace(_ name: String) -> Bool {
         (1...63).contains(name.utf8.count)
-            && name.utf8.allSatisfy { byte in
-                (0x61...0x7A).contains(byte) || (0x30...0x39).contains(byte) || byte == UInt8(ascii: "-")
-            }
+            && name.utf8.allSatisfy { (0x61...0x7A).contains($0) || $0.isDigit || $0 == UInt8(ascii: "-") }
     }
 
-    /// See <https://bford.info/cachedir/>.
     private static func writeTag(_ path: String) throws(DiskCacheError) {
         guard FileSystem.status(of: path) == nil else { return }
         let tag = """
@@ -128,13 +117,8 @@ package final class CacheDirectory: Sendable {
 extension NamespaceDirectory {
     package init?(name: String) {
         let parts = name.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
-        guard let namespace = parts.first.map(String.init), CacheDirectory.isNamespace(namespace) else { return nil }
-        guard parts.count == 2 else {
-            self.init(namespace: namespace)
-            return
-        }
+        self.init(namespace: String(parts[0]), generation: parts.count == 2 ? Int(parts[1]) ?? 0 : 0)
         // The number must be spelled as ``name`` spells it.
-        guard let generation = Int(parts[1]), generation > 0, String(generation) == parts[1] else { return nil }
-        self.init(namespace: namespace, generation: generation)
+        guard CacheDirectory.isNamespace(namespace), generation >= 0, self.name == name else { return nil }
     }
 }

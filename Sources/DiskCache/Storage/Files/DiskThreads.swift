@@ -1,10 +1,8 @@
 import Foundation
 import Primitives
 
-/// Threads that may wait for the disk, for the serving threads, which must not. The first work starts them. Work after
-/// ``stop()`` runs at once, on the caller's thread.
+/// Threads that may wait for the disk. The first work starts them. After ``stop()`` work runs on the caller's thread.
 final class DiskThreads: Sendable {
-    private let count: Int
     private struct State {
         var works: [@Sendable () -> Void] = []
         var next = 0
@@ -12,12 +10,11 @@ final class DiskThreads: Sendable {
         var isStopped = false
     }
 
+    private let count: Int
     private let state = Locked(State())
     private let ready = DispatchSemaphore(value: 0)
 
-    init(count: Int = 8) {
-        self.count = count
-    }
+    init(count: Int = 8) { self.count = count }
 
     func run(_ work: @escaping @Sendable () -> Void) {
         let (isStopped, isFirst) = state.withLock { state in

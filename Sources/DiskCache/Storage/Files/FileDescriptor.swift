@@ -1,4 +1,5 @@
 import Foundation
+import Primitives
 
 /// An open file, closed when its last reference goes away.
 final class FileDescriptor: Sendable {
@@ -11,13 +12,8 @@ final class FileDescriptor: Sendable {
         self.number = number
     }
 
-    init(owning number: Int32) {
-        self.number = number
-    }
-
-    deinit {
-        close(number)
-    }
+    init(owning number: Int32) { self.number = number }
+    deinit { close(number) }
 
     func status() -> FileStatus? {
         var raw = stat()
@@ -47,6 +43,13 @@ final class FileDescriptor: Sendable {
             done += count
         }
         return done
+    }
+
+    /// Throws also when the file ends before `count` bytes.
+    func read(_ count: Int, at offset: Int64, path: String) throws(DiskCacheError) -> SharedBytes {
+        try SharedBytes(count: count) { target throws(DiskCacheError) in
+            guard try read(into: target, at: offset, path: path) == count else { throw .system("read", path, EIO) }
+        }
     }
 }
 
@@ -96,8 +99,7 @@ struct FileStatus: Equatable, Sendable {
     }
 }
 
-/// Identifies an untouched file: while a published file has the same identity, its body need not be hashed again. Times
-/// are in nanoseconds since the epoch.
+/// A published file with the same identity need not be hashed again. Times are in nanoseconds since the epoch.
 package struct FileIdentity: Hashable, Sendable {
     var inode: Int64
     var size: Int64

@@ -12,7 +12,6 @@ enum FileSystem {
         Foundation.rename(source, target) == 0 ? 0 : errno
     }
 
-    /// Makes `target` a second name of `source`.
     static func link(_ source: String, to target: String) -> Int32 {
         Foundation.link(source, target) == 0 ? 0 : errno
     }
@@ -23,8 +22,8 @@ enum FileSystem {
         Foundation.unlink(path) == 0 || errno == ENOENT ? 0 : errno
     }
 
-    /// Removes a file or symbolic link, or a directory with all its content. Skips files and directories that cannot be
-    /// removed. `mayGoOn` is called before each; when it returns `false`, the rest stays, and the result is `false`.
+    /// Removes a file, or a directory with all its content, except files that cannot be removed. `mayGoOn` is called
+    /// before each; when it returns `false`, the rest stays, and the result is `false`.
     @discardableResult
     static func remove(_ path: String, while mayGoOn: () -> Bool = { true }) -> Bool {
         guard mayGoOn() else { return false }
@@ -37,8 +36,7 @@ enum FileSystem {
         return true
     }
 
-    /// Whether a file in `directory` can grow: `false` only when the disk or a quota is full, not when the disk cannot
-    /// be written for another reason.
+    /// Whether a file in `directory` can grow: `false` only when the disk or a quota is full.
     static func hasRoom(in directory: String) -> Bool {
         let path = roomProbe(in: directory)
         let file: FileDescriptor
@@ -68,29 +66,24 @@ enum FileSystem {
 
     /// Removes an empty directory. Returns `true` also when it did not exist.
     @discardableResult
-    static func removeDirectory(_ path: String) -> Bool {
-        rmdir(path) == 0 || errno == ENOENT
-    }
+    static func removeDirectory(_ path: String) -> Bool { rmdir(path) == 0 || errno == ENOENT }
 
     /// Sets the mode 0700.
-    static func makeDirectory(_ path: String) -> Int32 {
-        mkdir(path, 0o700) == 0 ? 0 : errno
-    }
+    static func makeDirectory(_ path: String) -> Int32 { mkdir(path, 0o700) == 0 ? 0 : errno }
 
     static func makeDirectories(_ path: String) throws(DiskCacheError) {
-        let code = makeDirectory(path)
-        if code == 0 { return }
+        var code = makeDirectory(path)
         if code == EEXIST {
             var raw = stat()
             if stat(path, &raw) == 0, FileStatus(raw).isDirectory { return }
             throw .system("mkdir", path, ENOTDIR)
         }
-        guard code == ENOENT, let slash = path.lastSlash, slash != path.startIndex else {
-            throw .system("mkdir", path, code)
+        if code == ENOENT, let slash = path.lastSlash, slash != path.startIndex {
+            try makeDirectories(String(path[..<slash]))
+            code = makeDirectory(path)
+            if code == EEXIST { return }
         }
-        try makeDirectories(String(path[..<slash]))
-        let again = makeDirectory(path)
-        if again != 0, again != EEXIST { throw .system("mkdir", path, again) }
+        if code != 0 { throw .system("mkdir", path, code) }
     }
 
     /// Returns the names without `.` and `..`, in no particular order; none when the directory is missing. Leaves out
@@ -103,9 +96,8 @@ enum FileSystem {
         defer { closedir(directory) }
         var names: [String] = []
         while let item = readdir(directory) {
-            let capacity = MemoryLayout.size(ofValue: item.pointee.d_name)
-            let name = withUnsafePointer(to: &item.pointee.d_name) { pointer in
-                pointer.withMemoryRebound(to: CChar.self, capacity: capacity) { String(validatingCString: $0) }
+            let name = withUnsafeBytes(of: &item.pointee.d_name) { name in
+                String(validating: name.prefix { $0 != 0 }, as: UTF8.self)
             }
             if let name, name != ".", name != ".." { names.append(name) }
         }
@@ -114,15 +106,13 @@ enum FileSystem {
 }
 
 /// The system calls that make written data durable, for ``Durability/power``; they return 0 or the error number. Tests
-/// replace them to observe calls and to simulate failures.
+/// replace them.
 package struct FileSync: Sendable {
     var file: @Sendable (BodyFile) -> Int32
     var directory: @Sendable (String) -> Int32
 
     package static let system = FileSync(
-        file: { body in
-            retryingInterrupts { fsync(body.descriptor) } == 0 ? 0 : errno
-        },
+        file: { body in retryingInterrupts { fsync(body.descriptor) } == 0 ? 0 : errno },
         directory: { path in
             let file: FileDescriptor
             do throws(DiskCacheError) {

@@ -72,8 +72,7 @@ package enum ReadablePath {
     }
 
     private static func split(_ path: String) -> (directory: Substring, leaf: String) {
-        let bytes = path.utf8
-        let start = bytes.lastIndex(of: UInt8(ascii: "/")).map { bytes.index(after: $0) } ?? bytes.startIndex
+        let start = path.lastSlash.map { path.utf8.index(after: $0) } ?? path.startIndex
         return (path[..<start], String(path[start...]))
     }
 
@@ -146,41 +145,23 @@ package enum ReadablePath {
 
     private static func safeName(_ bytes: some Collection<UInt8>, isPlain: inout Bool) -> String {
         let name = escaped(bytes, isPlain: &isPlain)
-        switch name {
-        case "", ".", "..":
-            isPlain = false
-            return name.isEmpty ? "@empty" : name == "." ? "%2E" : "%2E%2E"
-        default: return name
-        }
+        guard let safe = ["": "@empty", ".": "%2E", "..": "%2E%2E"][name] else { return name }
+        isPlain = false
+        return safe
     }
 
     /// Escapes `/`, NUL and the other control characters. A canonical URL contains none of them.
     private static func escaped(_ bytes: some Collection<UInt8>, isPlain: inout Bool) -> String {
-        guard bytes.contains(where: { needsEscape($0) }) else { return String(decoding: bytes, as: UTF8.self) }
-        isPlain = false
-        var output: [UInt8] = []
-        for byte in bytes {
-            if needsEscape(byte) {
-                PercentEscape.append(byte, to: &output)
-            } else {
-                output.append(byte)
-            }
-        }
-        return String(decoding: output, as: UTF8.self)
-    }
-
-    private static func needsEscape(_ byte: UInt8) -> Bool {
-        byte < 0x20 || byte == 0x7F || byte == UInt8(ascii: "/")
+        func isAllowed(_ byte: UInt8) -> Bool { byte >= 0x20 && byte != 0x7F && byte != UInt8(ascii: "/") }
+        if !bytes.allSatisfy(isAllowed) { isPlain = false }
+        return PercentEscape.text(of: bytes, plain: isAllowed)
     }
 
     /// The last `~`, when the text behind it looks like a key.
     private static func markIndex(in name: String) -> String.Index? {
         guard let tilde = name.utf8.lastIndex(of: UInt8(ascii: "~")) else { return nil }
-        let rest = String(name[name.utf8.index(after: tilde)...])
-        switch CacheKey(rest)?.form {
-        case .url, .response: return tilde
-        case .data, nil: return nil
-        }
+        let key = CacheKey(String(name[name.utf8.index(after: tilde)...]))
+        return key == nil || key?.form == .data ? nil : tilde
     }
 
     /// Never cuts inside a UTF-8 sequence or a percent-escape.
@@ -191,5 +172,62 @@ package enum ReadablePath {
         while end > 0, bytes[end] & 0xC0 == 0x80 { end -= 1 }
         if let percent = bytes[..<end].suffix(2).lastIndex(of: UInt8(ascii: "%")) { end = percent }
         return String(decoding: bytes[..<end], as: UTF8.self)
+    }
+}
+
+/// The paths that a body may get, in the order in which they are tried.
+struct PathCandidates: Sequence, IteratorProtocol {
+    private let key: CacheKey
+    private let first: String
+    private let second: String?
+    private let stem: String
+    private var number = 0
+
+    /// The path of the layout; in the readable layout, then the path beside a directory; then it with `~1`, `~2`, …
+    /// behind.
+    init(layout: Layout, key: CacheKey, url: String?) {
+        self.key = key
+        first = layout.path(for: key, url: url)
+        stem = layout == .readable ? ReadablePath.alternative(for: first, key: key) : first
+        second = stem == first ? nil : stem
+    }
+
+    /// The candidates for a body that must leave `path`.
+    init(besides path: String, key: CacheKey) {
+        self.key = key
+        let alternative = ReadablePath.alternative(for: path, key: key)
+        first = alternative == path ? ReadablePath.numbered(path, 1, key: key) : alternative
+        second = nil
+        stem = first
+    }
+
+    mutating func next() -> String? {
+        defer { number += 1 }
+        switch number {
+        case 0: return first
+        case 1 where second != nil: return second
+        // The number of texts with the same MD5 never comes near this limit.
+        case ..<1000: return ReadablePath.numbered(stem, second == nil ? number : number - 1, key: key)
+        default: return nil
+        }
+    }
+}
+
+extension Layout {
+    /// Relative to the namespace's directory, if no other file occupies it. `url` is canonical; `nil` for a caller's
+    /// own key.
+    package func path(for key: CacheKey, url: String?) -> String {
+        switch self {
+        case .hashed: HashedPath.path(for: key)
+        case .readable: url.map { ReadablePath.path(forURL: $0, key: key) } ?? ReadablePath.path(forData: key)
+        }
+    }
+}
+
+/// Paths in the hashed layout, relative to the namespace's directory: `ab/cd/abcd…`, two levels of 256 directories.
+package enum HashedPath {
+    package static func path(for key: CacheKey) -> String {
+        let name = key.hashedName
+        return "\(name.prefix(2))/\(name.dropFirst(2).prefix(2))/\(name)"
     }
 }

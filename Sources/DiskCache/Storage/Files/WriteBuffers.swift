@@ -1,9 +1,9 @@
 import Primitives
 
 /// Memory that collects the bytes of a body, so that they are written in large pieces that begin at a page. In pieces
-/// of 64 KiB, as they come from a socket, a body of 1 MiB costs the kernel a third more work. A body that gets no
-/// buffer writes its bytes as they arrive. Returned buffers are kept until memory runs short: a new buffer would cost
-/// as much as it saves, because the kernel must clear its pages.
+/// of 64 KiB, as they come from a socket, a body of 1 MiB costs the kernel a third more work. Without a buffer, bytes
+/// are written as they arrive. Returned buffers are kept until memory runs short: the kernel must clear the pages of a
+/// new buffer, which costs as much as it saves.
 final class WriteBuffers: Sendable {
     static let capacity = 256 << 10
     /// All buffers together take 16 MiB.
@@ -21,9 +21,7 @@ final class WriteBuffers: Sendable {
 
     private let state = Locked(State())
 
-    deinit {
-        trim()
-    }
+    deinit { trim() }
 
     /// `nil` when all buffers are in use.
     func take() -> WriteBuffer? {
@@ -56,9 +54,9 @@ final class WriteBuffers: Sendable {
     }
 }
 
-/// Bytes of a body that are received and not yet in its file. The memory returns to the pool with the last reference.
-/// `@unchecked Sendable` because its owner, a ``GrowingBody``, changes a shared buffer only under its lock. Only the
-/// thread that changes the buffer reads it without the lock.
+/// Bytes of a body that are received and not yet in its file. `@unchecked Sendable` because its owner, a
+/// ``GrowingBody``, changes a shared buffer only under its lock. Only the thread that changes the buffer reads it
+/// without the lock.
 final class WriteBuffer: @unchecked Sendable {
     private let memory: WriteBuffers.Memory
     private let owner: WriteBuffers
@@ -69,11 +67,10 @@ final class WriteBuffer: @unchecked Sendable {
         self.owner = owner
     }
 
-    deinit {
-        owner.giveBack(memory)
-    }
+    deinit { owner.giveBack(memory) }
 
     var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: memory.bytes[..<count]) }
+    var isFull: Bool { count == memory.bytes.count }
 
     /// Takes as many bytes as fit. Returns their number.
     func fill(_ bytes: UnsafeRawBufferPointer) -> Int {
@@ -84,9 +81,5 @@ final class WriteBuffer: @unchecked Sendable {
         return taken
     }
 
-    var isFull: Bool { count == memory.bytes.count }
-
-    func empty() {
-        count = 0
-    }
+    func empty() { count = 0 }
 }

@@ -15,7 +15,7 @@ enum CachedFilesVFS {
 
     /// Opens a connection over this VFS, with descriptors of the database file and its log; needs `SQLITE_OPEN_URI`.
     static func name(of path: String, database: Int32, log: Int32) -> String {
-        _ = registration
+        _ = vfs
         return name(of: path) + "?vfs=\(vfsName)&\(databaseParameter)=\(database)&\(logParameter)=\(log)"
     }
 
@@ -35,41 +35,25 @@ enum CachedFilesVFS {
         var descriptor: Int32
     }
 
-    /// The default VFS, which SQLite never frees. `nonisolated(unsafe)` is safe because the VFS is never changed, and
-    /// its functions may be called on any thread.
-    private nonisolated(unsafe) static let standard: UnsafeMutablePointer<sqlite3_vfs> = {
+    private static let vfs: DerivedVFS<Tail> = {
         ProcessVFS.use()
-        return sqlite3_vfs_find(nil)!
-    }()
-
-    private static let tailOffset: Int = {
-        let alignment = MemoryLayout<Tail>.alignment
-        return (Int(standard.pointee.szOsFile) + alignment - 1) / alignment * alignment
-    }()
-
-    private static let registration: Void = {
-        let vfs = UnsafeMutablePointer<sqlite3_vfs>.allocate(capacity: 1)
-        vfs.initialize(to: standard.pointee)
-        vfs.pointee.pNext = nil
-        // Never freed, because SQLite keeps both pointers.
-        vfs.pointee.zName = UnsafePointer(strdup(vfsName))
-        vfs.pointee.szOsFile = Int32(tailOffset + MemoryLayout<Tail>.size)
-        vfs.pointee.xOpen = { _, name, file, flags, outFlags in CachedFilesVFS.open(name, file, flags, outFlags) }
-        sqlite3_vfs_register(vfs, 0)
+        return DerivedVFS(of: sqlite3_vfs_find(nil)!, name: vfsName) { _, name, file, flags, outFlags in
+            CachedFilesVFS.open(name, file, flags, outFlags)
+        }
     }()
 
     private static func open(
         _ name: UnsafePointer<CChar>?, _ file: UnsafeMutablePointer<sqlite3_file>?, _ flags: Int32,
         _ outFlags: UnsafeMutablePointer<Int32>?
     ) -> Int32 {
-        guard let file, let standardOpen = standard.pointee.xOpen else { return SQLITE_CANTOPEN }
-        let result = standardOpen(standard, name, file, flags, outFlags)
+        guard let file else { return SQLITE_CANTOPEN }
+        let result = vfs.standard.pointee.xOpen(vfs.standard, name, file, flags, outFlags)
         guard result == SQLITE_OK, let methods = file.pointee.pMethods else { return result }
         let parameter =
             flags & SQLITE_OPEN_MAIN_DB != 0
             ? databaseParameter : flags & SQLITE_OPEN_WAL != 0 ? logParameter : nil
         guard let parameter else { return result }
-        let tail = tail(of: file)
+        let tail = vfs.tail(of: file)
         tail.initialize(to: Tail(methods: methods.pointee, descriptor: Int32(sqlite3_uri_int64(name, parameter, -1))))
         // Versions above 2 can map the file, and SQLite would then read without this `xRead`.
         tail.pointee.methods.iVersion = min(tail.pointee.methods.iVersion, 2)
@@ -83,12 +67,41 @@ enum CachedFilesVFS {
     ) -> Int32 {
         guard let file else { return SQLITE_IOERR }
         let target = UnsafeMutableRawBufferPointer(start: target, count: Int(count))
-        let found = CachedFile.read(tail(of: file).pointee.descriptor, into: target, at: offset)
+        let found = CachedFile.read(vfs.tail(of: file).pointee.descriptor, into: target, at: offset)
         // A shorter read may also be the end of the file. A connection that may wait finds out.
         return found == Int(count) ? SQLITE_OK : notCached
     }
+}
 
-    private static func tail(of file: UnsafeMutablePointer<sqlite3_file>) -> UnsafeMutablePointer<Tail> {
+/// An SQLite VFS that differs from another in `xOpen`, and keeps a `Tail` behind the other's data of each open file.
+/// `@unchecked Sendable` is safe because neither VFS is ever changed, and their functions may be called on any thread.
+struct DerivedVFS<Tail>: @unchecked Sendable {
+    let standard: UnsafeMutablePointer<sqlite3_vfs>
+    private let tailOffset: Int
+
+    /// Registers the VFS for the rest of the process.
+    init(
+        of standard: UnsafeMutablePointer<sqlite3_vfs>, name: String, isDefault: Bool = false,
+        open:
+            @escaping @convention(c) (
+                UnsafeMutablePointer<sqlite3_vfs>?, UnsafePointer<CChar>?, UnsafeMutablePointer<sqlite3_file>?, Int32,
+                UnsafeMutablePointer<Int32>?
+            ) -> Int32
+    ) {
+        self.standard = standard
+        let alignment = MemoryLayout<Tail>.alignment
+        tailOffset = (Int(standard.pointee.szOsFile) + alignment - 1) / alignment * alignment
+        let vfs = UnsafeMutablePointer<sqlite3_vfs>.allocate(capacity: 1)
+        vfs.initialize(to: standard.pointee)
+        vfs.pointee.pNext = nil
+        // Never freed, because SQLite keeps both pointers.
+        vfs.pointee.zName = UnsafePointer(strdup(name))
+        vfs.pointee.szOsFile = Int32(tailOffset + MemoryLayout<Tail>.size)
+        vfs.pointee.xOpen = open
+        sqlite3_vfs_register(vfs, isDefault ? 1 : 0)
+    }
+
+    func tail(of file: UnsafeMutablePointer<sqlite3_file>) -> UnsafeMutablePointer<Tail> {
         (UnsafeMutableRawPointer(file) + tailOffset).assumingMemoryBound(to: Tail.self)
     }
 }

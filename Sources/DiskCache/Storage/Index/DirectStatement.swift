@@ -3,11 +3,10 @@ import GRDBSQLite
 
 /// A prepared statement that is bound and run with SQLite's own calls, for the few statements that each store runs.
 /// GRDB would box each of the 36 values of an entry's row, and build the names of all columns only to report that there
-/// is no row. GRDB still prepares, caches and closes the statement.
+/// is no row.
 struct DirectStatement {
     private let statement: Statement
     private var bound: Int32 = 0
-
     private var handle: OpaquePointer { statement.sqliteStatement }
 
     /// No other code may run the statement at the same time.
@@ -27,7 +26,6 @@ struct DirectStatement {
     }
 
     mutating func bind(_ value: Int) { bind(Int64(value)) }
-
     mutating func bind(_ value: Bool) { bind(value ? Int64(1) : 0) }
 
     /// SQLite copies the text.
@@ -53,14 +51,13 @@ struct DirectStatement {
 
     // MARK: - Running
 
-    /// Clears the values afterwards. The statement must return no rows.
+    /// The statement must return no rows.
     mutating func run() throws {
-        if try step() { preconditionFailure("a statement that returns rows was run for none") }
+        if try hasRow() { preconditionFailure("a statement that returns rows was run for none") }
     }
 
-    mutating func hasRow() throws -> Bool { try step() }
-
-    private mutating func step() throws -> Bool {
+    /// Clears the values afterwards.
+    mutating func hasRow() throws -> Bool {
         let code = sqlite3_step(handle)
         // The error is read before the reset, which may change it.
         let error = code == SQLITE_ROW || code == SQLITE_DONE ? nil : error(code)
@@ -162,15 +159,13 @@ enum StoreQuery: Int, CaseIterable {
         ]
 }
 
-/// The statements of ``StoreQuery``. Each is looked up once in a transaction and not once for each row, because the
-/// connection finds a cached statement by its whole text, which it has to hash.
+/// The statements of ``StoreQuery``, looked up once in a transaction, because the connection hashes the whole text of a
+/// statement to find it.
 final class StoreStatements {
     private let db: Database
     private var prepared = [DirectStatement?](repeating: nil, count: StoreQuery.allCases.count)
 
-    init(_ db: Database) {
-        self.db = db
-    }
+    init(_ db: Database) { self.db = db }
 
     subscript(query: StoreQuery) -> DirectStatement {
         get throws {

@@ -3,15 +3,12 @@ import GRDB
 import GRDBSQLite
 import Primitives
 
-/// The connections to `index.sqlite`: a connection that writes, used only by the writer's thread, and several that only
-/// read. The look-up connections use SQLite directly, and some of them never wait for the disk (``CachedFilesVFS``).
-/// Only the writing connection ever makes a checkpoint, because SQLite before 3.51.3 can corrupt a WAL that two
-/// connections reset at the same time.
+/// The connections to `index.sqlite`: one that writes, used only by the writer's thread, and several that only read.
+/// Some look-up connections never wait for the disk (``CachedFilesVFS``). Only the writing connection makes
+/// checkpoints, because SQLite before 3.51.3 can corrupt a WAL that two connections reset at the same time.
 package final class EntryIndex: Sendable {
     let writing: DatabaseQueue
-    /// Look-ups in data that is in memory.
     private let cached: LookupPool
-    /// Look-ups that wait for the disk.
     private let waiting: LookupPool
     private let listing: DatabaseQueue
     /// The descriptors through which `cached` asks the kernel; ``CachedFilesVFS`` says when they may be closed.
@@ -34,7 +31,7 @@ package final class EntryIndex: Sendable {
         var isNew = (FileSystem.status(of: path)?.identity.size ?? 0) == 0
         do {
             writing = try Self.openForWriting(path, configuration)
-        } catch  where configuration.setsAsideUnreadableIndex && Self.isUnreadable(error) {
+        } catch  where configuration.setsAsideUnreadableIndex && DiskCacheError(error).isIndexDamage {
             try Self.setAside(path, at: clock.now(), because: DiskCacheError(error), log: log)
             isNew = true
             writing = try mappingErrors { try Self.openForWriting(path, configuration) }
@@ -46,7 +43,8 @@ package final class EntryIndex: Sendable {
         files = [path, path + "-wal", other].map { ($0, FileNumber(of: $0)) }
         listing = try mappingErrors { try Self.openForReading(path) }
         // Without either descriptor no data counts as being in memory.
-        let (database, log) = (Self.descriptor(of: path), Self.descriptor(of: path + "-wal"))
+        let database = try? FileDescriptor(opening: path, O_RDONLY)
+        let log = try? FileDescriptor(opening: path + "-wal", O_RDONLY)
         descriptors = Locked([database, log])
         let name = CachedFilesVFS.name(of: path, database: database?.number ?? -1, log: log?.number ?? -1)
         let footprint = configuration.footprint
@@ -66,7 +64,6 @@ package final class EntryIndex: Sendable {
 
     /// Whether the next start would find the files that are open now, for a `stat` call each. Any thread may ask.
     var isInPlace: Bool { missed == nil }
-
     private var missed: String? { files.first { FileNumber(of: $0.path) != $0.number }?.path }
 
     /// Throws ``DiskCacheError/indexLost(path:)`` unless ``isInPlace``.
@@ -77,8 +74,7 @@ package final class EntryIndex: Sendable {
     // MARK: - The log, on the writer's thread outside of transactions
 
     /// Empties the log when it is longer than 256 KiB and than a quarter of the free space. SQLite lets the log grow to
-    /// 16 MiB, which on a small volume is all the space there is, and a log longer than that may never be emptied
-    /// again.
+    /// 16 MiB, which may be all the space of a small volume, and a longer log may never be emptied again.
     func keepLogShort() {
         let length = logLength
         if length > Self.leastLogLimit, length > FileSystem.freeBytes(at: path) / 4, canEmptyLog() { emptyLog() }
@@ -107,10 +103,9 @@ package final class EntryIndex: Sendable {
 
     // MARK: - Reading
 
-    /// The last access to any entry; `nil` when the index is empty.
     func latestAccess() throws(DiskCacheError) -> Timestamp? {
-        let sql = "SELECT max(lastAccess) FROM entries"
-        return try list { try Int64.fetchOne($0, sql: sql) }.map(Timestamp.init(milliseconds:))
+        try list { try Int64.fetchOne($0, sql: "SELECT max(lastAccess) FROM entries") }
+            .map(Timestamp.init(milliseconds:))
     }
 
     /// Any thread may call this. ``Lookup/onDisk`` only without `mayWait`.
@@ -138,8 +133,8 @@ package final class EntryIndex: Sendable {
         cached.releaseMemory()
     }
 
-    /// Returns the error as an error of this module. When it says that the index is damaged, this leaves a mark, and
-    /// the next start checks the whole index. Such a check takes too long for every start.
+    /// Returns the error as an error of this module. If the index is damaged, this leaves a mark, and the next start
+    /// checks the whole index. Such a check takes too long for every start.
     func notice(_ error: any Error) -> DiskCacheError {
         let error = DiskCacheError(error)
         if error.isIndexDamage {
@@ -163,26 +158,19 @@ package final class EntryIndex: Sendable {
         try? writing.writeWithoutTransaction { _ = try $0.checkpoint(.passive) }
     }
 
-    /// Writes the log into the database file, if `checkpoint` is set, and closes all connections. The writer's thread
-    /// calls this last. Another index that has taken the path in the meantime is safe: before SQLite removes a log by
-    /// its name it compares the inodes of the database file and the file at the path (`databaseIsUnmoved` in
-    /// `pager.c`).
+    /// Writes the log into the database file, if `checkpoint` is set, and closes all connections; the writer's thread's
+    /// last call. Another index that has taken the path is safe: before SQLite removes a log by its name it compares
+    /// the inodes of the database file and the file at the path (`databaseIsUnmoved` in `pager.c`).
     package func close(checkpoint: Bool) {
         cached.close()
         waiting.close()
         try? listing.close()
-        if checkpoint {
-            try? writing.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
-        }
+        if checkpoint { emptyLog() }
         try? writing.close()
         descriptors.withLock { $0 = [] }
     }
 
     // MARK: - Opening
-
-    private static func descriptor(of path: String) -> FileDescriptor? {
-        try? FileDescriptor(opening: path, O_RDONLY)
-    }
 
     private static func openForWriting(_ path: String, _ chosen: CacheConfiguration) throws -> DatabaseQueue {
         ProcessVFS.use()
@@ -231,17 +219,14 @@ package final class EntryIndex: Sendable {
         configuration.prepareDatabase { db in
             try db.execute(sql: "PRAGMA cache_size = -2048; PRAGMA temp_store = MEMORY;")
             // Every 200 of SQLite's instructions, which are a few rows.
-            sqlite3_progress_handler(
-                db.sqliteConnection, 200,
-                { _ in
-                    Processor.offer()
-                    return 0
-                }, nil)
+            let offer: @convention(c) (UnsafeMutableRawPointer?) -> Int32 = { _ in
+                Processor.offer()
+                return 0
+            }
+            sqlite3_progress_handler(db.sqliteConnection, 200, offer, nil)
         }
         return try DatabaseQueue(path: path, configuration: configuration)
     }
-
-    private static func isUnreadable(_ error: any Error) -> Bool { DiskCacheError(error).isIndexDamage }
 
     /// The file that marks the index as damaged, after an error in use.
     private static func mark(_ path: String) -> String { path + ".damaged" }
@@ -249,12 +234,11 @@ package final class EntryIndex: Sendable {
     private static func setAside(
         _ path: String, at now: Timestamp, because error: DiskCacheError, log: (DiskCacheNotice) -> Void
     ) throws(DiskCacheError) {
-        let date = now.rfc3339.filter { $0 != ":" && $0 != "-" && $0 != "." }
-        var target = path + ".corrupt-" + date
-        var number = 1
+        let first = path + ".corrupt-" + now.rfc3339.filter { !":-.".contains($0) }
+        var (target, number) = (first, 1)
         while FileSystem.status(of: target) != nil {
             number += 1
-            target = path + ".corrupt-" + date + "-\(number)"
+            target = "\(first)-\(number)"
         }
         for suffix in ["", "-wal", "-shm"] where FileSystem.status(of: path + suffix) != nil {
             let code = FileSystem.rename(path + suffix, to: target + suffix)

@@ -9,7 +9,6 @@ enum EntryPath: Equatable {
     case by(EntryFilter.Condition)
 }
 
-/// The columns in which the prefix of a filter is looked up.
 struct PrefixPlaces: OptionSet {
     let rawValue: Int
     static let urls = Self(rawValue: 1)
@@ -19,7 +18,6 @@ struct PrefixPlaces: OptionSet {
     static let all: Self = [.urls, .keys, .otherSpellings]
 }
 
-/// A filter, and the other clauses of a `SELECT` over entries, as SQL.
 struct EntryQuery {
     private let path: EntryPath
     private var tables = "entries"
@@ -33,9 +31,8 @@ struct EntryQuery {
         if let tag = filter.tag { restrict(toTag: tag) }
         if let key = filter.key { restrict("\(column("key", .key)) = ?", [key]) }
         if let md5 = filter.md5 {
-            let key = column("key", .md5)
+            let (key, canonical) = (column("key", .md5), column("canonicalKey", .md5))
             let (first, last) = ResponseKeys.bounds(ofMD5: md5)
-            let canonical = column("canonicalKey", .md5)
             restrict(
                 "(\(key) = ? OR (\(ResponseKeys.condition(on: key))) OR \(canonical) = ?)", [md5, first, last, md5])
         }
@@ -56,14 +53,19 @@ struct EntryQuery {
         }
     }
 
+    static func rows(after id: Int64) -> EntryQuery {
+        var query = EntryQuery(.all, now: Timestamp(milliseconds: 0))
+        query.restrict("entries.id > ?", [id])
+        query.sort(by: "entries.id")
+        return query
+    }
+
     mutating func restrict(_ condition: String, _ values: StatementArguments) {
         conditions.append(condition)
         arguments += values
     }
 
-    mutating func sort(by columns: String) {
-        order = " ORDER BY " + columns
-    }
+    mutating func sort(by columns: String) { order = " ORDER BY " + columns }
 
     func sql(_ columns: String) -> String {
         let condition = conditions.isEmpty ? "" : " WHERE " + conditions.joined(separator: " AND ")
@@ -71,12 +73,10 @@ struct EntryQuery {
     }
 
     /// Puts a plus before a column of which SQLite must not use the index, because the query uses another index.
-    private func column(_ name: String, _ condition: EntryFilter.Condition?) -> String {
+    func column(_ name: String, _ condition: EntryFilter.Condition? = nil) -> String {
         guard case .by(let leading) = path, leading != condition else { return name }
         return "+" + name
     }
-
-    func orderColumn(_ name: String) -> String { column(name, nil) }
 
     private mutating func restrict(toTag tag: String) {
         switch path {
@@ -129,10 +129,7 @@ struct EntryQuery {
             var next = last.value + 1
             if next == 0xD800 { next = 0xE000 }
             if let scalar = Unicode.Scalar(next) {
-                scalars.append(scalar)
-                var text = ""
-                text.unicodeScalars.append(contentsOf: scalars)
-                return text
+                return String(String.UnicodeScalarView(scalars + [scalar]))
             }
         }
         return nil

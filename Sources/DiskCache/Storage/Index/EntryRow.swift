@@ -29,9 +29,8 @@ package struct EntryRow: Sendable {
 
     /// The same cost when only the length of the body and the URL are known yet.
     static func cost(bodyLength: Int64, isFile: Bool, url: String?) -> Int64 {
-        let bodyCost =
-            isFile
-            ? fileCost(bodyLength) : Int64(SlotClass(holding: SlabRecord.length(ofBody: bodyLength)).size)
+        let slotClass = isFile ? nil : SlotClass(holding: SlabRecord.length(ofBody: bodyLength))
+        let bodyCost = slotClass.map { Int64($0.size) } ?? fileCost(bodyLength)
         return bodyCost + rowCost + 2 * Int64(url?.utf8.count ?? 0)
     }
 
@@ -46,9 +45,7 @@ package struct EntryRow: Sendable {
         """
 
     /// Whether the entry is useless once it has expired.
-    var isSweepable: Bool {
-        !entry.hasValidator && entry.staleAllowance <= .zero && !entry.pinned
-    }
+    var isSweepable: Bool { !entry.hasValidator && entry.staleAllowance <= .zero && !entry.pinned }
 
     /// Binds the values of ``columns``, `sweepable`, `canonicalURL` and `canonicalKey`.
     func bind(to statement: inout DirectStatement) {

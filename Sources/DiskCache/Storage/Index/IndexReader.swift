@@ -1,7 +1,6 @@
 import GRDB
 import Primitives
 
-/// The statements that run on reading connections.
 struct IndexReader {
     let index: EntryIndex
     let namespace: String
@@ -32,21 +31,19 @@ struct IndexReader {
     }
 
     func count(_ query: EntryQuery) throws(DiskCacheError) -> Int {
-        try index.list { db in try Int.fetchOne(db, sql: query.sql("COUNT(*)"), arguments: query.arguments) ?? 0 }
+        try count(query.sql("COUNT(*)"), query.arguments)
     }
 
     func count(_ query: EntryQuery, upTo limit: Int) throws(DiskCacheError) -> Int {
-        try index.list { db in
-            let sql = "SELECT COUNT(*) FROM (\(query.sql("1")) LIMIT ?)"
-            return try Int.fetchOne(db, sql: sql, arguments: query.arguments + [limit]) ?? 0
-        }
+        try count("SELECT COUNT(*) FROM (\(query.sql("1")) LIMIT ?)", query.arguments + [limit])
     }
 
     func count(tag: String, upTo limit: Int) throws(DiskCacheError) -> Int {
-        try index.list { db in
-            let sql = "SELECT COUNT(*) FROM (SELECT 1 FROM tags WHERE tag = ? LIMIT ?)"
-            return try Int.fetchOne(db, sql: sql, arguments: [tag, limit]) ?? 0
-        }
+        try count("SELECT COUNT(*) FROM (SELECT 1 FROM tags WHERE tag = ? LIMIT ?)", [tag, limit])
+    }
+
+    private func count(_ sql: String, _ arguments: StatementArguments) throws(DiskCacheError) -> Int {
+        try index.list { try Int.fetchOne($0, sql: sql, arguments: arguments) ?? 0 }
     }
 
     /// The position of the row that follows the first `count` rows; `nil` when there are not so many.

@@ -24,13 +24,8 @@ struct IndexWriter {
         return try held.hasRow() ? row(where: "key = ?", [key]) : nil
     }
 
-    func row(forID id: Int64) throws -> EntryRow? {
-        try row(where: "entries.id = ?", [id])
-    }
-
-    func row(forPath path: String) throws -> EntryRow? {
-        try row(where: "path = ?", [path])
-    }
+    func row(forID id: Int64) throws -> EntryRow? { try row(where: "entries.id = ?", [id]) }
+    func row(forPath path: String) throws -> EntryRow? { try row(where: "path = ?", [path]) }
 
     /// The statement is cached: purges, sweep and eviction repeat at most a few hundred different statements.
     func rows(_ query: EntryQuery, limit: Int) throws -> [EntryRow] {
@@ -42,12 +37,12 @@ struct IndexWriter {
     /// Whether `isWanted` is true of an entry with a key from `first` to `last`, both included.
     func holds(from first: String, to last: String, where isWanted: (HeldSummary) -> Bool) throws -> Bool {
         let cursor = try Row.fetchCursor(try db.cachedStatement(sql: Self.heldStatement), arguments: [first, last])
-        while let row = try cursor.next() {
-            let held = HeldSummary(
-                kindCode: row[0], expiryDate: Timestamp(milliseconds: row[1]), tags: EntryRow.tags(fromList: row[2]))
-            if isWanted(held) { return true }
+        return try cursor.contains { row in
+            isWanted(
+                HeldSummary(
+                    kindCode: row[0], expiryDate: Timestamp(milliseconds: row[1]),
+                    tags: EntryRow.tags(fromList: row[2])))
         }
-        return false
     }
 
     static let heldStatement = "SELECT kind, expiry, tagList FROM entries WHERE key BETWEEN ? AND ?"
@@ -65,20 +60,12 @@ struct IndexWriter {
 
     /// `old` is the row of the same key and number that the new row replaces.
     func put(_ row: EntryRow, replacing old: EntryRow?) throws {
-        if old == nil {
-            var statement = try statements[.insert]
-            row.bind(to: &statement)
-            try statement.run()
-        } else {
-            try write(row)
-        }
+        var statement =
+            try old == nil
+            ? statements[.insert] : DirectStatement(db.cachedStatement(sql: StoreQuery.putStatement))
+        row.bind(to: &statement)
+        try statement.run()
         try replaceTags(of: row.id, old?.entry.tags ?? [], with: row.entry.tags)
-    }
-
-    /// Writes the changes of a refresh or an update, which leave the body alone.
-    func change(_ row: EntryRow, from old: EntryRow) throws {
-        try write(row)
-        try replaceTags(of: row.id, old.entry.tags, with: row.entry.tags)
     }
 
     func delete(_ row: EntryRow) throws {
@@ -133,12 +120,6 @@ struct IndexWriter {
         SELECT id, key, cost, frequency, turn FROM entries WHERE queue = ? AND pinned = 0 ORDER BY turn, id LIMIT 1
         """
 
-    private func write(_ row: EntryRow) throws {
-        var statement = DirectStatement(try db.cachedStatement(sql: StoreQuery.putStatement))
-        row.bind(to: &statement)
-        try statement.run()
-    }
-
     private func replaceTags(of id: Int64, _ old: [String], with new: [String]) throws {
         if old.isEmpty && new.isEmpty { return }
         let (before, after) = (Set(old.map(ExactText.init)), Set(new.map(ExactText.init)))
@@ -189,13 +170,9 @@ struct IndexWriter {
         return try db.cachedStatement(sql: Self.variantCountStatement).first([first, last]) { $0[0] } ?? 0
     }
 
-    /// The unpinned responses that were stored or confirmed longest ago.
-    func oldestVariants(ofMD5 md5: String, limit: Int) throws -> [EntryRow] {
-        try rows(Self.oldestVariants(ofMD5: md5, limit: limit), limit: limit)
-    }
-
     static let variantCountStatement = "SELECT COUNT(*) FROM entries WHERE \(ResponseKeys.condition())"
 
+    /// The unpinned responses that were stored or confirmed longest ago.
     static func oldestVariants(ofMD5 md5: String, limit: Int) -> EntryQuery {
         var query = EntryQuery(.all, now: Timestamp(milliseconds: 0))
         let (first, last) = ResponseKeys.bounds(ofMD5: md5)
@@ -209,7 +186,6 @@ struct IndexWriter {
     }
 }
 
-/// The fields of a held entry that a purge needs.
 struct HeldSummary {
     var kindCode: Int
     var expiryDate: Timestamp

@@ -2,7 +2,6 @@ import GRDB
 import GRDBSQLite
 import Primitives
 
-/// The frequent look-ups. Each is a statement that a connection prepares once.
 enum LookupQuery: Int, CaseIterable {
     case entry
     /// The responses with keys between two texts, up to a limit.
@@ -16,8 +15,8 @@ enum LookupQuery: Int, CaseIterable {
     }
 }
 
-/// A read-only connection to the index for look-ups. It uses SQLite directly, because GRDB costs more than the look-up
-/// itself. Any thread may use the connection; threads wait for each other.
+/// A read-only connection for look-ups, over SQLite because GRDB costs more than the look-up itself. Any thread may use
+/// it.
 final class LookupConnection: Sendable {
     /// The look-up needs data that is not in memory, and this connection does not wait for the disk.
     struct NotCached: Error {}
@@ -40,8 +39,8 @@ final class LookupConnection: Sendable {
 
     deinit { close() }
 
-    /// Opens the files, if they are not open yet. Later look-ups use the same files, even if their names lead to other
-    /// files by then. Throws ``NotCached`` when that would need the disk; the first look-up then opens the files.
+    /// Opens the files. Later look-ups use the same files, even if their names lead to other files by then. Throws
+    /// ``NotCached`` when that would need the disk; the first look-up then opens the files.
     func open() throws {
         try rows(.entry, [""]) { _ in }
     }
@@ -126,8 +125,7 @@ final class LookupConnection: Sendable {
 /// Several look-up connections, so that threads seldom wait for each other.
 final class LookupPool: Sendable {
     private let connections: [LookupConnection]
-    /// The connections that are not in use, and the number of the last connection that a thread waited for. When all
-    /// are in use, threads wait for them in turn.
+    /// The connections that are not in use, and the last one that a thread waited for: threads wait for them in turn.
     private let idle: Locked<(free: [Int], turn: Int)>
 
     init(_ connections: [LookupConnection]) {

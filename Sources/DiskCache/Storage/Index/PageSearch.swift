@@ -16,7 +16,6 @@ struct PageSearch {
     let now: Timestamp
     let totals: CacheTotals
     let reader: IndexReader
-
     private static let patience = 4
 
     enum Way: Equatable {
@@ -48,7 +47,6 @@ struct PageSearch {
         return .walk(end: try walkEnd(after: rowsWorthSorting * Self.patience, places))
     }
 
-    /// The conditions that the index of the order cannot answer.
     private func others(_ places: PrefixPlaces) -> [EntryFilter.Condition] {
         filter.conditions.filter { !isServed($0, prefixIn: places) }
     }
@@ -73,12 +71,12 @@ struct PageSearch {
     private func begin(_ query: inout EntryQuery) {
         if let position { restrict(&query, to: sort.descending ? "<" : ">", position) }
         let direction = sort.descending ? " DESC" : ""
-        let column = query.orderColumn(sort.order.column)
+        let column = query.column(sort.order.column)
         query.sort(by: sort.order == .key ? "\(column)\(direction)" : "\(column)\(direction), entries.id\(direction)")
     }
 
     private func restrict(_ query: inout EntryQuery, to comparison: String, _ cursor: ListCursor) {
-        let column = query.orderColumn(sort.order.column)
+        let column = query.column(sort.order.column)
         if sort.order == .key {
             query.restrict("\(column) \(comparison) ?", [cursor.value])
         } else {
@@ -109,23 +107,27 @@ struct PageSearch {
         case .tag: try reader.count(tag: filter.tag ?? "", upTo: limit)
         case .host, .state: try reader.count(alone(condition), upTo: limit)
         case .prefix:
-            (places.contains(.urls) ? try reader.count(alone(.prefix, .urls), upTo: limit) : 0)
-                + (places.contains(.otherSpellings)
-                    ? try reader.count(alone(.prefix, .otherSpellings), upTo: limit) : 0)
-                + (places.contains(.keys) ? try reader.count(keysWithPrefix, upTo: limit) : 0)
+            try countPrefix(in: .urls, of: places, upTo: limit)
+                + countPrefix(in: .otherSpellings, of: places, upTo: limit)
+                + countPrefix(in: .keys, of: places, upTo: limit)
         }
+    }
+
+    private func countPrefix(
+        in place: PrefixPlaces, of places: PrefixPlaces = .all, upTo limit: Int
+    ) throws(DiskCacheError) -> Int {
+        guard places.contains(place) else { return 0 }
+        return try reader.count(place == .keys ? keysWithPrefix : alone(.prefix, place), upTo: limit)
     }
 
     /// The columns in which an entry may have the filter's prefix now. An entry stored later is not on this page.
     func prefixPlaces() throws(DiskCacheError) -> PrefixPlaces {
         guard filter.prefix?.isEmpty == false else { return .all }
         var places: PrefixPlaces = []
-        for place in [PrefixPlaces.urls, .otherSpellings] where try reader.count(alone(.prefix, place), upTo: 1) > 0 {
+        for place in [PrefixPlaces.urls, .otherSpellings, .keys] where try countPrefix(in: place, upTo: 1) > 0 {
             places.insert(place)
         }
-        if places.isEmpty { return .keys }
-        if try reader.count(keysWithPrefix, upTo: 1) > 0 { places.insert(.keys) }
-        return places
+        return places.isEmpty ? .keys : places
     }
 
     /// Entries of any kind with the filter's prefix in the key. Looking up the kind would take too long.

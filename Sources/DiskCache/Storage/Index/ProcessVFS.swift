@@ -13,19 +13,12 @@ import Primitives
 /// kernel as much as writing a page. The VFS therefore writes headers and pages together, at the latest with the last
 /// page of a commit (``GatheredWrites``). No other connection looks for data that is not committed.
 ///
-/// The disk starts to write the log early, while no thread waits for it. Otherwise a checkpoint would have to wait, and
-/// with it every store. A large commit and a checkpoint take milliseconds. A sharing thread offers the processor
-/// between two pages.
+/// The disk starts to write the log early, while no thread waits for it; otherwise a checkpoint, and every store,
+/// would. A large commit and a checkpoint take milliseconds. A sharing thread offers the processor between two pages.
 enum ProcessVFS {
-    private static let standardName = "unix-excl"
-    private static let name = "larder"
-
     /// Applies to all connections that are opened from now on.
-    static func use() {
-        _ = registration
-    }
+    static func use() { _ = vfs }
 
-    /// The data behind the standard VFS's own part of an open log.
     private struct Tail {
         var methods: sqlite3_io_methods
         /// The unchanged methods of the standard VFS.
@@ -42,42 +35,26 @@ enum ProcessVFS {
 
     private static let writeBackBytes = 1 << 20
 
-    /// The VFS `unix-excl`, which SQLite never frees. `nil`, on no Unix, leaves the default VFS, which is slower but as
-    /// correct. `nonisolated(unsafe)` is safe because the VFS is never changed, and its functions may be called on any
-    /// thread.
-    private nonisolated(unsafe) static let standard: UnsafeMutablePointer<sqlite3_vfs>? = {
+    private static let vfs: DerivedVFS<Tail> = {
         // This must be the first call of SQLite in the process. Otherwise SQLite counts its memory, which is harmless.
         _ = csqlite_count_no_memory()
-        return sqlite3_vfs_find(standardName)
-    }()
-
-    private static let tailOffset: Int = {
-        let alignment = MemoryLayout<Tail>.alignment
-        return (Int(standard?.pointee.szOsFile ?? 0) + alignment - 1) / alignment * alignment
-    }()
-
-    private static let registration: Void = {
-        guard let standard else { return }
-        let vfs = UnsafeMutablePointer<sqlite3_vfs>.allocate(capacity: 1)
-        vfs.initialize(to: standard.pointee)
-        vfs.pointee.pNext = nil
-        // Never freed, because SQLite keeps both pointers.
-        vfs.pointee.zName = UnsafePointer(strdup(name))
-        vfs.pointee.szOsFile = Int32(tailOffset + MemoryLayout<Tail>.size)
-        vfs.pointee.xOpen = { _, name, file, flags, outFlags in ProcessVFS.open(name, file, flags, outFlags) }
-        sqlite3_vfs_register(vfs, 1)
+        // Without `unix-excl`, on no Unix, the default VFS is slower but as correct.
+        let standard = sqlite3_vfs_find("unix-excl") ?? sqlite3_vfs_find(nil)!
+        return DerivedVFS(of: standard, name: "larder", isDefault: true) { _, name, file, flags, outFlags in
+            ProcessVFS.open(name, file, flags, outFlags)
+        }
     }()
 
     private static func open(
         _ name: UnsafePointer<CChar>?, _ file: UnsafeMutablePointer<sqlite3_file>?, _ flags: Int32,
         _ outFlags: UnsafeMutablePointer<Int32>?
     ) -> Int32 {
-        guard let file, let standard, let standardOpen = standard.pointee.xOpen else { return SQLITE_CANTOPEN }
-        let result = standardOpen(standard, name, file, flags, outFlags)
+        guard let file else { return SQLITE_CANTOPEN }
+        let result = vfs.standard.pointee.xOpen(vfs.standard, name, file, flags, outFlags)
         guard result == SQLITE_OK, flags & SQLITE_OPEN_WAL != 0, let name, let methods = file.pointee.pMethods else {
             return result
         }
-        let tail = tail(of: file)
+        let tail = vfs.tail(of: file)
         tail.initialize(to: Tail(methods: methods.pointee, standard: methods, name: name))
         tail.pointee.methods.xWrite = { ProcessVFS.write($0, $1, $2, $3) }
         tail.pointee.methods.xRead = { ProcessVFS.read($0, $1, $2, $3) }
@@ -92,9 +69,9 @@ enum ProcessVFS {
     private static func read(
         _ file: UnsafeMutablePointer<sqlite3_file>?, _ target: UnsafeMutableRawPointer?, _ count: Int32, _ offset: Int64
     ) -> Int32 {
-        // On a connection that has written, most reads belong to a checkpoint, page by page. A connection that only
-        // reads serves a request, and does so at once.
-        if let file, tail(of: file).pointee.writes.hasGathered { Processor.offer() }
+        // On a connection that has written, most reads belong to a checkpoint. A connection that only reads serves a
+        // request.
+        if let file, vfs.tail(of: file).pointee.writes.hasGathered { Processor.offer() }
         return flushed(file) { $0.xRead(file, target, count, offset) }
     }
 
@@ -103,7 +80,7 @@ enum ProcessVFS {
     ) -> Int32 {
         guard let file else { return SQLITE_IOERR }
         Processor.offer()
-        let tail = tail(of: file)
+        let tail = vfs.tail(of: file)
         let standard = tail.pointee.standard
         let result = tail.pointee.writes.append(UnsafeRawBufferPointer(start: bytes, count: Int(count)), at: offset) {
             standard.pointee.xWrite(file, $0.baseAddress, Int32($0.count), $1)
@@ -114,14 +91,14 @@ enum ProcessVFS {
     }
 
     private static func beginWritingBack(_ file: UnsafeMutablePointer<sqlite3_file>) {
-        let tail = tail(of: file)
+        let tail = vfs.tail(of: file)
         tail.pointee.waitingBytes = 0
         if tail.pointee.descriptor < 0 { tail.pointee.descriptor = Glibc.open(tail.pointee.name, O_WRONLY | O_CLOEXEC) }
         if tail.pointee.descriptor >= 0 { WriteBack.begin(tail.pointee.descriptor) }
     }
 
     private static func flush(_ file: UnsafeMutablePointer<sqlite3_file>) -> Int32 {
-        let tail = tail(of: file)
+        let tail = vfs.tail(of: file)
         let standard = tail.pointee.standard
         return tail.pointee.writes.flush { standard.pointee.xWrite(file, $0.baseAddress, Int32($0.count), $1) }
     }
@@ -131,28 +108,24 @@ enum ProcessVFS {
     ) -> Int32 {
         guard let file else { return SQLITE_IOERR }
         let result = flush(file)
-        return result == SQLITE_OK ? body(tail(of: file).pointee.standard.pointee) : result
+        return result == SQLITE_OK ? body(vfs.tail(of: file).pointee.standard.pointee) : result
     }
 
     private static func close(_ file: UnsafeMutablePointer<sqlite3_file>?) -> Int32 {
         guard let file else { return SQLITE_IOERR }
         // Bytes that are still gathered were not committed.
-        let tail = tail(of: file)
+        let tail = vfs.tail(of: file)
         tail.pointee.writes.release()
         if tail.pointee.descriptor >= 0 { Glibc.close(tail.pointee.descriptor) }
         return tail.pointee.standard.pointee.xClose(file)
     }
-
-    private static func tail(of file: UnsafeMutablePointer<sqlite3_file>) -> UnsafeMutablePointer<Tail> {
-        (UnsafeMutableRawPointer(file) + tailOffset).assumingMemoryBound(to: Tail.self)
-    }
 }
 
-/// Gathers the writes to an SQLite log until they form a commit. The type does no I/O itself. In the log each page
-/// follows a frame header, and the header of a commit's last page marks the commit
-/// (<https://sqlite.org/fileformat2.html#walformat>). SQLite writes each header and each page with a call of its own,
-/// and never a part of either. It would split a write only for a disk that may damage the bytes around a write, and by
-/// default it assumes that no disk does (`psow`, <https://sqlite.org/uri.html>).
+/// Gathers the writes to an SQLite log until they form a commit, without I/O of its own. In the log each page follows a
+/// frame header, and the header of a commit's last page marks the commit
+/// (<https://sqlite.org/fileformat2.html#walformat>). SQLite writes each header and each page with a call of its own.
+/// It would split a write only for a disk that may damage the bytes around a write, and by default it assumes that no
+/// disk does (`psow`, <https://sqlite.org/uri.html>).
 ///
 /// Invariants: the gathered bytes are contiguous, and continue the last bytes that were written. No part of a commit
 /// stays gathered: the last page of the commit writes all bytes that came before it.
@@ -168,9 +141,7 @@ struct GatheredWrites {
     /// The offset at which the next write must begin to be gathered.
     private var end: Int64 = 0
     private var isCommit = false
-
     var isEmpty: Bool { count == 0 }
-    /// Since the log was opened.
     var hasGathered: Bool { memory != nil }
 
     /// Gathers or writes bytes. `write` returns 0 on success. Returns the result of its last call, or 0 without a call.

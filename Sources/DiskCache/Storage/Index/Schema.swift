@@ -124,19 +124,13 @@ enum Schema {
 }
 
 extension Entry.Kind {
-    /// Never changed, because the index stores it.
-    var code: Int {
-        switch self {
-        case .download: 0
-        case .json: 1
-        case .data: 2
-        case .response: 3
-        }
-    }
+    /// In the order of their codes, which never change, because the index stores them.
+    private static let coded: [Entry.Kind] = [.download, .json, .data, .response]
+    var code: Int { Self.coded.firstIndex(of: self)! }
 
     init?(code: Int) {
-        guard let kind = Self.allCases.first(where: { $0.code == code }) else { return nil }
-        self = kind
+        guard Self.coded.indices.contains(code) else { return nil }
+        self = Self.coded[code]
     }
 }
 

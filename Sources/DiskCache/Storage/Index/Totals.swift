@@ -39,22 +39,19 @@ package struct Totals: Sendable {
         }
     }
 
-    package var diskBytes: Int64 { kinds.values.reduce(0) { $0 + $1.diskBytes } }
-    var pinnedBytes: Int64 { kinds.values.reduce(0) { $0 + $1.pinnedBytes } }
+    package var diskBytes: Int64 { sum(\.diskBytes) }
+    var pinnedBytes: Int64 { sum(\.pinnedBytes) }
+    private func sum(_ field: KeyPath<Kind, Int64>) -> Int64 { kinds.values.reduce(0) { $0 + $1[keyPath: field] } }
 
     /// The input of the eviction policy: without the bytes of pinned entries, but `entries` counts them, too.
     var queues: QueueTotals {
-        QueueTotals(
-            entries: Int(kinds.values.reduce(0) { $0 + $1.entries }), bytes: diskBytes - pinnedBytes,
-            smallBytes: smallBytes)
+        QueueTotals(entries: Int(sum(\.entries)), bytes: diskBytes - pinnedBytes, smallBytes: smallBytes)
     }
 
-    /// A copy for readers outside the writer's thread.
     var snapshot: CacheTotals {
         CacheTotals(
-            entries: kinds.values.reduce(0) { $0 + $1.entries },
-            bodyBytes: kinds.values.reduce(0) { $0 + $1.bodyBytes },
-            diskBytes: diskBytes, entriesByKind: kinds.mapValues(\.entries))
+            entries: sum(\.entries), bodyBytes: sum(\.bodyBytes), diskBytes: diskBytes,
+            entriesByKind: kinds.mapValues(\.entries))
     }
 
     package mutating func nextSequence() -> Int64 {
@@ -63,7 +60,6 @@ package struct Totals: Sendable {
         return sequence
     }
 
-    /// Records that an entry moved to another queue, or to the young end of its queue.
     mutating func moved(cost: Int64, from old: EvictionQueue, to new: EvictionQueue) {
         guard old != new else { return }
         smallBytes += new == .small ? cost : -cost
@@ -99,7 +95,6 @@ package struct Totals: Sendable {
             try db.cachedStatement(sql: "REPLACE INTO counters VALUES (?, ?)").execute(
                 arguments: [counter.rawValue, value])
         }
-        changed = []
-        changedCounters = []
+        (changed, changedCounters) = ([], [])
     }
 }

@@ -25,23 +25,20 @@ final class Slab: Sendable {
         of entry: Entry, in slot: Slot, mayWait: Bool
     ) throws(DiskCacheError) -> Lookup<(bytes: SharedBytes, agrees: Bool)?> {
         // The length comes from the index, and a damaged index may state any number.
-        guard let length = Int(exactly: entry.contentLength),
-            0...slot.slotClass.size - SlabRecord.headLength ~= length
+        let headLength = SlabRecord.headLength
+        guard let length = Int(exactly: entry.contentLength), 0...slot.slotClass.size - headLength ~= length
         else { return .found(nil) }
-        let tailLength = slot.slotClass.size - SlabRecord.headLength - length
-        let frame = UnsafeMutableRawBufferPointer.allocate(byteCount: SlabRecord.headLength + tailLength, alignment: 16)
+        let frame = UnsafeMutableRawBufferPointer.allocate(byteCount: slot.slotClass.size - length, alignment: 16)
         defer { frame.deallocate() }
-        let (head, tail) = (
-            UnsafeMutableRawBufferPointer(rebasing: frame[..<SlabRecord.headLength]),
-            UnsafeMutableRawBufferPointer(rebasing: frame[SlabRecord.headLength...])
-        )
+        let head = UnsafeMutableRawBufferPointer(rebasing: frame[..<headLength])
+        let tail = UnsafeMutableRawBufferPointer(rebasing: frame[headLength...])
         var (count, code) = (0, Int32(0))
         let bytes = SharedBytes(count: length) { body in
             count = read([head, body, tail], at: slot.offset, mayWait: mayWait)
             if count < 0 { code = errno }
         }
         // The file may end inside its last slot, so a read may return fewer bytes than the slot has.
-        guard count >= SlabRecord.headLength + length else {
+        guard count >= headLength + length else {
             if !mayWait { return .onDisk }
             let error = DiskCacheError.fileSystem(operation: "read", path: path, errno: code)
             if count < 0, !error.isMissingFile { throw error }
@@ -50,7 +47,7 @@ final class Slab: Sendable {
         guard digest(of: bytes) == entry.digest else { return .found(nil) }
         let view = SlabRecordView(
             head: UnsafeRawBufferPointer(head),
-            tail: UnsafeRawBufferPointer(rebasing: tail[..<(count - SlabRecord.headLength - length)]))
+            tail: UnsafeRawBufferPointer(rebasing: tail[..<(count - headLength - length)]))
         return .found((bytes, view?.agrees(with: entry) == true))
     }
 
@@ -59,15 +56,15 @@ final class Slab: Sendable {
         return body?.bytes
     }
 
-    /// Reads the bytes of a slot, and says how many were read. Without `mayWait` it reads only bytes that are in
-    /// memory. `nil` when no byte could be read.
+    /// `count` bytes were read; without `mayWait`, only bytes that are in memory. `nil` when no byte could be read.
     func content(of slot: Slot, mayWait: Bool) -> (bytes: SharedBytes, count: Int)? {
         var count = 0
         let bytes = SharedBytes(count: slot.slotClass.size) { target in
-            count =
-                mayWait
-                ? read([target], at: slot.offset, mayWait: true)
-                : CachedFile.read(descriptor.number, into: target, at: slot.offset)
+            if mayWait {
+                count = read([target], at: slot.offset, mayWait: true)
+            } else {
+                count = CachedFile.read(descriptor.number, into: target, at: slot.offset)
+            }
         }
         return count > 0 ? (bytes, count) : nil
     }
@@ -78,7 +75,6 @@ final class Slab: Sendable {
         return retryingInterrupts { preadv(descriptor.number, &vectors, Int32(vectors.count), off_t(offset)) }
     }
 
-    /// Waits for the disk.
     func content(of slot: Slot) throws(DiskCacheError) -> SharedBytes {
         try SharedBytes(count: slot.slotClass.size) { target throws(DiskCacheError) in
             let count = try descriptor.read(into: target, at: slot.offset, path: path)
@@ -96,23 +92,26 @@ final class Slab: Sendable {
             body.withUnsafeBytes { body in
                 let head = UnsafeRawBufferPointer(rebasing: record[..<SlabRecord.headLength])
                 let texts = UnsafeRawBufferPointer(rebasing: record[SlabRecord.headLength...])
-                var pieces = [head, body, texts].map {
-                    iovec(iov_base: UnsafeMutableRawPointer(mutating: $0.baseAddress), iov_len: $0.count)
-                }
-                return retryingInterrupts {
-                    pwritev(descriptor.number, &pieces, Int32(pieces.count), off_t(slot.offset))
-                }
+                return write([head, body, texts], at: slot.offset)
             }
         }
-        guard written == length else { throw .system("write", path, written < 0 ? errno : ENOSPC) }
+        try check(written, length)
     }
 
     /// Writes the bytes that ``content(of:)`` read from another slot of the same size.
     func write(_ content: SharedBytes, in slot: Slot) throws(DiskCacheError) {
-        let written = content.withUnsafeBytes { bytes in
-            retryingInterrupts { pwrite(descriptor.number, bytes.baseAddress, bytes.count, off_t(slot.offset)) }
+        try check(content.withUnsafeBytes { write([$0], at: slot.offset) }, content.count)
+    }
+
+    private func write(_ pieces: [UnsafeRawBufferPointer], at offset: Int64) -> Int {
+        var vectors = pieces.map {
+            iovec(iov_base: UnsafeMutableRawPointer(mutating: $0.baseAddress), iov_len: $0.count)
         }
-        guard written == content.count else { throw .system("write", path, written < 0 ? errno : ENOSPC) }
+        return retryingInterrupts { pwritev(descriptor.number, &vectors, Int32(vectors.count), off_t(offset)) }
+    }
+
+    private func check(_ written: Int, _ length: Int) throws(DiskCacheError) {
+        guard written == length else { throw .system("write", path, written < 0 ? errno : ENOSPC) }
     }
 
     /// No row names a slot behind `end`. Call this before the first read.
@@ -121,7 +120,5 @@ final class Slab: Sendable {
     }
 
     /// Gives the blocks of a range back, if the file system can do that. The range then reads as zeros.
-    func erase(_ range: Range<Int64>) {
-        FileHole.make(in: descriptor.number, range)
-    }
+    func erase(_ range: Range<Int64>) { FileHole.make(in: descriptor.number, range) }
 }

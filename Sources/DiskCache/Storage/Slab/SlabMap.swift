@@ -1,5 +1,4 @@
-// Invariants of this file
-//
+// Invariants of this file:
 // - A slot that a committed row names is never given to another body. A slot that a transaction frees can be taken only
 //   after that transaction is committed.
 // - The table `extents` and the rows that use its slots change in the same transaction. So a kill at any time neither
@@ -71,12 +70,10 @@ final class SlabMap {
         var images: [Int: Extent] = [:]
         for number in changed where extents.indices.contains(number) { images[number] = extents[number] }
         for slot in freed { images[slot.extent]?.remove(slot.index) }
-        for (number, extent) in images {
-            try Self.save(extent, number: number, db)
-        }
+        for (number, extent) in images { try Self.save(extent, number: number, db) }
     }
 
-    static func save(_ extent: Extent, number: Int, _ db: Database) throws {
+    private static func save(_ extent: Extent, number: Int, _ db: Database) throws {
         if let slotClass = extent.slotClass, extent.count > 0 {
             try db.cachedStatement(sql: "REPLACE INTO extents VALUES (?, ?, ?, ?)").execute(
                 arguments: [number, slotClass.number, extent.writtenCount, extent.image])
@@ -110,7 +107,6 @@ final class SlabMap {
     var end: Int64 { Int64(extents.count) * Int64(Slot.extentBytes) }
     var usedCount: Int { extents.reduce(0) { $0 + $1.count } }
 
-    /// Whether a committed row, or a row of the running transaction, uses the slot.
     func isUsed(_ slot: Slot) -> Bool {
         extents.indices.contains(slot.extent) && extents[slot.extent].slotClass == slot.slotClass
             && extents[slot.extent].isUsed(slot.index)
@@ -181,19 +177,15 @@ final class SlabMap {
     }
 
     private func remove(_ slot: Slot) {
-        change(slot.extent) { $0.remove(slot.index) }
-        if extents[slot.extent].count == 0 {
-            if let slotClass = extents[slot.extent].slotClass, extents[slot.extent].isListed {
-                open[slotClass.number].removeAll { $0 == slot.extent }
-            }
-            slackBytes -= extents[slot.extent].slackBytes
-            extents[slot.extent] = Extent(nil)
-            unused.append(slot.extent)
-            emptied.append(slot.extent)
-            if draining == slot.extent { draining = nil }
-        } else {
-            list(slot.extent)
-        }
+        let number = slot.extent
+        change(number) { $0.remove(slot.index) }
+        guard extents[number].count == 0 else { return list(number) }
+        if extents[number].isListed { open[slot.slotClass.number].removeAll { $0 == number } }
+        slackBytes -= extents[number].slackBytes
+        extents[number] = Extent(nil)
+        unused.append(number)
+        emptied.append(number)
+        if draining == number { draining = nil }
     }
 
     @discardableResult
@@ -211,12 +203,12 @@ final class SlabMap {
             return try SlabMap(db)
         } catch DiskCacheError.index {
             onDamage()
+            try db.inTransaction(.immediate) {
+                try rebuild(db)
+                return .commit
+            }
+            return try SlabMap(db)
         }
-        try db.inTransaction(.immediate) {
-            try rebuild(db)
-            return .commit
-        }
-        return try SlabMap(db)
     }
 
     /// When two rows contradict each other, the later row loses its slot, and the scrubber removes its entry.

@@ -48,9 +48,8 @@ struct SlabRecord {
                 UnsafeMutableRawBufferPointer(rebasing: record[offset...]).copyBytes(from: text.utf8)
                 offset += text.utf8.count
             }
-            record.copyBytes(
-                from: digest(of: UnsafeRawBufferPointer(rebasing: record[Self.checkLength...]))
-                    .prefix(Self.checkLength))
+            let check = digest(of: UnsafeRawBufferPointer(rebasing: record[Self.checkLength...]))
+            record.copyBytes(from: check.prefix(Self.checkLength))
             count = length
         }
     }
@@ -119,6 +118,9 @@ struct SlabRecordView {
         Int64(littleEndian: head.loadUnaligned(fromByteOffset: 40, as: Int64.self)) >> 16
     }
 
+    var key: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: tail[..<lengths.key]) }
+    var contentType: String? { text(lengths.key, lengths.contentType) }
+    var lastModified: String? { text(lengths.key + lengths.contentType, lengths.lastModified) }
     var digestPrefix: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: head[48...]) }
 
     func isDigest(of body: UnsafeRawBufferPointer) -> Bool {
@@ -128,10 +130,6 @@ struct SlabRecordView {
             digestPrefix.hasSameBytes(as: UnsafeRawBufferPointer(rebasing: $0[..<SlabRecord.digestLength]))
         }
     }
-
-    var key: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: tail[..<lengths.key]) }
-    var contentType: String? { text(lengths.key, lengths.contentType) }
-    var lastModified: String? { text(lengths.key + lengths.contentType, lengths.lastModified) }
 
     /// `false` after a change that only the index knows.
     func agrees(with entry: Entry) -> Bool {

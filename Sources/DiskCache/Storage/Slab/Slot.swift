@@ -24,12 +24,11 @@ struct SlotClass: Hashable, Sendable {
         number = (bits - Self.unitBits) << Self.stepBits + steps - 1 << Self.stepBits
     }
 
+    var slotsPerExtent: Int { Slot.extentBytes / size }
     var size: Int {
         let steps = 1 << Self.stepBits
         return (steps + number & (steps - 1)) << (number >> Self.stepBits + Self.unitBits)
     }
-
-    var slotsPerExtent: Int { Slot.extentBytes / size }
 }
 
 /// A place in the slab: one of the equal parts of an extent.
@@ -41,8 +40,7 @@ package struct Slot: Hashable, Sendable {
     /// The longest body that goes into the slab, 1 MiB, fits with its record.
     static let extentBytes = 2 << 20
 
-    /// The place and the class in a single number, for the index: the offset in units of ``SlotClass/unit``, and the
-    /// class in the lowest seven bits.
+    /// For the index: the offset in units of ``SlotClass/unit``, and the class in the lowest seven bits.
     var code: Int64 { offset / Int64(SlotClass.unit) * Int64(SlotClass.count) + Int64(slotClass.number) }
     var offset: Int64 { Int64(extent) * Int64(Self.extentBytes) + Int64(index * slotClass.size) }
 }
@@ -101,9 +99,7 @@ struct Extent {
     var usedBytes: Int { count * (slotClass?.size ?? 0) }
     var slackBytes: Int64 { Int64((writtenCount - count) * (slotClass?.size ?? 0)) }
 
-    func isUsed(_ index: Int) -> Bool {
-        index < capacity && words[index / 64] & 1 << UInt64(index % 64) != 0
-    }
+    func isUsed(_ index: Int) -> Bool { index < capacity && words[index / 64] & 1 << UInt64(index % 64) != 0 }
 
     /// The extent must have a free slot.
     mutating func takeFirst() -> Int {

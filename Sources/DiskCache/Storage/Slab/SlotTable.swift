@@ -1,5 +1,4 @@
-// Invariants of this file
-//
+// Invariants of this file:
 // - The slot found for a key holds the body of that key as of the last commit, or the body of another key. So a reader
 //   compares the key in the slot. Before a commit is acknowledged, the writer removes the changed entries from the
 //   table. A reader that read before the commit cannot insert its slot after it (``SlotTicket``).
@@ -7,16 +6,14 @@
 
 import Primitives
 
-/// The slots of small bodies, by the hashes of their keys. The table spares a hit on disk the look-up in the index.
-/// Cells of eight bytes form buckets of eight cells, a cache line each. The hash splits the table into shards, so that
-/// threads seldom meet. An insertion into a full bucket overwrites another cell. The table grows up to its limit.
+/// The slots of small bodies, by the hashes of their keys, which spare a hit on disk the look-up in the index. Cells of
+/// eight bytes form buckets of eight cells, a cache line each. The hash splits the table into shards, so that threads
+/// seldom meet. An insertion into a full bucket overwrites another cell. The table grows up to its limit.
 final class SlotTable: Sendable {
     private let shards = Sharded { Shard() }
     private let limit: Locked<Int>
 
-    init(memoryLimit: Int) {
-        limit = Locked(memoryLimit)
-    }
+    init(memoryLimit: Int) { limit = Locked(memoryLimit) }
 
     /// The slot that may hold the body of a key, and a ticket that tells later whether that is still true.
     func find(_ hash: Int) -> (slot: Slot, ticket: SlotTicket)? {
@@ -30,8 +27,7 @@ final class SlotTable: Sendable {
         SlotTicket(changes: shards[hash].withLock { $0.changes })
     }
 
-    /// Whether the shard has not changed since the ticket was taken. Each shard has one counter, so a change of another
-    /// key of the shard also makes the ticket out of date.
+    /// Each shard has one counter, so a change of another key of the shard also makes the ticket out of date.
     func isCurrent(_ ticket: SlotTicket, for hash: Int) -> Bool {
         shards[hash].withLock { $0.changes } == ticket.changes
     }
@@ -61,7 +57,6 @@ final class SlotTable: Sendable {
     private static func spread(_ hash: Int) -> UInt64 { UInt64(UInt(bitPattern: hash)) >> 4 }
 }
 
-/// The state of a shard before a read.
 struct SlotTicket: Sendable {
     fileprivate let changes: UInt64
 }
@@ -80,16 +75,16 @@ private struct Shard {
     private var bucketBits = Shard.leastBits
     private var count = 0
     private(set) var changes: UInt64 = 0
-
     var memoryBytes: Int { cells.count * MemoryLayout<UInt64>.stride }
 
     func find(_ hash: UInt64) -> Slot? {
-        guard !cells.isEmpty else { return nil }
+        index(of: hash).flatMap { Slot(code: Int64(cells[$0] & (1 << Self.slotBits - 1)) - 1) }
+    }
+
+    private func index(of hash: UInt64) -> Int? {
+        if cells.isEmpty { return nil }
         let mark = Self.mark(hash)
-        for index in bucket(of: hash) where cells[index] >> Self.slotBits == mark && cells[index] != 0 {
-            return Slot(code: Int64(cells[index] & (1 << Self.slotBits - 1)) - 1)
-        }
-        return nil
+        return bucket(of: hash).first { cells[$0] != 0 && cells[$0] >> Self.slotBits == mark }
     }
 
     mutating func insert(_ hash: UInt64, at slot: Slot, limit: Int) {
@@ -99,22 +94,18 @@ private struct Shard {
         fit(limit)
         guard !cells.isEmpty else { return }
         let bucket = bucket(of: hash)
-        let mark = Self.mark(hash)
         let target =
-            bucket.first { cells[$0] != 0 && cells[$0] >> Self.slotBits == mark }
-            ?? bucket.first { cells[$0] == 0 } ?? bucket.lowerBound + Int(changes &+ code) % Self.cellCount
+            index(of: hash) ?? bucket.first { cells[$0] == 0 }
+            ?? bucket.lowerBound + Int(changes &+ code) % Self.cellCount
         if cells[target] == 0 { count += 1 }
-        cells[target] = mark << Self.slotBits | code
+        cells[target] = Self.mark(hash) << Self.slotBits | code
     }
 
     mutating func remove(_ hash: UInt64) {
         changes += 1
-        guard !cells.isEmpty else { return }
-        let mark = Self.mark(hash)
-        for index in bucket(of: hash) where cells[index] != 0 && cells[index] >> Self.slotBits == mark {
-            cells[index] = 0
-            count -= 1
-        }
+        guard let index = index(of: hash) else { return }
+        cells[index] = 0
+        count -= 1
     }
 
     mutating func empty() {

@@ -4,7 +4,6 @@ import Primitives
 
 /// A caller's request for a download, from `POST /download`.
 package struct DownloadRequest: Sendable {
-    /// The URL, with the parameters in its query.
     package var url: CanonicalURL
     /// The parameters as given, a JSON object; `nil` without parameters. Kept only for callers to see.
     package var params: JSON?
@@ -16,37 +15,110 @@ package struct DownloadRequest: Sendable {
     package var updatesExpiry = false
     /// Whether the origin is asked although the entry is fresh. Default: no.
     package var refresh = false
-    /// The time after its expiry in which an entry is still served at once, and refreshed behind the answer. `nil`, the
-    /// default: such an entry is not served.
+    /// The time after its expiry in which an entry is served at once, and refreshed behind the answer; `nil`: none.
     package var staleWhileRevalidate: Duration?
-    /// The time after its expiry in which an entry may be served when the origin fails. `nil`, the default: such an
-    /// entry is not served.
+    /// The time after its expiry in which an entry may be served when the origin fails; `nil`: none.
     package var staleIfError: Duration?
     /// Tags that the entry gets beside its existing tags.
     package var tags: Set<String> = []
     /// Whether the entry is pinned; `nil` leaves it unchanged.
     package var pinned: Bool?
 
-    /// Creates a request for a URL; all other properties have their defaults.
     package init(url: CanonicalURL, params: JSON? = nil, fields: HTTPFields = [:]) {
         self.url = url
         self.params = params
         self.fields = fields
     }
 
-    /// Whether the body is kept in the content codings in which the origin sends it. A caller that sends
-    /// `Accept-Encoding` wants that.
+    /// Whether the body stays in the origin's content codings. A caller that sends `Accept-Encoding` wants that.
     var keepsCodings: Bool { fields.contains(.acceptEncoding) }
 
-    /// Whether the origin would get the same request. Compares the values from which the ``key`` is made, so MD5
-    /// collisions have no effect.
+    /// Compares the values from which the ``key`` is made, so MD5 collisions have no effect.
     func isSameResource(as other: DownloadRequest) -> Bool {
         url == other.url && fields == other.fields
     }
 
-    /// The key of the entry that answers the request.
     package var key: CacheKey {
         guard !fields.isEmpty else { return .url(canonical: url.string) }
         return .url(canonical: url.string, requestFields: fields.map { ($0.name.canonicalName, $0.value) })
     }
+}
+
+/// The wishes of the callers of a download for its entry. Those of all callers unite, also of callers that joined.
+struct EntryWishes: Sendable {
+    var tags: Set<String> = []
+    /// The time after the expiry for which the entry may be served stale.
+    var staleAllowance: Duration = .zero
+    /// `nil`: as the entry is. A caller that pins prevails over a caller that unpins.
+    var pinned: Bool?
+
+    mutating func formUnion(_ other: EntryWishes) {
+        tags.formUnion(other.tags)
+        staleAllowance = max(staleAllowance, other.staleAllowance)
+        if let pinned = other.pinned { self.pinned = pinned || self.pinned == true }
+    }
+
+    /// Without the wishes that `other` includes.
+    func subtracting(_ other: EntryWishes) -> EntryWishes {
+        EntryWishes(
+            tags: tags.subtracting(other.tags),
+            staleAllowance: staleAllowance > other.staleAllowance ? staleAllowance : .zero,
+            pinned: pinned == other.pinned || other.pinned == true ? nil : pinned)
+    }
+
+    func areFulfilled(by entry: Entry) -> Bool {
+        tags.isSubset(of: entry.tags) && staleAllowance <= entry.staleAllowance
+            && (pinned == nil || pinned == entry.pinned)
+    }
+}
+
+extension DownloadRequest {
+    var wishes: EntryWishes {
+        EntryWishes(
+            tags: tags, staleAllowance: max(staleWhileRevalidate ?? .zero, staleIfError ?? .zero), pinned: pinned)
+    }
+}
+
+package enum DownloadOutcome: String, Sendable, CaseIterable {
+    /// From the cache with a fresh entry, without asking the origin.
+    case cached
+    case downloaded
+    /// The origin confirmed the held entry (304).
+    case revalidated
+    /// By a download that was already running for another caller.
+    case joined
+    /// From the cache with a stale entry, as the request allowed.
+    case stale
+}
+
+package struct DownloadResult: Sendable {
+    package var outcome: DownloadOutcome
+    package var entry: Entry
+    /// Whether the cache changed: a body, a new expiry from the origin, tags or a pin. A slide does not count.
+    package var isChange = false
+}
+
+package struct DownloadStatus: Sendable {
+    package enum State: String, Sendable, CaseIterable {
+        case running, succeeded, failed, cancelled
+    }
+
+    package var key: String
+    package var url: String
+    package var state: State
+    /// The bytes of the body received so far, after decoding.
+    package var receivedBytes: Int64
+    /// The length of the whole body, in bytes; `nil` when the origin did not state it.
+    package var totalBytes: Int64?
+    /// The average speed since the start.
+    package var bytesPerSecond: Double
+    package var waiters: Int
+    package var startDate: Timestamp
+    /// The time of the end; `nil` while the download runs.
+    package var endDate: Timestamp?
+    /// The ``Entry/version`` of the entry that the download made; `nil` unless it succeeded. The entry itself is only
+    /// in the cache: it may be changed, replaced or removed at any time. See ``DownloadManager/entry(of:)``.
+    package var entryVersion: Int64?
+    /// The reason for the failure; `nil` unless the download failed.
+    package var error: DownloadError?
 }

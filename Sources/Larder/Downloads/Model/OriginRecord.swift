@@ -18,18 +18,15 @@ package struct OriginRecord: Sendable {
     /// such a text has other bytes than the field.
     private static let namesOfTexts: [HTTPField.Name] = [.contentType, .eTag]
 
-    /// Creates a record from a complete answer.
-    ///
-    /// - Parameter isAsSent: whether the body is kept in the content codings in which it was sent. Otherwise its
-    ///   `Content-Encoding` no longer applies, or describes a file that is compressed itself.
+    /// Creates a record from a complete answer. When the body is not kept in the content codings in which it was sent,
+    /// its `Content-Encoding` no longer applies, or describes a file that is compressed itself.
     init(url: String, fields: HTTPFields, isAsSent: Bool) {
         self.url = url
         self.fields = Self.selection(of: fields)
         if !isAsSent { self.fields[.contentEncoding] = nil }
     }
 
-    /// Reads a record from the text in an entry. Returns `nil` for any other text, and for an entry that a caller
-    /// stored.
+    /// Reads the text of an entry; `nil` for any other text, and for an entry that a caller stored.
     package init?(_ text: String?) {
         guard let text, let json = try? JSON(parsing: text), let url = json["url"]?.stringValue else { return nil }
         self.url = url
@@ -51,13 +48,10 @@ package struct OriginRecord: Sendable {
         return JSON.object([.init("url", .string(url))] + members).text
     }
 
-    /// The fields that determine the freshness.
     var freshness: HTTPFields { HTTPFields(fields.filter { Self.freshnessNames.contains($0.name) }) }
 
     /// Replaces fields by those of a 304, and keeps the rest. `Content-Encoding` stays, because it describes the stored
-    /// body.
-    ///
-    /// - Parameter keepsTag: whether the entity tag stays, because the tag of the 304 names other bytes.
+    /// body. The entity tag stays with `keepsTag`, because the tag of the 304 names other bytes.
     mutating func update(from newFields: HTTPFields, keepsTag: Bool) {
         let new = Self.selection(of: newFields)
         for name in Self.names where name != .contentEncoding && newFields.contains(name) {
@@ -72,6 +66,11 @@ package struct OriginRecord: Sendable {
                 names.contains(field.name) && (!namesOfTexts.contains(field.name) || !field.isASCII)
             })
     }
+}
+
+extension EntryMetadata {
+    /// Rows of the index, heads of answers and lists of downloads are no place for a field of 100 KB from an origin.
+    static func bounded(_ text: String?) -> String? { text.flatMap { $0.utf8.count <= 1024 ? $0 : nil } }
 }
 
 extension Entry {
@@ -99,7 +98,6 @@ extension Entry {
         kind == .download ? OriginRecord(fields)?.url : nil
     }
 
-    /// The validators with which the origin can confirm the body.
     var validators: Validators {
         let exactTag = OriginRecord(fields)?.fields[fields: .eTag].first?.latin1
         return Validators(etag: exactTag ?? etag, lastModified: lastModified)

@@ -1,6 +1,4 @@
 /// Values in the order in which they were added, found and removed by their keys. Each operation takes constant time.
-///
-/// The table has no lock. Its owner must guard it.
 struct LinkedTable<Key: Hashable, Value> {
     private struct Link {
         var value: Value
@@ -12,27 +10,28 @@ struct LinkedTable<Key: Hashable, Value> {
     private var firstKey: Key?
     private var lastKey: Key?
 
-    /// The number of values.
     var count: Int { links.count }
-
     var isEmpty: Bool { links.isEmpty }
 
-    /// The value of a key; `nil` when the key has no value.
     subscript(key: Key) -> Value? { links[key]?.value }
 
     /// The value that was added first, and its key; `nil` when the table is empty.
     var first: (key: Key, value: Value)? {
-        guard let key = firstKey, let link = links[key] else { return nil }
-        return (key: key, value: link.value)
+        firstKey.flatMap { key in links[key].map { (key, $0.value) } }
     }
 
     /// Returns the first values, at most `limit`.
-    func prefix(_ limit: Int) -> [Value] {
+    func prefix(_ limit: Int) -> [Value] { values(limit, from: firstKey, \.next) }
+
+    /// Returns the last values, at most `limit`, the latest first.
+    func latest(_ limit: Int) -> [Value] { values(limit, from: lastKey, \.previous) }
+
+    private func values(_ limit: Int, from start: Key?, _ following: KeyPath<Link, Key?>) -> [Value] {
         var values: [Value] = []
-        var next = firstKey
+        var next = start
         while values.count < limit, let key = next, let link = links[key] {
             values.append(link.value)
-            next = link.next
+            next = link[keyPath: following]
         }
         return values
     }
