@@ -6,6 +6,7 @@ extension FetchMachine {
         case (.left(let number, let givesUp), _): leave(number, givesUp: givesUp)
         case (.cancelled, _): cancel()
         case (.patienceEnded, _): endPatience()
+        case (.overtaken, .preparing), (.overtaken, .asking): release(takeCallers(), .overtaken)
         case (.found, .preparing): end(.found)
         case (.prepared, .preparing): ask()
         case (.confirmed, .asking): move(to: .confirming)
@@ -97,9 +98,11 @@ extension FetchMachine {
 
     private mutating func endPatience() -> [Action] {
         isPatienceOver = true
-        guard phase == .preparing || phase == .asking else { return [] }
-        let followers = takeFollowers()
-        return followers.isEmpty ? [] : [.deliver(followers, .impatient)] + abandonIfUnwanted()
+        return phase == .preparing || phase == .asking ? release(takeFollowers(), .impatient) : []
+    }
+
+    private mutating func release(_ waiters: [Waiter], _ outcome: Outcome) -> [Action] {
+        waiters.isEmpty ? [] : [.deliver(waiters, outcome)] + abandonIfUnwanted()
     }
 
     private mutating func takeFollowers() -> [Waiter] {

@@ -94,12 +94,14 @@ struct FetchMachine<Caller: Sendable>: Sendable {
         case left(UInt64, givesUp: Bool)
         /// The followers have waited long enough for the head.
         case patienceEnded
+        /// Another fetch has brought an answer that the callers may be able to use.
+        case overtaken
         /// The fetch must end.
         case cancelled
     }
 
     enum Outcome: Sendable {
-        case found, arrived, impatient, stale, stored
+        case found, arrived, impatient, overtaken, stale, stored
         case confirmed(Refresh)
         case failed(DownloadError)
     }

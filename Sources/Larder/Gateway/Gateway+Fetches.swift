@@ -35,6 +35,22 @@ extension Gateway {
         return nil
     }
 
+    /// Returns the fetches of the call's URL, regardless of the call's other properties.
+    func visibleFetches(of call: GatewayCall) -> [GatewayFetch] {
+        shard(of: call.url).withLock { $0.fetches.visible(ofURL: call.request.url.string) }
+    }
+
+    /// Decides anew about the clients that wait for other fetches, because this fetch has an answer for them now. Most
+    /// of them have waited for this fetch before, until their patience ended.
+    func overtakeOthers(_ fetch: GatewayFetch, with head: StoredResponse) {
+        guard fetch.state.withLock(\.machine.isPatienceOver) else { return }
+        let now = tools.clock.now()
+        for other in visibleFetches(of: fetch.policy.leader)
+        where other !== fetch && other.policy.isShared && other.policy.leader.mayHave(head, now: now) {
+            other.handle(.overtaken)
+        }
+    }
+
     /// Gives up a fetch without waiters and readers when a new fetch has to wait for its place at the origin. Otherwise
     /// clients that come and go, and origins that trickle, could occupy every place.
     ///

@@ -83,10 +83,11 @@ extension Gateway {
         answer(call, held, entry, served, sent, occasion, reuse: reuse)
     }
 
-    /// Asks the origin without a look into the cache, which would find the same body that differs from the index.
+    /// Asks the origin, together with other calls that find the body gone, as after a purge. When the index keeps
+    /// naming a body that differs from it, the call goes alone in the end.
     private func fetchInstead(_ call: GatewayCall, _ reason: ForwardReason) {
         call.reason = reason
-        call.goAlone()
+        if call.wasSentBack() { call.goAlone() }
         send(call, held: nil)
     }
 

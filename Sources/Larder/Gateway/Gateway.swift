@@ -94,13 +94,19 @@ package final class Gateway: Sendable {
             call.reason = reason
             send(call, held: held, anyOther: anyOther, changes: changes)
         case (.refuse, _):
-            // An answer that has arrived whole and is being stored counts as stored.
-            if let newer = newerAnswer(for: call, insteadOf: nil) { return call.join(newer, now: tools.clock.now()) }
-            call.fail(.notCached)
+            refuse(call)
         case (.serve, nil), (.serveStaleAndRevalidate, nil), (.revalidate, nil):
             // No response was selected, so only the origin can answer.
             send(call, held: nil)
         }
+    }
+
+    /// Refuses a call that may not ask the origin. An answer that has arrived whole counts as stored, so the call reads
+    /// it, or waits until it is stored. A second look finds an answer that was stored during the first.
+    private func refuse(_ call: GatewayCall) {
+        if let newer = newerAnswer(for: call, insteadOf: nil) { return call.join(newer, now: tools.clock.now()) }
+        guard !call.wasSentBack() else { return call.fail(.notCached) }
+        if !visibleFetches(of: call).contains(where: { $0.awaitStoring(call) }) { dispatch(call) }
     }
 
     /// Decides anew about a call that waited for an answer it may not use. It may wait for another waiter, which asks

@@ -87,8 +87,12 @@ package final class GatewayCall: Sendable {
         hasher.combine(request.url.string)
         hasher.combine(cacheRequest.authorization)
         hasher.combine(request.ttl == nil)
-        hasher.combine(request.fields[values: .range])
-        hasher.combine(request.fields.contains(.cookie))
+        let fields = request.fields
+        hasher.combine(fields[values: .range])
+        // The conditions go to the origin with a range.
+        hasher.combine(
+            fields.contains(.range) && (fields.contains(.ifNoneMatch) || fields.contains(.ifModifiedSince)))
+        hasher.combine(fields.contains(.cookie))
         return hasher.finalize()
     }
 

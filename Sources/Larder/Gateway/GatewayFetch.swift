@@ -71,6 +71,17 @@ extension Fetch where Policy == GatewayPolicy {
         return shared
     }
 
+    /// Decides anew about a call when the answer, which has arrived whole, is stored. Returns `false` for other fetches.
+    func awaitStoring(_ call: GatewayCall) -> Bool {
+        state.withLock { state in
+            guard state.notes.isWholeNoted, state.notes.stored != nil, state.machine.phase != .ended else {
+                return false
+            }
+            state.notes.awaitsStoring.append(call)
+            return true
+        }
+    }
+
     /// Whether the answer may be shared and all of it has arrived.
     var hasWholeAnswer: Bool {
         state.withLock(\.notes.shared).map { $0.flow.hasAll(of: $0.length) } ?? false

@@ -80,6 +80,12 @@ struct GatewayFetchTable {
         groups[call.request.url.string].map { Self.answered(for: call, in: $0) } ?? []
     }
 
+    /// Returns the fetches of a URL that some call can find, in no particular order.
+    func visible(ofURL url: String) -> [GatewayFetch] {
+        guard let group = groups[url] else { return [] }
+        return (Array(group.waiting.values) + group.answered.values.flatMap(\.values)).flatMap(\.fetches)
+    }
+
     private static func answered(for call: GatewayCall, in group: Group) -> [GatewayFetch] {
         if group.answered.isEmpty { return [] }
         let fetches = group.answered.prefix(selectionLimit).flatMap { names, answered in

@@ -109,10 +109,14 @@ extension GatewayPolicy {
             return state.notes.arrived
         }
         guard let arrived else { return }
-        // An answer for the leader alone, or to its conditions (304, 412), has no meaning for other calls.
-        if leader.mayWait, leader.isKeepable, ![304, 412].contains(arrived.answer.status) {
+        // An answer for the leader alone has no meaning for other calls. An answer to its conditions (304, 412) has
+        // one if other calls waited for it: equal ranges with conditions cannot share.
+        let isValidating = fetch.state.withLock(\.notes.isValidating)
+        if leader.mayWait, leader.isKeepable,
+            ![304, 412].contains(arrived.answer.status)
+                || (isShared && !leader.asksForWhole(isValidating: isValidating, isShared: true))
+        {
             let (kept, now) = (arrived.kept?.head, fetch.tools.clock.now())
-            let isValidating = fetch.state.withLock(\.notes.isValidating)
             gateway.learn(
                 of: leader, isValidation: isValidating,
                 isShareable: kept.map { leader.isFit($0, now: now) } ?? false, isKept: kept != nil)
@@ -136,6 +140,7 @@ extension GatewayPolicy {
         if isFirst { gateway.group.leave(fetch) }
         if !isOpen, shared != nil { gateway.noteHead(nil, of: fetch) }
         fetch.perform(actions)
+        if isOpen, let shared { gateway.overtakeOthers(fetch, with: shared.head) }
     }
 
     /// Cancels the fetch if the upload and the answer block each other.

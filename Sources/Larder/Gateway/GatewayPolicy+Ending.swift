@@ -20,8 +20,14 @@ extension GatewayPolicy {
         }
         fetch.noteWholeAnswer()
         notes.flow?.complete()
-        let metadata = leader.metadata(of: stored, from: notes.requestedAt, to: fetch.tools.clock.now())
-        reservation.publish(metadata, expectedLength: summary.byteCount) { result in
+        let (start, end) = (notes.requestedAt, fetch.tools.clock.now())
+        let metadata = leader.metadata(of: stored, from: start, to: end)
+        // A request that departed later has brought a newer answer, unless its time is in the future, because the clock
+        // was set back.
+        let isNewest: @Sendable (Entry?) -> Bool = { old in
+            old?.downloadStartDate.map { $0 <= start || $0 > end } ?? true
+        }
+        reservation.publish(metadata, expectedLength: summary.byteCount, condition: isNewest) { result in
             fetch.handle(.stored)
             // Adds the tags of calls that joined while the entry was being published.
             if case .success(.stored(let entry)) = result {
@@ -30,14 +36,20 @@ extension GatewayPolicy {
         }
     }
 
-    func refresh(for fetch: GatewayFetch) {
+    func refresh(for fetch: GatewayFetch) { refresh(fetch, isRetry: false) }
+
+    private func refresh(_ fetch: GatewayFetch, isRetry: Bool) {
         let (notes, head, reservation) = fetch.state.withLock { ($0.notes, $0.head, $0.reservation) }
         guard var held = notes.held, let head, let reservation else { return fetch.handle(.broke(.stopping)) }
         let answer = OriginAnswer(
             status: head.status, fields: head.fields.endToEnd(), requestedAt: notes.requestedAt,
             receivedAt: fetch.tools.clock.now())
-        guard held.head.isConfirmed(by: answer.fields) else { return fetch.handle(.refreshed(.changed)) }
-        fetch.tools.metrics.revalidated.increment()
+        let validators = Validators(held.head.fields)
+        guard held.head.isConfirmed(by: answer.fields) else {
+            if leader.mayWait { gateway.learn(of: leader, isValidation: true, isShareable: false, isKept: true) }
+            return fetch.handle(.refreshed(.changed))
+        }
+        if !isRetry { fetch.tools.metrics.revalidated.increment() }
         let reason = held.update(from: answer, answer.with(head.fields), for: leader.cacheRequest)
         fetch.state.withLock { state in
             (state.notes.held, state.notes.arrived) = (held, ArrivedAnswer(answer: answer, head: head))
@@ -54,9 +66,23 @@ extension GatewayPolicy {
             switch result {
             case .success(.stored(let entry)):
                 fetch.handle(.refreshed(.stored)) { $0.notes.held = $0.notes.held?.refreshed(entry) }
-            case .failure(.versionChanged): fetch.handle(.refreshed(.changed))
+            case .failure(.versionChanged) where isRetry: fetch.handle(.refreshed(.changed))
+            case .failure(.versionChanged): gateway.queue.async { refreshCopy(with: validators, fetch) }
             case .success(.notKept), .failure: fetch.handle(.refreshed(.notKept(isForAll: true)))
             }
+        }
+    }
+
+    /// Refreshes the response that was stored meanwhile, if the 304 confirms it, too: it has the same validators.
+    private func refreshCopy(with validators: Validators, _ fetch: GatewayFetch) {
+        fetch.state.withLock { $0.reservation.take() }?.abandon()
+        reserve(for: fetch)
+        gateway.lookUp(leader) { found in
+            guard let copy = found.selected, copy.head.part == nil, Validators(copy.head.fields) == validators else {
+                return fetch.handle(.refreshed(.changed))
+            }
+            fetch.state.withLock { $0.notes.held = copy }
+            refresh(fetch, isRetry: true)
         }
     }
 
@@ -64,18 +90,24 @@ extension GatewayPolicy {
         switch outcome {
         case .arrived: passOnArrived(to: waiters, fetch)
         case .impatient: release(waiters, fetch)
+        case .overtaken: for waiter in waiters { gateway.dispatch(waiter.caller) }
         case .found, .stale, .stored, .confirmed, .failed: break
         }
     }
 
     func end(_ outcome: GatewayFetch.Outcome, for waiters: [GatewayFetch.Waiter], of fetch: GatewayFetch) {
         gateway.remove(fetch)
+        let awaiting = fetch.state.withLock { state in
+            defer { state.notes.awaitsStoring = [] }
+            return state.notes.awaitsStoring
+        }
+        for call in awaiting { gateway.dispatch(call) }
         switch outcome {
         case .found: for waiter in waiters { gateway.dispatch(waiter.caller) }
         case .stale: failOver(waiters, fetch)
         case .confirmed(let refresh): passOnConfirmed(to: waiters, refresh, fetch)
         case .failed(let error): fail(waiters, error, fetch)
-        case .stored, .arrived, .impatient: break
+        case .stored, .arrived, .impatient, .overtaken: break
         }
     }
 
@@ -158,6 +190,7 @@ extension GatewayPolicy {
                 gateway.sendBack(waiter.caller)
             }
         }
+        if isForAll { gateway.overtakeOthers(fetch, with: held.head) }
     }
 
     private func fail(_ waiters: [GatewayFetch.Waiter], _ error: DownloadError, _ fetch: GatewayFetch) {

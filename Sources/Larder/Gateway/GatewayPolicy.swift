@@ -39,6 +39,8 @@ struct GatewayPolicy: FetchPolicy {
         var shared: SharedAnswer?
         /// See ``GatewayFetch/noteWholeAnswer()``.
         var isWholeNoted = false
+        /// The calls about which the gateway decides anew when the fetch has ended.
+        var awaitsStoring: [GatewayCall] = []
         /// The bytes of the body that arrived before `flow` existed.
         var early: [UInt8] = []
     }

@@ -67,7 +67,7 @@ final class FetchSimulation {
         switch Int.random(in: 0..<10, using: &random) {
         case 0...1: join()
         case 2...3: leave()
-        case 4: patienceEnds()
+        case 4: Bool.random(using: &random) ? patienceEnds() : overtake()
         case 5: if Int.random(in: 0..<4, using: &random) == 0 { cancel() }
         case 6: giveUp()
         default: progress()
@@ -127,6 +127,14 @@ final class FetchSimulation {
         perform(machine.handle(.patienceEnded))
         if !hasHead, ends == 0 {
             expect(!fates.contains { $0 > 0 && $1 == .waits }, "a follower waits although its patience is over")
+        }
+    }
+
+    private func overtake() {
+        guard rules.deliversAtHead else { return }
+        perform(machine.handle(.overtaken))
+        if !hasHead, ends == 0 {
+            expect(!fates.values.contains(.waits), "a caller still waits for an overtaken fetch")
         }
     }
 
@@ -267,6 +275,9 @@ final class FetchSimulation {
             case .deliver(let waiters, .impatient):
                 expect(waiters.allSatisfy(\.isFollower) && isPatienceOver, "a leader is released")
                 hand(waiters)
+            case .deliver(let waiters, .overtaken):
+                expect(!hasHead, "callers leave an answer that has arrived")
+                hand(waiters)
             case .deliver: problems.append("an outcome is delivered before the end")
             case .end(let outcome, let waiters):
                 ends += 1
@@ -294,7 +305,7 @@ final class FetchSimulation {
             if isCancelled, !rules.deliversAtHead {
                 expect(error == .cancelled, "a cancelled fetch fails with \(error)")
             }
-        case .arrived, .impatient: problems.append("a fetch ends as \(outcome)")
+        case .arrived, .impatient, .overtaken: problems.append("a fetch ends as \(outcome)")
         }
     }
 

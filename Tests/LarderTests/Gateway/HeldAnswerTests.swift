@@ -17,7 +17,7 @@ struct HeldAnswerTests {
     /// Runs `body` with the fetch of the first request. The origin does not answer this request, but it answers all
     /// later requests.
     private func withFetch(
-        _ body: (Gateway, GatewayFetch, Asker, ScriptedOrigin) async throws -> Void
+        _ fields: HTTPFields = [:], _ body: (Gateway, GatewayFetch, Asker, ScriptedOrigin) async throws -> Void
     ) async throws {
         let origin = try ScriptedOrigin { request, connection in
             if request.index == 0 { return connection.waitForHangUp() }
@@ -25,7 +25,7 @@ struct HeldAnswerTests {
         }
         defer { origin.stop() }
         try await TestGateway.with { (gateway) async throws in
-            let leader = Asker(gateway, try ExactURL(origin.url("/a")))
+            let leader = Asker(gateway, try ExactURL(origin.url("/a")), fields)
             try await origin.waitForRequests(1)
             try await body(gateway, #require(gateway.fetches.first), leader, origin)
         }
@@ -179,6 +179,50 @@ struct HeldAnswerTests {
             try await third.didEnd.wait()
             #expect(third.text == "complete")
             fetch.cancel()
+        }
+    }
+
+    @Test("A request for the cache alone waits for a part that has arrived whole and is being stored")
+    func storingPart() async throws {
+        try await withFetch([.range: "bytes=10-17"]) { gateway, fetch, _, origin in
+            var part = head
+            part.status = 206
+            part.fields[.contentRange] = "bytes 10-17/100"
+            part.fields[.eTag] = "\"v1\""
+            try fetch.originDidAnswer(part)
+            try send("complete", to: fetch)
+            let fields: HTTPFields = [.range: "bytes=12-13", .cacheControl: "only-if-cached"]
+            let second = Asker(gateway, try ExactURL(origin.url("/a")), fields)
+            #expect(second.isWhole == nil)
+            let summary = OriginSummary(byteCount: 8, framing: .length, redirectCount: 0, retryCount: 0)
+            fetch.originDidFinish(.success(summary))
+            try await second.didEnd.wait()
+            #expect(second.status == 206)
+            #expect(origin.requestCount == 1)
+        }
+    }
+
+    @Test("Clients that wait for a second request get the answer to the first when that comes sooner")
+    func lateAnswer() async throws {
+        let origin = try ScriptedOrigin { _, connection in connection.waitForHangUp() }
+        defer { origin.stop() }
+        try await TestGateway.with(patience: .seconds(2)) { (gateway) async throws in
+            let url = try ExactURL(origin.url("/a"))
+            let leader = Asker(gateway, url)
+            try await origin.waitForRequests(1)
+            let followers = [Asker(gateway, url), Asker(gateway, url)]
+            // One of the followers leads the second request, and the other waits for it.
+            try await poll("the patience to end") { gateway.tools.metrics.joins.value == 3 }
+            try await origin.waitForRequests(2)
+            let fetch = try #require(gateway.fetches.first)
+            try fetch.originDidAnswer(head)
+            try send("complete", to: fetch)
+            #expect(leader.text == "complete")
+            try await poll("the followers to get the answer before their patience ends", limit: .seconds(1)) {
+                followers.allSatisfy { $0.text == "complete" }
+            }
+            #expect(origin.requestCount == 2)
+            gateway.stop()
         }
     }
 }
