@@ -19,12 +19,11 @@ extension DiskCache {
         return Reservation(store, pinned: nil, parts: parts, writer: writer)
     }
 
-    /// Changes the metadata that a caller may change; `nil` leaves a field as it is. The `ttl` counts from now; with
-    /// zero or less the entry is stale at once, and an entry that a caller stored (``Entry/Kind/json``,
-    /// ``Entry/Kind/data``) is removed. `tags` replace the current tags; `staleAllowance` only extends the entry's own.
-    /// `condition` gets the entry at the instant of the change, and must not wait; `false` ends with
-    /// ``DiskCacheError/conditionFailed``. `completion` gets the changed entry once it is durable; `nil` when there is
-    /// none (any more). A download that began before the change does not undo it.
+    /// Changes metadata; `nil` leaves a field as it is. The `ttl` counts from now; with zero or less the entry is stale
+    /// at once, and a ``Entry/Kind/json`` or ``Entry/Kind/data`` entry is removed. `tags` replace the tags;
+    /// `staleAllowance` only extends. `condition` gets the entry at the instant of the change, and must not wait;
+    /// `false` ends with ``DiskCacheError/conditionFailed``. `completion` gets the durable entry, or `nil` without one.
+    /// A download that began before does not undo the change.
     package func update(
         _ key: String, ttl: Duration? = nil, tags: [String]? = nil, addingTags: [String] = [], pinned: Bool? = nil,
         staleAllowance: Duration = .zero, fields: (@Sendable (Entry) -> String?)? = nil,
@@ -78,17 +77,16 @@ extension DiskCache {
             }, completion: completion)
     }
 
-    /// Removes every entry that matches any of `filters`, all at the same instant, and was published before now.
-    /// Matching bodies from an origin that are being received are not kept, except that of `reservation`, because a
-    /// response must not be dropped by the invalidation that it causes itself. The removal runs in steps, between which
-    /// other operations run. `completion` gets the number of removed entries, once all removals are durable. After an
-    /// error, some entries may be gone. If an entry matches and `condition` does not hold when the removal begins,
-    /// `completion` gets ``DiskCacheError/conditionFailed``, and no entry is removed.
+    /// Removes the entries that match any of `filters` and were published before now, in steps between which other
+    /// operations run. Matching bodies from an origin that are being received are not kept, except that of
+    /// `reservation`, because its response causes the invalidation. `completion` gets the number of removed entries,
+    /// all of them durable. After an error, some entries may be gone. If an entry matches and `condition` does not hold
+    /// at the beginning, it gets ``DiskCacheError/conditionFailed``, and no entry is removed.
     package func remove(
         matching filters: [EntryFilter], sparing reservation: Reservation? = nil, condition: RemovalCondition? = nil,
         completion: @escaping Completion<Int>
     ) {
-        purge(filters, sparing: reservation?.number(in: parts), condition: condition, limit: Self.stepLimit, completion)
+        purge(filters, sparing: reservation?.number(in: parts), condition: condition, completion: completion)
     }
 
     package func count(matching filter: EntryFilter) throws(DiskCacheError) -> Int {
@@ -97,7 +95,15 @@ extension DiskCache {
 
     /// Removes the entries that are of no more use (``EntryRow/isSweepable``). ``maintain(completion:)`` calls it, too.
     package func sweepExpired(completion: @escaping Completion<Int>) {
-        sweep(removed: 0, limit: Self.stepLimit, completion)
+        let telling = BulkRemoval(verb: .expired)
+        removeInSteps(telling, completion) { [self] removed, limit, ended in
+            submitAfterSlides(
+                limit: limit,
+                { context, start in
+                    let query = Self.sweepQuery(now: start)
+                    return try context.remove(query, because: .expired, limit: limit, telling, after: removed)
+                }, completion: ended)
+        }
     }
 
     // MARK: - Steps
@@ -109,32 +115,32 @@ extension DiskCache {
     private static let slidesPerRemoval = 40
 
     private func purge(
-        _ filters: [EntryFilter], sparing spared: Int?, condition: RemovalCondition?, limit: Int,
-        _ completion: @escaping Completion<Int>
+        _ filters: [EntryFilter], sparing spared: Int?, condition: RemovalCondition?,
+        completion: @escaping Completion<Int>
     ) {
-        let begin: @Sendable (WriteContext, Timestamp) throws -> (Purge, Int) = { context, now in
+        let telling = BulkRemoval(verb: .removed, filter: filters.count == 1 ? filters[0] : nil)
+        let begun = Locked<Purge?>(nil)
+        let begin: @Sendable (WriteContext, Timestamp, Int) throws -> (Purge, Int) = { context, now, limit in
             try context.check(condition, filters, now: now)
             // Uses the same instant as the rows, so that no store publishes an entry again that is removed here.
             try context.purgeStores(filters, sparing: spared, now: now)
-            let purge = Purge(filters: filters, now: now, lastVersion: context.totals.sequence)
+            let purge = Purge(filters: filters, now: now, lastVersion: context.totals.sequence, telling: telling)
             return (purge, try purge.step(context, after: 0, limit: limit))
         }
-        let done: Completion<(Purge, Int)> = { [self] result in
-            switch result {
-            case .success((let purge, let removed)):
-                stepEnded(.success(removed), removed: 0, limit: limit, purge.telling, completion) { [self] in
-                    goOn(purge, removed: $0, limit: $1, completion)
-                }
-            case .failure(let error):
-                stepEnded(.failure(error), removed: 0, limit: limit, nil, completion) { [self] in
-                    purge(filters, sparing: spared, condition: condition, limit: $1, completion)
-                }
+        removeInSteps(telling, completion) { [self] removed, limit, stepEnded in
+            if let purge = begun.withLock({ $0 }) {
+                return writer.submit(
+                    makesRoom: true, { try purge.step($0, after: removed, limit: limit) }, completion: stepEnded)
             }
-        }
-        if filters.contains(where: { $0.state != nil }) {
-            submitAfterSlides(limit: limit, begin, completion: done)
-        } else {
-            writer.submit(makesRoom: true, { try begin($0, $0.now) }, completion: done)
+            let done: Completion<(Purge, Int)> = { result in
+                if case .success((let purge, _)) = result { begun.withLock { $0 = purge } }
+                stepEnded(result.map(\.1))
+            }
+            if filters.contains(where: { $0.state != nil }) {
+                submitAfterSlides(limit: limit, { try begin($0, $1, limit) }, completion: done)
+            } else {
+                writer.submit(makesRoom: true, { try begin($0, $0.now, limit) }, completion: done)
+            }
         }
     }
 
@@ -166,50 +172,30 @@ extension DiskCache {
             })
     }
 
-    private func goOn(_ purge: Purge, removed: Int, limit: Int, _ completion: @escaping Completion<Int>) {
-        writer.submit(
-            makesRoom: true, { try purge.step($0, after: removed, limit: limit) },
-            completion: { [self] result in
-                stepEnded(result, removed: removed, limit: limit, purge.telling, completion) { [self] in
-                    goOn(purge, removed: $0, limit: $1, completion)
-                }
-            })
-    }
-
-    private func sweep(removed: Int, limit: Int, _ completion: @escaping Completion<Int>) {
-        let telling = BulkRemoval(verb: .expired)
-        submitAfterSlides(
-            limit: limit,
-            { context, start in
-                let query = Self.sweepQuery(now: start)
-                return try context.remove(query, because: .expired, limit: limit, telling, after: removed)
-            },
-            completion: { [self] result in
-                stepEnded(result, removed: removed, limit: limit, telling, completion) { [self] in
-                    sweep(removed: $0, limit: $1, completion)
-                }
-            })
-    }
-
     static func sweepQuery(now: Timestamp) -> EntryQuery {
         var query = EntryQuery(.all, now: now)
         query.restrict("sweepable = 1 AND expiry <= ?", [now.milliseconds])
         return query
     }
 
-    /// Continues after a step that was to remove `limit` entries, or ends the removal. `removed` entries went before.
-    private func stepEnded(
-        _ result: Result<Int, DiskCacheError>, removed: Int, limit: Int, _ telling: BulkRemoval?,
-        _ completion: (Result<Int, DiskCacheError>) -> Void, more: (_ removed: Int, _ limit: Int) -> Void
+    /// Runs `step` until it removes fewer entries than `limit`; `removed` entries went before it.
+    private func removeInSteps(
+        removed: Int = 0, limit: Int = stepLimit, _ telling: BulkRemoval, _ completion: @escaping Completion<Int>,
+        step: @escaping @Sendable (_ removed: Int, _ limit: Int, _ ended: @escaping Completion<Int>) -> Void
     ) {
-        switch result {
-        case .success(let count) where count == limit: more(removed + count, min(limit * 2, Self.stepLimit))
-        // Each removed entry makes room for further removals, so a smaller step may succeed.
-        case .failure(.noSpace) where limit > 1: more(removed, limit / 2)
-        case .success, .failure:
-            let total = result.map { removed + $0 }
-            if let rest = telling?.rest(of: (try? total.get()) ?? removed) { parts.tell([rest]) }
-            completion(total)
+        step(removed, limit) { [self] result in
+            switch result {
+            case .success(let count) where count == limit:
+                let next = min(limit * 2, Self.stepLimit)
+                removeInSteps(removed: removed + count, limit: next, telling, completion, step: step)
+            // Each removed entry makes room for further removals, so a smaller step may succeed.
+            case .failure(.noSpace) where limit > 1:
+                removeInSteps(removed: removed, limit: limit / 2, telling, completion, step: step)
+            case .success, .failure:
+                let total = result.map { removed + $0 }
+                if let rest = telling.rest(of: (try? total.get()) ?? removed) { parts.tell([rest]) }
+                completion(total)
+            }
         }
     }
 }

@@ -37,8 +37,7 @@ extension DiskCache {
         _ key: String, mayWait: Bool = false, then: @escaping @Sendable (PassingBody?) -> Void
     ) {
         switch passing(key, at: parts.clock.now(), mayWait: mayWait) {
-        case .body(let body): then(body)
-        case .none: then(nil)
+        case .found(let body): then(body)
         case .onDisk: onDiskThread { [self] in findPassing(key, mayWait: true, then: then) }
         }
     }
@@ -64,13 +63,13 @@ extension DiskCache {
     /// It works only while the memory tier is full and does not hold the entry, and while the slot is known from an
     /// earlier ``load(_:expectingURL:mayWait:)``. An entry that is requested again after a short time also enters the
     /// memory tier. That needs the index, and this answer does not wait for it.
-    package func passing(_ key: String, at now: Timestamp, mayWait: Bool = false) -> PassingResult {
+    package func passing(_ key: String, at now: Timestamp, mayWait: Bool = false) -> Lookup<PassingBody?> {
         let hash = ExactText(key).hashValue
-        guard let (slot, ticket) = parts.slotTable.find(hash) else { return .none }
+        guard let (slot, ticket) = parts.slotTable.find(hash) else { return .found(nil) }
         let way = parts.memory.way(of: key, cost: slot.slotClass.size)
-        guard way != .in else { return .none }
+        guard way != .in else { return .found(nil) }
         guard let (bytes, count) = parts.slab.content(of: slot, mayWait: mayWait) else {
-            return mayWait ? .none : .onDisk
+            return mayWait ? .found(nil) : .onDisk
         }
         let content = UnsafeRawBufferPointer(rebasing: bytes.bytes[..<count])
         let found = withExtendedLifetime(bytes) { () -> (PassingBody, version: Int64)? in
@@ -85,14 +84,14 @@ extension DiskCache {
         }
         guard let (body, version) = found else {
             // Only a part of the slot was in memory. The rest of the record may be on a page that is not.
-            return !mayWait && count < slot.slotClass.size ? .onDisk : .none
+            return !mayWait && count < slot.slotClass.size ? .onDisk : .found(nil)
         }
         // The slot may have been freed since the look-up, and written again by a transaction that is not committed.
-        guard parts.slotTable.isCurrent(ticket, for: hash) else { return .none }
+        guard parts.slotTable.isCurrent(ticket, for: hash) else { return .found(nil) }
         parts.memory.hasPassed(key, remembered: way == .past)
         if way == .pastAndIn { admit(key) }
         noteHit(of: key, version: version)
-        return .body(body)
+        return .found(body)
     }
 
     /// Brings an entry into the memory tier: at once if that needs no disk, otherwise on a disk thread unless all are
@@ -102,10 +101,9 @@ extension DiskCache {
         diskThreads.runUnlessBusy { [weak self] in _ = try? self?.bring(key, mayWait: true) }
     }
 
-    /// Lists a page of the entries that match a filter. It may have fewer than `limit` entries and not be the last. It
-    /// continues after the last value of the page before. So in the order of ``EntrySort/key``, each entry that exists
-    /// all the time appears exactly once, even while other entries come and go. `cursor` is ``EntryPage/nextCursor`` of
-    /// the page before, for the same filter and order; others throw ``DiskCacheError/invalidCursor``.
+    /// Lists a page, which may have fewer than `limit` entries and not be the last. In the order of ``EntrySort/key``,
+    /// each entry that exists all the time appears once, because a page continues after the last value. `cursor` is
+    /// ``EntryPage/nextCursor`` for the same filter and order; others throw ``DiskCacheError/invalidCursor``.
     package func list(
         _ filter: EntryFilter = .all, sort: EntrySort = .key, limit: Int = 100, cursor: String? = nil
     ) throws(DiskCacheError) -> EntryPage {
@@ -151,13 +149,4 @@ package struct PassingBody: Sendable {
     package let contentType: String?
     package let lastModified: String?
     package let expiryDate: Timestamp
-}
-
-package enum PassingResult: Sendable {
-    /// The hit is recorded.
-    case body(PassingBody)
-    /// Use ``DiskCache/load(_:expectingURL:mayWait:)`` instead.
-    case none
-    /// The disk must be read, and the kernel has begun to. Call again on ``DiskCache/onDiskThread(_:)``.
-    case onDisk
 }

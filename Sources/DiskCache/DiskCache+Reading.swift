@@ -2,10 +2,9 @@ import Foundation
 import Primitives
 
 extension DiskCache {
-    /// Loads the entry of a key with its body, fresh or stale: from the memory tier, or by a single look-up in the
-    /// index. An entry of another URL with the same MD5 counts as absent. ``LoadResult/onDisk`` only without `mayWait`.
-    /// A small body read from the slab is compared with its digest, a file's size, times and inode with the index. A
-    /// body that fails the check is never served: ``LoadResult/needsVerification``.
+    /// Loads an entry with its body, fresh or stale. An entry of another URL with the same MD5 counts as absent.
+    /// ``LoadResult/onDisk`` only without `mayWait`. A small body from the slab is compared with its digest, a file's
+    /// size, times and inode with the index. A body that fails is never served: ``LoadResult/needsVerification``.
     package func load(
         _ key: String, expectingURL url: String? = nil, mayWait: Bool = true
     ) throws(DiskCacheError) -> LoadResult {
@@ -99,8 +98,7 @@ extension DiskCache {
         noteHit(of: entry.key, version: entry.version)
     }
 
-    /// The entry stays fresh for `ttl` from now, its new ttl; `nil`: the ttl of the entry. Reads show it at once, and
-    /// it is on disk within a second. Returns the changed entry.
+    /// The entry stays fresh for `ttl` (`nil`: its own) from now: for reads at once, on disk within a second.
     package func slide(_ entry: Entry, ttl: Duration? = nil) -> Entry {
         let ttl = max(ttl ?? entry.ttl, .zero)
         let slide = PendingHits.Slide(ttl: ttl, expiryDate: parts.clock.now() + ttl)
@@ -112,13 +110,10 @@ extension DiskCache {
         return entry
     }
 
-    // MARK: - Answers at hand
-
-    /// Lets the caller keep an answer that was made of the ``StoredEntry`` with that mark, ready to be sent again. Its
-    /// `bytes` beside the body count in the memory tier. `requests` is a hash of the requests that the answer serves: a
-    /// later answer with the same hash replaces it. `onEnd`, which must not wait, is called once when the answer must
-    /// be dropped. Returns `false` when the answer must not be kept, because the entry has changed already or there is
-    /// no room; `onEnd` may have been called in this case.
+    /// Keeps an answer made of the ``StoredEntry`` with that mark ready to be sent again. Its `bytes` beside the body
+    /// count in the memory tier. A later answer with the same `requests`, a hash of the requests that it serves,
+    /// replaces it. `onEnd`, which must not wait, is called once when the answer must be dropped. `false`: the entry
+    /// has changed or there is no room; `onEnd` may have been called then.
     package func keepAtHand(
         _ mark: HotEntry.Mark, for requests: Int, bytes: Int, onEnd: @escaping @Sendable () -> Void
     ) -> Bool {
@@ -138,8 +133,6 @@ extension DiskCache {
     package func noteChange(ofResponsesTo url: ResponseURL) {
         parts.responseChanges.change(url.md5)
     }
-
-    // MARK: - Steps
 
     /// The approximate memory of an entry beside its body and its texts.
     private static let memoryCost = 768
@@ -163,12 +156,11 @@ extension DiskCache {
     ) throws(DiskCacheError) -> Lookup<(body: StoredBody, isPassable: Bool)?> {
         guard let path = row.path else {
             guard let slot = row.slot else { return .found(nil) }
-            switch try parts.slab.body(of: row.entry, in: slot, mayWait: mayWait) {
-            case .found(let found):
-                return .found(
-                    found.map { (.bytes($0.bytes), $0.agrees && parts.configuration.isAnsweredByRecord(row.entry)) })
-            case .onDisk: return .onDisk
+            guard case .found(let found) = try parts.slab.body(of: row.entry, in: slot, mayWait: mayWait) else {
+                return .onDisk
             }
+            return .found(
+                found.map { (.bytes($0.bytes), $0.agrees && parts.configuration.isAnsweredByRecord(row.entry)) })
         }
         let opened: Lookup<(file: BodyFile, status: FileStatus?)>
         do {

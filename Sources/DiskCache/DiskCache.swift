@@ -1,15 +1,12 @@
 import Primitives
 
-/// A namespace of the cache: entries with their bodies, on disk and in memory.
+/// A namespace of the cache: entries with their bodies, on disk and in memory. All methods may be called on any thread.
 ///
-/// All methods may be called on any thread. Reads are synchronous and short: at most a look-up in the index and a file
-/// of up to a mebibyte. A thread that must not wait for the disk passes `mayWait: false`; when the disk is needed, it
-/// calls again ``onDiskThread(_:)``. Writes take a completion, which is called on the writer's thread once the change
-/// is durable (see ``Durability``). A completion must not wait.
-///
-/// - The writer's thread (``Writer``) changes the index and the published files.
-/// - Every body is received through a ``Reservation``.
-/// - ``PendingStores`` explains the promises about purges, `WriteContext+Bodies.swift` the promises about crashes.
+/// Reads are synchronous and short: at most a look-up in the index and a file of up to a mebibyte. Without `mayWait`
+/// they never wait for the disk; when it is needed, call again ``onDiskThread(_:)``. A write's completion is called on
+/// the writer's thread once the change is durable (``Durability``), and must not wait. The ``Writer`` changes the index
+/// and the published files. Each body is received through a ``Reservation``. ``PendingStores`` explains the promises
+/// about purges, `WriteContext+Bodies.swift` those about crashes.
 package final class DiskCache: Sendable {
     package let configuration: CacheConfiguration
     let parts: CacheParts
@@ -58,9 +55,8 @@ package final class DiskCache: Sendable {
 
     package var directory: String { parts.bodies.directory }
 
-    /// The path of a new entry's body, if no other file is in its place. `nil` in the hashed layout, where a small body
-    /// goes into the slab, unless ``CacheConfiguration/inlineLimit`` is 0. `url` is canonical; `nil` for a caller's own
-    /// key.
+    /// The path of a new entry's body, if no other file is there. `nil` in the hashed layout, where small bodies go
+    /// into the slab, unless ``CacheConfiguration/inlineLimit`` is 0. `url` is canonical; `nil` for a caller's own key.
     package func expectedPath(of key: CacheKey, url: String?) -> String? {
         guard configuration.layout == .readable || configuration.inlineLimit == 0 else { return nil }
         return parts.bodies.absolute(configuration.layout.path(for: key, url: url))
@@ -139,8 +135,7 @@ package final class DiskCache: Sendable {
         parts.memory.trim(toBytes: target)
     }
 
-    /// Frees the page caches of the index and the write buffers, and empties the slot table. Waits for connections and
-    /// the writer, so it must not be called from a completion.
+    /// Frees page caches, write buffers and the slot table. Waits for the writer: never call it from a completion.
     package func releaseWorkingMemory() {
         parts.bodies.writeBuffers.trim()
         parts.slotTable.empty()
@@ -150,8 +145,7 @@ package final class DiskCache: Sendable {
 
     package var life: CacheLife { CacheLife(parts: parts) }
 
-    /// Removes useless expired entries, checks some bodies, and looks for leftover files, in the background. The owner
-    /// calls it at the start and every minute.
+    /// Removes useless expired entries, checks bodies, and looks for leftovers, in the background; called every minute.
     package func maintain(completion: @escaping @Sendable () -> Void) {
         let log = parts.log
         parts.bodies.writeBuffers.trim()

@@ -1,8 +1,7 @@
 import Foundation
 import Primitives
 
-/// Makes the files agree with the index after a killed process, at each start; see the table in
-/// `WriteContext+Bodies.swift`. Recovery itself may be killed, because each of its steps may be repeated.
+/// Makes the files agree with the index at each start, in repeatable steps; see `WriteContext+Bodies.swift`.
 enum Recovery {
     /// Runs before the writer's thread starts.
     static func run(_ bodies: BodyStore, _ loop: WriterLoop, log: (DiskCacheNotice) -> Void) throws(DiskCacheError) {

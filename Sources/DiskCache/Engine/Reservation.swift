@@ -1,10 +1,8 @@
 import Primitives
 
-/// A body that is being received and will become an entry. Every entry enters the cache this way.
-///
-/// Receive the bytes, then publish or abandon; the last release abandons, too. Room on disk is reserved as the bytes
-/// arrive, so a body that does not fit fails before it is complete. Completions run on the writer's thread or the
-/// caller's, and must not wait. Only one thread at a time may deliver bytes.
+/// A body that is being received and will become an entry, when it is published. The last release abandons, too. Room
+/// on disk is reserved as bytes arrive, so a body that does not fit fails early. Completions run on the writer's or the
+/// caller's thread, and must not wait. One thread at a time may deliver bytes.
 package final class Reservation: Sendable {
     private enum Phase: Sendable {
         case idle(IncomingBody)
@@ -22,10 +20,7 @@ package final class Reservation: Sendable {
         /// See ``WriteContext/makeRoom(forUnknownLength:beside:upTo:)``. `nil` until room had to be made.
         var lastTurn: Int64?
 
-        mutating func takePromise() -> ByteBudget.Promise {
-            defer { promise = ByteBudget.Promise() }
-            return promise
-        }
+        mutating func takePromise() -> ByteBudget.Promise { exchange(&promise, with: ByteBudget.Promise()) }
     }
 
     package let body: GrowingBody
@@ -106,10 +101,9 @@ package final class Reservation: Sendable {
         }
     }
 
-    /// Publishes the received body as an entry, which replaces the entry of the same key. Another length than
-    /// `expectedLength` is a ``DiskCacheError/lengthMismatch(expected:received:)``. `condition` gets the entry that
-    /// would be replaced, at the instant of the replacement, and must not wait; `false` ends with
-    /// ``DiskCacheError/conditionFailed``. `completion` gets the outcome once it is durable.
+    /// Publishes the received body in place of the entry of the same key. Another length than `expectedLength` is a
+    /// ``DiskCacheError/lengthMismatch(expected:received:)``. `condition` gets the replaced entry at the instant of the
+    /// replacement, and must not wait; `false` ends with ``DiskCacheError/conditionFailed``.
     package func publish(
         _ metadata: EntryMetadata, expectedLength: Int64? = nil, condition: (@Sendable (Entry?) -> Bool)? = nil,
         completion: @escaping Completion<PublishOutcome>
@@ -144,11 +138,7 @@ package final class Reservation: Sendable {
 
     /// Discards the received bytes, and gives their room back. Has no effect after a publish or an abandon.
     package func abandon() {
-        let phase = state.withLock { state in
-            defer { state.phase = .ended }
-            return state.phase
-        }
-        switch phase {
+        switch state.withLock({ exchange(&$0.phase, with: .ended) }) {
         case .ended: return
         // The receiving thread finds that the reservation has ended, and discards the body.
         case .receiving: break
@@ -232,8 +222,7 @@ package final class Reservation: Sendable {
         return try parts.reader.row(forKey: key.text)?.entry.pinned == true
     }
 
-    /// Reserves room for a body of `length` bytes, beyond the room that is reserved already. `ahead` bytes were
-    /// received so far; as much again is reserved in advance, at most 1 MiB.
+    /// Reserves the missing room for `length` bytes, and as much again as the `ahead` received bytes, at most 1 MiB.
     private func reserve(
         forLength length: Int64, ahead: Int64, isKnown: Bool, _ body: IncomingBody
     ) throws(DiskCacheError) {

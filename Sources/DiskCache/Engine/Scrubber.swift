@@ -34,8 +34,7 @@ final class Scrubber: Sendable {
         self.verifier = verifier
     }
 
-    /// Checks the next few bodies and directories, in the background. `wholeTree`: looks at every directory, because
-    /// the index is new and does not know the files that are there.
+    /// Checks the next bodies and directories in the background; with `wholeTree`, for a new index, every directory.
     func step(wholeTree: Bool, completion: @escaping Completion<Void>) {
         queue.async { [self] in
             let result = Result { () throws(DiskCacheError) in

@@ -66,8 +66,6 @@ final class Verifier: Sendable {
         throw .versionChanged
     }
 
-    // MARK: - On the writer's thread
-
     private struct Suspect: Sendable {
         var row: EntryRow
         var path: String

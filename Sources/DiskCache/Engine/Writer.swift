@@ -1,15 +1,11 @@
 import Dispatch
-import Foundation
 import Primitives
 
-/// The only thread that changes the index and the published files, and that makes checkpoints.
-///
-/// Invariants:
-/// - `queue` is guarded by its lock. All other state that changes is used by the thread alone.
-/// - All waiting operations share a transaction, up to ``groupLimit`` operations with ``groupBodyBytes`` of bodies. If
-///   an operation fails after a change, the transaction is undone and all its operations run again, each in a
-///   savepoint. If the transaction itself fails, each operation runs again in a transaction of its own. So an operation
-///   may run more than once and must have no effect outside its ``WriteContext``.
+/// The only thread that changes the index and the published files, and that makes checkpoints. Invariants:
+/// - The lock guards `queue`. The thread alone uses all other state that changes.
+/// - Up to ``groupLimit`` waiting operations with ``groupBodyBytes`` of bodies share a transaction. If one fails after
+///   a change, all are undone and run again, each in a savepoint; if the transaction fails, each runs again in its own.
+///   So an operation may run more than once and must have no effect outside its ``WriteContext``.
 /// - Completions run on this thread after the commit and must not wait for it.
 final class Writer: Sendable {
     private struct Operation: Sendable {
@@ -45,24 +41,14 @@ final class Writer: Sendable {
     private let index: EntryIndex
     private let queue = Locked(Queue())
     private let wake = DispatchSemaphore(value: 0)
-    private let ended = DispatchGroup()
-    private let thread = Locked<pthread_t?>(nil)
+    private let thread = Locked<NamedThread?>(nil)
 
     /// Starts the thread. Only that thread uses `loop` from then on.
     init(_ loop: WriterLoop, hits: HitLog, index: EntryIndex) {
         self.hits = hits
         self.index = index
-        ended.enter()
-        let thread = Thread { [self] in
-            ThreadName.set("larder-writer")
-            self.thread.withLock { $0 = pthread_self() }
-            run(loop)
-            // The system may give the same thread number to another thread.
-            self.thread.withLock { $0 = nil }
-            ended.leave()
-        }
-        thread.stackSize = 2 << 20
-        thread.start()
+        let thread = NamedThread("larder-writer", stackSize: 2 << 20) { [self] in run(loop) }
+        self.thread.withLock { $0 = thread }
     }
 
     /// Runs `work` in a transaction, then calls `completion` on the writer's thread, or, after ``close()``, at once on
@@ -89,8 +75,7 @@ final class Writer: Sendable {
         let (isOpen, mustWake) = queue.withLock { queue in
             if queue.isClosed { return (false, false) }
             change(&queue)
-            defer { queue.isSleeping = false }
-            return (true, queue.isSleeping)
+            return (true, exchange(&queue.isSleeping, with: false))
         }
         if mustWake { wake.signal() }
         return isOpen
@@ -116,8 +101,7 @@ final class Writer: Sendable {
         let mustWake = queue.withLock { queue in
             if queue.isClosed || (queue.flushDeadline != nil && !atOnce) { return false }
             queue.flushDeadline = atOnce ? .now() : .now() + Self.flushInterval
-            defer { queue.isSleeping = false }
-            return queue.isSleeping
+            return exchange(&queue.isSleeping, with: false)
         }
         if mustWake { wake.signal() }
     }
@@ -126,13 +110,13 @@ final class Writer: Sendable {
     func close() {
         checkMayWait()
         stop()
-        ended.wait()
+        thread.withLock { $0 }?.join()
     }
 
     /// Traps on the writer's own thread, which would wait for itself for ever, and all other threads for it.
     private func checkMayWait() {
         precondition(
-            thread.withLock { $0 } != pthread_self(),
+            thread.withLock { $0 }?.isCurrent != true,
             "a completion must not wait for the writer: it runs on the writer's own thread")
     }
 
@@ -161,11 +145,7 @@ final class Writer: Sendable {
         }
         queue.withLock { $0.isClosed = true }
         index.close(checkpoint: !loop.isCrashed)
-        let rest = queue.withLock { queue in
-            defer { queue.operations = [] }
-            return queue.operations
-        }
-        for operation in rest { operation.finish(.closed) }
+        for operation in queue.withLock({ exchange(&$0.operations, with: []) }) { operation.finish(.closed) }
     }
 
     /// The writer stops after the last group. Without `maySleep`, returns at once.
@@ -186,16 +166,12 @@ final class Writer: Sendable {
             }
             if let found { return found }
             if wake.wait(timeout: deadline ?? .distantFuture) == .timedOut {
-                let wasWoken = queue.withLock { queue in
-                    defer { queue.isSleeping = false }
-                    return !queue.isSleeping
-                }
+                let wasWoken = queue.withLock { !exchange(&$0.isSleeping, with: false) }
                 // A signal came just after the timeout. The loop takes it here, because it belongs to this round.
                 if wasWoken { wake.wait() }
             }
         }
     }
-
 }
 
 final class ResultBox<Value: Sendable>: Sendable {
@@ -203,10 +179,5 @@ final class ResultBox<Value: Sendable>: Sendable {
 
     func set(_ new: Value) { value.withLock { $0 = new } }
 
-    func take() -> Value? {
-        value.withLock { value in
-            defer { value = nil }
-            return value
-        }
-    }
+    func take() -> Value? { value.withLock { $0.take() } }
 }

@@ -130,8 +130,7 @@ package final class WriterLoop: @unchecked Sendable {
                 try context.totals.save(db)
                 try slots.save(db)
                 freePages = try IndexShrinking.freePages(db)
-                // Acknowledged entries must still be there after a restart. The check comes last, so that the directory
-                // is unlikely to be removed between the check and the commit.
+                // Acknowledged entries must survive a restart. Checked last, just before the commit.
                 try parts.index.checkPlace()
                 try db.commit()
             } catch {

@@ -1,11 +1,8 @@
-// Invariants of this file
-//
-// - `epoch` only grows. An answer that was made of the entry at an even epoch is right as long as the epoch stays the
-//   same. An odd epoch says that the entry has left the memory tier. `leave()` sets it under the lock of the tier's
-//   shard, so that a writer that finds the entry gone knows that no answer made of it is right any more.
-// - `actions` belong to answers made at the present epoch. Each action runs once, without the lock. An entry that has
-//   left takes no new action, and the `change()` after `leave()` empties the list. `charged` is the number of bytes
-//   that the tier counts for the answers. It is never less than the answers take.
+// Invariants: `epoch` only grows. An answer made at an even epoch is right while the epoch stays the same. At an odd
+// epoch the entry has left the tier: `leave()` sets it under the shard's lock, so a writer that finds the entry gone
+// knows that no answer is right. `actions` belong to answers of the present epoch. Each runs once, without the lock. An
+// entry that has left takes no action, and the `change()` after `leave()` empties the list. `charged`, the bytes that
+// the tier counts for the answers, is never less than they take.
 
 import Primitives
 import Synchronization
@@ -28,8 +25,7 @@ package final class HotEntry: HitCounter, @unchecked Sendable {
         var charged = 0
     }
 
-    /// A client that requests the entry in ever new ways must neither fill the memory nor keep other answers from being
-    /// at hand.
+    /// A client with ever new requests for an entry must neither fill the memory nor keep other answers out.
     private static let answerLimit = 4
     private let epoch = Atomic<Int>(0)
     let key: ExactText
@@ -38,8 +34,7 @@ package final class HotEntry: HitCounter, @unchecked Sendable {
     private let onFirstHit: @Sendable () -> Void
     private let state = Locked(State())
 
-    /// `onFirstHit` is called when a flush must be scheduled, because no other hit was pending in that shard of the
-    /// log.
+    /// `onFirstHit` is called when a flush must be scheduled: no other hit was pending in that shard of the log.
     init(key: String, version: Int64, log: HitLog, onFirstHit: @escaping @Sendable () -> Void) {
         self.key = ExactText(key)
         self.version = version
@@ -82,8 +77,7 @@ package final class HotEntry: HitCounter, @unchecked Sendable {
         change()
     }
 
-    /// Marks the entry as gone, under the lock of its shard, in the same step that takes the entry out. The caller
-    /// calls ``change()`` after the lock.
+    /// Marks the entry as gone, in the step that takes it out, under its shard's lock; ``change()`` follows after it.
     func leave() {
         epoch.bitwiseOr(1, ordering: .releasing)
     }
@@ -91,8 +85,7 @@ package final class HotEntry: HitCounter, @unchecked Sendable {
     func change() {
         let actions = state.withLock { state in
             epoch.add(2, ordering: .releasing)
-            defer { state.actions = [] }
-            return state.actions
+            return exchange(&state.actions, with: [])
         }
         for (_, _, action) in actions { action() }
     }
@@ -122,9 +115,8 @@ package enum LoadResult: Sendable {
     case onDisk
 }
 
-/// Detects whether data changed after it was read. Each change increments the counter of the data's name. A reader
-/// takes a mark before it reads and compares it later. Names share the 4,096 counters, so a reader may read once more
-/// without need.
+/// Detects changes of data since it was read. A change increments the counter of the data's name; a reader takes a mark
+/// before it reads. Names share the 4,096 counters, so a reader may read once more without need.
 final class ChangeCounters: Sendable {
     private let numbers = (0..<4096).map { _ in ChangeNumber() }
 
@@ -133,7 +125,8 @@ final class ChangeCounters: Sendable {
     }
 
     func mark(_ name: String) -> ChangeMark {
-        ChangeMark(number(name))
+        let number = number(name)
+        return ChangeMark(number: number, value: number.value.load(ordering: .acquiring))
     }
 
     private func number(_ name: String) -> ChangeNumber {
@@ -142,13 +135,8 @@ final class ChangeCounters: Sendable {
 }
 
 package struct ChangeMark: Sendable {
-    private let number: ChangeNumber
-    private let value: Int
-
-    fileprivate init(_ number: ChangeNumber) {
-        self.number = number
-        value = number.value.load(ordering: .acquiring)
-    }
+    fileprivate let number: ChangeNumber
+    fileprivate let value: Int
 
     /// Whether the data is unchanged since the mark was taken. The cost is a single atomic load.
     package var isCurrent: Bool { number.value.load(ordering: .acquiring) == value }

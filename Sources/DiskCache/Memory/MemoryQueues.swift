@@ -21,8 +21,7 @@ struct MemoryQueues: EvictionQueues, Sendable {
         }
     }
 
-    /// Nodes 0 and 1 are the anchors of the two queues. The node that is next older than an anchor is the youngest of
-    /// its queue, and the node that is next younger is the oldest.
+    /// Nodes 0 and 1 are the anchors of the queues; the next older node is the youngest, the next younger the oldest.
     private var nodes = [EvictionQueue.small, .main].map { queue in
         Node(key: nil, younger: Int32(queue.rawValue), older: Int32(queue.rawValue), place: QueuePlace(queue: queue))
     }

@@ -1,20 +1,16 @@
-// Invariants of this file:
-// - `used` is at least the sum of all items' costs, because a cost is added before its item enters a shard and
-//   subtracted after the item left it. `used` includes `others`, the memory that other parts of the cache hold on
-//   account of the limit.
-// - An insertion never raises `used` above `current`. After a change of a limit or of `others`, `used` may exceed
-//   `current` until the eviction that follows has ended.
-// - `current` is not more than `limit`, except while `setLimit(_:)` lowers both. `current` falls in small steps, and
-//   each step evicts the excess before the next. A concurrent insertion therefore has to evict the excess of a single
-//   step at most.
-// - Each shard has its own lock. A thread never holds two locks at once, and does only table work under a lock. Values
-//   are dropped after the lock was released, because dropping a body may take long or call back.
+// Invariants:
+// - `used` is at least the sum of all items' costs, and of `others`, the memory of other parts on account of the limit:
+//   a cost is added before its item enters a shard and subtracted after the item left it.
+// - An insertion never raises `used` above `current`. After a change of a limit or of `others` it may exceed `current`
+//   until the eviction has ended. `current` is at most `limit`, except while `setLimit(_:)` lowers both. It falls in
+//   small steps, so that a concurrent insertion evicts the excess of a single step at most.
+// - A thread holds one shard's lock at most, and does only table work under it. Values are dropped after the lock,
+//   because dropping a body may take long or call back.
 
 import Primitives
 import Synchronization
 
-/// The hot entries, kept in memory and ready to send, bounded in bytes. The table is split into shards by the hash of
-/// the key, so that threads seldom contend for a lock. Keys are compared by their bytes.
+/// The hot entries in memory, bounded in bytes, in shards by the hash of the key against contention for locks.
 package final class MemoryTier<Value: Sendable>: Sendable {
     /// The maximum total cost, with the memory that other parts of the cache hold; 0: the tier keeps no value.
     package var limit: Int { full.load(ordering: .relaxed) }
@@ -30,9 +26,8 @@ package final class MemoryTier<Value: Sendable>: Sendable {
     private let used = Atomic<Int>(0)
     private let others = Atomic<Int>(0)
 
-    /// `shardCount` is a power of two; `nil`: suits the limit. `onTake` is called with each value that is removed,
-    /// replaced or evicted, under the lock that guards the removal; `onLeave` afterwards, on the same thread, under no
-    /// lock.
+    /// `shardCount` is a power of two; `nil`: suits the limit. `onTake` is called with each value that leaves, under
+    /// the lock that guards the removal; `onLeave` afterwards, on the same thread, under no lock.
     package init(
         limit: Int, shardCount: Int? = nil, onTake: @escaping @Sendable (Value) -> Void = { _ in },
         onLeave: @escaping @Sendable (Value) -> Void = { _ in }
@@ -44,8 +39,7 @@ package final class MemoryTier<Value: Sendable>: Sendable {
         shards = Sharded(count: shardCount ?? Self.shardCount(forLimit: limit)) { MemoryShard() }
     }
 
-    /// A shard for each 32 MiB, at most 16, because each shard evicts on its own, and chooses badly among a dozen
-    /// values.
+    /// A shard for each 32 MiB, at most 16: each shard evicts alone, and chooses badly among a dozen values.
     private static func shardCount(forLimit limit: Int) -> Int { min(16, limit / (32 << 20)) }
 
     /// Counts a hit or a miss.
@@ -65,17 +59,14 @@ package final class MemoryTier<Value: Sendable>: Sendable {
         MemoryTicket(invalidations: shards[ExactText(key).hashValue].withLock { $0.invalidations })
     }
 
-    /// Keeps a value, in place of an older value of the same key, and evicts other values for it. Returns whether the
-    /// value was kept: the ticket was valid, the cost within ``valueLimit``, and there was room. The cost is the bytes
-    /// of the body and an estimate of the memory around it. `tally` counts the hits that bypass ``value(for:)``.
+    /// Keeps a value, in place of an older value of the key, and evicts others for it. Returns whether it was kept: the
+    /// ticket was valid, the cost, of the body and the memory around it, within ``valueLimit``, and there was room.
+    /// `tally` counts the hits that bypass ``value(for:)``.
     ///
-    /// The race that the ticket prevents:
-    /// 1. A reader misses here and reads version 1 from the disk.
-    /// 2. A writer replaces (or purges) the entry on disk, and then calls ``remove(_:)``, which finds no value.
-    /// 3. The reader inserts version 1. From then on the tier would serve it although it is gone.
-    ///
-    /// The reader took its ticket before it read, so step 2 makes the ticket void and step 3 is refused. *Any* removal
-    /// in the shard makes the ticket void. A harmless insert is sometimes refused; the next reader inserts the value.
+    /// The race that the ticket prevents: 1. A reader misses and reads version 1 from the disk. 2. A writer replaces or
+    /// purges the entry, and then calls ``remove(_:)``, which finds no value, but voids the tickets of the shard. 3.
+    /// The reader would insert version 1, to be served for ever. A refused harmless insert is made up for by the next
+    /// reader.
     @discardableResult
     package func insert(
         _ value: Value, for key: String, cost: Int, ticket: MemoryTicket, tally: HitCounter? = nil
@@ -112,8 +103,7 @@ package final class MemoryTier<Value: Sendable>: Sendable {
         shards[key.hashValue].withLock { $0.hasPassed(key, remembered: remembered) }
     }
 
-    /// Raises the cost of a value, for memory kept beside it. `false` when the value is not in the tier, or there is no
-    /// room.
+    /// Raises the cost of a value, for memory kept beside it. `false` without the value in the tier, or without room.
     func charge(_ cost: Int, to key: String) -> Bool {
         let key = ExactText(key)
         guard reserve(cost, evictingFrom: key.hashValue) else { return false }
@@ -179,8 +169,7 @@ package final class MemoryTier<Value: Sendable>: Sendable {
         } while currentLimit > target
     }
 
-    /// The bytes that other parts of the cache hold on account of this tier's limit. A single thread may call this
-    /// method.
+    /// The bytes that other parts hold on account of this tier's limit. A single thread may call this method.
     func setHeldByOthers(_ bytes: Int) {
         used.add(bytes - others.exchange(bytes, ordering: .relaxed), ordering: .relaxed)
         trim(toBytes: max(0, currentLimit - bytes))
@@ -199,8 +188,7 @@ package final class MemoryTier<Value: Sendable>: Sendable {
 
     private typealias Item = MemoryShard<Value>.Item
 
-    /// Evicts until `cost` fits: first from the shard of the hash `start`, then from each other shard in turn. `false`:
-    /// no shard has a value left to evict, because other threads are inserting.
+    /// Evicts until `cost` fits, shard by shard from the hash `start` on. `false`: all are empty, as others insert.
     private func reserve(_ cost: Int, evictingFrom start: Int) -> Bool {
         var index = start
         while !addIfItFits(cost) {

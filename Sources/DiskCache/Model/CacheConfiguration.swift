@@ -9,19 +9,16 @@ package struct CacheConfiguration: Sendable {
     package var layout = Layout.hashed
     /// The longest body that goes into the slab in the hashed layout. 0: every body is a file.
     package var inlineLimit: Int64 = 16 << 10
-    /// Applies to a new index; an existing index keeps its size. Other sizes are for measurements only, because the
-    /// cost of entries on disk is computed for the default.
+    /// Applies to a new index. Other sizes are for measurements only: the cost of entries assumes the default.
     package var indexPageSize = 4096
     package var footprint = Footprint.full
     /// The number of pages after which the log of the index is written into its file.
     package var checkpointPages = 4000
-    /// The limit for entries with their rows, until ``DiskCache/setDiskLimit(_:)`` changes it. The cache takes some
-    /// disk space beyond this limit: up to 4 MiB for removals on a full disk; the free slots of extents that no new
-    /// body of their size fills, less than 2 MiB for each slot size in use; and the log of the index, which starts anew
-    /// at 16 MiB, but not within a transaction or a read; it is mostly below 32 MiB.
+    /// The limit for entries with their rows, until ``DiskCache/setDiskLimit(_:)``. Beyond it the cache takes up to 4
+    /// MiB for removals on a full disk, less than 2 MiB of free slots for each slot size in use, and the log of the
+    /// index, which starts anew at 16 MiB, but not within a transaction or a read; it is mostly below 32 MiB.
     package var diskLimit: Int64 = 10 << 30
-    /// The part of the file system that stays free, regardless of ``diskLimit``. Entries are evicted when less is free.
-    /// A store that would go below it is refused when no entry can be evicted.
+    /// The part of the file system that stays free. Entries are evicted for it, or else stores are refused.
     package var diskReserve = DiskReserve.percent(5)
     package var durability = Durability.process
     package var entryLimit: Int64 = 1 << 30

@@ -28,10 +28,9 @@ package struct CacheKey: Hashable, Sendable {
         CacheKey(text: MD5Name.of(url), form: .url)
     }
 
-    /// The key of a download with request fields of the caller: the MD5 of the URL and of one line `name: value` for
-    /// each field, separated by LF. Names are in lower case, values have no white space around them, and the lines are
-    /// sorted by their bytes. Without fields the key equals ``url(canonical:)``. No valid value contains LF (RFC 9110
-    /// §5.5).
+    /// The key of a download with request fields: the MD5 of the URL and of a line `name: value` for each field,
+    /// separated by LF, which no valid value contains (RFC 9110 §5.5). Names are in lower case, values have no white
+    /// space around them, lines are sorted by their bytes. Without fields the key equals ``url(canonical:)``.
     package static func url(canonical url: String, requestFields: [(name: String, value: String)]) -> CacheKey {
         let lines = requestFields.map { field in "\(field.name.lowercased()): \(field.value.trimmingSpace())" }
         let sorted = lines.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
@@ -83,8 +82,7 @@ package struct CacheKey: Hashable, Sendable {
         }
     }
 
-    /// The name of the body's file in the hashed layout. Two different keys share it only if one of them is a caller's
-    /// own key, because keys of the other forms are their own file names.
+    /// The name of the body's file in the hashed layout. Only a caller's own key can share it with another key.
     package var hashedName: String { form == .data ? md5Hex : text }
 
     package static func == (left: CacheKey, right: CacheKey) -> Bool { ExactText(left.text) == ExactText(right.text) }
@@ -132,8 +130,7 @@ extension InvalidKey: CustomStringConvertible {
     }
 }
 
-/// MD5 as a source of names (`printf %s "$URL" | md5sum`), never as a proof: texts with equal MD5 are easy to make, so
-/// code that finds an entry by its MD5 also compares the full text.
+/// MD5 as a source of names (`printf %s "$URL" | md5sum`), never as a proof: code also compares the full text.
 enum MD5Name {
     static let length = 32
 
@@ -150,9 +147,6 @@ enum MD5Name {
     }
 
     static func isDigit(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"): true
-        default: false
-        }
+        byte.isDigit || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(byte)
     }
 }

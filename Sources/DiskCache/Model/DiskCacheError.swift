@@ -56,7 +56,8 @@ extension DiskCacheError: CustomStringConvertible {
         case .conditionFailed: "the condition does not hold"
         case .reservationEnded: "the reservation has ended"
         case .closed: "the cache is closed"
-        case .fileSystem(let operation, let path, let errno): "\(operation) \(path): \(errorText(errno))"
+        case .fileSystem(let operation, let path, let errno):
+            "\(operation) \(path): \(String(cString: strerror(errno)))"
         case .indexLost(let path):
             """
             \(path), or a directory above it, was removed or replaced during use. Nothing is stored until it is restored \
@@ -65,12 +66,6 @@ extension DiskCacheError: CustomStringConvertible {
         case .index(let code, let message): "SQLite error \(code): \(message)"
         }
     }
-}
-
-private func errorText(_ code: Int32) -> String {
-    var buffer = [CChar](repeating: 0, count: 256)
-    guard strerror_r(code, &buffer, buffer.count) == 0 else { return "error \(code)" }
-    return String(decoding: buffer.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
 }
 
 /// Gets the outcome of a change once the change is durable.
@@ -106,8 +101,7 @@ package struct DiskCacheNotice: Sendable {
     }
 }
 
-/// Points at which tests simulate a kill. A hook that throws ``SimulatedCrash`` stops the writer there, without an undo
-/// and without a commit.
+/// Points at which tests simulate a kill: ``SimulatedCrash`` stops the writer, without an undo or a commit.
 package enum CrashPoint: String, CaseIterable, Sendable {
     /// The path of a new body was noted. No file was moved yet.
     case intentNoted

@@ -227,8 +227,7 @@ package struct EntryMetadata: Sendable {
     package var ttl: Duration
     /// Lies at most `ttl` after the publish; `nil`: `ttl` after it.
     package var expiryDate: Timestamp?
-    /// `nil`: the tags of the replaced entry; surplus ones, held for longest, are dropped. The reservation's tags are
-    /// added.
+    /// `nil`: the tags of the replaced entry, except the oldest beyond the limit. The reservation's tags are added.
     package var tags: [String]?
     /// The tags of the replaced entry that go; `nil`: none. Called only when `tags` is `nil`. Must not wait.
     package var droppedTags: (@Sendable (Entry) -> [String])?

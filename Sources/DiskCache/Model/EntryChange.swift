@@ -21,16 +21,6 @@ package struct EntryChange: Sendable {
 
     package let verb: Verb
     package let subject: Subject
-
-    init(_ verb: Verb, _ entry: Entry) {
-        self.verb = verb
-        subject = .entry(EntrySummary(entry))
-    }
-
-    init(_ verb: Verb, others count: Int, _ filter: EntryFilter?) {
-        self.verb = verb
-        subject = .others(count: count, filter)
-    }
 }
 
 /// The summary keeps no reference to the entry, because its other fields may be long.
@@ -61,8 +51,7 @@ package protocol EntryObserver: Sendable {
     func entriesChanged(_ changes: [EntryChange])
 }
 
-/// Reports the removals of one operation: the first entries get an event each, and the others are reported as a number
-/// at the end, so that a purge of all entries does not flood the observer.
+/// Reports the removals of one operation: an event for each of the first entries, and a number for the others.
 struct BulkRemoval: Sendable {
     let verb: EntryChange.Verb
     var filter: EntryFilter?
@@ -73,7 +62,7 @@ struct BulkRemoval: Sendable {
 
     /// The event for the entries without an event of their own, after `count` removals in total.
     func rest(of count: Int) -> EntryChange? {
-        count > singleLimit ? EntryChange(verb, others: count - singleLimit, filter) : nil
+        count > singleLimit ? EntryChange(verb: verb, subject: .others(count: count - singleLimit, filter)) : nil
     }
 }
 

@@ -41,9 +41,9 @@ package struct EntryService: Sendable {
     }
 
     /// ``findPassing(_:then:)`` without waiting, for libmicrohttpd's threads.
-    package func passing(_ key: String, at now: Timestamp) -> PassingResult {
+    package func passing(_ key: String, at now: Timestamp) -> Lookup<PassingBody?> {
         let result = cache.passing(key, at: now)
-        if case .body = result { metrics.hits.increment() }
+        if case .found(_?) = result { metrics.hits.increment() }
         return result
     }
 
@@ -196,9 +196,9 @@ package typealias EntryMetadata = DiskCache::EntryMetadata
 package typealias EntryPage = DiskCache::EntryPage
 package typealias EntrySort = DiskCache::EntrySort
 package typealias HotEntry = DiskCache::HotEntry
+package typealias Lookup = DiskCache::Lookup
 package typealias MemoryStatistics = DiskCache::MemoryStatistics
 package typealias PassingBody = DiskCache::PassingBody
-package typealias PassingResult = DiskCache::PassingResult
 package typealias RemovalCause = DiskCache::RemovalCause
 package typealias StoredBody = DiskCache::StoredBody
 package typealias StoredEntry = DiskCache::StoredEntry

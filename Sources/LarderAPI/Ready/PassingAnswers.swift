@@ -26,7 +26,7 @@ struct PassingAnswers: Sendable {
     func answer(_ target: UnsafeRawBufferPointer, in namespace: Namespace, at now: Timestamp) -> ReadyResponse {
         guard let key = Self.key(in: target) else { return .none }
         switch namespace.entries.passing(String(decoding: key, as: UTF8.self), at: now) {
-        case .body(let body):
+        case .found(let body?):
             meter?.count()
             let caching = namespace.options.contentCaching
             let control = caching == .revalidate ? nil : caching.cacheControl(until: body.expiryDate, at: now)
@@ -36,7 +36,7 @@ struct PassingAnswers: Sendable {
             return .response(Response(fields: fields, body: .slice(body.bytes, body.range)))
         // The kernel has begun to read the body.
         case .onDisk: return .soon
-        case .none: return .none
+        case .found(nil): return .none
         }
     }
 

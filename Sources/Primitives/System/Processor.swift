@@ -57,6 +57,8 @@ package final class NamedThread: Sendable {
             ThreadName.set(name)
             number.withLock { $0 = UInt(pthread_self()) }
             body()
+            // The system may give the same number to another thread.
+            number.withLock { $0 = nil }
             isRunning.leave()
         }
         if let stackSize { thread.stackSize = stackSize }

@@ -15,7 +15,7 @@ struct PassingTests {
 
     private static func passing(_ key: String, in cache: DiskCache, _ fixture: CacheFixture) -> PassingBody? {
         // The kernel may have to read pages again that were in memory a moment ago.
-        guard case .body(let body) = cache.passing(key, at: fixture.clock.now(), mayWait: true) else { return nil }
+        guard case .found(let body) = cache.passing(key, at: fixture.clock.now(), mayWait: true) else { return nil }
         return body
     }
 

@@ -2,18 +2,15 @@ import Primitives
 
 /// The disk budget: the byte limit, the bytes of committed entries, and the bytes promised to bodies being received.
 ///
-/// Invariant: no promise makes `used + reserved` exceed the limit. (The sum may exceed it for the instant between a
-/// commit and the release of the promise that the commit fulfils, and after the limit was lowered.) The writer sets
-/// `used` after each commit; the reservations own `reserved`.
+/// Invariant: no promise makes `used + reserved` exceed the limit, except between a commit and the release of its
+/// promise, and after the limit was lowered. The writer sets `used` after each commit; the reservations own `reserved`.
 ///
-/// A body of unknown length may turn out never to fit. Such a body gets free room as long as the head-room stays free.
-/// Beyond that it gets a part of the *share*, a fifth of the limit, which belongs to all bodies of unknown length
-/// together. A body gets at most as much of the share as it leaves free. A single such body therefore gets a tenth of
-/// the limit, and two at once get a fifteenth each. A small body finds room beside many large bodies.
+/// A body of unknown length, which may never fit, gets free room as long as the head-room stays free, and beyond that a
+/// part of the *share*, a fifth of the limit for all such bodies: at most as much as it leaves free. So one gets a
+/// tenth of the limit, two a fifteenth each, and a small body finds room beside large ones.
 ///
-/// The file system may have less room than the limit allows. Its room is measured for each promise, because other
-/// programs take from it, too, or, with plenty of room, after each commit and ten times a second. Promises since the
-/// last commit are subtracted from it, because their bytes may not be written yet.
+/// The room of the file system is measured for each promise, because other programs take from it, or, with plenty of
+/// room, after each commit and ten times a second. Promises since the last commit are subtracted, as if unwritten.
 package final class ByteBudget: Sendable {
     private struct State {
         var limit: Int64
@@ -179,8 +176,7 @@ struct DiskFullness {
     }
 }
 
-/// Measures the free space of the file system above the reserve. The file system counts blocks, so data of other
-/// programs counts, and holes in sparse files and shared blocks do not.
+/// Measures the free space above the reserve, in blocks: with other programs' data, without holes and shared blocks.
 struct FreeSpace: Sendable {
     var reserve: DiskReserve
     var directory: String

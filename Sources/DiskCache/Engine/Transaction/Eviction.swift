@@ -1,8 +1,7 @@
 import GRDB
 import Primitives
 
-/// Decides when entries have to go from disk ahead of need, and keeps the state of the policy that chooses them between
-/// transactions. The writer's thread alone uses this object.
+/// Decides when entries have to go from disk ahead of need, and keeps the policy's state. For the writer's thread.
 package final class Eviction {
     /// The fullness at which eviction found no entry to remove; see ``wanted(_:)``.
     private var futile: (used: (all: Int64, pinned: Int64), isTooMuch: Bool)?
@@ -17,10 +16,7 @@ package final class Eviction {
         policy = S3FIFOPolicy(ghostLimit: Self.ghostLimit(ofMemory: memoryLimit))
     }
 
-    func fit(memoryLimit: Int) {
-        let limit = Self.ghostLimit(ofMemory: memoryLimit)
-        if policy.ghostLimit != limit { policy.ghostLimit = limit }
-    }
+    func fit(memoryLimit: Int) { policy.ghostLimit = Self.ghostLimit(ofMemory: memoryLimit) }
 
     /// The hashes, of 16 bytes each, count in the memory limit and get at most half of it, to leave room for entries.
     private static func ghostLimit(ofMemory limit: Int) -> Int { limit / 2 / 16 }
@@ -78,8 +74,7 @@ package final class Eviction {
     }
 }
 
-/// Gives back free pages of the index, which SQLite keeps for later rows. After many small bodies gave way to large
-/// ones, the pages would take space beside the limit for ever. For the writer's thread.
+/// Gives back free pages of the index, which would take space beside the limit for ever. For the writer's thread.
 final class IndexShrinking {
     /// The most pages that may stay free for reuse: as many bytes as eviction keeps free below the limit.
     private let slack: Int64

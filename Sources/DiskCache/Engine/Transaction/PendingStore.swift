@@ -11,8 +11,7 @@ struct PendingStore: Sendable {
     /// `nil` unless a response's request spelled the URL differently.
     private let canonicalURL: String?
     private(set) var tags: Set<ExactText>
-    /// The tags of the purges since the reservation that match this store in all but the tag. `nil`: the purges named
-    /// more tags than ``latePurgeLimit``.
+    /// The tags of purges that match this store in all but the tag; `nil`: more tags than ``latePurgeLimit``.
     private var latePurges: Set<ExactText>? = []
     /// The key is undecided, and a purge of any variant of the URL matches this store.
     private(set) var isVariantOpen = false
@@ -86,8 +85,7 @@ struct PendingStore: Sendable {
         case perhapsHeld
     }
 
-    /// Applies a purge that begins now, and remembers its tags. A filter with a state never matches the store itself,
-    /// because a body that is being received is neither fresh nor stale.
+    /// Applies a purge and remembers its tags. A store is neither fresh nor stale, so no filter with a state matches.
     mutating func meet(_ scope: PurgeScope) -> Meaning {
         guard isFromOrigin, isIn(scope.filter) else { return .none }
         if scope.filter.state == nil {
@@ -122,8 +120,7 @@ struct PendingStore: Sendable {
 
     /// The bounds of the keys of the entry that the store may bring up to date.
     var heldKeys: (first: String, last: String) {
-        // The slash is the character after the dot, and no key contains a slash.
-        isVariantOpen ? (key.md5Hex + ".", key.md5Hex + "/") : (key.text, key.text)
+        isVariantOpen ? ResponseKeys.bounds(ofMD5: key.md5Hex) : (key.text, key.text)
     }
 
     fileprivate mutating func meet(_ scopes: [PurgeScope]) -> PendingStores.Doubt? {
@@ -149,15 +146,11 @@ final class PurgeMark: Sendable {
     func set() { mark.store(true, ordering: .releasing) }
 }
 
-/// The stores under way. A purge reaches the bodies that come from an origin.
-///
-/// A purged body never comes back: a purge marks the matching stores on the writer's thread, before it removes the
-/// first entry, and publishing reads the mark on the same thread. So there are three cases:
-/// 1. A body was published before the purge began: the purge removes it.
-/// 2. A body was being received: its store is marked.
-/// 3. A reservation was made after the purge began: the purge does not concern it.
-///
-/// A store that only lacks a tag of the purge remembers that tag, and is marked if it gets the tag later.
+/// The stores under way. A purge reaches the bodies that come from an origin, and a purged body never comes back: the
+/// purge marks the matching stores on the writer's thread before it removes the first entry, and publishing reads the
+/// mark on the same thread. A body published before the purge is removed, a body being received is marked, and a
+/// reservation made later is not concerned. A store that only lacks a tag of the purge remembers it, and is marked if
+/// it gets the tag later.
 final class PendingStores: Sendable {
     private struct State {
         var stores: [Int: PendingStore] = [:]

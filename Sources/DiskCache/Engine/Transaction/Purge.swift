@@ -5,7 +5,7 @@ struct Purge: Sendable {
     var filters: [EntryFilter]
     var now: Timestamp
     var lastVersion: Int64
-    var telling: BulkRemoval { BulkRemoval(verb: .removed, filter: filters.count == 1 ? filters[0] : nil) }
+    var telling: BulkRemoval
 
     /// Returns the number of entries removed. `count` entries were removed before.
     func step(_ context: WriteContext, after count: Int, limit: Int) throws -> Int {

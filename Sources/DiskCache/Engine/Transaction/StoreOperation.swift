@@ -27,7 +27,7 @@ struct StoreOperation: Sendable {
         let version = context.totals.nextSequence()
         let id = old?.id ?? version
         var file: (path: String, identity: FileIdentity)?
-        if case .file(let open, let part) = body.content {
+        if case .file(let open) = body.stored, let part = body.part {
             file = try context.place(open, part: part, id: id, key: key, url: url, replacing: old)
         } else if let path = old?.path {
             try context.setAside(path, id: id)
@@ -35,7 +35,7 @@ struct StoreOperation: Sendable {
         let entry = entry(version: version, path: file?.path, store, replacing: old?.entry, context)
         try context.checkTags(of: entry)
         var slot: Slot?
-        if case .bytes(let bytes) = body.content { slot = try context.keep(bytes, of: entry) }
+        if case .bytes(let bytes) = body.stored { slot = try context.keep(bytes, of: entry) }
         if let slot = old?.slot { context.free(slot) }
 
         let cost = EntryRow.cost(of: entry, in: slot)

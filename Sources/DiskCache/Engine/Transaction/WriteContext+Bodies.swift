@@ -30,28 +30,30 @@ extension WriteContext {
     /// Takes the body at `path` away from its entry. The file is removed once the transaction is durable.
     func setAside(_ path: String, id: Int64) throws {
         try parts.index.checkPlace()
-        let (bodies, place) = (parts.bodies, parts.bodies.absolute(path))
-        // The body was moved before, to make way for a directory.
-        if FileSystem.status(of: place)?.isDirectory == true { return }
-        let old = bodies.newOldPath(id: id)
-        let code = bodies.movingIn { FileSystem.rename(place, to: old) }
-        // The file, or a directory above it, was removed from outside. The body is gone, as intended.
-        if code == ENOENT || code == ENOTDIR { return }
-        guard code == 0 else { throw DiskCacheError.system("rename", place, code) }
-        kept(old, of: place)
-        journal.afterwards { bodies.removeEmptyDirectories(above: path) }
+        guard try keepOld(path, id: id, "rename", FileSystem.rename) != nil else { return }
+        journal.afterwards { [bodies = parts.bodies] in bodies.removeEmptyDirectories(above: path) }
         try reach(.bodySetAside)
     }
 
-    /// The body at `place`, which a row names, has the name `old` in `incoming/` now, and may lose its own.
-    private func kept(_ old: String, of place: String) {
+    /// Gives the body at `path`, which a row names, a name in `incoming/` by a call that returns the error number.
+    /// Returns that name; `nil` if the body was removed from outside, or stands no longer in the way of a directory.
+    private func keepOld(
+        _ path: String, id: Int64, _ operation: String, _ call: (_ place: String, _ old: String) -> Int32
+    ) throws -> String? {
+        let place = parts.bodies.absolute(path)
+        // The files in that directory belong to other entries.
+        if FileSystem.status(of: place)?.isDirectory == true { return nil }
+        let old = parts.bodies.newOldPath(id: id)
+        let code = parts.bodies.movingIn { call(place, old) }
+        if code == ENOENT || code == ENOTDIR { return nil }
+        guard code == 0 else { throw DiskCacheError.system(operation, place, code) }
         unsynced.keptOld()
         journal.onUndo { BodyStore.putBack(old, to: place) }
         journal.afterwards { FileSystem.unlink(old) }
+        return old
     }
 
-    /// Moves a received body to the path of its layout, or beside it if another body or a directory is in the way.
-    /// `replaced` is the row of the same key, and the new body may take over its path.
+    /// Moves a body to the path of its layout, or beside it if that is taken. It may take over the path of `replaced`.
     func place(
         _ body: BodyFile, part: String, id: Int64, key: CacheKey, url: String?, replacing replaced: EntryRow?
     ) throws -> (path: String, identity: FileIdentity) {
@@ -63,7 +65,7 @@ extension WriteContext {
             let place = parts.bodies.absolute(path)
             try parts.bodies.noteIntent(path)
             try reach(.intentNoted)
-            if owner != nil { try linkOld(path, id: id) }
+            if owner != nil, try keepOld(path, id: id, "link", Self.linkOrRename) != nil { try reach(.oldBodyLinked) }
             guard try move(part, to: path, place: place, of: id) else { continue }
             unsynced.placed(body, at: place)
             try reach(.bodyPlaced)
@@ -74,18 +76,10 @@ extension WriteContext {
         throw DiskCacheError.system("rename", parts.bodies.absolute(HashedPath.path(for: key)), EEXIST)
     }
 
-    private func linkOld(_ path: String, id: Int64) throws {
-        let place = parts.bodies.absolute(path)
-        // The body is gone, and a directory stands at its path. The files in that directory belong to other entries.
-        if FileSystem.status(of: place)?.isDirectory == true { return }
-        let old = parts.bodies.newOldPath(id: id)
-        var code = parts.bodies.movingIn { FileSystem.link(place, to: old) }
-        // The file system has no hard links. For a moment the body has only its other name.
-        if code == EPERM || code == EOPNOTSUPP || code == EMLINK { code = FileSystem.rename(place, to: old) }
-        if code == ENOENT || code == ENOTDIR { return }
-        guard code == 0 else { throw DiskCacheError.system("link", place, code) }
-        kept(old, of: place)
-        try reach(.oldBodyLinked)
+    /// Renames on a file system without hard links. For a moment the body then has only its other name.
+    private static func linkOrRename(_ place: String, _ old: String) -> Int32 {
+        let code = FileSystem.link(place, to: old)
+        return [EPERM, EOPNOTSUPP, EMLINK].contains(code) ? FileSystem.rename(place, to: old) : code
     }
 
     /// Makes the directories above the path, and clears it. `false` when a directory that is in use stands there.
@@ -143,10 +137,9 @@ extension WriteContext {
         }
         // The body in the way is the body that is being replaced. Its URL is another one with the same MD5.
         if row.id == id { return try setAside(path, id: id) }
-        let old = parts.bodies.newOldPath(id: row.id)
-        let code = parts.bodies.movingIn { FileSystem.rename(place, to: old) }
-        guard code == 0 else { throw DiskCacheError.system("rename", place, code) }
-        kept(old, of: place)
+        guard let old = try keepOld(path, id: row.id, "rename", FileSystem.rename) else {
+            throw DiskCacheError.system("rename", place, ENOENT)
+        }
         try reach(.bodyTakenAway)
         for candidate in PathCandidates(besides: path, key: key) {
             if try index.row(forPath: candidate) != nil { continue }
@@ -172,10 +165,9 @@ extension WriteContext {
     }
 }
 
-/// The files of a transaction that must be on the disk before its rows: the bodies, then the directories that name
-/// them, then the log of SQLite with the commit. A group of operations shares these syncs. A power cut leaves the same
-/// files as a kill; see the table in `WriteContext+Bodies.swift`. A lost intent costs room until the scrubber finds the
-/// body.
+/// The files of a transaction that must be on the disk before its rows: the bodies, then their directories, then
+/// SQLite's log with the commit. A group of operations shares the syncs. A power cut leaves the same files as a kill;
+/// see the table in `WriteContext+Bodies.swift`. A lost intent costs room until the scrubber finds the body.
 struct UnsyncedBodies {
     private let sync: FileSync
     private let isWanted: Bool

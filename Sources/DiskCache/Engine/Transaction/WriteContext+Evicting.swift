@@ -1,13 +1,11 @@
-// Invariants of this file:
-// - Pinned entries never go: they are in no queue, and the query for expired entries leaves them out.
-// - Expired entries go before all others.
-// - A choice depends only on the rows and totals of the same transaction, and on the policy's hashes of evicted
-//   entries. An undone transaction leaves at most a hash too many or too few.
-// - The room on the file system counts like the limit: a store that would leave less than the reserve makes room first.
-// - An unpinned entry is stored only if it fits under the limit beside the pinned entries and the head-room. Otherwise
-//   it would be the first to go, although its caller has been told that it is stored.
-// - A step removes at most `evictionLimit` entries, and spares a bounded number, because a caller that waits for room
-//   and the operations queued behind it wait for the step.
+// Invariants:
+// - Pinned entries never go: they are in no queue, nor in the query for expired entries. Expired entries go first.
+// - A choice depends only on rows and totals of the transaction, and on the policy's hashes of evicted entries. An
+//   undone transaction leaves at most a hash too many or too few.
+// - The room on the file system counts like the limit. An unpinned entry is stored only if it fits beside the pinned
+//   entries and the head-room: it would be the first to go, although its caller knows it as stored.
+// - A step removes at most `evictionLimit` entries, and spares a bounded number, because callers and operations wait
+//   for it.
 
 import Primitives
 
@@ -18,9 +16,8 @@ extension WriteContext {
     /// A step that has spared this many entries ends with its first removal.
     private static let sparingLimit = 256
 
-    /// Runs a step ahead of need. The newest entry, which was acknowledged a moment ago, stays even if it
-    /// is larger than the policy's queue for new entries should be, unless the reserve is broken, or the limit is
-    /// exceeded and no other entry may go.
+    /// Runs a step ahead of need. The newest, just acknowledged entry stays even if it is too large for the policy's
+    /// queue of new entries, unless the reserve is broken, or the limit is exceeded and no other entry may go.
     func evictAhead(toFree bytes: Int64, _ fullness: DiskFullness) throws -> Eviction.Freed {
         let cause = fullness.excess + fullness.headRoom >= bytes ? RemovalCause.limit : .reserve
         let freed = try evict(toFree: bytes, because: cause, sparesNewest: !fullness.lacksRoom)
@@ -33,8 +30,7 @@ extension WriteContext {
         return try evict(toFree: excess, because: .limit, sparesNewest: false).entries
     }
 
-    /// Removes at most ``evictionLimit`` entries. `lastTurn` makes the step a part of a single pass
-    /// (``DiskQueues/init(_:upTo:)``); expired entries go all the same.
+    /// Removes at most ``evictionLimit`` entries, with `lastTurn` in a single pass (``DiskQueues/init(_:upTo:)``).
     private func evict(
         toFree bytes: Int64, because cause: RemovalCause, sparesNewest: Bool, upTo lastTurn: Int64? = nil
     ) throws -> Eviction.Freed {
@@ -74,8 +70,7 @@ extension WriteContext {
         }
     }
 
-    /// Makes room for `bytes` more. `false`: none can be made. Otherwise there is room, or a step has removed at least
-    /// one entry and the caller has to try again.
+    /// `false`: no room can be made. Otherwise there is room, or at least one entry went and the caller tries again.
     package func makeRoom(for bytes: Int64, asPinned: Bool) throws -> Bool {
         let budget = parts.budget
         let pinned = totals.pinnedBytes
@@ -93,10 +88,9 @@ extension WriteContext {
         overLimit >= overRoom ? (overLimit, .limit) : (overRoom, .reserve)
     }
 
-    /// Makes room for `bytes` more of a body of unknown length that waits for it; the result means the same as in
-    /// ``makeRoom(for:asPinned:)``. Such a body may never fit, so eviction passes over the queues once and takes no
-    /// hits away. Entries that were read, or stored meanwhile, stay. Beyond the share, only expired entries go. `own`
-    /// are the earlier promises to the body. `lastTurn` is the last publish before the body first asked for room.
+    /// Makes room like ``makeRoom(for:asPinned:)`` for a body of unknown length, which may never fit. So eviction
+    /// passes over the queues once, takes no hits away, and spares entries that were read, or stored meanwhile. Beyond
+    /// the share, only expired entries go. `lastTurn`: the last publish before the body first asked for room.
     func makeRoom(forUnknownLength bytes: Int64, beside own: ByteBudget.Promise, upTo lastTurn: Int64) throws -> Bool {
         let budget = parts.budget
         let pinned = totals.pinnedBytes

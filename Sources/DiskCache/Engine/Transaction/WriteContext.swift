@@ -1,8 +1,7 @@
 import GRDB
 import Primitives
 
-/// The tools of an operation: the index, the files, and the journal that ties them together. A context lives for a
-/// single transaction and never leaves the writer's thread.
+/// The index, the files, and the journal that ties them together, for one transaction on the writer's thread.
 package final class WriteContext {
     let parts: CacheParts
     let index: IndexWriter
@@ -66,7 +65,7 @@ package final class WriteContext {
     }
 
     func tell(_ verb: EntryChange.Verb, _ entry: Entry) {
-        if parts.isWatched { journal.tell(EntryChange(verb, entry)) }
+        if parts.isWatched { journal.tell(EntryChange(verb: verb, subject: .entry(EntrySummary(entry)))) }
     }
 
     func tell(_ change: EntryChange?) {
@@ -122,8 +121,7 @@ package final class WriteContext {
     package func flushHits(limit: HitLog.FlushLimit = .all, only key: String? = nil) throws {
         var flush = parts.hits.beginFlush(limit: limit, only: key)
         if flush.items.isEmpty { return }
-        // Rows are stored in the order of their first publish. So the sort brings entries of the same page together,
-        // and the file is read and written in a single direction.
+        // Rows are in the order of their first publish, so the sort gathers pages and keeps a single direction.
         flush.items.sort { $0.pending.version < $1.pending.version }
         journal.onUndo { [log = parts.hits, flush] in log.cancelFlush(flush) }
         var counts: [ExactText: Int64] = [:]
@@ -143,8 +141,7 @@ package final class WriteContext {
         }
     }
 
-    /// Makes room for another response to the URL of `key`. At the limit, the response that was stored or confirmed
-    /// longest ago is evicted. Returns `false` when all responses are pinned.
+    /// At the limit, evicts the response that was stored or confirmed longest ago. `false`: all are pinned.
     func makeRoomForVariant(of key: CacheKey) throws -> Bool {
         guard try index.hasFullVariants(ofMD5: key.md5Hex) else { return true }
         let excess = try index.variantCount(ofMD5: key.md5Hex) - (Entry.variantLimit - 1)

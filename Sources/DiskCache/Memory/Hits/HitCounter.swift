@@ -1,11 +1,10 @@
 import Primitives
 import Synchronization
 
-/// Counts the hits of an entry in memory, until the ``HitLog`` takes them. As a base class of ``HotEntry``, its only
-/// subclass, it costs a hit no further object and no further step. Invariant: `counted` is twice the number of hits
-/// that the log has not taken, plus 1 when the log knows that there are hits. In a single number, the first hit after
-/// the log took them sees that it must register, and no hit is lost or counted twice. `@unchecked Sendable` is safe
-/// because all properties are atomics.
+/// Counts the hits of an entry in memory, until the ``HitLog`` takes them. A base class of ``HotEntry`` alone, so that
+/// a hit costs no further object. Invariant: `counted` is twice the hits that the log has not taken, plus 1 when the
+/// log knows of them, so the first hit afterwards sees that it must register, and no hit is lost or counted twice.
+/// `@unchecked Sendable` is safe because all properties are atomics.
 package class HitCounter: @unchecked Sendable {
     // With the first field of the subclass, the fields that a hit touches are stored side by side.
     private let counted = Atomic<Int64>(0)
@@ -48,10 +47,9 @@ package class HitCounter: @unchecked Sendable {
     }
 }
 
-/// The clock for the times of hits, which decide the order of eviction: the wall clock, but it never goes back.
-/// Otherwise, after the wall clock was set back, new and recently used entries would look older than all others. While
-/// the wall clock is behind, this clock advances by a millisecond whenever the wall clock has moved, so hits keep their
-/// order. A millisecond for each hit would outrun the wall clock on a busy server.
+/// The clock for the times of hits, which decide the order of eviction: the wall clock, but it never goes back, because
+/// new entries would look older than all others. While the wall clock is behind, it advances a millisecond whenever the
+/// wall clock has moved, so hits keep their order; with each hit it would outrun the wall clock on a busy server.
 final class HitClock: Sendable {
     private struct State {
         var latest: Timestamp

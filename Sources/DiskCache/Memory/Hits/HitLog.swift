@@ -1,22 +1,18 @@
 import Primitives
 import Synchronization
 
-/// The hits, last accesses and slides that are not in the index yet. Writing them at each hit would turn every read
-/// into a disk write, so the writer takes them about once a second. A caller sees an entry as it was read (from the
-/// index or from the memory tier), plus the hits and slides that it asks this log for *after* reading. None counts
-/// twice or is missed, although a flush may commit at any moment:
+/// The hits, last accesses and slides that are not in the index yet. The writer takes them about once a second, because
+/// each hit would be a disk write. A caller asks this log *after* reading an entry. No hit counts twice or is missed,
+/// although a flush may commit at any moment:
+/// - A flush reports an entry's new number of hits *before* its commit (``wrote(_:hits:)``). A caller that asks before
+///   the report has read the entry without the flush, and adds the noted hits. A later caller takes the reported
+///   number, whether it read the entry before or after the commit.
+/// - A flush that ends between read and question increments `flushesEnded` before it drops its hits, so that
+///   ``settled(_:)`` reads again.
 ///
-/// - A flush reports the hits that an entry has with the flush *before* its commit (``wrote(_:hits:)``). A caller that
-///   asks before the report has read the entry without the flush, and adds the noted hits. A caller that asks after the
-///   report takes the reported number, whether it read the entry before or after the commit.
-/// - A flush that ends between the read and the question leaves no hits to find. The flush increments `flushesEnded`
-///   before it drops them, so ``settled(_:)`` notices and reads again.
-///
-/// Each flush is kept until it is committed and dropped, or undone and put back. A transaction may flush a key twice,
-/// first with all other keys and then because of an update of the key, and the second flush may be undone alone.
-///
-/// Slides are kept until they are written. Of the hits, the least recent are forgotten (``HitTable``) when entries are
-/// read faster than the index can be updated, because each write changes a page of the index.
+/// A flush is kept until it is committed, or undone and put back. A transaction may flush a key twice, with all keys
+/// and for an update of the key, and the second flush may be undone alone. Slides are kept until they are written; the
+/// least recent hits are forgotten (``HitTable``) when entries are read faster than the index can be updated.
 package final class HitLog: Sendable {
     struct Flush: Sendable {
         fileprivate var number: Int
@@ -29,11 +25,9 @@ package final class HitLog: Sendable {
         /// Takes only the slides that ``HitLog/markSlides()`` has marked.
         var onlyMarked = false
 
-        /// All slides, and as many entries with hits as may be pending in ``HitTable``; writing so many takes half a
-        /// second.
+        /// All slides, and as many entries with hits as ``HitTable`` may have; writing so many takes half a second.
         package static let all = FlushLimit(slides: .max, hits: 2 * HitTable.generationLimit * HitLog.shardCount)
-        /// For the flush of each second. Each entry costs a page or two of the index, in the log and later in the file:
-        /// 10,000 entries a second took more than half of two cores.
+        /// For each second. An entry costs a page or two, twice: 10,000 a second took more than half of two cores.
         package static let periodic = FlushLimit(slides: 4096, hits: 512)
 
         static func marked(_ limit: Int) -> FlushLimit { FlushLimit(slides: limit, hits: 0, onlyMarked: true) }
@@ -162,8 +156,7 @@ package final class HitLog: Sendable {
         shards.sum { $0.countedHits + $0.counters.pendingHits }
     }
 
-    /// Marks all slides that are pending now. An operation that relies on the freshness in the index marks the slides,
-    /// and continues once all of them are written (``hasMarkedSlides``).
+    /// Marks all pending slides, for an operation that relies on the index's freshness; see ``hasMarkedSlides``.
     func markSlides() {
         for shard in shards.all { shard.withLock { $0.pending.markSlides() } }
     }

@@ -1,12 +1,8 @@
 import Primitives
 
-/// The pending hits and slides of one shard of the ``HitLog``. The number of hits is bounded. Slides from before a mark
-/// are kept apart from later slides, so that they can be written a few at a time until all of them are written. Later
-/// hits and slides of the same entry are merged into its marked slide.
-///
-/// Hits are kept in two generations. A hit is noted in the younger generation, with the hits that the older one has for
-/// the same entry. When the younger generation is full, it becomes the older one, and the former older one is
-/// forgotten. So entries that are read again and again stay, and a flood of entries that are read once passes through.
+/// The pending hits and slides of a shard of the ``HitLog``. Slides from before a mark are kept apart, to be written a
+/// few at a time; later hits and slides of the entry are merged into them. Hits have two generations. A hit goes to the
+/// younger, with the older's hits of the entry. A full younger becomes the older, and the former older is forgotten.
 struct HitTable {
     /// The caller frees forgotten hits, because freeing may take long.
     typealias Forgotten = [ExactText: PendingHits]
@@ -104,8 +100,7 @@ struct HitTable {
 
     private mutating func forgetOlder() -> Forgotten {
         guard younger.count >= Self.generationLimit else { return [:] }
-        defer { (older, younger) = (younger, Dictionary(minimumCapacity: Self.generationLimit)) }
-        return older
+        return exchange(&older, with: exchange(&younger, with: Dictionary(minimumCapacity: Self.generationLimit)))
     }
 }
 

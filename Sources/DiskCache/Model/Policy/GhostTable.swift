@@ -1,13 +1,10 @@
-// Invariants of this file:
-// - A cell with a number of at least `first` stands for a remembered hash. There are `count` such cells. Among the bits
-//   of the numbers from `first` up to `next`, exactly the bits of these cells are set.
-// - The range from `first` up to `next` has no more numbers than there are bits.
+// Invariants: a cell with a number of at least `first` stands for a remembered hash; there are `count` of them. Of the
+// numbers from `first` up to `next`, at most as many as there are bits, exactly the bits of these cells are set.
 
 /// Remembers the hashes of the last evicted entries, up to a limit that each insertion states. A bucket is a cache line
-/// of eight cells. A full bucket forgets its oldest hash a little early, and two hashes may look alike (in a table of a
-/// million, one in four thousand); both only cause a worse choice. A removed hash does not push out other hashes early:
-/// the bits tell which numbers are in use. The table takes at most 16 bytes for each hash that the limit allows, plus
-/// 72 bytes.
+/// of eight cells. A full bucket forgets its oldest hash early, and two hashes may look alike (one in four thousand of
+/// a million); both only cause a worse choice. The bits tell which numbers are in use, so removed hashes push out no
+/// others. The table takes at most 16 bytes for each hash that the limit allows, plus 72.
 struct GhostTable: Sendable {
     private static let bucketSize = 8
 
@@ -38,8 +35,6 @@ struct GhostTable: Sendable {
         fit(limit)
         put(mark)
     }
-
-    // MARK: - Cells
 
     private mutating func put(_ mark: UInt32) {
         let bucket = bucket(of: mark)

@@ -1,20 +1,12 @@
-// Invariants of this file:
-// - The policy holds no entries. It remembers hashes of evicted entries: at most one for each existing entry. Without
-//   the hashes it decides worse, never wrongly.
-// - A choice spares at most `moveLimit` entries, however often all of them were requested. It seldom spares more than a
-//   few, because each sparing uses up a hit that was counted before.
+// Invariants: the policy holds only hashes of evicted entries, at most one for each entry; without them it decides
+// worse, never wrongly. A choice spares at most `moveLimit` entries, seldom more than a few, as each uses up a hit.
 
 /// S3-FIFO (Yang, Zhang, Qiu, Yue, Rashmi: "FIFO queues are all you need for cache eviction", SOSP '23), with the sizes
-/// of entries taken into account.
-///
-/// New entries go to a small queue, a tenth of all bytes. Its oldest entry moves to the main queue if it was requested
-/// meanwhile, otherwise it is evicted. So a scan passes through that tenth and evicts no entries from the main queue.
-/// An entry that is requested again soon after its eviction goes to the main queue at once. The oldest entry of the
-/// main queue is spared once for each hit. A large entry needs a hit more at each of these decisions, because it takes
-/// the room of many. The constants were chosen by replaying traces, as `scripts/bench eviction` does.
-///
-/// Each tier keeps its entries in its own ``EvictionQueues`` (the memory tier in an array, the disk tier in the index).
-/// It counts a hit in the entry's ``QueuePlace/frequency``, and the entry does not move; the policy does not see hits.
+/// of entries taken into account. New entries go to a small queue, a tenth of all bytes. Its oldest entry moves to the
+/// main queue if it was requested, otherwise it is evicted, so a scan passes by the main queue. An entry requested
+/// again soon after its eviction goes to the main queue at once, where the oldest is spared once for each hit. A large
+/// entry needs a hit more. The constants were chosen by replaying traces (`scripts/bench eviction`). Each tier keeps
+/// its entries in its own ``EvictionQueues``, and counts hits in ``QueuePlace/frequency``; the policy sees no hits.
 struct S3FIFOPolicy: Sendable {
     /// The small queue's part of all bytes is one divided by this number.
     private static let smallPart: Int64 = 10
@@ -33,8 +25,7 @@ struct S3FIFOPolicy: Sendable {
 
     var memoryBytes: Int { ghosts.memoryBytes }
 
-    /// The place for an entry that was not held until now. The hash of its key stays the same for as long as the policy
-    /// lives. The cost is in bytes, and not yet part of the totals.
+    /// The place for a new entry. A key's hash never changes. The cost, in bytes, is not yet part of the totals.
     mutating func place(hash: Int, cost: Int64, among totals: QueueTotals) -> QueuePlace {
         guard ghosts.remove(hash) else { return QueuePlace(queue: .small) }
         // The repeated request counts as a hit.

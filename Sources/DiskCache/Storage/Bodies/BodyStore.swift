@@ -108,8 +108,7 @@ final class BodyStore: Sendable {
             try? FileSystem.makeDirectories(String(place[..<slash]))
             code = FileSystem.rename(old, to: place)
         }
-        // A rename between two names of the same file has no effect. An `.old` that was not renamed stays for the next
-        // start.
+        // A rename between two names of a file has no effect. An `.old` that was not renamed stays for the next start.
         if code == 0 { FileSystem.unlink(old) }
     }
 
@@ -193,15 +192,13 @@ struct BodyTree {
     }
 }
 
-/// Disk space for removals on a full disk: the index logs a removal first, and the ballast gives its room up for that
-/// log.
+/// Disk space for removals on a full disk: the index logs a removal first, and the ballast makes room for that log.
 final class Ballast: @unchecked Sendable {
     // @unchecked Sendable: the initializer runs before the writer's thread, which alone uses the variables then.
     private let file: FileDescriptor
     private let path: String
     private(set) var length: Int64 = 0
-    /// The most bytes that the file has occupied. ``restore()`` takes as many again before other writers get them;
-    /// otherwise the ballast would dwindle away on a disk that stays full.
+    /// The most bytes held so far. ``restore()`` takes as many again, or the ballast would dwindle on a full disk.
     private var claim: Int64 = 0
     /// The most bytes that the file should occupy.
     private let size: Int64

@@ -1,19 +1,16 @@
 import Primitives
 
-/// A body that is being received. Any thread can read the received bytes, any number of times, while a reference
-/// exists, even when the body is published, abandoned or removed meanwhile.
-///
-/// Invariants: a single thread receives. This thread first adds bytes to the content and then, under the lock,
-/// increases ``length``, so bytes before `length` never change. For a body in a file, the bytes before `written` are in
-/// the file, and the bytes from `written` to `length` are in `buffer`.
+/// A body that is being received. Any thread can read the received bytes, repeatedly, while a reference exists, even
+/// when the body is published, abandoned or removed. Invariants: a single thread receives. It first adds bytes to the
+/// content and then, under the lock, increases ``length``, so bytes before `length` never change. Of a body in a file,
+/// the bytes before `written` are in the file, the bytes from there to `length` in `buffer`.
 package final class GrowingBody: Sendable {
-    private enum Content {
-        case memory([UInt8])
-        case file(FileDescriptor, path: String)
-    }
-
     private struct State {
-        var content = Content.memory([])
+        /// Empty for a body in a file.
+        var memory: [UInt8] = []
+        /// `nil` while the body is in memory.
+        var file: FileDescriptor?
+        var path = ""
         var length: Int64 = 0
         var written: Int64 = 0
         var buffer: WriteBuffer?
@@ -29,45 +26,30 @@ package final class GrowingBody: Sendable {
 
     /// Returns at most `count` bytes: at least one if the body has bytes at `offset`, and none at or beyond ``length``.
     package func read(at offset: Int64, upTo count: Int) throws(DiskCacheError) -> SharedBytes {
-        enum Source {
-            case bytes(SharedBytes)
-            case file(FileDescriptor, path: String, count: Int)
-        }
-        let source: Source = state.withLock { state in
+        let (bytes, file, count) = state.withLock { state -> (SharedBytes?, FileDescriptor?, Int) in
             let count = Int(max(0, min(Int64(count), state.length - offset)))
-            func copied(_ bytes: UnsafeRawBufferPointer, from start: Int64) -> Source {
-                .bytes(SharedBytes(copying: .init(rebasing: bytes[Int(start)..<Int(start) + count])))
+            func copied(_ bytes: UnsafeRawBufferPointer, from start: Int64) -> (SharedBytes?, FileDescriptor?, Int) {
+                (SharedBytes(copying: .init(rebasing: bytes[Int(start)..<Int(start) + count])), nil, count)
             }
-            switch state.content {
-            case .memory(let buffer): return buffer.withUnsafeBytes { copied($0, from: offset) }
-            case .file(let file, let path):
-                guard offset >= state.written, let buffer = state.buffer else {
-                    return .file(file, path: path, count: min(count, Int(max(0, state.written - offset))))
-                }
-                return copied(buffer.bytes, from: offset - state.written)
+            guard let file = state.file else { return state.memory.withUnsafeBytes { copied($0, from: offset) } }
+            guard offset >= state.written, let buffer = state.buffer else {
+                return (nil, file, min(count, Int(max(0, state.written - offset))))
             }
+            return copied(buffer.bytes, from: offset - state.written)
         }
-        switch source {
-        case .bytes(let bytes): return bytes
-        case .file(let file, let path, let count):
-            return try file.read(count, at: offset, path: path)
-        }
+        if let bytes { return bytes }
+        return try file?.read(count, at: offset, path: path) ?? SharedBytes([])
     }
 
     // MARK: - For the receiving thread
 
     /// `nil` while the body is in memory.
-    var file: FileDescriptor? {
-        state.withLock { state in
-            if case .file(let file, _) = state.content { file } else { nil }
-        }
-    }
+    var file: FileDescriptor? { state.withLock { $0.file } }
 
     /// `nil` for a body in a file.
     var bytes: SharedBytes? {
         state.withLock { state in
-            guard case .memory(let buffer) = state.content else { return nil }
-            return buffer.withUnsafeBytes { SharedBytes(copying: $0) }
+            state.file == nil ? state.memory.withUnsafeBytes { SharedBytes(copying: $0) } : nil
         }
     }
 
@@ -75,11 +57,7 @@ package final class GrowingBody: Sendable {
     func append(_ bytes: UnsafeRawBufferPointer) throws(DiskCacheError) {
         if let file { return try append(bytes, to: file) }
         state.withLock { state in
-            guard case .memory(var buffer) = state.content else { return }
-            // The array leaves the state while it grows, because a second reference would cause a copy.
-            state.content = .memory([])
-            buffer.append(contentsOf: bytes)
-            state.content = .memory(buffer)
+            state.memory.append(contentsOf: bytes)
             state.length += Int64(bytes.count)
         }
     }
@@ -133,7 +111,7 @@ package final class GrowingBody: Sendable {
             if let buffer { _ = buffer.fill(bytes) } else { try file.write(bytes, path: path) }
         }
         state.withLock { state in
-            state.content = .file(file, path: path)
+            (state.memory, state.file, state.path) = ([], file, path)
             state.written = buffer == nil ? state.length : 0
             (state.buffer, state.takesBuffer) = (buffer, buffer == nil)
         }
@@ -147,9 +125,5 @@ package final class GrowingBody: Sendable {
         state.withLock { $0.buffer = nil }
     }
 
-    private var path: String {
-        state.withLock { state in
-            if case .file(_, let path) = state.content { path } else { "" }
-        }
-    }
+    private var path: String { state.withLock { $0.path } }
 }

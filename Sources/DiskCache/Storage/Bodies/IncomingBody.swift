@@ -1,11 +1,9 @@
 import Crypto
 import Primitives
 
-/// The receiving side of a body: in memory up to a limit, then in `incoming/<n>.part`. Computes the digest, and checks
-/// for JSON, while the bytes arrive.
-///
-/// `@unchecked Sendable` because it has one owner at a time: ``Reservation`` hands it to one thread under its lock, and
-/// no other thread touches it until that thread hands it back.
+/// The receiving side of a body: in memory up to a limit, then in `incoming/<n>.part`. Computes the digest and checks
+/// for JSON as bytes arrive. `@unchecked Sendable` because ``Reservation`` hands it to one thread at a time under its
+/// lock, and no other thread touches it until it is handed back.
 final class IncomingBody: @unchecked Sendable {
     private let bodies: BodyStore
     private let partPath: String
@@ -41,17 +39,13 @@ final class IncomingBody: @unchecked Sendable {
     func seal() throws(DiskCacheError) -> SealedBody {
         if !isFile, length > memoryLimit { try spill() }
         try growing.seal()
-        let content: SealedBody.Content =
-            if let bytes = growing.bytes {
-                .bytes(bytes)
-            } else if let file = growing.file {
-                .file(BodyFile(file, length: length, path: partPath), part: partPath)
-            } else {
-                preconditionFailure("a body is in memory or in a file")
-            }
+        let file = growing.file.map { StoredBody.file(BodyFile($0, length: length, path: partPath)) }
+        guard let stored = file ?? growing.bytes.map({ .bytes($0) }) else {
+            preconditionFailure("a body is in memory or in a file")
+        }
         return SealedBody(
-            content: content, length: length, digest: hasher.finalize().bytes, isJSON: validator.finish(),
-            isASCIIJSON: validator.finish() && validator.isASCII)
+            stored: stored, part: file == nil ? nil : partPath, digest: hasher.finalize().bytes,
+            isJSON: validator.finish(), isASCIIJSON: validator.finish() && validator.isASCII)
     }
 
     /// An entry that a caller stores must not be empty; an entry of kind `json` must be valid JSON in UTF-8.
@@ -80,34 +74,21 @@ final class IncomingBody: @unchecked Sendable {
 }
 
 struct SealedBody: Sendable {
-    enum Content: Sendable {
-        case bytes(SharedBytes)
-        case file(BodyFile, part: String)
-    }
-
-    var content: Content
-    var length: Int64
+    var stored: StoredBody
+    /// The path of the unpublished file; `nil` for a body in memory.
+    var part: String?
     /// SHA-256, 32 bytes.
     var digest: [UInt8]
     var isJSON: Bool
     /// JSON without a byte above 0x7F.
     var isASCIIJSON: Bool
 
-    var stored: StoredBody {
-        switch content {
-        case .bytes(let bytes): .bytes(bytes)
-        case .file(let file, _): .file(file)
-        }
-    }
-
-    var isFile: Bool {
-        if case .file = content { true } else { false }
-    }
-
+    var length: Int64 { stored.length }
+    var isFile: Bool { part != nil }
     var slabBytes: Int64 { isFile ? 0 : length }
 
     /// Removes the unpublished file, if there is one. The open body stays readable.
     func removePart() {
-        if case .file(_, let part) = content { FileSystem.unlink(part) }
+        if let part { FileSystem.unlink(part) }
     }
 }

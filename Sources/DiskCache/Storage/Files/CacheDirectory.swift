@@ -10,8 +10,7 @@ package final class CacheDirectory: Sendable {
     let writeBuffers = WriteBuffers()
     private let locks: [FileDescriptor]
 
-    /// Creates a missing directory, with mode 0700. Waits up to a second for the lock;
-    /// ``DiskCacheError/inUse(directory:)``.
+    /// Creates a missing directory, mode 0700. Waits up to a second for the lock: ``DiskCacheError/inUse(directory:)``.
     package init(path: String) throws(DiskCacheError) {
         let absolute = path.hasPrefix("/") ? path : FileManager.default.currentDirectoryPath + "/" + path
         var trimmed = absolute[...]
@@ -40,8 +39,7 @@ package final class CacheDirectory: Sendable {
 
     /// Releases the lock before the deallocation. All users of the directory must be closed by then.
     package func unlock() {
-        // Closing might not release the lock at once: a child process holds copies of the files until it runs its
-        // program.
+        // Closing might release the lock late: a child process holds copies of the files until it runs its program.
         for lock in locks { flock(lock.number, LOCK_UN) }
     }
 

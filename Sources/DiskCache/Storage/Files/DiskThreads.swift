@@ -20,8 +20,7 @@ final class DiskThreads: Sendable {
         let (isStopped, isFirst) = state.withLock { state in
             if state.isStopped { return (true, false) }
             state.works.append(work)
-            defer { state.isStarted = true }
-            return (false, !state.isStarted)
+            return (false, !exchange(&state.isStarted, with: true))
         }
         if isStopped { return work() }
         if isFirst { start() }
@@ -41,12 +40,9 @@ final class DiskThreads: Sendable {
 
     private func start() {
         for _ in 0..<count {
-            let thread = Thread { [self] in
-                ThreadName.set("larder-disk")
+            _ = NamedThread("larder-disk", stackSize: 512 << 10) { [self] in
                 while let work = next() { work() }
             }
-            thread.stackSize = 512 << 10
-            thread.start()
         }
     }
 
@@ -68,8 +64,8 @@ final class DiskThreads: Sendable {
     }
 }
 
-enum Lookup<Value: Sendable>: Sendable {
+package enum Lookup<Value: Sendable>: Sendable {
     case found(Value)
-    /// The data must be read from the disk, and the caller did not allow that.
+    /// The data must be read from the disk, and the caller did not allow that: call ``DiskCache/onDiskThread(_:)``.
     case onDisk
 }

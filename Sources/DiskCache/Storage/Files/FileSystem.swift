@@ -22,8 +22,7 @@ enum FileSystem {
         Foundation.unlink(path) == 0 || errno == ENOENT ? 0 : errno
     }
 
-    /// Removes a file, or a directory with all its content, except files that cannot be removed. `mayGoOn` is called
-    /// before each; when it returns `false`, the rest stays, and the result is `false`.
+    /// Removes a file, or a directory with its content, except unremovable files, until `mayGoOn` returns `false`.
     @discardableResult
     static func remove(_ path: String, while mayGoOn: () -> Bool = { true }) -> Bool {
         guard mayGoOn() else { return false }
@@ -86,8 +85,7 @@ enum FileSystem {
         if code != 0 { throw .system("mkdir", path, code) }
     }
 
-    /// Returns the names without `.` and `..`, in no particular order; none when the directory is missing. Leaves out
-    /// names that are not UTF-8, because Larder creates no such names.
+    /// Returns the UTF-8 names, unordered, without `.` and `..`; none when the directory is missing.
     static func names(in path: String) throws(DiskCacheError) -> [String] {
         guard let directory = opendir(path) else {
             if errno == ENOENT || errno == ENOTDIR { return [] }
@@ -105,8 +103,7 @@ enum FileSystem {
     }
 }
 
-/// The system calls that make written data durable, for ``Durability/power``; they return 0 or the error number. Tests
-/// replace them.
+/// The system calls that make data durable, for ``Durability/power``. They return 0 or the error number.
 package struct FileSync: Sendable {
     var file: @Sendable (BodyFile) -> Int32
     var directory: @Sendable (String) -> Int32

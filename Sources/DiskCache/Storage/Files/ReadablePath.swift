@@ -56,8 +56,7 @@ package enum ReadablePath {
         return "QDataCaches/" + (isPlain ? name : Self.name(name, markedWith: key))
     }
 
-    /// The path to use when `path` is, or has to become, a directory: the same path with `~` and the key behind it.
-    /// Unchanged if it ends so already, because no directory has such a name.
+    /// The path when `path` is, or becomes, a directory: with `~` and the key behind it, unless it ends so already.
     package static func alternative(for path: String, key: CacheKey) -> String {
         let (directory, leaf) = split(path)
         return unmarked(leaf, key) == nil ? directory + name(leaf, markedWith: key) : path
@@ -78,7 +77,7 @@ package enum ReadablePath {
 
     /// Removes the `~` and the key at the end; `nil` when the name does not end so.
     private static func unmarked(_ leaf: String, _ key: CacheKey) -> String? {
-        let end = ("~" + mark(of: key)).utf8
+        let end = ("~" + key.hashedName).utf8
         // Compares bytes, because Swift may combine the `~` and the sign before it into one character.
         guard leaf.utf8.suffix(end.count).elementsEqual(end) else { return nil }
         return String(Substring(leaf.utf8.dropLast(end.count)))
@@ -97,12 +96,9 @@ package enum ReadablePath {
 
     // MARK: - Names
 
-    /// The key, or the MD5 of a caller's own key.
-    private static func mark(of key: CacheKey) -> String { key.hashedName }
-
     /// Returns `name` with `~`, the key and `end` behind it, cut so that all fit.
     private static func name(_ name: String, markedWith key: CacheKey, end: String = "") -> String {
-        let suffix = "~" + mark(of: key) + end
+        let suffix = "~" + key.hashedName + end
         return cut(name, to: maximumNameLength - suffix.utf8.count) + suffix
     }
 
@@ -178,44 +174,36 @@ package enum ReadablePath {
 /// The paths that a body may get, in the order in which they are tried.
 struct PathCandidates: Sequence, IteratorProtocol {
     private let key: CacheKey
-    private let first: String
-    private let second: String?
+    private let first: [String]
     private let stem: String
     private var number = 0
 
-    /// The path of the layout; in the readable layout, then the path beside a directory; then it with `~1`, `~2`, …
-    /// behind.
+    /// The path of the layout; if readable, then the path beside a directory; then it with `~1`, `~2`, … behind.
     init(layout: Layout, key: CacheKey, url: String?) {
         self.key = key
-        first = layout.path(for: key, url: url)
-        stem = layout == .readable ? ReadablePath.alternative(for: first, key: key) : first
-        second = stem == first ? nil : stem
+        let path = layout.path(for: key, url: url)
+        stem = layout == .readable ? ReadablePath.alternative(for: path, key: key) : path
+        first = stem == path ? [path] : [path, stem]
     }
 
     /// The candidates for a body that must leave `path`.
     init(besides path: String, key: CacheKey) {
         self.key = key
         let alternative = ReadablePath.alternative(for: path, key: key)
-        first = alternative == path ? ReadablePath.numbered(path, 1, key: key) : alternative
-        second = nil
-        stem = first
+        stem = alternative == path ? ReadablePath.numbered(path, 1, key: key) : alternative
+        first = [stem]
     }
 
     mutating func next() -> String? {
         defer { number += 1 }
-        switch number {
-        case 0: return first
-        case 1 where second != nil: return second
+        if number < first.count { return first[number] }
         // The number of texts with the same MD5 never comes near this limit.
-        case ..<1000: return ReadablePath.numbered(stem, second == nil ? number : number - 1, key: key)
-        default: return nil
-        }
+        return number < 1000 ? ReadablePath.numbered(stem, number - first.count + 1, key: key) : nil
     }
 }
 
 extension Layout {
-    /// Relative to the namespace's directory, if no other file occupies it. `url` is canonical; `nil` for a caller's
-    /// own key.
+    /// Relative to the namespace's directory, if no file occupies it. `url` is canonical; `nil` for a caller's own key.
     package func path(for key: CacheKey, url: String?) -> String {
         switch self {
         case .hashed: HashedPath.path(for: key)

@@ -1,9 +1,8 @@
 import Primitives
 
-/// Memory that collects the bytes of a body, so that they are written in large pieces that begin at a page. In pieces
-/// of 64 KiB, as they come from a socket, a body of 1 MiB costs the kernel a third more work. Without a buffer, bytes
-/// are written as they arrive. Returned buffers are kept until memory runs short: the kernel must clear the pages of a
-/// new buffer, which costs as much as it saves.
+/// Memory that collects a body's bytes, to be written in large pieces from a page on: pieces of 64 KiB cost the kernel
+/// a third more work for a body of 1 MiB. Without a buffer, bytes are written as they arrive. Returned buffers are kept
+/// until memory runs short, because clearing the pages of a new one costs as much as it saves.
 final class WriteBuffers: Sendable {
     static let capacity = 256 << 10
     /// All buffers together take 16 MiB.
@@ -38,10 +37,7 @@ final class WriteBuffers: Sendable {
     /// Frees the idle buffers. Returns the number of bytes freed.
     @discardableResult
     func trim() -> Int {
-        let idle = state.withLock { state in
-            defer { state.idle = [] }
-            return state.idle
-        }
+        let idle = state.withLock { exchange(&$0.idle, with: []) }
         for memory in idle { memory.bytes.deallocate() }
         return idle.count * Self.capacity
     }
@@ -54,9 +50,8 @@ final class WriteBuffers: Sendable {
     }
 }
 
-/// Bytes of a body that are received and not yet in its file. `@unchecked Sendable` because its owner, a
-/// ``GrowingBody``, changes a shared buffer only under its lock. Only the thread that changes the buffer reads it
-/// without the lock.
+/// Received bytes of a body that are not yet in its file. `@unchecked Sendable` because its owner, a ``GrowingBody``,
+/// changes it only under its lock, and only the thread that changes it reads it without the lock.
 final class WriteBuffer: @unchecked Sendable {
     private let memory: WriteBuffers.Memory
     private let owner: WriteBuffers

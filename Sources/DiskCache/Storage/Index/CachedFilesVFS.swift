@@ -2,13 +2,11 @@ import Foundation
 import GRDBSQLite
 import Primitives
 
-/// An SQLite VFS that reads only data that the kernel has in memory. A connection over it never waits for a disk: a
-/// statement that would have to wait ends with ``notCached`` instead. It is the default VFS with another `xRead`. That
-/// `xRead` uses a file descriptor of its own, which is passed in the name that opens the connection
-/// (``name(of:database:log:)``), because SQLite's own descriptors are private. The owner of the descriptor keeps it
-/// open for longer than any connection to the same file, because closing a descriptor of a file drops all locks that
-/// the process holds on that file. See <https://sqlite.org/vfs.html> and
-/// <https://man7.org/linux/man-pages/man2/preadv2.2.html>, `RWF_NOWAIT`.
+/// An SQLite VFS that reads only data that the kernel has in memory (`RWF_NOWAIT`,
+/// <https://man7.org/linux/man-pages/man2/preadv2.2.html>): a statement that would wait for a disk ends with
+/// ``notCached``. It is the default VFS (<https://sqlite.org/vfs.html>) with another `xRead`, over a descriptor that
+/// the name of the connection passes, because SQLite's own are private. The owner keeps the descriptor open for longer
+/// than any connection to the file, because closing a descriptor drops all locks of the process on the file.
 enum CachedFilesVFS {
     /// An I/O error that has no name in SQLite.
     static let notCached = SQLITE_IOERR | (0xFE << 8)

@@ -1,9 +1,7 @@
 import GRDB
 import GRDBSQLite
 
-/// A prepared statement that is bound and run with SQLite's own calls, for the few statements that each store runs.
-/// GRDB would box each of the 36 values of an entry's row, and build the names of all columns only to report that there
-/// is no row.
+/// A prepared statement run with SQLite's own calls, because GRDB would box the 36 values of each stored row.
 struct DirectStatement {
     private let statement: Statement
     private var bound: Int32 = 0
@@ -14,15 +12,10 @@ struct DirectStatement {
         self.statement = statement
     }
 
-    // MARK: - Values, one after the other
-
+    /// `nil` stays NULL, because a statement has no values before the first and after each run.
     mutating func bind(_ value: Int64?) {
         bound += 1
-        if let value {
-            sqlite3_bind_int64(handle, bound, value)
-        } else {
-            sqlite3_bind_null(handle, bound)
-        }
+        if let value { sqlite3_bind_int64(handle, bound, value) }
     }
 
     mutating func bind(_ value: Int) { bind(Int64(value)) }
@@ -31,11 +24,7 @@ struct DirectStatement {
     /// SQLite copies the text.
     mutating func bind(_ text: String?) {
         bound += 1
-        if let text {
-            StatementText.bind(text, to: handle, at: bound)
-        } else {
-            sqlite3_bind_null(handle, bound)
-        }
+        if let text { StatementText.bind(text, to: handle, at: bound) }
     }
 
     mutating func bind(_ blob: [UInt8]) {
@@ -48,8 +37,6 @@ struct DirectStatement {
             }
         }
     }
-
-    // MARK: - Running
 
     /// The statement must return no rows.
     mutating func run() throws {
@@ -159,8 +146,7 @@ enum StoreQuery: Int, CaseIterable {
         ]
 }
 
-/// The statements of ``StoreQuery``, looked up once in a transaction, because the connection hashes the whole text of a
-/// statement to find it.
+/// The statements of ``StoreQuery``, looked up once in a transaction, because that hashes their whole text.
 final class StoreStatements {
     private let db: Database
     private var prepared = [DirectStatement?](repeating: nil, count: StoreQuery.allCases.count)

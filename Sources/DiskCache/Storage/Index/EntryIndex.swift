@@ -80,8 +80,7 @@ package final class EntryIndex: Sendable {
         if length > Self.leastLogLimit, length > FileSystem.freeBytes(at: path) / 4, canEmptyLog() { emptyLog() }
     }
 
-    /// Whether there is a log, and space to write it into the database file; `reserve` bytes will become free in
-    /// addition. Without that space the attempt would use up the free space, and the log would stay.
+    /// Whether there is a log, and space to empty it with `reserve` more bytes; an attempt without fills the disk.
     func canEmptyLog(with reserve: Int64 = 0) -> Bool {
         let sql = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
         guard logLength > 0, let file = FileSystem.status(of: path)?.identity.size,
@@ -133,8 +132,7 @@ package final class EntryIndex: Sendable {
         cached.releaseMemory()
     }
 
-    /// Returns the error as an error of this module. If the index is damaged, this leaves a mark, and the next start
-    /// checks the whole index. Such a check takes too long for every start.
+    /// Maps the error. Damage leaves a mark, and the next start checks the whole index, which takes long.
     func notice(_ error: any Error) -> DiskCacheError {
         let error = DiskCacheError(error)
         if error.isIndexDamage {
@@ -152,8 +150,7 @@ package final class EntryIndex: Sendable {
         }
     }
 
-    /// Writes as much of the log into the database file as readers allow. Only the writer's thread calls this. A
-    /// failure is ignored, because a later checkpoint does the same work.
+    /// Writes the log into the database as far as readers allow, on the writer's thread. Failures are ignored.
     func checkpoint() {
         try? writing.writeWithoutTransaction { _ = try $0.checkpoint(.passive) }
     }
@@ -178,9 +175,8 @@ package final class EntryIndex: Sendable {
         configuration.label = "larder.index.writer"
         configuration.busyMode = .timeout(5)
         configuration.prepareDatabase { db in
-            // Both settings take effect only in an empty file, and WAL mode writes to the file. Set on a file with
-            // content they would only cause a write. The page size comes first, because the other setting fixes it. A
-            // foreign database is never written to, because reading the format throws.
+            // Both settings take effect only in an empty file and otherwise only write; the page size comes first,
+            // because WAL fixes it. A foreign database is never written to, because reading the format throws.
             if try Int.fetchOne(db, sql: "PRAGMA page_count") == 0 {
                 try db.execute(sql: "PRAGMA page_size = \(chosen.indexPageSize); PRAGMA auto_vacuum = INCREMENTAL;")
             } else {

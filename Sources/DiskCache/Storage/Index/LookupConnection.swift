@@ -15,8 +15,7 @@ enum LookupQuery: Int, CaseIterable {
     }
 }
 
-/// A read-only connection for look-ups, over SQLite because GRDB costs more than the look-up itself. Any thread may use
-/// it.
+/// A read-only connection for look-ups, for any thread. GRDB would cost more than the look-up itself.
 final class LookupConnection: Sendable {
     /// The look-up needs data that is not in memory, and this connection does not wait for the disk.
     struct NotCached: Error {}
@@ -79,8 +78,6 @@ final class LookupConnection: Sendable {
             Self.close(&state)
         }
     }
-
-    // MARK: - Steps
 
     private func statement(_ query: LookupQuery, _ state: inout State) throws -> OpaquePointer {
         if let statement = state.statements[query.rawValue] { return statement }

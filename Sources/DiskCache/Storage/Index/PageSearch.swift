@@ -1,14 +1,13 @@
 import Primitives
 
-/// Finds the rows of a page of a listing, without testing every entry where an index helps. There are two ways:
-/// - A *walk* follows the index that has the order of the listing, and tests each row. It finds a page soon when many
-///   entries match, and at once when the same index also answers the filter.
-/// - A *sort* looks up all entries that match one condition of the filter, and sorts them. It is cheap when few entries
-///   match, and the only way for orders without an index.
+/// Finds the rows of a page of a listing, without testing every entry where an index helps. A *walk* follows the index
+/// in the order of the listing and tests each row: good when many entries match, or the same index answers the filter.
+/// A *sort* sorts all entries that match one condition: good when few match, and the only way for orders without an
+/// index.
 ///
-/// Of n entries, m of which match, a page of l rows takes a walk about l * n / m rows, and a sort m rows. The search
-/// therefore walks from m = √(ln) on, and neither way takes more than about √(ln) rows. The numbers assume that
-/// matching entries are mixed evenly with the rest; a walk gives up after ``patience`` times as many rows.
+/// Of n entries, m of which match, a page of l rows takes a walk about l * n / m rows, and a sort m rows. So the search
+/// walks from m = √(ln) on, and neither takes more than about √(ln) rows, if matches are mixed evenly with the rest; a
+/// walk gives up after ``patience`` times as many rows.
 struct PageSearch {
     let filter: EntryFilter
     let sort: EntrySort
@@ -51,8 +50,6 @@ struct PageSearch {
         filter.conditions.filter { !isServed($0, prefixIn: places) }
     }
 
-    // MARK: - Statements
-
     func walking(to end: ListCursor? = nil, prefixIn places: PrefixPlaces = .all) -> EntryQuery {
         var query = EntryQuery(filter, now: now, path: walkPath, prefixIn: places)
         begin(&query)
@@ -84,8 +81,6 @@ struct PageSearch {
         }
     }
 
-    // MARK: - Choosing
-
     /// Whether the matches of the condition are a contiguous range of the index of the order.
     private func isServed(_ condition: EntryFilter.Condition, prefixIn places: PrefixPlaces) -> Bool {
         switch (sort.order, condition) {
@@ -96,8 +91,7 @@ struct PageSearch {
         }
     }
 
-    /// An estimate of the entries that match the condition alone. `key`, `md5` and `url` count as 0, because few
-    /// entries match them. Queries stop counting at `limit`; a prefix adds up three of them.
+    /// Estimates the matches of the condition alone, up to `limit` for each query; few match `key`, `md5` and `url`.
     private func count(
         _ condition: EntryFilter.Condition, _ places: PrefixPlaces, upTo limit: Int
     ) throws(DiskCacheError) -> Int {
@@ -152,12 +146,9 @@ struct PageSearch {
 extension EntrySort.Order {
     var column: String {
         switch self {
-        case .key: "key"
-        case .url: "url"
-        case .contentLength: "contentLength"
+        case .key, .url, .contentLength, .hits: rawValue
         case .expiryDate: "expiry"
         case .lastAccessDate: "lastAccess"
-        case .hits: "hits"
         }
     }
 

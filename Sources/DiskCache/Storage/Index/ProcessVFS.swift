@@ -3,18 +3,14 @@ import GRDBSQLite
 import Glibc
 import Primitives
 
-/// An SQLite VFS for a database that a single process uses, as the lock of the cache's directory guarantees:
-/// `unix-excl` (<https://sqlite.org/vfs.html#standard_unix_vfses>), except that it gathers the writes to the log.
-/// SQLite holds a single lock on the file for as long as it is open, instead of asking the kernel for two locks at each
-/// look-up, and keeps the index of its log in its own memory. Another process, such as `sqlite3`, finds the file
-/// locked.
+/// An SQLite VFS for a database of a single process, as the lock of the cache's directory guarantees: `unix-excl`
+/// (<https://sqlite.org/vfs.html#standard_unix_vfses>), which holds one lock while the file is open, instead of two at
+/// each look-up, and keeps the index of the log in its own memory. Another process, such as `sqlite3`, finds it locked.
 ///
-/// A transaction goes to the log page by page, each page behind a header of 24 bytes. Writing such a header costs the
-/// kernel as much as writing a page. The VFS therefore writes headers and pages together, at the latest with the last
-/// page of a commit (``GatheredWrites``). No other connection looks for data that is not committed.
-///
-/// The disk starts to write the log early, while no thread waits for it; otherwise a checkpoint, and every store,
-/// would. A large commit and a checkpoint take milliseconds. A sharing thread offers the processor between two pages.
+/// SQLite writes a header of 24 bytes before each page of the log, at the cost of a page; the VFS writes them together,
+/// at the latest with the last page of a commit (``GatheredWrites``). The disk starts to write the log early; otherwise
+/// a checkpoint, and every store, would wait for it. A large commit and a checkpoint take milliseconds, so a sharing
+/// thread offers the processor between two pages.
 enum ProcessVFS {
     /// Applies to all connections that are opened from now on.
     static func use() { _ = vfs }
@@ -69,8 +65,7 @@ enum ProcessVFS {
     private static func read(
         _ file: UnsafeMutablePointer<sqlite3_file>?, _ target: UnsafeMutableRawPointer?, _ count: Int32, _ offset: Int64
     ) -> Int32 {
-        // On a connection that has written, most reads belong to a checkpoint. A connection that only reads serves a
-        // request.
+        // On a connection that has written, most reads belong to a checkpoint; one that only reads serves a request.
         if let file, vfs.tail(of: file).pointee.writes.hasGathered { Processor.offer() }
         return flushed(file) { $0.xRead(file, target, count, offset) }
     }
@@ -121,14 +116,13 @@ enum ProcessVFS {
     }
 }
 
-/// Gathers the writes to an SQLite log until they form a commit, without I/O of its own. In the log each page follows a
-/// frame header, and the header of a commit's last page marks the commit
-/// (<https://sqlite.org/fileformat2.html#walformat>). SQLite writes each header and each page with a call of its own.
-/// It would split a write only for a disk that may damage the bytes around a write, and by default it assumes that no
-/// disk does (`psow`, <https://sqlite.org/uri.html>).
+/// Gathers the writes to an SQLite log until they form a commit, without I/O of its own. SQLite writes each page, and
+/// before it each frame header, with a call of its own; the header of a commit's last page marks the commit
+/// (<https://sqlite.org/fileformat2.html#walformat>). By default it assumes that no disk damages the bytes around a
+/// write (`psow`, <https://sqlite.org/uri.html>).
 ///
-/// Invariants: the gathered bytes are contiguous, and continue the last bytes that were written. No part of a commit
-/// stays gathered: the last page of the commit writes all bytes that came before it.
+/// Invariants: the gathered bytes are contiguous, and continue the last written bytes. No part of a commit stays
+/// gathered.
 struct GatheredWrites {
     /// SQLite's own `seekAndWriteFd` takes less than 128 KiB at once.
     static let limit = 120 << 10

@@ -1,7 +1,6 @@
 import GRDB
 
-/// The writer's own copy of the tables `totals` and `counters`. It changes along with each row and is written at the
-/// end of the transaction, so no entries ever have to be counted.
+/// The writer's copy of the tables `totals` and `counters`, saved in each transaction, so entries are never counted.
 package struct Totals: Sendable {
     struct Kind: Sendable, Equatable {
         var entries: Int64 = 0
@@ -15,28 +14,24 @@ package struct Totals: Sendable {
     private(set) var sequence: Int64 = 0
     /// The bytes of the entries that may be evicted and are in ``EvictionQueue/small``.
     private(set) var smallBytes: Int64 = 0
-    private var changed: Set<Entry.Kind> = []
-    private var changedCounters: Set<Counter> = []
-
-    private enum Counter: String {
-        case sequence, smallBytes
-    }
+    private var counters: [String: Int64] { ["sequence": sequence, "smallBytes": smallBytes] }
+    /// The content of the tables.
+    private var saved: (kinds: [Entry.Kind: Kind], counters: [String: Int64]) = ([:], [:])
 
     init() {}
 
     init(_ db: Database) throws {
-        func counter(_ counter: Counter) throws -> Int64 {
-            let sql = "SELECT value FROM counters WHERE name = ?"
-            return try Int64.fetchOne(db, sql: sql, arguments: [counter.rawValue]) ?? 0
+        for row in try Row.fetchAll(db, sql: "SELECT name, value FROM counters") {
+            saved.counters[row[0]] = row[1]
         }
-        sequence = try counter(.sequence)
-        smallBytes = try counter(.smallBytes)
+        smallBytes = saved.counters["smallBytes"] ?? 0
         // The number of an existing entry is never used again, even if the counter was tampered with.
-        sequence = max(sequence, try Int64.fetchOne(db, sql: "SELECT max(id) FROM entries") ?? 0)
+        sequence = max(saved.counters["sequence"] ?? 0, try Int64.fetchOne(db, sql: "SELECT max(id) FROM entries") ?? 0)
         for row in try Row.fetchAll(db, sql: "SELECT kind, entries, bodyBytes, diskBytes, pinnedBytes FROM totals") {
             guard let kind = Entry.Kind(code: row[0]) else { continue }
             kinds[kind] = Kind(entries: row[1], bodyBytes: row[2], diskBytes: row[3], pinnedBytes: row[4])
         }
+        saved.kinds = kinds
     }
 
     package var diskBytes: Int64 { sum(\.diskBytes) }
@@ -56,21 +51,17 @@ package struct Totals: Sendable {
 
     package mutating func nextSequence() -> Int64 {
         sequence += 1
-        changedCounters.insert(.sequence)
         return sequence
     }
 
     mutating func moved(cost: Int64, from old: EvictionQueue, to new: EvictionQueue) {
-        guard old != new else { return }
-        smallBytes += new == .small ? cost : -cost
-        changedCounters.insert(.smallBytes)
+        if old != new { smallBytes += new == .small ? cost : -cost }
     }
 
     mutating func add(_ row: EntryRow) { count(row, 1) }
     mutating func remove(_ row: EntryRow) { count(row, -1) }
 
     private mutating func count(_ row: EntryRow, _ sign: Int64) {
-        changed.insert(row.entry.kind)
         var kind = kinds[row.entry.kind] ?? Kind()
         kind.entries += sign
         kind.bodyBytes += sign * row.entry.contentLength
@@ -79,22 +70,18 @@ package struct Totals: Sendable {
             kind.pinnedBytes += sign * row.cost
         } else if row.place.queue == .small {
             smallBytes += sign * row.cost
-            changedCounters.insert(.smallBytes)
         }
         kinds[row.entry.kind] = kind
     }
 
     mutating func save(_ db: Database) throws {
-        for kind in changed {
-            let total = kinds[kind] ?? Kind()
+        for (kind, total) in kinds where total != saved.kinds[kind] {
             try db.cachedStatement(sql: "REPLACE INTO totals VALUES (?, ?, ?, ?, ?)").execute(
                 arguments: [kind.code, total.entries, total.bodyBytes, total.diskBytes, total.pinnedBytes])
         }
-        for counter in changedCounters {
-            let value = counter == .sequence ? sequence : smallBytes
-            try db.cachedStatement(sql: "REPLACE INTO counters VALUES (?, ?)").execute(
-                arguments: [counter.rawValue, value])
+        for (name, value) in counters where value != saved.counters[name] {
+            try db.cachedStatement(sql: "REPLACE INTO counters VALUES (?, ?)").execute(arguments: [name, value])
         }
-        (changed, changedCounters) = ([], [])
+        saved = (kinds, counters)
     }
 }

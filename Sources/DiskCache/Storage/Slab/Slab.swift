@@ -1,10 +1,9 @@
 import Foundation
 import Primitives
 
-/// The file `bodies.slab` of small bodies, each in a slot (``Slot``), behind a head that names the entry
-/// (``SlabRecord``). The file is sparse: extents that have become empty have no blocks. A slot is written before the
-/// row that names it is committed, and only while no committed row names it. A reader takes the slot from a row that
-/// may have been replaced since. So each read compares the bytes with the digest.
+/// The sparse file `bodies.slab` of small bodies, each in a ``Slot`` with a ``SlabRecord`` that names the entry; empty
+/// extents have no blocks. A slot is written before its row is committed, and only while no committed row names it.
+/// Each read compares the bytes with the digest, because the reader's row may have been replaced.
 final class Slab: Sendable {
     /// A ``BodyFile`` so that ``FileSync`` can sync it.
     let file: BodyFile

@@ -1,14 +1,11 @@
-// Invariants of this file:
-// - A slot that a committed row names is never given to another body. A slot that a transaction frees can be taken only
-//   after that transaction is committed.
-// - The table `extents` and the rows that use its slots change in the same transaction. So a kill at any time neither
-//   loses a slot nor uses it twice, and a start needs no search for used slots.
+// Invariants: a slot that a committed row names is never given to another body, and a freed slot only after the commit.
+// The table `extents` and the rows that use its slots change in one transaction, so a kill neither loses a slot nor
+// uses it twice, and a start searches for no used slots.
 
 import Foundation
 import GRDB
 
-/// The map of used and free slots in the slab. Used by the writer's thread alone. ``takeBack(_:)`` and ``keep(_:)``
-/// undo the steps of a transaction, the last step first.
+/// The used and free slots, for the writer's thread. ``takeBack(_:)`` and ``keep(_:)`` undo steps, the last first.
 final class SlabMap {
     private var extents: [Extent] = []
     /// The extents with free slots, by class. The last extent of each list is filled first.
@@ -196,8 +193,7 @@ final class SlabMap {
         return body(&extents[number])
     }
 
-    /// Reads the map from the table `extents`. When the table is impossible, calls `onDamage`, and rebuilds and saves
-    /// the table. The rebuild reads every row of the entries.
+    /// Reads the table `extents`; if it is impossible, calls `onDamage` and rebuilds it from every row of the entries.
     static func load(_ db: Database, onDamage: () -> Void) throws -> SlabMap {
         do {
             return try SlabMap(db)

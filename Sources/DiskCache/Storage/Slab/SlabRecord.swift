@@ -74,8 +74,7 @@ struct SlabRecordView {
     private let tail: UnsafeRawBufferPointer
     private let lengths: (key: Int, contentType: Int, lastModified: Int)
 
-    /// `nil` when the bytes are no record or the record is damaged. The body is not checked. `tail` has all bytes
-    /// behind the body. Both buffers must outlive this value.
+    /// `nil` for bytes that are no sound record; the body is not checked. Both buffers must outlive this value.
     init?(head: UnsafeRawBufferPointer, tail: UnsafeRawBufferPointer) {
         guard head.count == SlabRecord.headLength else { return nil }
         func length(at offset: Int) -> Int {

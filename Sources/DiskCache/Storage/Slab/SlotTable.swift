@@ -1,8 +1,6 @@
-// Invariants of this file:
-// - The slot found for a key holds the body of that key as of the last commit, or the body of another key. So a reader
-//   compares the key in the slot. Before a commit is acknowledged, the writer removes the changed entries from the
-//   table. A reader that read before the commit cannot insert its slot after it (``SlotTicket``).
-// - The table is a cache: a reader looks in the index for a key that is missing here.
+// Invariants: the slot found for a key holds its body as of the last commit, or another body, so a reader compares the
+// key in the slot. Before the acknowledgement of a commit, the writer removes the changed entries, and an earlier
+// reader cannot insert its slot any more (``SlotTicket``). A reader looks in the index for a missing key.
 
 import Primitives
 
@@ -40,8 +38,7 @@ final class SlotTable: Sendable {
         }
     }
 
-    /// Removes a key and invalidates the tickets of its shard, so that a concurrent reader does not insert an outdated
-    /// slot. Call this after a commit, before it is acknowledged.
+    /// Removes a key and voids its shard's tickets. Call this after a commit, before it is acknowledged.
     func remove(_ hash: Int) {
         shards[hash].withLock { $0.remove(Self.spread(hash)) }
     }
