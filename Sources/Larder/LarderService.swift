@@ -21,9 +21,8 @@ package final class LarderService: Sendable {
     /// Separate, so that requests through the gateway and downloads never wait for each other.
     private let gatewayOrigin: OriginClient
 
-    /// Opens the cache directory, which takes its lock, and starts the clients of the origins. The configuration
-    /// overrides the numbers of listeners in the limits of the event streams. Throws ``DiskCacheError`` when the
-    /// directory cannot be used, ``NamespaceError`` when the registry of the namespaces cannot be read or written.
+    /// Locks the cache directory, and starts the clients of the origins. The configuration overrides the numbers of
+    /// listeners in `eventLimits`. Throws ``DiskCacheError`` for the directory, ``NamespaceError`` for the registry.
     package init(
         configuration: Configuration, clock: any WallClock = SystemClock(), logger: Logger,
         memoryPressure: MemoryPressureFiles = MemoryPressureFiles(), eventLimits: EventHub.Limits = EventHub.Limits()

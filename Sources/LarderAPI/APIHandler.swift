@@ -129,9 +129,8 @@ final class APIHandler: RequestHandler {
         return true
     }
 
-    /// Answers a request that has failed before its body was read. A body above 64 KiB or of unknown length, and a body
-    /// for which the client expects the go-ahead, is not read: the answer precedes it, and the connection is closed.
-    /// Any other body is discarded, and the connection is kept.
+    /// Answers before a body above 64 KiB, of unknown length, or for which the client expects the go-ahead, and closes
+    /// the connection. Any other body is discarded, and the connection is kept.
     private func answer(_ problem: Problem, to request: Request, _ context: RequestContext) -> Reception {
         let hasLargeBody = (request.declaredLength ?? 0) > 64 << 10 || request.field("Expect") != nil
         guard hasLargeBody || request.field("Transfer-Encoding") != nil else {
@@ -182,12 +181,11 @@ final class APIHandler: RequestHandler {
         }
     }
 
-    /// Returns the namespace in which a request works. The name comes from the path's prefix, else from
-    /// `Larder-Namespace`, else from the token, else it is the default namespace. Throws 400 if the prefix and the
-    /// field disagree, or the route does not take the field, and 404 if the namespace does not exist.
+    /// The name comes from the path's prefix, else from `Larder-Namespace`, else from the token, else it is `default`.
+    /// Throws 400 if prefix and field disagree, or the route takes no field, and 404 if there is no such namespace.
     ///
     /// Calls that concern the whole server, or a namespace that their path or query names, get the default namespace.
-    /// They ignore `Larder-Namespace`, because many clients send it with every call. Calls that need no token ignore the
+    /// They ignore `Larder-Namespace`, which many clients send with every call. Calls that need no token ignore the
     /// prefix, too, so that their answers reveal no namespace.
     private func namespace(
         of asked: PrefixedRequest, _ route: Route, _ visitor: AccessGate.Visitor

@@ -1,8 +1,8 @@
-import LarderClient
 import Primitives
 import TestSupport
 import Testing
 
+@testable import LarderClient
 @testable import LarderCommand
 
 @Suite("The progress display")

@@ -59,14 +59,7 @@ package struct TokenSecret: Sendable {
         text = Self.prefix + name + "_" + Self.base64URL(bits)
     }
 
-    package var digest: [UInt8] {
-        var text = text
-        return text.withUTF8 { Self.digest(of: UnsafeRawBufferPointer($0)) }
-    }
-
-    static func digest(of token: UnsafeRawBufferPointer) -> [UInt8] {
-        Array(SHA256.hash(data: token))
-    }
+    package var digest: [UInt8] { Array(SHA256.hash(data: Data(text.utf8))) }
 
     /// Returns `nil` when the bytes are too long or lack the prefix.
     static func name(in token: UnsafeRawBufferPointer) -> String? {

@@ -1,9 +1,7 @@
 /// Searches for tokens in texts that leave this server: URL and fields of a request to an origin, and lines of the log.
-///
-/// The search finds a plain token, a token behind percent-escapes (RFC 3986 §2.1) or in Base64 (RFC 4648 §4 and §5,
-/// with or without padding, beginning at any character), and a token behind several of these layers. The time is linear
-/// in the length of the text, because the number of layers is limited. Answers from memory are never searched. A server
-/// without tokens searches, too, because its clients may send tokens of another server.
+/// Finds a token that is plain, percent-escaped (RFC 3986 §2.1), in Base64 (RFC 4648 §4 and §5, beginning at any
+/// character, also without padding), or behind several of these layers. The number of layers is limited, so the time is
+/// linear. A server without tokens searches, too, because its clients may send tokens of another server.
 enum TokenSearch {
     /// A text with more layers of percent-escapes hides its content on purpose.
     private static let escapeLayers = 4

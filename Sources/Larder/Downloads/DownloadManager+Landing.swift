@@ -3,9 +3,8 @@ import Logging
 import Primitives
 
 extension DownloadManager {
-    /// Takes a download that has ended out of `running`, and answers its waiters. Callers that must not have this
-    /// result wait for a download that follows at once and keeps the place in `places`. When the server is stopping, no
-    /// download follows, and they get ``DownloadError/stopping``.
+    /// Takes an ended download out of `running`, and answers its waiters. For callers that must not have this result, a
+    /// download follows at once and keeps the place in `places`; while stopping, they get ``DownloadError/stopping``.
     func land(
         _ fetch: DownloadFetch, with result: Result<DownloadResult, DownloadError>, for waiters: [DownloadFetch.Waiter],
         published: EntryWishes

@@ -160,9 +160,8 @@ struct ControlGroupUse: Equatable, Sendable {
         return current - files >= limit / 8 * 7
     }
 
-    /// Whether the group has hardly any pages of files to drop. If its processes wait for memory then, the group has
-    /// reached a limit, perhaps of a group that is not visible here. The machine may have dropped the few pages of
-    /// files, too; the answer is wrong then, but a smaller memory tier is better than a killed process.
+    /// Processes of a group with hardly any pages of files wait for memory at a limit, perhaps of a hidden group. If
+    /// the machine dropped the pages, the sign is wrong, but a smaller memory tier is better than a killed process.
     var hasFewFiles: Bool { files < current / 16 }
 }
 

@@ -95,19 +95,14 @@ extension Logger {
     }
 
     fileprivate func log(_ notice: DiskCacheNotice) {
-        let level: Logger.Level =
-            switch notice.level {
-            case .info: .info
-            case .warning: .warning
-            case .error: .error
-            }
         let metadata = notice.metadata.mapValues { value -> MetadataValue in
             switch value {
             case .text(let text): .string(text)
             case .number(let number): .number(number)
             }
         }
-        log(level: level, "\(notice.message)", metadata: metadata)
+        // Each level of a notice is a level of the log with the same name.
+        log(level: Logger.Level(rawValue: notice.level.rawValue) ?? .error, "\(notice.message)", metadata: metadata)
     }
 }
 

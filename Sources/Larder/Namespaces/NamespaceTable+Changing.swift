@@ -10,9 +10,8 @@ extension NamespaceTable {
     /// Creates a namespace, or changes its settings. Another version begins the namespace anew: later requests find it
     /// empty. Running downloads and stores still answer their waiters, but their results are not kept.
     ///
-    /// `condition` receives whether the namespace exists, at the instant of the change. When it returns `false`,
-    /// no namespace changes and `completion` gets ``NamespaceError/conditionFailed``; otherwise it is called when
-    /// the change is durable and the namespace has its whole quota, or after two seconds.
+    /// `condition` is called at the instant of the change; `false` means ``NamespaceError/conditionFailed``.
+    /// `completion` is called when the change is durable and the namespace has its whole quota, or after two seconds.
     package func put(
         _ name: String, _ change: NamespaceChange, by authority: NamespaceAuthority,
         condition: (@Sendable (_ exists: Bool) -> Bool)? = nil,

@@ -33,9 +33,8 @@ enum ContentFence {
                 + "script from its own origin")
     }
 
-    /// Removes two groups of fields from an origin's answer. The first group would change a browser's state for this
-    /// server's whole host. The second group belongs to this server alone: the permissions for pages to read its
-    /// answers, and the `Larder-` fields.
+    /// Removes an origin's fields that would change a browser's state for this server's whole host, and the fields that
+    /// belong to this server alone: the permissions for pages to read its answers, and the `Larder-` fields.
     static func stripped(_ fields: HTTPFields) -> HTTPFields {
         // Most answers have no such field.
         guard fields.contains(where: { isAboutHost($0.name) }) else { return fields }

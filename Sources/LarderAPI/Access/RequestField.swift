@@ -13,7 +13,7 @@ enum RequestField {
             case 6: field.isNamed("pragma") || field.isNamed("expect") || field.isNamed("origin")
             case 8: field.isNamed("if-match") || field.isNamed("if-range")
             // `Connection` may name other fields, which must not be forwarded then (RFC 9110 §7.6.1).
-            case 10: field.isNamed("connection") ? !isHopOption(field) : false
+            case 10: field.isNamed("connection") && !field.says("keep-alive") && !field.says("close")
             case 13: field.isNamed("if-none-match") || field.isNamed("cache-control") || field.isNamed("authorization")
             case 14:
                 isForWorker(field)
@@ -60,9 +60,5 @@ enum RequestField {
 
     static func isHost(_ field: RawField) -> Bool {
         field.name.count == 4 && field.isNamed("host")
-    }
-
-    private static func isHopOption(_ field: RawField) -> Bool {
-        field.says("keep-alive") || field.says("close")
     }
 }

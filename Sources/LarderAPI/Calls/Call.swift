@@ -86,9 +86,8 @@ struct RequestContext: Sendable {
     /// Called with the status before the answer goes out, and with the detail if the answer is a problem.
     let observer: @Sendable (Int, String?) -> Void
 
-    /// Logs one line for a change: the token, the operation, the number of changed items, and the key of the changed
-    /// item or the selection of the changed items. The text must not contain a secret: a URL comes without its query. A
-    /// text that contains a token is logged as `…`.
+    /// Logs a change of `count` items. `what` is the key or the selection of the changed items, without secrets: a URL
+    /// comes without its query. A text that contains a token is logged as `…`.
     func noteChange(_ what: String, count: Int) {
         logger.notice(
             "change",

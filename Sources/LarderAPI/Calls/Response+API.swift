@@ -16,23 +16,21 @@ extension Response {
         .json(object.finish(), status: 200, fields: [:])
     }
 
-    private static func json(_ utf8: consuming [UInt8], status: Int, fields: HTTPFields) -> Response {
+    private static func json(
+        _ utf8: consuming [UInt8], status: Int, fields: HTTPFields, type: String = "application/json"
+    ) -> Response {
         utf8.append(UInt8(ascii: "\n"))
         var fields = fields
-        fields[.contentType] = "application/json"
+        fields[.contentType] = type
         fields.append(notStored)
         return Response(status: status, fields: fields, body: .bytes(SharedBytes(utf8)))
     }
 
     /// RFC 9457 §3. A 503 without `Retry-After` gets one of 1 s.
     static func problem(_ problem: Problem) -> Response {
-        var bytes = problem.json.utf8
-        bytes.append(UInt8(ascii: "\n"))
         var fields = problem.fields
-        fields[.contentType] = "application/problem+json"
-        fields.append(notStored)
         if problem.status == 503, fields[.retryAfter] == nil { fields[.retryAfter] = "1" }
-        return Response(status: problem.status, fields: fields, body: .bytes(SharedBytes(bytes)))
+        return .json(problem.json.utf8, status: problem.status, fields: fields, type: "application/problem+json")
     }
 
     static func text(_ bytes: [UInt8], type: String) -> Response {

@@ -112,9 +112,8 @@ enum BodyDecoding {
         }
     }
 
-    /// Converts a form to the equivalent JSON object. `tags` may be separated by commas or repeated,
-    /// `params[name]=value` and `headers[name]=value` become objects, and the boolean fields become booleans. All other
-    /// values stay text.
+    /// `tags` may be separated by commas or repeated, `params[name]=value` and `headers[name]=value` become objects,
+    /// and the boolean fields become booleans. All other values stay text.
     private static func form(_ body: [UInt8]) throws(Problem) -> JSON {
         guard let text = String(validating: body, as: UTF8.self) else { throw .invalid("the form is not UTF-8") }
         var fields = FormFields()

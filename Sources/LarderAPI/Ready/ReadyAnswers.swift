@@ -103,9 +103,8 @@ final class ReadyAnswers: Sendable {
         return .none
     }
 
-    /// Keeps the answer to a request if later requests can get the same answer. `make` is called only then. The
-    /// selectors are the lower-case names of the request fields that the answer depends on. Without `renews`, the
-    /// answer is dropped when its time is over.
+    /// Calls `make` only if later requests can get the same answer. The selectors are the lower-case names of request
+    /// fields that the answer depends on. Without `renews`, the answer is dropped when its time is over.
     func keep(
         to call: Call, selectors: [String] = [], madeOf entry: HotEntry.Mark, selectedFrom responses: ChangeMark? = nil,
         renews: Bool, make: @escaping ReadyAnswer.Maker

@@ -45,14 +45,9 @@ package struct RunningDownload: Hashable, Sendable {
     package let totalBytes: Int64?
     /// The average since the start.
     package let bytesPerSecond: Double
+}
 
-    package init(url: String, receivedBytes: Int64, totalBytes: Int64?, bytesPerSecond: Double) {
-        self.url = url
-        self.receivedBytes = receivedBytes
-        self.totalBytes = totalBytes
-        self.bytesPerSecond = bytesPerSecond
-    }
-
+extension RunningDownload {
     /// `nil` for a download that has ended.
     init?(_ json: JSON) {
         guard json["state"] == "running", let url = json["url"]?.stringValue,

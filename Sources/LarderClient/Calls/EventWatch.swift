@@ -40,9 +40,8 @@ package struct EventWatch: Sendable {
 
     package init() {}
 
-    /// Follows the events until the task is cancelled. Calls `onPause` when the connection is lost, with the error and
-    /// the wait before the next attempt. Throws ``ClientError`` when the first connection fails or the server refuses
-    /// the call, and the errors of `onEvent`.
+    /// Runs until the task is cancelled. `onPause` gets the error of a lost connection and the wait before the next
+    /// attempt. Throws the errors of `onEvent`, and ``ClientError`` for a failed first connection or a refusal.
     package func run(
         on client: APIClient, onEvent: (ServerEvent) throws -> Void, onPause: (ClientError, Duration) -> Void
     ) async throws {

@@ -47,8 +47,8 @@ final class BodyOutput {
     }
 
     func write(_ bytes: [UInt8]) throws(CommandFailure) {
-        let shown = try text?.take(bytes)
-        try Console.write(shown ?? bytes, to: descriptor, name: path ?? Console.output.name)
+        let shown = try text?.take(bytes) ?? bytes
+        try Console(descriptor: descriptor, name: path ?? Console.output.name).write(shown)
     }
 
     func finish() throws(CommandFailure) {

@@ -31,10 +31,6 @@ struct Console: Sendable {
     }
 
     func write(_ bytes: [UInt8]) throws(CommandFailure) {
-        try Self.write(bytes, to: descriptor, name: name)
-    }
-
-    static func write(_ bytes: [UInt8], to descriptor: Int32, name: String) throws(CommandFailure) {
         var rest = bytes[...]
         while !rest.isEmpty {
             let count = rest.withUnsafeBytes { Foundation.write(descriptor, $0.baseAddress, $0.count) }

@@ -12,8 +12,8 @@ struct ServeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "serve", abstract: "Run the server.",
         discussion: """
-            Each option is a flag, an environment variable, and a key of the YAML file that --config or LARDER_CONFIG names; \
-            a flag overrides the environment, which overrides the file.
+            Each option is a flag, an environment variable, and a key of the YAML file that --config or LARDER_CONFIG \
+            names; a flag overrides the environment, which overrides the file.
             """)
 
     @OptionGroup(title: "Options") var options: SettingOptions
@@ -46,15 +46,14 @@ struct ServeCommand: AsyncParsableCommand {
         } catch let error as DiskCacheError {
             throw StartError(error, configuration: configuration)
         } catch let error as DaemonError {
-            throw StartError(error, configuration: configuration)
+            throw StartError(error, at: configuration.authority(port: configuration.port))
         }
     }
 }
 
 private enum ProcessLimits {
-    /// Raises the soft limit of open files to the hard limit, because each download takes a socket and a file, and each
-    /// client a socket. Throws ``FileLimitError`` when the limit is too low. Lets the allocator return the free memory
-    /// that bursts leave. Ignores four signals, which by default end the process:
+    /// Raises the soft limit of open files to the hard limit; throws ``FileLimitError`` when it is too low. Lets the
+    /// allocator return the free memory that bursts leave. Ignores four signals, which by default end the process:
     /// - SIGPIPE: the server goes on when the reader of the log goes away.
     /// - SIGXFSZ: a write beyond the file size limit fails, and the failure becomes an error answer.
     /// - SIGUSR1: the signal may arrive before ``Server`` handles it.
@@ -96,11 +95,12 @@ struct StartError: Error, CustomStringConvertible {
             }
     }
 
-    init(_ error: DaemonError, configuration: Configuration) {
-        let place = configuration.authority(port: configuration.port)
+    /// `place` is the address of the port for probes if `isAdmin`, else of the main port.
+    init(_ error: DaemonError, at place: String, isAdmin: Bool = false) {
         description =
             error.code == EADDRINUSE
-            ? "\(place) is in use; stop the server that listens there, or choose another port with --port"
-            : "cannot listen on \(place): \(error.reason)"
+            ? "\(place) is in use; stop the server that listens there, or choose another port with "
+                + (isAdmin ? "--admin-port" : "--port")
+            : "cannot listen on \(place)\(isAdmin ? " for --admin-port" : ""): \(error.reason)"
     }
 }

@@ -54,8 +54,9 @@ final class Server: Service {
         // The port for probes opens first. Callers are served only by a complete server.
         do {
             try api.startAdmin()
-        } catch {
-            throw AdminPortError(cause: error, configuration: configuration)
+        } catch let error as DaemonError {
+            let place = configuration.authority(port: configuration.adminPort ?? 0)
+            throw StartError(error, at: place, isAdmin: true)
         }
         try api.start()
         logger.info(
@@ -146,18 +147,5 @@ final class Server: Service {
                 continuation.resume()
             }
         }
-    }
-}
-
-struct AdminPortError: Error, CustomStringConvertible {
-    let description: String
-
-    init(cause: any Error, configuration: Configuration) {
-        let place = configuration.authority(port: configuration.adminPort ?? 0)
-        let error = cause as? DaemonError
-        description =
-            error?.step == .listen && error?.code == EADDRINUSE
-            ? "\(place) is in use; stop the server that listens there, or choose another port with --admin-port"
-            : "cannot listen on \(place) for --admin-port: \(error?.reason ?? "\(cause)")"
     }
 }
