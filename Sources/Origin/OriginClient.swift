@@ -2,12 +2,11 @@ import CCurl
 import Primitives
 import Synchronization
 
-/// Fetches from origins over HTTP/1.1, HTTP/2 and FTP, with libcurl's multi interface on its own threads.
-///
-/// The client sends any method and body, follows redirects, decodes content codings, and keeps connections. It connects
-/// only to addresses that the address policy allows, and sends a request again that failed before the first byte of the
-/// response. It knows no caching: every status is a success. Proxies, `.netrc` and HSTS are not used, regardless of the
-/// environment. Cookies are kept only within one chain of redirects.
+/// Fetches from origins over HTTP/1.1, HTTP/2 and FTP, with libcurl's multi interface on its own threads. It sends any
+/// method and body, follows redirects, decodes content codings, and keeps connections. It connects only to addresses
+/// that the address policy allows, and sends a request again that failed before the first byte of the response. It
+/// knows no caching: every status is a success. It ignores proxies, `.netrc` and HSTS. Cookies are kept only within one
+/// chain of redirects.
 ///
 ///     let client = OriginClient()
 ///     client.fetch(OriginRequest(url: "https://example.com/"), receiver: receiver)
@@ -59,16 +58,15 @@ package final class OriginClient: Sendable {
         return transfer
     }
 
-    /// The index of the first thread with the fewest transfers. A caller that fetches one URL after another therefore
-    /// gets the same thread, and finds the connection of its previous transfer.
+    /// The first thread with the fewest transfers, so a series of fetches gets the same thread and its connection.
     private var leastBusy: Int {
         let counts = inboxes.map(\.openTransfers)
         return counts.indices.min { counts[$0] < counts[$1] } ?? 0
     }
 
-    /// The reason why the client would refuse a request, without a use of DNS and the network; `nil` when only these or
-    /// a redirect can lead to a refusal. The error is that of ``fetch(_:receiver:)``, except that `fetch` may report a
-    /// reason that only the address reveals when the port of a host name is refused for every address.
+    /// The reason why the client would refuse a request, without DNS and the network; `nil` when only these or a
+    /// redirect can lead to a refusal. ``fetch(_:receiver:)`` may report another reason when a port is refused for
+    /// every address.
     package func foreseenRefusal(of request: OriginRequest) -> OriginError? {
         var known = KnownURLs()
         do throws(OriginError) {

@@ -15,7 +15,6 @@ struct FieldScanner {
 
     var isAtEnd: Bool { offset == bytes.count }
     var isAtListSeparator: Bool { current == UInt8(ascii: ",") }
-
     private var current: UInt8? { offset < bytes.count ? bytes[offset] : nil }
 
     /// Optional white space (§5.6.3).
@@ -26,12 +25,6 @@ struct FieldScanner {
     /// White space and the commas of empty list members, which a recipient ignores (§5.6.1.2).
     mutating func skipListSeparators() {
         while let byte = current, byte.isFieldSpace || byte == UInt8(ascii: ",") { offset += 1 }
-    }
-
-    mutating func take(_ character: Unicode.Scalar) -> Bool {
-        guard current == UInt8(ascii: character) else { return false }
-        offset += 1
-        return true
     }
 
     mutating func take(_ text: StaticString) -> Bool {
@@ -90,7 +83,7 @@ struct FieldScanner {
         }
     }
 
-    /// Reads a list (§5.6.1) with `read`, which takes a member. `nil` when `read` returns `nil`, or text follows a member.
+    /// Reads a list (§5.6.1) of members, each with `read`. `nil` when `read` returns `nil` or text follows a member.
     mutating func list<Member>(_ read: (inout FieldScanner) -> Member?) -> [Member]? {
         var members: [Member] = []
         while true {
@@ -113,7 +106,7 @@ struct FieldScanner {
             scanner.skipListMember()
             let end = scanner.bytes[start..<scanner.offset].lastIndex { !$0.isFieldSpace }
             members.append(String(decoding: scanner.bytes[start..<(end.map { $0 + 1 } ?? start)], as: UTF8.self))
-        } while scanner.take("," as Unicode.Scalar)
+        } while scanner.take(",")
         return members
     }
 

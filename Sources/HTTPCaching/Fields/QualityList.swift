@@ -1,11 +1,8 @@
 import HTTPTypes
 
 /// The members of a field that states a client's preferences, each with its weight: Accept, Accept-Charset,
-/// Accept-Encoding, Accept-Language (RFC 9110 §12.4.2, §12.5).
-///
-/// ```
-/// #( value *( OWS ";" OWS parameter ) [ OWS ";" OWS "q=" qvalue ] )
-/// ```
+/// Accept-Encoding, Accept-Language (RFC 9110 §12.4.2, §12.5). Each is a list
+/// `#( value *( OWS ";" OWS parameter ) [ OWS ";" OWS "q=" qvalue ] )`.
 package struct QualityList: Hashable, Sendable {
     package struct Member: Hashable, Sendable {
         /// In lower case, with all parameters except the weight: `gzip`, `en-gb`, `text/html;level=1`.
@@ -35,16 +32,16 @@ package struct QualityList: Hashable, Sendable {
     /// Takes `value *( OWS ";" OWS [ parameter ] )` and the white space behind it.
     private static func member(_ scanner: inout FieldScanner) -> Member? {
         guard var value = scanner.token()?.lowercased() else { return nil }
-        if scanner.take("/" as Unicode.Scalar) {
+        if scanner.take("/") {
             guard let subtype = scanner.token() else { return nil }
             value += "/" + subtype.lowercased()
         }
         var quality: Int?
         scanner.skipSpace()
-        while scanner.take(";" as Unicode.Scalar) {
+        while scanner.take(";") {
             scanner.skipSpace()
             guard let name = scanner.token()?.lowercased() else { continue }
-            guard scanner.take("=" as Unicode.Scalar) else { return nil }
+            guard scanner.take("=") else { return nil }
             if name == "q" {
                 guard quality == nil, let weight = scanner.token().flatMap(thousandths) else { return nil }
                 quality = weight
@@ -85,15 +82,12 @@ package struct QualityList: Hashable, Sendable {
     }
 }
 
-// MARK: - Comparing the fields that Vary names
-
 extension QualityList {
     /// The normal form of a field: values with the same meaning give the same bytes (RFC 9111 §4.1). The caller must
     /// handle an absent field, because an absent field is not an empty field.
     /// - Accept, Accept-Charset, Accept-Encoding and Accept-Language: members are sorted and deduplicated, in lower
-    ///   case, with weights in one notation. No specification gives their order a meaning (RFC 9110 §12.5.4 says that
-    ///   it cannot be relied upon). Different weights are a difference, even when the ranking is the same. In
-    ///   Accept-Encoding `x-gzip` and `x-compress` become `gzip` and `compress` (§8.4.1).
+    ///   case, with weights in one notation, because no specification gives their order a meaning (RFC 9110 §12.5.4).
+    ///   In Accept-Encoding `x-gzip` and `x-compress` become `gzip` and `compress` (§8.4.1).
     /// - Cookie: the lines are joined by `; ` and otherwise unchanged.
     /// - Any other field, and a value that does not follow the grammar: the lines are joined into one list, without the
     ///   white space around its commas. Quoted strings stay unchanged.

@@ -29,16 +29,15 @@ struct TargetURI: Hashable {
                 scheme: reference.scheme ?? scheme, authority: authority, path: reference.path, query: reference.query)
         }
         guard reference.scheme == nil else { return nil }
+        var (newPath, newQuery) = (path, reference.query)
         if reference.path.isEmpty {
-            return TargetURI(
-                scheme: scheme, authority: authority, path: path,
-                query: reference.query.isEmpty ? query : reference.query)
+            if newQuery.isEmpty { newQuery = query }
+        } else {
+            let isAbsolute = reference.path.utf8.first == UInt8(ascii: "/")
+            let directory = isAbsolute ? "" : path.utf8.lastIndex(of: UInt8(ascii: "/")).map { path[...$0] } ?? "/"
+            newPath = URLPath.removeDotSegments(directory + reference.path)
         }
-        let isAbsolute = reference.path.utf8.first == UInt8(ascii: "/")
-        let directory = path.utf8.lastIndex(of: UInt8(ascii: "/")).map { path[...$0] } ?? "/"
-        let merged = isAbsolute ? reference.path : directory + reference.path
-        return TargetURI(
-            scheme: scheme, authority: authority, path: URLPath.removeDotSegments(merged), query: reference.query)
+        return TargetURI(scheme: scheme, authority: authority, path: newPath, query: newQuery)
     }
 
     private init?(scheme: String, authority: String, path: String, query: String) {

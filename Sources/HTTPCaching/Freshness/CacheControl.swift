@@ -2,12 +2,8 @@ import HTTPTypes
 import Primitives
 import RawStructuredFieldValues
 
-/// The directives of Cache-Control (RFC 9111 §5.2), of a request or a response, in their order.
-///
-/// ```
-/// Cache-Control   = #cache-directive
-/// cache-directive = token [ "=" ( token / quoted-string ) ]
-/// ```
+/// The directives of Cache-Control (RFC 9111 §5.2), of a request or a response, in their order: a list
+/// `#( token [ "=" ( token / quoted-string ) ] )`.
 ///
 /// Names are compared without case, and unknown directives have no effect. A member with a name but without the grammar
 /// keeps the name and gets the argument ``Argument/malformed``: an unreadable `max-age` is not a missing one.
@@ -85,7 +81,7 @@ package struct CacheControl: Hashable, Sendable {
 
     private static func argument(_ scanner: inout FieldScanner) -> Argument {
         var argument = Argument.none
-        if scanner.take("=" as Unicode.Scalar) {
+        if scanner.take("=") {
             guard let text = scanner.token() ?? scanner.quotedString() else { return .malformed }
             argument = .value(text)
         }
@@ -171,10 +167,9 @@ package enum TargetedCacheControl {
     }
 
     /// `nil` when the field is absent, empty or not a dictionary: it must then be ignored (§2.1). Ignores parameters.
-    /// The last of several directives with the same name counts (RFC 8941 §3.2). A directive with a value of the wrong
-    /// type does not get its usual meaning (§2.1). A `max-age` that is not an integer is
-    /// ``CacheControl/Argument/malformed``, which makes the answer stale at once. A restriction counts with any value
-    /// except `?0`. A permission counts only without a value.
+    /// The last of several directives with the same name counts (RFC 8941 §3.2), and not one with a value of the wrong
+    /// type (§2.1): a `max-age` that is not an integer is ``CacheControl/Argument/malformed``, which makes the answer
+    /// stale at once. A restriction counts with any value except `?0`, a permission only without a value.
     package static func parse(_ fields: HTTPFields, name: HTTPField.Name) -> CacheControl? {
         StructuredField.dictionary(fields, name: name).map { members in
             CacheControl(directives: members.compactMap(directive))

@@ -95,7 +95,6 @@ package struct FreshnessLifetime: Hashable, Sendable {
     /// stated lifetime is unreadable. At most ``DeltaSeconds/maximum``.
     package var lifetime: Duration
     package var ageAtReceipt: Duration
-
     /// Counted from arrival; zero when the response arrived stale.
     package var remaining: Duration { max(.zero, lifetime - ageAtReceipt) }
 

@@ -8,9 +8,8 @@ package enum Invalidation {
     ]
 
     /// Stored responses under these URLs must be validated before reuse: the absolute target, unchanged, and the URLs
-    /// in Location and Content-Location that have the same origin. Empty for a safe method and for an error answer. The
-    /// other URLs have a scheme and a host in lower case and no default port or fragment. Their dot segments are
-    /// resolved only when the reference had neither a scheme nor a host.
+    /// of the same origin in Location and Content-Location (scheme and host in lower case, no default port or fragment,
+    /// dot segments resolved only in relative references). Empty for a safe method and for an error answer.
     package static func urls(method: HTTPRequest.Method, url: String, answer: OriginAnswer) -> [String] {
         guard !safeMethods.contains(method.rawValue), (200..<400).contains(answer.status) else { return [] }
         var urls = [url]

@@ -27,7 +27,7 @@ package struct ByteRangeSet: Hashable, Sendable {
     package init?(_ text: String) {
         var scanner = FieldScanner(text)
         scanner.skipSpace()
-        guard scanner.token()?.lowercased() == "bytes", scanner.take("=" as Unicode.Scalar) else { return nil }
+        guard scanner.token()?.lowercased() == "bytes", scanner.take("=") else { return nil }
         guard let members = scanner.list(Self.member), !members.isEmpty else { return nil }
         specifications = members
     }
@@ -62,10 +62,10 @@ package struct ByteRangeSet: Hashable, Sendable {
 
     /// `first-pos "-" [ last-pos ]` or `"-" suffix-length`. A number that does not fit counts as the largest integer.
     private static func member(_ scanner: inout FieldScanner) -> Specification? {
-        if scanner.take("-" as Unicode.Scalar) {
+        if scanner.take("-") {
             return scanner.digits().map { .suffix(length: number($0)) }
         }
-        guard let first = scanner.digits().map(number), scanner.take("-" as Unicode.Scalar) else { return nil }
+        guard let first = scanner.digits().map(number), scanner.take("-") else { return nil }
         guard let last = scanner.digits().map(number) else { return .from(first: first, last: nil) }
         return last < first ? nil : .from(first: first, last: last)
     }

@@ -1,10 +1,7 @@
 import HTTPTypes
 
-/// The value of Content-Range (RFC 9110 §14.4).
-///
-/// ```
-/// "bytes" SP ( first "-" last "/" ( complete-length / "*" ) ) / ( "*/" complete-length )
-/// ```
+/// The value of Content-Range (RFC 9110 §14.4):
+/// `"bytes" SP ( first "-" last "/" ( complete-length / "*" ) ) / ( "*/" complete-length )`.
 package enum ContentRange {
     /// `bytes 0-4/10`, for a part that is not empty; `bytes 0-4/*` without the length.
     package static func text(_ part: Range<Int64>, length: Int64?) -> String {
@@ -16,17 +13,16 @@ package enum ContentRange {
         "bytes */\(length)"
     }
 
-    /// The length is `nil` when the sender did not know it. Returns `nil` unless the value is a single valid range of
-    /// bytes: for another unit, a range that ends before it begins or behind the complete length, or numbers that do
-    /// not fit. The place of the body in the representation is then unknown.
+    /// The length is `nil` when the sender did not know it. `nil` unless the value is a single valid range of bytes:
+    /// for another unit, a range that ends before it begins or behind the complete length, or numbers that do not fit.
     package static func parse(_ text: String) -> (range: Range<Int64>, completeLength: Int64?)? {
         var scanner = FieldScanner(text)
         guard takeUnit(&scanner), let first = scanner.digits().flatMap({ Int64($0) }),
-            scanner.take("-" as Unicode.Scalar), let last = scanner.digits().flatMap({ Int64($0) }),
-            first <= last, last < .max, scanner.take("/" as Unicode.Scalar)
+            scanner.take("-"), let last = scanner.digits().flatMap({ Int64($0) }),
+            first <= last, last < .max, scanner.take("/")
         else { return nil }
         let length: Int64?
-        if scanner.take("*" as Unicode.Scalar) {
+        if scanner.take("*") {
             length = nil
         } else {
             guard let number = scanner.digits().flatMap({ Int64($0) }), last < number else { return nil }
@@ -39,7 +35,7 @@ package enum ContentRange {
     /// The complete length in a 416; `nil` for any other value.
     package static func parseUnsatisfied(_ text: String) -> Int64? {
         var scanner = FieldScanner(text)
-        guard takeUnit(&scanner), scanner.take("*/" as StaticString),
+        guard takeUnit(&scanner), scanner.take("*/"),
             let length = scanner.digits().flatMap({ Int64($0) })
         else { return nil }
         scanner.skipSpace()
@@ -49,7 +45,7 @@ package enum ContentRange {
     /// The unit, ignoring its case (§14.1), and the space behind it.
     private static func takeUnit(_ scanner: inout FieldScanner) -> Bool {
         scanner.skipSpace()
-        return scanner.token()?.lowercased() == "bytes" && scanner.take(" " as Unicode.Scalar)
+        return scanner.token()?.lowercased() == "bytes" && scanner.take(" ")
     }
 }
 

@@ -1,11 +1,7 @@
 import HTTPTypes
 
-/// Larder's handling of a request, as reported to the client (RFC 9211).
-///
-/// ```
-/// Cache-Status: larder; hit; ttl=545
-/// Cache-Status: larder; fwd=stale; fwd-status=304; stored; ttl=60
-/// ```
+/// Larder's handling of a request, as reported to the client (RFC 9211), such as `larder; hit; ttl=545` or
+/// `larder; fwd=stale; fwd-status=304; stored; ttl=60`.
 package struct CacheStatus: Hashable, Sendable {
     package enum Source: Hashable, Sendable {
         /// The request did not go forward (§2.1).

@@ -46,10 +46,9 @@ package struct ServedResponse: Hashable, Sendable {
     package let body: Body
 
     /// Answers GET or HEAD. `nil` when needed bytes are not available: the request must then go forward (RFC 9111
-    /// §3.3). A negative `age` (RFC 9111 §4.2.3) counts as zero. `now` decides two-digit years; see
-    /// `Timestamp(httpDate:now:)`. `validates` is `false` when the origin has evaluated the conditions of the request;
-    /// If-Range is evaluated in any case. `boundary` is called only for several parts; see
-    /// ``MultipartByteranges/init(ranges:completeLength:contentType:boundary:)``.
+    /// §3.3). A negative `age` counts as zero. `now`: see `Timestamp(httpDate:now:)`. `validates` is `false` when the
+    /// origin has evaluated the conditions; If-Range is evaluated in any case. `boundary` is called only for several
+    /// parts; see ``MultipartByteranges/init(ranges:completeLength:contentType:boundary:)``.
     package init?(
         to method: HTTPRequest.Method, _ request: HTTPFields, from stored: Stored, age: Duration, now: Timestamp,
         validates: Bool = true, boundary: @autoclosure () -> String

@@ -1,11 +1,10 @@
 import HTTPTypes
 import Primitives
 
-/// Decides whether an answer is stored (RFC 9111 §3). A caller's ttl replaces a missing lifetime. It also overrules
-/// `no-store`, `private`, `no-cache`, missing freshness and the rule for Authorization. `Set-Cookie` is then not
-/// stored, because a cookie is meant for the client that sent the request, and the ttl is not the origin's permission
-/// to share it. A ttl applies only to GET and to the statuses in ``grantedStatuses``. Any other error is stored as its
-/// origin states, because a ttl is meant for a successful answer.
+/// Decides whether an answer is stored (RFC 9111 §3). A caller's ttl replaces a missing lifetime, and overrules
+/// `no-store`, `private`, `no-cache` and the rule for Authorization. `Set-Cookie` is then not stored, because a cookie
+/// is meant for the client that sent the request, and the ttl is not the origin's permission to share it. A ttl is
+/// meant for successful answers: it applies only to GET and to the statuses in ``grantedStatuses``.
 package enum StoragePolicy {
     /// For a caller's ttl: the statuses that permit a heuristic lifetime (RFC 9110 §15.1), and the temporary redirects.
     package static let grantedStatuses = Freshness.heuristicStatuses.union([302, 303, 307])
@@ -104,8 +103,7 @@ package enum StoragePolicy {
         freshness.isExplicit && freshness.lifetime > .zero && !freshness.control.noCache
     }
 
-    /// Whether Content-Location states that the answer to POST is the representation which a later GET would bring (RFC
-    /// 9110 §9.3.3). Only a 200 is that representation (RFC 9110 §8.7).
+    /// Whether Content-Location states that a 200 to POST is the answer to a later GET (RFC 9110 §8.7, §9.3.3).
     private static func isCurrentRepresentation(_ answer: OriginAnswer, of request: CacheRequest) -> Bool {
         guard answer.status == 200, let location = answer.fields[values: .contentLocation].first,
             let target = TargetURI(request.url)

@@ -10,23 +10,20 @@ package enum HeadOutcome: Hashable, Sendable {
 }
 
 extension StoredResponse {
-    /// Whether a 304 applies to this response (RFC 9111 §4.3.4), by the rule of
-    /// ``Validators/areConfirmed(by:madeAt:now:)``. The request must have had the ``Validators`` of this response. A
-    /// 304 that names another response applies to no stored response: repeat the request without conditions.
+    /// Whether a 304 applies to this response, by ``Validators/areConfirmed(by:madeAt:now:)``. The request must have
+    /// had its ``Validators``. A 304 for another response applies to none: repeat the request without conditions.
     package func isConfirmed(by notModified: HTTPFields) -> Bool {
         let madeAt = FreshnessLifetime.date(of: fields, receivedAt: receivedAt)
         return Validators(fields).areConfirmed(by: notModified, madeAt: madeAt, now: receivedAt)
     }
 
-    /// Updates this response from a 304 (RFC 9111 §3.2, §4.3.4). Each field of the 304 replaces the stored fields of
-    /// the same name, in place. The fields that describe the stored body do not change: Content-Length,
-    /// Content-Encoding, Content-Range, Content-Digest, and an entity tag that a strong tag would replace. Set-Cookie
-    /// does not change either, because a cookie is meant for the client that sent the request (§7.3). The response
-    /// counts as received now, and as valid.
+    /// Updates this response from a 304 (RFC 9111 §3.2, §4.3.4): it counts as valid and as received now. Each field of
+    /// the 304 replaces the stored fields of the same name, in place, except the fields that describe the stored body
+    /// (Content-Length, Content-Encoding, Content-Range, Content-Digest, and an entity tag that a strong tag would
+    /// replace), and Set-Cookie, because a cookie is meant for the client that sent the request (§7.3).
     ///
     /// `request` is the conditional request. Returns `nil` when the updated response may be stored. Otherwise the
-    /// update of this value, which may have changed ``selection`` by Vary, is meant for this request only, for the
-    /// returned reason: the stored entry must not change.
+    /// updated value, perhaps with another ``selection``, is for this request only, for the returned reason.
     package mutating func update(from notModified: OriginAnswer, for request: CacheRequest) -> PassReason? {
         adopt(notModified.fields, requestedAt: notModified.requestedAt, receivedAt: notModified.receivedAt)
         var read = request
@@ -61,10 +58,9 @@ extension StoredResponse {
     }
 
     /// Combines this response with a later 206 for the same representation (RFC 9111 §3.4). The result has the bytes of
-    /// both, and the fields of the newer answer except the fields that describe its body. `held` is the contiguous
-    /// range of bytes that the caller now has, at least one byte; with the complete length the result is a complete
-    /// response with status 200. Returns `nil` when no strong validator connects the two responses, when their lengths
-    /// differ, or when their statuses do not permit it.
+    /// both, and the fields of the newer answer except those about its body. `held` is the contiguous range of bytes
+    /// that the caller now has, at least one; with all bytes the result is a complete 200. `nil` when no strong
+    /// validator connects the two, their lengths differ, or their statuses do not permit it.
     package func combined(with newer: StoredResponse, holding held: Range<Int64>) -> StoredResponse? {
         let mine = StrongValidators(fields, receivedAt: receivedAt)
         guard [200, 206].contains(status), newer.status == 206,

@@ -16,8 +16,7 @@ package struct StoredResponse: Hashable, Sendable {
     /// Of the whole representation; `nil` when the origin did not state it. For a complete body this is first the
     /// declared length. The code that stores the body replaces it with the received length.
     package var completeLength: Int64?
-    /// Must be validated before reuse, fresh or not, because an unsafe request may have changed the resource (RFC 9111
-    /// §4.4), or because the answer to a HEAD request differed (§4.3.5).
+    /// Must be validated before reuse, fresh or not, after an unsafe request (RFC 9111 §4.4) or another HEAD (§4.3.5).
     package var isInvalid: Bool
     /// `nil` when no caller's ttl was involved.
     package var grant: CallerGrant?

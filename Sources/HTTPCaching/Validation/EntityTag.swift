@@ -1,8 +1,4 @@
-/// A validator that names a version of a representation (RFC 9110 §8.8.3).
-///
-/// ```
-/// entity-tag = [ "W/" ] DQUOTE *etagc DQUOTE
-/// ```
+/// A validator that names a version of a representation (RFC 9110 §8.8.3): `[ "W/" ] DQUOTE *etagc DQUOTE`.
 package struct EntityTag: Hashable, Sendable {
     /// §8.8.3.2.
     package enum Comparison: Sendable {
@@ -53,7 +49,7 @@ package struct EntityTag: Hashable, Sendable {
 
     static func scan(_ scanner: inout FieldScanner) -> EntityTag? {
         // The W is case-sensitive.
-        let isWeak = scanner.take("W/" as StaticString)
+        let isWeak = scanner.take("W/")
         guard let opaqueTag = scanner.opaqueTag() else { return nil }
         return EntityTag(opaqueTag: opaqueTag, isWeak: isWeak)
     }

@@ -22,8 +22,7 @@ package struct Validators: Hashable, Sendable {
 
     package var isEmpty: Bool { etag == nil && lastModified == nil }
 
-    /// `If-None-Match`, `If-Modified-Since`, both or neither. Both are sent when both validators are known, because the
-    /// recipient uses the first and ignores the second (RFC 9110 §13.1.3).
+    /// `If-None-Match` and `If-Modified-Since`, as known; a recipient uses the first (RFC 9110 §13.1.3).
     package var conditionalFields: HTTPFields {
         var fields = HTTPFields()
         if let field = etag.flatMap({ HTTPField(name: .ifNoneMatch, latin1: $0.text) }) { fields.append(field) }
@@ -32,14 +31,12 @@ package struct Validators: Hashable, Sendable {
     }
 
     /// Whether a 304 applies to the response with these validators, which made the request conditional (RFC 9111
-    /// §4.3.4). `madeAt` is the Date of the response; without it the modification date counts as weak. `now` decides
-    /// two-digit years; see `Timestamp(httpDate:now:)`.
-    ///
-    /// A single strong validator in common is enough: an entity tag that is strong on both sides, or a strong
-    /// modification date (RFC 9110 §8.8.2.2). This rule also accepts a server that compresses and weakens the tag of
-    /// its 200 but not the tag of its 304. A 304 with a strong tag but without a strong validator in common applies to
-    /// another response. Otherwise every validator that both sides state must be equal, and there must be at least one.
-    /// A 304 without any validator applies to the response of the conditional request.
+    /// §4.3.4). `madeAt` is the Date of the response; without it the modification date counts as weak. `now`: see
+    /// `Timestamp(httpDate:now:)`. One strong validator in common is enough: an entity tag that is strong on both
+    /// sides, or a strong modification date (RFC 9110 §8.8.2.2). So a server may compress and weaken the tag of its 200
+    /// but not of its 304. A 304 with a strong tag but without a strong validator in common applies to another
+    /// response. Otherwise every validator that both sides state must be equal, and there must be at least one. A 304
+    /// without any validator applies to the response of the conditional request.
     package func areConfirmed(by notModified: HTTPFields, madeAt: Timestamp?, now: Timestamp) -> Bool {
         let named = Validators(notModified)
         var hasSameTag: Bool?

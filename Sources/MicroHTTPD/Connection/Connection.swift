@@ -40,7 +40,9 @@ final class Connection: @unchecked Sendable {
     /// -1 once the socket may be closed.
     let openDescriptor: Locked<Int32>
     /// `nil` if no minimum rate applies to the body.
-    private var bodyClock: BodyClock?
+    private var bodyClock: BodyClock? {
+        didSet { deadline.store(bodyClock?.deadline ?? .max, ordering: .relaxed) }
+    }
 
     init(
         handle: OpaquePointer, id: UInt64, thread: ServingThread, suspensions: Suspensions, deadline: Int64,
@@ -137,25 +139,13 @@ final class Connection: @unchecked Sendable {
     func beginBody(_ clock: BodyClock?) {
         bodyClock = clock
         isAwaited.store(clock != nil, ordering: .relaxed)
-        deadline.store(clock?.deadline ?? .max, ordering: .relaxed)
     }
 
     /// Called on the connection's thread.
-    func countBody(_ byteCount: Int) {
-        if bodyClock != nil { bodyClock?.receive(byteCount, now: now()) }
-        deadline.store(bodyClock?.deadline ?? .max, ordering: .relaxed)
-    }
-
-    func stopBodyClock() {
-        bodyClock?.stop(now: now())
-        deadline.store(.max, ordering: .relaxed)
-    }
-
+    func countBody(_ byteCount: Int) { bodyClock?.receive(byteCount, now: now()) }
+    func stopBodyClock() { bodyClock?.stop(now: now()) }
     /// Called before the connection is resumed.
-    func startBodyClock() {
-        bodyClock?.resume(now: now())
-        deadline.store(bodyClock?.deadline ?? .max, ordering: .relaxed)
-    }
+    func startBodyClock() { bodyClock?.resume(now: now()) }
 }
 
 extension Connection: SuspensionOwner {
@@ -197,9 +187,9 @@ extension Connection: SuspensionOwner {
     }
 
     /// Makes libmicrohttpd see that the client has closed its sending side. The library's epoll is edge-triggered: it
-    /// misses a hang-up that arrives together with the last bytes, and waits for an unfinished request until a deadline.
-    /// Closing the receiving side makes a new edge, and has no other effect (a complete request is answered as usual).
-    /// Returns false, without effect, while the socket has bytes to read, because they would hide the new edge, too.
+    /// misses a hang-up that arrives with the last bytes, and waits until a deadline. Closing the receiving side makes
+    /// a new edge, and has no other effect (a complete request is answered as usual). Returns false, without effect,
+    /// while the socket has bytes to read, because they would hide the new edge, too.
     func showEnd() -> Bool {
         withOpenDescriptor { descriptor in
             if Self.peek(descriptor) > 0 { return false }
@@ -207,8 +197,9 @@ extension Connection: SuspensionOwner {
             return true
         } ?? true
     }
-    /// Writes to the socket past libmicrohttpd, without encryption. Returns false if the socket has no room for all
-    /// `bytes`; after a partial write the connection is shut down. Call this only where the connection cannot be closed
+
+    /// Writes to the socket past libmicrohttpd, without encryption. False if the socket has no room for all `bytes`;
+    /// after a partial write the connection is shut down. Call this only where the connection cannot be closed
     /// meanwhile, and while libmicrohttpd has a request without an answer, and so has written all its output.
     func sendWhole(_ bytes: [UInt8]) -> Bool {
         let count = Self.send(bytes, to: descriptor)

@@ -3,12 +3,11 @@ import Foundation
 import Primitives
 
 /// Sockets that were answered and closed for sending while their clients may still be sending. Incoming bytes are
-/// discarded until the client closes its side, too, because after an immediate close the kernel would answer the next
-/// bytes with a reset, which can cost the client the answer (RFC 9112 §9.6).
-///
-/// The time limits equal nginx's (`lingering_time`, `lingering_timeout`). The number of bytes has no limit: discarding
-/// them is very cheap, and only a client that could send its whole request is sure to see the answer. A lingering
-/// socket counts neither towards the limit per address nor as a served connection; a reserve limits their number.
+/// discarded until the client closes its side, because after an immediate close the kernel would answer further bytes
+/// with a reset, which can cost the client the answer (RFC 9112 §9.6). The time limits equal nginx's (`lingering_time`,
+/// `lingering_timeout`). Discarding bytes is cheap, so their number has no limit, and a client that sends its whole
+/// request sees the answer. These sockets count neither towards the limit per address nor as served connections; a
+/// reserve limits their number.
 ///
 /// Invariants: the lock guards the table. Every descriptor in the table is open; the code that removes it closes it.
 final class LingeringSockets: Sendable {
@@ -37,8 +36,8 @@ final class LingeringSockets: Sendable {
 
     var hasRoom: Bool { registry.lingeringCount < countLimit }
 
-    /// Keeps the socket of a connection that libmicrohttpd is about to close, through a duplicate of its descriptor.
-    /// Returns false if no duplicate can be made or the limit is reached.
+    /// Keeps a duplicate of the descriptor that libmicrohttpd is about to close. False if none can be made, or at the
+    /// limit.
     func add(_ descriptor: Int32, id: UInt64) -> Bool {
         guard hasRoom else { return false }
         let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)

@@ -7,16 +7,13 @@ struct SendProgress: Equatable {
 }
 
 /// Decides whether a client reads an answer too slowly: bytes waited for it during a whole window of time, and it took
-/// less than the minimum rate times the period. Bytes of earlier windows do not count.
-///
-/// A client's kernel opens its receive window only after the client has made room for a whole step (RFC 9293
-/// §3.8.6.2.2). The window is therefore the period plus the time for one ``step`` at the minimum rate.
-/// The clock is sampled many times per window. A client that has taken all bytes that waited at the last sample keeps
-/// up, however few they are, and its window begins anew. All times are in milliseconds of ``DaemonCore/now()``.
+/// less than the minimum rate times the period. Bytes of earlier windows do not count. A client's kernel opens its
+/// receive window only after the client has made room for a whole step (RFC 9293 §3.8.6.2.2), so the window is the
+/// period plus the time for one ``step`` at the minimum rate. The clock is sampled many times per window: a client that
+/// has taken all bytes that waited at the last sample keeps up, and its window begins anew. In milliseconds.
 struct SendClock {
     /// The largest step that the window allows for, in bytes.
     static let step: Int64 = 128 << 10
-
     private let window: Int64
     private let minimum: Int64
     private var start: Int64
@@ -70,10 +67,10 @@ struct SilenceClock {
     }
 }
 
-/// Computes the deadline by which a client must have sent the body of its request: after a grace period, the body must
-/// have arrived at a minimum rate on average. A client that was faster before may be slower later, but silent for at
-/// most `limit`, because otherwise it could hold its connection for hours. Time in which the server does not read from
-/// the connection does not count. All times are in milliseconds of ``DaemonCore/now()``.
+/// Computes the deadline for the body of a request: after a grace period, it must have arrived at a minimum rate on
+/// average. A client that was faster may be slower later, but silent for at most `limit`, because otherwise it could
+/// hold its connection for hours. Time in which the server does not read does not count. In milliseconds of
+/// ``DaemonCore/now()``.
 struct BodyClock {
     private let bytesPerSecond: Int64
     private let limit: Int64

@@ -2,16 +2,12 @@ import CMicroHTTPD
 import Foundation
 import Primitives
 
-/// Accepts connections on a thread of its own and hands them to libmicrohttpd's threads. libmicrohttpd could listen by
-/// itself, but three properties of 0.9.75 forbid it:
-/// - `MHD_quiesce_daemon`, the only way to stop listening before stopping, races with the threads of a daemon over an
-///   epoll registration, and aborts the process when it loses.
-/// - A thread that finds the library's own connection limit reached keeps a mutex for ever. So the limit is enforced
-///   here.
-/// - A connection would go to the thread that calls `accept` first.
-///
-/// Clients beyond the limit are accepted, answered and closed, so that they, and health probes, learn the reason. Their
-/// sockets linger in a reserve. Further clients wait in the kernel's queue.
+/// Accepts connections on a thread of its own and hands them to libmicrohttpd's threads. libmicrohttpd 0.9.75 could
+/// listen by itself, but `MHD_quiesce_daemon`, the only way to stop listening before stopping, races with the threads
+/// of a daemon over an epoll registration, and aborts the process when it loses. A thread that finds the library's own
+/// connection limit reached keeps a mutex for ever, so the limit is enforced here. And a connection would go to the
+/// thread that calls `accept` first. Clients beyond the limit are accepted, answered and closed, so that they, and
+/// health probes, learn the reason; their sockets linger in a reserve. Further clients wait in the kernel's queue.
 final class Acceptor: Sendable {
     private let socket: ListeningSocket
     private let core: DaemonCore

@@ -1,7 +1,7 @@
 import CMicroHTTPD
 import Foundation
 
-// libmicrohttpd receives requests through `ConnectionDriver.read(into:by:)`, because later it hides some of their bytes.
+// libmicrohttpd receives requests through `ConnectionDriver.read(into:by:)`, because later it hides some bytes.
 
 extension ConnectionDriver {
     /// `nil` if the calling thread does not serve the connection.
@@ -9,9 +9,9 @@ extension ConnectionDriver {
         ServingThread.current?._withUnsafeGuaranteedRef { $0.context(of: descriptor) }.map { .fromOpaque($0) }
     }
 
-    /// Checks bytes of requests before libmicrohttpd sees them. `receive` reads to `target`, and returns the number of
-    /// bytes, 0 at the end of the stream, or a negative number for an error. Returns `nil` if the client was answered
-    /// with ``DaemonConfiguration/refusal`` and libmicrohttpd must close the connection.
+    /// Checks bytes of requests before libmicrohttpd sees them. `receive` reads to `target`; its result is a count, 0
+    /// at the end of the stream, or negative for an error. `nil`: the client was answered with
+    /// ``DaemonConfiguration/refusal``, and libmicrohttpd must close the connection.
     fileprivate func read(into target: UnsafeMutableRawPointer, by receive: () -> Int) -> Int? {
         // For an incomplete head that exceeds the memory libmicrohttpd would send its own error page.
         if requests.isInHead(ofAtLeast: core.configuration.connectionMemory * 3 / 4), refuse(excess) { return nil }

@@ -14,7 +14,6 @@ final class ConnectionDriver {
     private var target = UnsafeMutableRawBufferPointer(start: nil, count: 0)
     private(set) var targetCount = 0
     private var expectation = 0
-
     let requests = RequestBytes()
     private var exchange: Exchange?
     /// The answer that was at hand when the head was complete, until it is queued.
@@ -137,7 +136,7 @@ final class ConnectionDriver {
             // libmicrohttpd closes the connection after an answer to the first call, and leaves the body unread.
             endReading()
             if request.defect?.leavesNoRoom == true, let bytes = response.wireForm(toHead: request.isHead) {
-                // Without room for the answer's head libmicrohttpd closes the connection, without an answer. It logs
+                // Without room for the answer's head libmicrohttpd closes the connection without an answer, and logs
                 // "Application reported internal error, closing connection." for the `false`.
                 _ = connection.sendPastLibrary(bytes)
                 return false
@@ -147,8 +146,8 @@ final class ConnectionDriver {
             let exchange = Exchange(
                 request: request, connection: connection, policy: policy, resources: core.exchanges, action: action)
             self.exchange = exchange
-            // A request that has waited for its turn is in the second call already, and no further call comes for it. In
-            // the first call, the connection closes after the answer, as with a refusal.
+            // No further call comes for a request that has waited for its turn. In the first call, the connection
+            // closes after the answer, as with a refusal.
             guard exchange.isRefusedUnread || !isFirstCall else { return true }
             endReading()
             return exchange.proceed()

@@ -57,15 +57,13 @@ package final class Daemon: Sendable {
 
     /// 0 before the start and after the stop.
     package var port: UInt16 { running?.port ?? 0 }
-
-    /// `false`: this module was not made for the version of the loaded libmicrohttpd. A NUL, a folded line or a bare
-    /// line feed in a head is then not reported as a ``Request/defect``, so other servers may read the same request
-    /// differently. Warn the operator in this case. Valid before the start, too.
+    /// `false`: this module was not made for the loaded libmicrohttpd. A NUL, a folded line or a bare line feed in a
+    /// head is then no ``Request/defect``, so other servers may read the request differently. Warn the operator.
     package var checksHeads: Bool { configuration.isLayoutKnown }
-
-    /// Bytes of heads, bodies and TLS since the start; of an open connection the bytes that its client has acknowledged.
-    /// Never falls while the daemon runs; 0 where the kernel does not count. Asks the kernel about each connection.
+    /// Bytes of heads, bodies and TLS that clients have acknowledged since the start. Never falls while the daemon
+    /// runs; 0 where the kernel does not count. Asks the kernel about each connection.
     package var sentBytes: Int64 { running?.core.registry.sentBytes ?? 0 }
+
     /// For new connections; open connections keep theirs. May precede the start. Without TLS, has no effect.
     package func use(_ credentials: TLSCredentials) {
         tls?.use(credentials)

@@ -10,25 +10,19 @@ package struct DaemonConfiguration: Sendable {
     package var tls: TLSCredentials?
     /// One per processor measured best.
     package var threads = max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
-
     /// The number of connections that may be served at once. A connection beyond it gets ``fullAnswer`` and is closed.
-    /// Its socket lingers in a reserve of an eighth of the limit (at least one place). If the reserve is full, too, new
-    /// connections wait in the kernel's queue. `nil`: 16,384, or half of the process's descriptors if that is less. An
-    /// explicit number is not checked against the descriptors.
+    /// Its socket lingers in a reserve of an eighth of the limit (at least one place); if the reserve is full, too, new
+    /// connections wait in the kernel's queue. `nil`: 16,384, or half of the process's descriptors if that is less.
     package var connectionLimit: Int?
-
     /// For a client beyond the ``connectionLimit``. Its body must be in memory, and it should have a `Retry-After`.
     /// `nil`: no answer. Over TLS no answer is sent, because there was no handshake yet.
     package var fullAnswer: Response?
-
     /// A connection beyond the limit gets ``crowdAnswer`` and is closed. 0 is no limit.
     package var connectionLimitPerAddress = 0
     /// For a client beyond the ``connectionLimitPerAddress``; the rest as for ``fullAnswer``.
     package var crowdAnswer: Response?
-
     /// Called for each connection that gets ``fullAnswer`` or ``crowdAnswer``, on the accepting thread: must not block.
     package var refused: @Sendable (ConnectionRefusal) -> Void = { _ in }
-
     /// For a client that takes too long for the head of its first request or for a body, before it is cut off (RFC 9110
     /// §15.5.9). Its body must be in memory. `nil`, and over TLS: no answer.
     package var lateAnswer: Response?
@@ -38,44 +32,35 @@ package struct DaemonConfiguration: Sendable {
     /// In bytes, for answers' bodies on their way to clients, together, except 8 KiB of each file and 16 KiB of each
     /// stream, and bodies that are in memory for other reasons, such as ``Response/Body/bytes(_:)``.
     package var answerMemoryLimit = 4 << 20
-
     /// The time for which a connection may be silent before it is closed: between requests, within a request, and
-    /// within an answer to which ``minimumAnswerRate`` does not apply. Only bytes that the client has acknowledged end a
-    /// silence. While a request waits for its answer, or an answer for its body, the time stops. Zero is no limit.
+    /// within an answer to which ``minimumAnswerRate`` does not apply. Only acknowledged bytes end a silence. While a
+    /// request waits for its answer, or an answer for its body, the time stops. Zero is no limit.
     package var inactivityTimeout = Duration.seconds(60)
-
     /// In bytes, per connection: for the request's head with its bookkeeping, and the head of the answer.
     package var connectionMemory = 32 * 1024
     /// In bytes, with 64 for each field and cookie. A larger head is refused as ``RequestDefect/headTooLarge``.
     package var headLimit: Int { connectionMemory / 2 }
     /// In bytes. A longer target is refused as ``RequestDefect/targetTooLong``.
     package var targetLimit: Int { connectionMemory * 3 / 8 }
-
-    /// For a request that no handler sees: its head does not fit into three quarters of ``connectionMemory``, or the
-    /// framing of its body is wrong. The connection closes. The answer's body must be in memory. `nil`: libmicrohttpd's
-    /// own page for a head that is too large, no answer for a body.
+    /// For a request that no handler sees: its head exceeds three quarters of ``connectionMemory``, or its body is
+    /// framed wrongly. The connection closes. Must be in memory. `nil`: libmicrohttpd's page for a head, no answer for
+    /// a body.
     package var refusal: @Sendable (RequestDefect) -> Response? = { _ in nil }
-
-    /// For the whole head of a request, with the TLS handshake; on a connection kept alive it counts from the end of the
+    /// For the whole head of a request, with the TLS handshake; on a kept connection it counts from the end of the
     /// ``inactivityTimeout``. For a body, ``minimumBodyRate`` applies after this time. `nil` is no limit.
     package var requestDeadline: Duration? = .seconds(20)
-
     /// The average bytes per second of a request's body, once ``requestDeadline`` has passed since its head. A slower
     /// client is cut off. With 0 only the ``inactivityTimeout`` limits bodies.
     package var minimumBodyRate = 1024
-
     /// The average bytes per second, over ``answerPeriod``, at which a client must read an answer while bytes wait for
     /// it all the time. A slower client is cut off. With 0 only the ``inactivityTimeout`` limits answers.
     package var minimumAnswerRate = 1024
-
     /// See ``SendClock``. Zero: only the ``inactivityTimeout`` limits answers.
     package var answerPeriod = Duration.seconds(60)
-
     /// In bytes of an unwanted body, read so that the client sees the answer. Beyond it the connection is closed.
     package var discardLimit = 1 << 20
-
-    /// Called, on any thread, with each line that libmicrohttpd logs (mostly errors of clients). When an invariant of the
-    /// library is violated, it prints to standard error instead, and aborts the process.
+    /// Called, on any thread, with each line that libmicrohttpd logs (mostly errors of clients). When an invariant of
+    /// libmicrohttpd is violated, it prints to standard error instead, and aborts the process.
     package var log: @Sendable (String) -> Void = { _ in }
 
     /// ``LayoutProbe/isLayoutKnown``, at hand for every request. A test may set it.

@@ -95,7 +95,6 @@ final class DaemonCore: Sendable {
     let crowdAnswer: [UInt8]
     let fullAnswer: [UInt8]
     let tls: CurrentCredentials?
-
     /// ``DaemonConfiguration/requestDeadline``; `nil` is no limit.
     let requestMilliseconds: Int64?
     /// For the next head to be complete after a request; `nil` is no limit.

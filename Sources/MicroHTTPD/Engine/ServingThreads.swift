@@ -2,8 +2,8 @@ import CMicroHTTPD
 import Foundation
 import Primitives
 
-/// The threads that serve connections, each with a libmicrohttpd daemon of its own, so that ``ThreadLoads`` chooses the
-/// thread of a connection. `MHD_add_connection` of 0.9.75 would choose "descriptor modulo thread count", often the same.
+/// The threads that serve connections, each with a libmicrohttpd daemon of its own, so that ``ThreadLoads`` chooses a
+/// connection's thread. `MHD_add_connection` of 0.9.75 chooses "descriptor modulo thread count", often the same.
 ///
 /// `@unchecked Sendable` is safe because no member changes until ``stop()``, which is called once, after the last
 /// ``add(_:_:_:)``, and because libmicrohttpd's functions may be called from any thread.

@@ -129,7 +129,6 @@ final class BodyMemory: Sendable {
 
     /// In bytes. Up to this size a body may use the last quarter of the memory.
     private static let smallLimit = 64 << 10
-
     private let limit: Int
     private let held = Atomic<Int>(0)
 

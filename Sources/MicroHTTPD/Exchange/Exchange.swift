@@ -13,7 +13,7 @@ package final class Exchange: @unchecked Sendable {
     package private(set) var body = ReceivedBody.none
 
     private enum Phase {
-        /// The body is being read, or the handler runs, on the connection's thread, which looks at the phase afterwards.
+        /// The body is being read, or the handler runs, on the connection's thread, which looks at the phase later.
         case handling
         case suspended(Suspension)
         /// The connection's thread will find the answer.
@@ -60,8 +60,6 @@ package final class Exchange: @unchecked Sendable {
             memory: resources.bodyMemory)
     }
 
-    // MARK: For the handler
-
     /// May be called from any thread, and before the handler returns. The calling thread prepares the answer, and reads
     /// a small file for it. If the client has gone, the call has no effect, except that a stream in the answer is
     /// closed. A second answer is a programmer error; a release build ignores it.
@@ -83,9 +81,8 @@ package final class Exchange: @unchecked Sendable {
     /// of HTTP/1.0, over TLS, after ``respond(_:)``, and if the socket has no room.
     ///
     /// libmicrohttpd has no call for interim responses, so the bytes are written to the socket. No other code writes
-    /// meanwhile: libmicrohttpd begins with a request only after the kernel has taken the last byte of the answer before
-    /// it, and with the answer only after ``respond(_:)``. Over TLS only the connection's own thread could encrypt the
-    /// bytes, and bytes without room in the socket could not be taken back.
+    /// meanwhile: libmicrohttpd begins with a request only after the kernel has taken all of the earlier answer, and
+    /// with the answer only after ``respond(_:)``. Over TLS only the connection's own thread could encrypt the bytes.
     @discardableResult
     package func sendInterim(_ status: Int, fields: HTTPFields = [:]) -> Bool {
         precondition((102...199).contains(status), "\(status) is not the status of an interim response")
@@ -107,8 +104,6 @@ package final class Exchange: @unchecked Sendable {
         }
         if isLate { action() }
     }
-
-    // MARK: From the connection, on its thread
 
     /// Whether a too large body stays unread: beyond the discard limit, or if the client waits for the go-ahead.
     var isRefusedUnread: Bool {

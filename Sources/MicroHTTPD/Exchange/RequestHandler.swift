@@ -7,9 +7,9 @@ package protocol RequestHandler: Sendable {
     /// ``RawHead/expectation`` carries the result to ``readyResponse(to:)``. Default: 0.
     func expect(_ target: UnsafeRawBufferPointer) -> Int
 
-    /// Returns the answer if it is at hand, which saves ``receive(_:)`` and its objects. The daemon asks only about GET
-    /// and HEAD without a body and without a defect, on libmicrohttpd's thread: must not block. libmicrohttpd leaves out
-    /// the body for HEAD. `head` is valid during the call only. Default: ``ReadyResponse/none``.
+    /// Returns the answer if it is at hand, which saves ``receive(_:)`` and its objects. Called only for GET and HEAD
+    /// without a body and without a defect, on libmicrohttpd's thread: must not block. libmicrohttpd leaves out the
+    /// body for HEAD. `head` is valid during the call only. Default: ``ReadyResponse/none``.
     func readyResponse(to head: borrowing RawHead) -> ReadyResponse
 
     /// Called before the body is read, on libmicrohttpd's thread, which serves many connections: must not block.
@@ -24,9 +24,9 @@ extension RequestHandler {
 package enum ReadyResponse: Sendable {
     /// Has a body that can be sent more than once: neither a file nor a stream.
     case response(Response)
-    /// The bytes are on their way from the disk. They are probably there once the thread has served its other
-    /// connections with events; the daemon asks once more then, because asking the disk's threads costs as much as
-    /// answering. A thread without other work asks again at once, though, which is too early.
+    /// The bytes are on their way from the disk, and probably there once the thread has served its other connections
+    /// with events. The daemon asks once more then, because asking the disk's threads costs as much as answering. A
+    /// thread without other work asks again at once, though, which is too early.
     case soon
     /// The daemon calls ``RequestHandler/receive(_:)``.
     case none
@@ -45,8 +45,8 @@ package enum Reception: Sendable {
 
 /// The destination of a request's body. Unwanted bytes are discarded, up to ``DaemonConfiguration/discardLimit``;
 /// beyond it the connection is closed without an answer. A `Content-Length` above the policy's limit (for ``none`` the
-/// discard limit) leaves the body unread if it also exceeds the discard limit, or if the client waits for the go-ahead.
-/// Then the exchange starts at once, with ``ReceivedBody/tooLarge``, and the connection closes after the answer.
+/// discard limit) leaves the body unread if it exceeds the discard limit, too, or if the client waits for the go-ahead:
+/// the exchange starts at once, with ``ReceivedBody/tooLarge``, and the connection closes after the answer.
 package enum BodyPolicy: Sendable {
     case none
     /// Collects at most `limit` bytes; a larger body is ``ReceivedBody/tooLarge``.
@@ -62,9 +62,9 @@ package protocol BodySink: AnyObject, Sendable {
     func write(_ bytes: UnsafeRawBufferPointer) throws -> Backpressure
 
     /// Calls `action` once, from any thread, as soon as the sink has room or wants no more bytes; at once if that has
-    /// happened already (the default, for sinks that are never full). The daemon calls this after each write that
-    /// returned ``Primitives/Backpressure/full``, on the same thread. Until `action` is called the connection is
-    /// suspended, and the exchange does not start even if the body is complete. After ``abandon()`` it has no effect.
+    /// happened already (the default). The daemon calls this after each write that returned
+    /// ``Primitives/Backpressure/full``, on the same thread. Until `action` is called the connection is suspended, and
+    /// the exchange does not start. No effect after ``abandon()``.
     func onRoom(_ action: @escaping @Sendable () -> Void)
 
     /// The exchange will never start, because the client went away before its body was complete, or was cut off, or the

@@ -18,15 +18,12 @@ struct HeadCheck {
     /// The first defect found, except that a head or target that is too large takes precedence.
     private(set) var defect: RequestDefect?
     let wireLength: Int
-
     private var hasContentLength = false
     private var hostCount = 0
     /// The bytes of the connection's memory that the head takes, at least.
     private var memory: Int
-
     /// In bytes, for each field and each cookie in libmicrohttpd's memory, rounded up to its alignment.
     private static let recordSize = 64
-
     var hasBody: Bool { hasTransferEncoding || declaredLength > 0 }
     /// Without a defect, a `Content-Length` and a `Transfer-Encoding`, so that only another request can follow.
     var isPlain: Bool { defect == nil && !hasTransferEncoding && !hasContentLength }

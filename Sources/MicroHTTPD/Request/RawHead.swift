@@ -12,7 +12,6 @@ package struct RawHead: ~Copyable {
     /// Otherwise the method is GET.
     package let isHead: Bool
     let lines: UnsafeBufferPointer<RawFieldLine>
-
     package var fieldCount: Int { lines.count }
 
     /// The name is a token.

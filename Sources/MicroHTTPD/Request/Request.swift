@@ -21,7 +21,6 @@ package struct Request: @unchecked Sendable {
 
     /// As it was sent: any token, in any case.
     package var method: String { text(head.header.method) }
-
     /// As it was sent, including its query; ``withTarget(_:)`` shows also bytes that are not UTF-8. Of a target in
     /// absolute form, only the part after the authority (see ``host``). A target that is cut at a NUL has a ``defect``.
     package var target: String { text(targetRange) }

@@ -1,13 +1,11 @@
 import Foundation
 import Primitives
 
-/// Follows the bytes of a connection's requests in the order of arrival, before libmicrohttpd writes zeros over the ends
-/// of lines: afterwards `NUL LF` looks like `CR LF`, and a line that begins with a NUL looks empty.
-///
-/// A head has no NUL, and before it only empty lines may come, each `CR LF` (RFC 9112 §2.2). libmicrohttpd decides
-/// where a head ends: ``endHead(at:size:body:)``. The length of a body follows from the head, or from
-/// ``ChunkedFraming``. So the first byte of each head is known, also of pipelined requests. libmicrohttpd 0.9.75 keeps a
-/// head, with the empty lines before it, at the start of the connection's memory, the address of its very first read.
+/// Follows the bytes of a connection's requests in the order of arrival, before libmicrohttpd writes zeros over the
+/// ends of lines: afterwards `NUL LF` looks like `CR LF`, and a line that begins with a NUL looks empty. A head has no
+/// NUL, and before it only empty lines may come, each `CR LF` (RFC 9112 §2.2). libmicrohttpd decides where a head ends
+/// (``endHead(at:size:body:)``), and the head or ``ChunkedFraming`` where a body ends, so the first byte of each head
+/// is known. libmicrohttpd 0.9.75 keeps a head, with empty lines before it, at the address of its very first read.
 ///
 /// Pointers are only compared, except that the bytes behind a head are read once. A class, because a struct would be
 /// checked for exclusive access at each of its three calls per request.

@@ -24,7 +24,6 @@ final class AnswerMemory: Sendable {
     static let small = (8 << 10) - overhead
     /// The bytes of a body that are read and sent at once with a share; more is not faster.
     static let large = (64 << 10) - overhead
-
     private let limit: Int
     private let held = Atomic<Int>(0)
 

@@ -26,8 +26,8 @@ struct PreparedResponse: @unchecked Sendable {
 }
 
 extension Response {
-    /// A file up to this size is read whole if ``AnswerMemory`` has room for it. That is faster than block by block,
-    /// because libmicrohttpd sends the file together with the head in one call.
+    /// A file up to this size is read whole if ``AnswerMemory`` has room: libmicrohttpd sends it with the head in one
+    /// call.
     private static let wholeFile: Int64 = 256 << 10
 
     /// For a response that can be sent more than once, for any request.
@@ -41,8 +41,8 @@ extension Response {
     func prepared(
         for request: Request, on connection: Connection, memory: AnswerMemory, draining: Bool
     ) -> PreparedResponse {
-        // libmicrohttpd accepts a bare LF in the framing of chunks, and its callbacks do not show it. Another server may
-        // see the end of such a body elsewhere, so the bytes behind a chunked request are never taken for a request.
+        // libmicrohttpd accepts a bare LF in the framing of chunks. Another server may see the end of such a body
+        // elsewhere, so the bytes behind a chunked request are never taken for a request.
         let isClosing = request.isChunked || draining
         let isWithheld = request.isHead || status == 304 || status == 204
         switch body {

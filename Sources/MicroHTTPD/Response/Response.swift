@@ -5,19 +5,18 @@ import Primitives
 import Synchronization
 
 /// An answer. It never changes, and may be sent any number of times, by several threads at once, except with a
-/// ``Body/stream(_:length:)``. libmicrohttpd's object for it is made once, at the first use.
-///
-/// libmicrohttpd writes `Date`, `Content-Length`, `Transfer-Encoding` and the reason phrase. No body is sent to `HEAD`,
-/// nor with 204 and 304, and the `Content-Length` for `HEAD` and 304 is that of the given body.
+/// ``Body/stream(_:length:)``. libmicrohttpd's object for it is made at the first use, and writes `Date`,
+/// `Content-Length`, `Transfer-Encoding` and the reason phrase. `HEAD`, 204 and 304 get no body, but `HEAD` and 304 its
+/// `Content-Length`.
 package final class Response: Sendable {
     package enum Body: Sendable {
         /// Sends `Content-Length: 0`.
         case empty
         case bytes(SharedBytes)
         case slice(SharedBytes, Range<Int>)
-        /// A file of up to 256 KiB is read before the answer starts, if ``DaemonConfiguration/answerMemoryLimit`` leaves
-        /// room. Other files are read as they go out: in blocks of 64 KiB, or 8 KiB without room for a block (512 bytes
-        /// less, to be exact). If the file is too short, the connection breaks off.
+        /// A file of up to 256 KiB is read before the answer starts, if ``DaemonConfiguration/answerMemoryLimit`` has
+        /// room; other files go out in blocks of 64 KiB, or 8 KiB (512 bytes less). A file that is too short breaks the
+        /// answer off.
         case file(FileBody)
         /// If `length` is `nil`, the body is chunked, or ends with the connection for a client of HTTP/1.0.
         case stream(ResponseStream, length: Int64?)

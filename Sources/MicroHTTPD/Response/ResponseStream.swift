@@ -1,10 +1,9 @@
 import CMicroHTTPD
 import Primitives
 
-/// A body that is produced while it is sent, by a producer on any thread. Writing never blocks:
-/// ``write(_:)-(SharedBytes)`` takes all bytes and returns whether there is room for more; a producer without room waits
-/// with ``onRoom(_:)``. So at most the high-water mark and one more write are in memory, however slow the client is; a
-/// producer that writes no more than ``room`` at a time stays within the mark.
+/// A body that is produced while it is sent, by a producer on any thread. ``write(_:)-(SharedBytes)`` never blocks: it
+/// takes all bytes and returns whether there is room for more; a producer without room waits with ``onRoom(_:)``. So at
+/// most the high-water mark and one more write are in memory; with writes of at most ``room``, only the mark.
 ///
 /// ```
 /// func produce() {
@@ -45,8 +44,6 @@ package final class ResponseStream: Sendable {
         self.highWaterMark = highWaterMark
         state = Locked(State(queue: BoundedQueue(highWaterMark: min(highWaterMark, AnswerMemory.small))))
     }
-
-    // MARK: For the producer
 
     /// The bytes are not copied. May be called before the response is sent.
     @discardableResult
@@ -109,8 +106,8 @@ package final class ResponseStream: Sendable {
         close()
     }
 
-    /// Calls `action` once, on any thread, so it must not block, when the stream is over, or at once if it is: all
-    /// bytes were sent, or the client went away, or the request wanted no body.
+    /// Calls `action` once, on any thread (it must not block), when the stream is over, sent or not, or at once if it
+    /// is.
     package func onClose(_ action: @escaping @Sendable () -> Void) {
         let isClosed = state.withLock { state in
             if case .closed = state.phase { return true }
@@ -131,8 +128,6 @@ package final class ResponseStream: Sendable {
         }
         resume(suspension)
     }
-
-    // MARK: For the connection
 
     /// A stream can be sent once. `memory` is for the bytes beyond ``AnswerMemory/small`` that the queue may hold.
     func attach(to connection: Connection, isChunked: Bool, memory: AnswerMemory) {

@@ -1,9 +1,9 @@
 /// Finds the value for a method and a target. A router is filled once, then read by any number of threads.
 ///
 /// A segment that starts with a colon, as in `/entries/:key/content`, matches any segment that is not empty. A last
-/// segment `*`, as in `/fetch/*`, matches the rest of the target, including its query, unless the rest is empty. Literal
-/// segments take precedence over parameters, and parameters over the rest. Paths are compared as they were sent: they
-/// are not decoded, `//` contains an empty segment, and a slash at the end makes another path.
+/// `*`, as in `/fetch/*`, matches the rest of the target, including its query, unless it is empty. Literal segments
+/// precede parameters, and parameters the rest. Paths are compared as they were sent: they are not decoded, `//`
+/// contains an empty segment, and a slash at the end makes another path.
 ///
 /// ```
 /// var router = Router<String>()
@@ -20,8 +20,8 @@ package struct Router<Value: Sendable>: Sendable {
     }
 
     package enum Match: Sendable {
-        /// `rest` is the part that `*` matched, `nil` without a `*`. In a ``Request/target`` bytes that are not UTF-8
-        /// are U+FFFD; only ``Request/withTarget(_:)`` shows the original bytes.
+        /// `rest` is the part that `*` matched, `nil` without a `*`; see ``Request/target`` about bytes that are not
+        /// UTF-8.
         case found(Value, parameters: PathParameters, rest: Substring?, pattern: String)
         /// `allow` lists the methods of the path, sorted, in the form of `Allow`.
         case methodNotAllowed(allow: [String])
@@ -44,8 +44,8 @@ package struct Router<Value: Sendable>: Sendable {
     /// `HEAD` finds the route of `GET`, unless it has its own. A pattern with ``anyMethod`` allows every method.
     package func match(method: String, target: some StringProtocol) -> Match {
         switch tree.match(method: method, target: Substring(target)) {
-        case .found(let number, let parameters, let rest):
-            .found(routes[number].value, parameters: parameters, rest: rest, pattern: routes[number].pattern)
+        case .found(let number, let parameters, let rest, let pattern):
+            .found(routes[number].value, parameters: parameters, rest: rest, pattern: pattern)
         case .methodNotAllowed(let allow): .methodNotAllowed(allow: allow)
         case .notFound: .notFound
         }
@@ -60,14 +60,9 @@ extension Router where Value == Never {
 
 /// A ``Router``'s tree of segments, with the routes' numbers. Separate, so that look-ups do not pay for generic code.
 struct RouteTree: Sendable {
-    enum Match {
-        case found(number: Int, parameters: PathParameters, rest: Substring?)
-        case methodNotAllowed(allow: [String])
-        case notFound
-    }
-
     private struct Route {
         var method: String
+        var pattern: String
         var number: Int
         var parameterNames: [Substring]
     }
@@ -86,7 +81,6 @@ struct RouteTree: Sendable {
     }
 
     static let anyMethod = "*"
-
     private var nodes = [Node()]
 
     mutating func add(_ method: String, _ pattern: RoutePattern, number: Int) {
@@ -95,10 +89,11 @@ struct RouteTree: Sendable {
         precondition(
             !nodes[place].routes.contains { $0.method == method }, "\(method) \(pattern.text) is declared twice")
         nodes[place].routes.append(
-            Route(method: method, number: number, parameterNames: pattern.parameterNames))
+            Route(method: method, pattern: pattern.text, number: number, parameterNames: pattern.parameterNames))
     }
 
-    func match(method: String, target: Substring) -> Match {
+    /// Finds the number of a route.
+    func match(method: String, target: Substring) -> Router<Int>.Match {
         guard target.utf8.first == UInt8(ascii: "/") else { return .notFound }
         // Compared as bytes, because a slash and a following combining mark would be a single character.
         let path = target.utf8.dropFirst().prefix { $0 != UInt8(ascii: "?") }
@@ -111,7 +106,7 @@ struct RouteTree: Sendable {
             ?? routes.first { $0.method == Self.anyMethod }
         guard let found else { return .methodNotAllowed(allow: Self.allowed(routes.map(\.method))) }
         let parameters = PathParameters(names: found.parameterNames, values: captures.values)
-        return .found(number: found.number, parameters: parameters, rest: captures.rest)
+        return .found(found.number, parameters: parameters, rest: captures.rest, pattern: found.pattern)
     }
 
     private static func allowed(_ methods: [String]) -> [String] {

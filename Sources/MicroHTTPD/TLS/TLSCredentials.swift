@@ -13,9 +13,9 @@ package final class TLSCredentials: @unchecked Sendable {
     let asksClients: Bool
     let handle: OpaquePointer
 
-    /// All texts are PEM. The server's `certificate` is followed by the intermediate certificates up to an authority
-    /// that clients know. `key` has no passphrase. One of `clientAuthorities` must have signed, directly or not, the
-    /// certificate that a client has to show; `nil`: clients need none.
+    /// All texts are PEM. The server's `certificate` precedes the intermediate certificates. `key` has no passphrase.
+    /// One of `clientAuthorities` must have signed, directly or not, the certificate of a client; `nil`: clients need
+    /// none.
     package init(
         certificate: [UInt8], key: [UInt8], clientAuthorities: [UInt8]? = nil
     ) throws(TLSCredentialsError) {

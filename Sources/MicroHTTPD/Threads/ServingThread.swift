@@ -2,8 +2,8 @@ import CMicroHTTPD
 import Foundation
 import Primitives
 
-/// The state of a libmicrohttpd thread that serves connections, and the way in which it waits for its next round. A
-/// round is a list of events from the kernel, and all work that the events cause. Only the thread itself uses the object.
+/// The state of a libmicrohttpd thread that serves connections, and its wait for the next round: a list of events from
+/// the kernel, and all work that the events cause. Only the thread itself uses the object.
 final class ServingThread {
     private var turn = Turn()
     /// The epoll descriptor with a full last list of events; -1 if there is none.
@@ -24,8 +24,8 @@ final class ServingThread {
 
     func noteAnswer() { turn.hasAnswered = true }
 
-    /// Reports a connection as hung up in the next round, unless its socket is closed by then. libmicrohttpd 0.9.75 closes
-    /// the socket of an ended connection only at its next event, and after a suspension no event would come.
+    /// Reports a connection as hung up in the next round, unless its socket is closed by then. libmicrohttpd 0.9.75
+    /// closes an ended connection's socket only at its next event, and after a suspension no event would come.
     func lookAgain(at connection: OpaquePointer) { unfinished.insert(connection) }
 
     /// Adds a connection until ``noteClose(of:descriptor:)``. The object `context` drives the connection.
@@ -132,18 +132,15 @@ extension ServingThread {
     }
 }
 
-/// The time for which a thread that never waits keeps its processor, in nanoseconds of a monotonic clock.
-///
-/// The kernel takes the processor away from such a thread only at a tick, after up to 4 ms, while the clients of every
-/// other thread stand still. So the thread offers its processor after a short turn. If an unrelated thread then keeps
-/// the processor until the next tick, turns become longer. Only answers that were at hand count: for others, offering
-/// the processor has cost more than it gained. See docs/design.md for the figures.
+/// The time for which a thread that never waits keeps its processor, in nanoseconds of a monotonic clock. The kernel
+/// takes the processor away from such a thread only at a tick, after up to 4 ms, while the clients of all other threads
+/// stand still. So the thread offers it after a short turn, or a longer turn if an unrelated thread then keeps it. Only
+/// answers at hand count: for others, offering cost more than it gained (docs/design.md).
 struct Turn {
     static let shortest: Int64 = 200_000
     static let longest: Int64 = 6_400_000
     /// After a longer absence the processor was with an unrelated thread: serving threads return it sooner.
     static let stranger: Int64 = 1_000_000
-
     /// Whether the thread has given an answer that was at hand in this turn.
     var hasAnswered = false
     private var start: Int64 = 0

@@ -2,9 +2,8 @@ import Glibc
 import Primitives
 
 /// Decides to which addresses the origin client may connect: to globally routable addresses on a few ports, and to
-/// addresses that a rule allows. The client checks each new connection after DNS and before connecting, so no spelling
-/// of a host, no redirect and no DNS answer can get around the policy.
-///
+/// addresses that a rule allows. The client checks each new connection between DNS and connecting, so no spelling of a
+/// host, no redirect and no DNS answer can get around the policy.
 /// The checks have this order:
 /// 1. A deny rule, except `*`, refuses.
 /// 2. An allow rule allows, on any port unless the rule names a port.
@@ -15,7 +14,6 @@ import Primitives
 /// A narrowed policy allows the same as before, but only where a rule of ``only`` matches.
 package struct AddressPolicy: Hashable, Sendable {
     package static let defaultPorts: Set<UInt16> = [80, 443]
-
     package let allowed: [AddressRule]
     package let denied: [AddressRule]
     package let ports: Set<UInt16>
@@ -110,15 +108,14 @@ package struct AddressPolicy: Hashable, Sendable {
     private static func words(_ name: String, deniedBy rule: AddressRule) -> String { "\(name) is denied (\(rule))" }
 }
 
-/// The ports on which this process listens. The client never connects to them, because a request from the server to
-/// itself would bypass the checks that the server makes on its clients.
+/// The ports on which this process listens. The client never connects to them, because a request to this server would
+/// bypass the checks that it makes on its clients.
 package final class OwnSockets: Sendable {
     private let ports = Locked<Set<UInt16>>([])
 
     package init() {}
 
-    /// The port counts for every address of this machine, even when another process uses it on a different address,
-    /// because a mistake here would be worse than a needless refusal.
+    /// The port counts for every address of this machine, because a needless refusal is better than a mistake.
     package func add(port: UInt16) {
         _ = ports.withLock { $0.insert(port) }
     }

@@ -26,7 +26,6 @@ package struct AddressRule: Hashable, Sendable, CustomStringConvertible {
     package let target: Target
     /// `nil` for all ports.
     package let port: UInt16?
-
     /// The rule `*`.
     package static let everything = AddressRule(target: .everything)
 

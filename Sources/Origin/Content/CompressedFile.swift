@@ -6,8 +6,7 @@ import Primitives
 struct CompressedFile {
     private let formats: Set<Format>
 
-    /// Of each URL the last segment counts, or the segment before it in `a.tar.gz/download`, as SourceForge writes it;
-    /// of the response's fields, the media type and the file name.
+    /// Looks at the last segment of each URL (of `a.tar.gz/download` the one before), the media type and the file name.
     init(urls: [String], fields: HTTPFields = [:]) {
         var formats = Set(urls.compactMap(Self.format(ofURL:)))
         if let type = fields[.contentType] { formats.formUnion(Self.formats(ofType: type)) }

@@ -5,8 +5,8 @@ import HTTPTypes
 /// Decodes one content coding. libcurl's own decoding is not used, because libcurl takes a stream that ends too early,
 /// in a correctly framed body, for complete. Confined to one thread at a time.
 protocol ContentDecoder: AnyObject {
-    /// Passes all decoded bytes to `output`, in pieces of at most ``contentPieceSize`` bytes, never empty and valid only
-    /// during the call. Throws ``ContentCodingError``, and rethrows. Do not call it again after an error.
+    /// Passes all decoded bytes to `output`, in pieces of at most ``contentPieceSize`` bytes, never empty and valid
+    /// during the call only. Throws ``ContentCodingError``, and rethrows. Do not call it again after an error.
     func decode(_ bytes: UnsafeRawBufferPointer, into output: (UnsafeRawBufferPointer) throws -> Void) throws
 
     /// Approximate, in bytes.
@@ -217,7 +217,6 @@ private final class BrotliDecoder: ContentDecoder {
 private final class ZstdDecoder: ContentDecoder {
     /// 8 MiB, as a power of two: the maximum for a content coding (RFC 9659 §3). libzstd's own limit is 128 MiB.
     private static let windowLogLimit: Int32 = 23
-
     private let context: OpaquePointer
     private var isAtEnd = false
 

@@ -83,7 +83,6 @@ final class ContentDecoding {
 final class DecoderMemory: Sendable {
     /// The budget of the process: 3 MiB for each of 512 bodies, which is more than usual responses need.
     static let shared = DecoderMemory(limit: 512 * 3 << 20)
-
     private let limit: Int
     private let held = Atomic<Int>(0)
 

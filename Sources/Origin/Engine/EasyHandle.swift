@@ -3,7 +3,7 @@ import Glibc
 import HTTPTypes
 import Primitives
 
-/// An easy handle of libcurl; serves a single try at a time. Confined to a single thread of the client. The user data of
+/// An easy handle of libcurl, for a single try at a time. Confined to a single thread of the client. The user data of
 /// the callbacks is not retained, and lives as long as the handle.
 final class EasyHandle {
     let pointer: UnsafeMutableRawPointer
@@ -144,11 +144,10 @@ extension Duration {
     fileprivate var forCurl: Int { Int(Swift.min(Swift.max(milliseconds, 1), Int64(Int32.max))) }
 }
 
-/// Keeps handles for later transfers, because a new handle costs a dozen allocations and thirty options.
-///
-/// Only the handles of plain requests (``Transfer/isPlain``) that got a response are kept: after a failed look-up, and
-/// after a transfer that shared its HTTP/2 connection, libcurl 7.88 leaves a buffer on the handle, which refuses options
-/// from then on. See also ``LibcurlVersion/canReuseHandles``. Confined to a single thread of the client.
+/// Keeps handles for later transfers, because a new handle costs a dozen allocations and thirty options. Only the
+/// handles of plain requests (``Transfer/isPlain``) that got a response are kept: after a failed look-up, and after a
+/// shared HTTP/2 connection, libcurl 7.88 leaves a buffer on the handle, which refuses options from then on. See also
+/// ``LibcurlVersion/canReuseHandles``. Confined to a single thread of the client.
 struct IdleHandles {
     private let configuration: OriginConfiguration
     private var handles: [EasyHandle] = []
@@ -176,9 +175,8 @@ struct IdleHandles {
 }
 
 enum LibcurlVersion {
-    /// From 7.83.0 on, libcurl keeps the fields of a response (`curl_easy_header`). Up to 8.1.0, a handle then
-    /// remembers the freed last field of the previous response, and appends a folded first field line to it, so any
-    /// origin could write into freed memory (curl issue 11101).
+    /// From 7.83.0 on, libcurl keeps the fields of a response (`curl_easy_header`). Up to 8.1.0, it appends a folded
+    /// first field line to the freed last field of the handle's previous response (curl issue 11101).
     static let canReuseHandles: Bool = {
         let version = curl_version_info(CURLVERSION_FIRST).pointee.version_num
         return canReuseHandles(version: version, keepsFields: keepsFields)

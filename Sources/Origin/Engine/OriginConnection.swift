@@ -2,14 +2,11 @@ import CCurl
 import Glibc
 import Primitives
 
-/// An HTTP connection, and the number of response bytes that were read from it. Confined to a thread of the client.
-///
-/// A connection is reused only when no bytes are left behind its earlier responses, because libcurl would take such
-/// bytes for the next response (RFC 9112 §6.3). libcurl drops such bytes when it reads them together with the response;
-/// it then keeps the connection and does not look for more.
-///
-/// Bytes that arrive only after the next request was sent look like the response to it. Requests therefore share a
-/// connection only with requests that have the same credentials, so that no response reaches another caller.
+/// An HTTP connection, and the number of response bytes that were read from it. Confined to a thread of the client. A
+/// connection is reused only when no bytes are left behind its earlier responses, because libcurl would take such bytes
+/// for the next response (RFC 9112 §6.3). libcurl drops such bytes when it reads them with the response, and then keeps
+/// the connection without another look. Bytes that arrive only after the next request was sent look like the response
+/// to it, so only requests with the same credentials share a connection, and no response reaches another caller.
 final class OriginConnection {
     private let descriptor: curl_socket_t
     private let localPort: UInt16
@@ -50,7 +47,7 @@ final class OriginConnection {
 }
 
 /// The HTTP connections of a loop, indexed by their two ends, because libcurl's callbacks report only the ends of a
-/// reused connection. A closed connection stays until another has the same ends, or the table is full. Confined to a thread.
+/// reused connection. A closed one stays until another has the same ends, or the table is full. Confined to a thread.
 final class OriginConnections {
     /// Several connections to different addresses can have the same local port.
     struct Ends: Hashable {

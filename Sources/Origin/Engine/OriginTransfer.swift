@@ -3,9 +3,8 @@ import Primitives
 import Synchronization
 
 /// A started transfer, which continues when the caller releases this object. Any thread may call its methods.
-///
-/// Invariant: the paused flag changes before the transfer's thread is informed. The next ``resume()`` therefore
-/// delivers every piece of a body that was held back because of the flag.
+/// Invariant: the paused flag changes before the transfer's thread learns it, so ``resume()`` delivers every held
+/// piece.
 package final class OriginTransfer: Sendable {
     private let inbox: Inbox
     let id: UInt64
@@ -26,9 +25,9 @@ package final class OriginTransfer: Sendable {
         inbox.append(.cancel(id, onlyIfWaiting: true))
     }
 
-    /// Stops the delivery of the body after the current piece with all its decoded bytes. The receiver still gets the
-    /// head, and the end of a transfer without further bytes. Over HTTP/2, other transfers on the same connection may
-    /// have to wait, too. The pause does not count as a stall, but it counts against the limit of the whole transfer.
+    /// Stops the delivery of the body after the current piece with all its decoded bytes; the head, and the end of a
+    /// transfer without further bytes, still arrive. Over HTTP/2, other transfers on the connection may have to wait,
+    /// too. The pause does not count as a stall, but against the limit of the whole transfer.
     package func pause() {
         isHeld.store(true, ordering: .releasing)
     }
@@ -45,9 +44,9 @@ package final class OriginTransfer: Sendable {
     }
 }
 
-/// Passes commands from other threads to a loop of the client, in order, and wakes the loop. The loop takes a command,
-/// or ``append(_:)`` refuses it. The multi handle is woken only while it is open, because the inbox closes before the
-/// loop frees it. The wake-up is a write to a non-blocking socket, so it may happen under the lock.
+/// Passes commands from other threads to a loop, in order, and wakes the loop. ``append(_:)`` refuses a command after
+/// the inbox has closed, which comes before the loop frees the multi handle. The wake-up never blocks, even under the
+/// lock.
 final class Inbox: Sendable {
     enum Command: Sendable {
         case start(OriginTransfer, OriginRequest, any OriginReceiver)

@@ -1,10 +1,10 @@
 import HTTPTypes
 import Primitives
 
-/// Parses the head of a response from the lines that libcurl delivers. Refuses heads that libcurl accepts although RFC
-/// 9110 and 9112 do not, because a response that two readers may understand differently must not enter a cache. A line
-/// may end in a bare LF (RFC 9112 §2.2), folded lines are joined with a space (§5.2), repeated equal lengths count once
-/// (RFC 9110 §8.6), and control characters other than CR and NUL become spaces (§5.5).
+/// Parses the head of a response from the lines of libcurl. Refuses heads that libcurl accepts although RFC 9110 and
+/// 9112 do not, because a response that two readers may understand differently must not enter a cache. A line may end
+/// in a bare LF (RFC 9112 §2.2), folded lines are joined with a space (§5.2), repeated equal lengths count once (RFC
+/// 9110 §8.6), and control characters other than CR and NUL become spaces (§5.5).
 struct ResponseHeadParser {
     /// The head of a final or an interim response.
     struct Head: Equatable {
@@ -14,7 +14,6 @@ struct ResponseHeadParser {
         var contentLength: Int64?
         /// Whether the response has a transfer coding, which is always chunked.
         var isChunked = false
-
         /// Whether a response to GET with this status has a body (RFC 9110 §6.4.1).
         var allowsBody: Bool { status >= 200 && status != 204 && status != 304 }
     }
@@ -34,7 +33,6 @@ struct ResponseHeadParser {
     private static let fieldLimit = 5000
     /// In bytes.
     private static let trailerLimit = 64 << 10
-
     private var state = State.statusLine
     /// Only this property references the head, because a second reference would copy the fields for each line.
     private var head = Head(version: "", status: 0)
@@ -127,8 +125,8 @@ struct ResponseHeadParser {
         switch name {
         case .contentLength: try readLength(value)
         case .transferEncoding:
-            // No request has a TE field, so no other coding is allowed (RFC 9110 §10.1.4). libcurl would decode gzip,
-            // too, and take a stream that ends too early for complete.
+            // No request has a TE field (RFC 9110 §10.1.4). libcurl would take a gzip stream that ends too early for
+            // whole.
             guard !head.isChunked, String(decoding: value, as: UTF8.self).lowercased() == "chunked" else {
                 throw Malformed("it has a transfer coding other than chunked")
             }

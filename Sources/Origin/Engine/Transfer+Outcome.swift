@@ -67,19 +67,11 @@ extension Transfer {
         guard redirectCount < configuration.maxRedirects else {
             throw OriginError(.tooManyRedirects(limit: configuration.maxRedirects))
         }
-        let next: OriginURL
-        do {
-            next = try OriginURL(location: location, of: url)
-        } catch {
-            throw OriginError(.redirectInvalid(error.reason))
-        }
+        let next = try Result { () throws(OriginURL.Invalid) in try OriginURL(location: location, of: url) }
+            .mapError { OriginError(.redirectInvalid($0.reason)) }.get()
         guard configuration.allows(next.scheme) else { throw OriginError(.schemeRefused(next.scheme)) }
         guard !next.host.isEmpty else { throw OriginError(.redirectInvalid("it has no host")) }
-        do {
-            try request.check(for: next, policy)
-        } catch {
-            throw error.afterRedirect
-        }
+        try Result { () throws(OriginError) in try request.check(for: next, policy) }.mapError(\.afterRedirect).get()
         redirectCount += 1
         requestTarget = nil
         if next.origin != url.origin { fields = fields.filter { HTTPFields.harmless.contains($0.name) } }

@@ -113,10 +113,9 @@ extension Transfer {
     }
 }
 
-// Cookies within a chain of redirects: a server that sets a cookie and redirects expects the cookie back (RFC 6265 §3).
-// libcurl's engine decides which cookie belongs to which path. The transfer carries the engine's cookies from hop to
-// hop. Only requests that may be redirected have the engine; their handles are never reused. A cookie goes back only to
-// the origin that set it, which is stricter than RFC 6265 §8.5 and §8.6.
+// Cookies within a chain of redirects (RFC 6265 §3). libcurl's engine decides which cookie belongs to which path; the
+// transfer carries its cookies from hop to hop. Only requests that may be redirected have the engine; their handles are
+// never reused. A cookie returns only to the origin that set it (stricter than RFC 6265 §8.5 and §8.6).
 extension Transfer {
     /// Gives the handle the cookies of the earlier hops, and the `Cookie` of the caller, which leaves `fields`, because
     /// the engine would otherwise send a second `Cookie` field.

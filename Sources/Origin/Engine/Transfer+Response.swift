@@ -154,7 +154,7 @@ extension Transfer {
         return names
     }
 
-    /// The receiver can pause within a piece. libcurl then delivers it again, and this method skips the part that was read.
+    /// The receiver can pause within a piece. libcurl then delivers it again, and this method skips the read part.
     private func readChunks(_ piece: UnsafeRawBufferPointer) throws -> Reception {
         var index = current.heldCount
         while let content = try current.chunks!.next(in: piece, from: &index) {

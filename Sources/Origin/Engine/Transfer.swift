@@ -67,8 +67,7 @@ final class Transfer {
     var queuedAt: Instant
     var retryAt: Instant?
     var lastProgress: Instant
-    /// Whether libcurl is paused, because the body is held back, or because bytes of the request's body are missing.
-    /// The origin does not cause this delay, so the stall limit does not apply.
+    /// Whether libcurl is paused by a receiver or for missing bytes of the request; the stall limit does not apply.
     var isHolding = false
     var handle: EasyHandle?
     /// The cookies of the earlier hops, by origin, in libcurl's format (see `Transfer+Request`).

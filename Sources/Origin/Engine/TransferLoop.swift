@@ -4,9 +4,9 @@ import Primitives
 
 /// The work of a client thread: a multi handle of libcurl, the transfers of the thread, and their time limits.
 ///
-/// Invariant: all state here belongs to this thread; other threads reach it only through the inbox. A transfer is in
-/// `transfers` from its start to the call of `originDidFinish`; ``AnsweredTransfers`` keeps it until the end of a turn.
-/// The handle of a transfer is in the multi handle exactly while the transfer is in `active`.
+/// Invariant: all state here belongs to this thread; other threads use the inbox. A transfer is in `transfers` from its
+/// start to the call of `originDidFinish`; ``AnsweredTransfers`` keeps it until the end of a turn. The handle of a
+/// transfer is in the multi handle exactly while the transfer is in `active`.
 final class TransferLoop {
     private let inbox: Inbox
     private let multi: UnsafeMutableRawPointer
@@ -251,11 +251,8 @@ final class TransferLoop {
         sigaddset(&signals, SIGPIPE)
         pthread_sigmask(SIG_BLOCK, &signals, nil)
         // libcurl reads host names outside ASCII in the encoding of the locale.
-        if let locale = Self.utf8Locale { uselocale(locale) }
+        if let locale = UTF8Locale.locale { uselocale(locale) }
     }
-
-    /// `nonisolated(unsafe)` is safe because the locale is never changed and never freed.
-    nonisolated(unsafe) private static let utf8Locale = newlocale(Int32(1) << LC_CTYPE, "C.UTF-8", nil)
 
     private func end() {
         for command in inbox.takeAll(closing: true) { _ = perform(command) }

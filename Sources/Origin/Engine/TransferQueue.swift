@@ -83,7 +83,6 @@ private struct FIFO<Element> {
     private var elements: [Element] = []
     private var head = 0
     private var goneCount = 0
-
     var isEmpty: Bool { elements.count - head == goneCount }
 
     mutating func append(_ element: Element) {

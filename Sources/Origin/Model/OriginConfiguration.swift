@@ -5,7 +5,6 @@ import Primitives
 package struct OriginConfiguration: Sendable {
     /// The values that ``schemes`` may contain.
     static let possibleSchemes: Set<String> = ["http", "https", "ftp"]
-
     /// The time limit for look-up, connecting and TLS together, for each connection.
     package var connectTimeout: Duration = .seconds(10)
     /// The time for which an origin may send no byte.
@@ -23,9 +22,8 @@ package struct OriginConfiguration: Sendable {
     package var threads = max(1, min(4, sysconf(Int32(_SC_NPROCESSORS_ONLN)))) {
         didSet { threads = max(1, threads) }
     }
-    /// The allowed schemes of URLs and redirects, out of `http`, `https` and `ftp`. While libcurl waits for some
-    /// replies of an FTP control connection, it serves no other transfer of the thread, for ``stallTimeout`` at most.
-    /// Therefore allow FTP only for servers that respond reliably.
+    /// The allowed schemes, out of `http`, `https` and `ftp`. While libcurl waits for some replies of an FTP server,
+    /// for ``stallTimeout`` at most, it serves no other transfer of the thread: allow FTP only for reliable servers.
     package var schemes: Set<String> = ["http", "https"]
     /// By default, globally routable addresses on ports 80 and 443.
     package var addressPolicy = AddressPolicy()
@@ -35,11 +33,8 @@ package struct OriginConfiguration: Sendable {
     package var retry = RetryPolicy()
     /// The `User-Agent` of requests without their own.
     package var userAgent = "Larder"
-
-    /// Fixed DNS results in the format of `CURLOPT_RESOLVE` (`host:port:address,address`), for tests of names with
-    /// several addresses. The address policy applies to these addresses, too.
+    /// Fixed DNS results for tests, as in `CURLOPT_RESOLVE` (`host:port:address,address`); the address policy applies.
     var lookUps: [String] = []
-
     /// The clock for all limits except ``connectTimeout``, which libcurl measures; a test can replace it.
     var now: @Sendable () -> ContinuousClock.Instant = { ContinuousClock.now }
 

@@ -56,7 +56,6 @@ package struct OriginError: Error, Sendable, CustomStringConvertible {
     package let code: Int32
     /// In libcurl's words where libcurl found the failure and describes it well.
     package let message: String
-
     /// `Could not resolve host: example.invalid (6)`.
     package var description: String { "\(message) (\(code))" }
 }

@@ -1,7 +1,7 @@
 import HTTPTypes
 import Primitives
 
-/// Receives the response of a transfer: the head once, then the body in pieces, then the end, exactly once and last. The
+/// Receives the response of a transfer: the head once, the body in pieces, and the end, exactly once and last. The
 /// calls of a transfer come in sequence, on a thread that serves many transfers. They must not block.
 package protocol OriginReceiver: AnyObject, Sendable {
     /// The head of an interim response (RFC 9110 §15.2), at its arrival and in order, before the final head; also for
@@ -27,9 +27,8 @@ extension OriginReceiver {
 package struct OriginHead: Sendable {
     /// 200 to 999; 102 to 199 for an interim response; 200 for FTP.
     package var status: Int
-    /// All field lines in order, with their names as sent. The values are the sent bytes (even when they are not UTF-8:
-    /// `withUnsafeBytesOfValue`), without surrounding white space and with spaces in the place of control characters.
-    /// Trailers are dropped (RFC 9110 §6.5.1). For FTP: `Content-Length` and `Last-Modified`, if known.
+    /// All field lines in order, with names and values as sent, UTF-8 or not, without surrounding white space and with
+    /// spaces in the place of control characters; no trailers. For FTP: `Content-Length` and `Last-Modified`, if known.
     package var fields: HTTPFields
     /// The URL of the response, after redirects, without a fragment.
     package var effectiveURL: String
@@ -39,7 +38,6 @@ package struct OriginHead: Sendable {
     package var framing: OriginFraming
     /// `1.0`, `1.1` or `2`; `ftp` for FTP.
     package var version: String
-
     /// Whether the origin authenticates the connection and not the request (NTLM, Negotiate). The response is then only
     /// for the client of the connection, regardless of its fields (RFC 4559 §6).
     package var authenticatesConnection: Bool { fields.authenticateConnection }

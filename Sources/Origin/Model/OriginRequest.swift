@@ -5,33 +5,29 @@ import Primitives
 package struct OriginRequest: Sendable {
     /// Absolute; sent byte for byte without its fragment, except that ``requestTarget`` can replace its target.
     package var url: String
-    /// `CONNECT` is refused, and so is every method except `GET` for FTP.
-    ///
-    /// Only the idempotent methods (RFC 9110 §9.2.2) are sent again after a failure (``RetryPolicy``); other methods
-    /// only when the connection could not be opened, which is therefore always new.
+    /// `CONNECT` is refused, and so is every method except `GET` for FTP. Only the idempotent methods (RFC 9110 §9.2.2)
+    /// are sent again after a failure (``RetryPolicy``); other methods only when their connection could not be opened.
     package var method: HTTPRequest.Method = .get
-    /// The target of the request line, byte for byte: `*`, or a path and query that a URL parser would change, such as
-    /// a bare `?` at the end, without spaces and control characters. For the first request only, not for FTP.
+    /// The target of the request line, byte for byte: `*`, or a path and query without spaces and control characters
+    /// that a URL parser would change, such as a bare `?` at the end. For the first request only, not for FTP.
     package var requestTarget: String?
-    /// The fields to send, in order. A field replaces the default field of the same name (``addsDefaultFields``).
-    /// Values are sent byte for byte, including empty values. `Content-Length` and `Transfer-Encoding` are not sent,
-    /// because the ``body`` determines the framing. `Host` comes first.
-    ///
-    /// A redirect to another scheme, host or port gets only the fields that do not identify the caller: `Accept` and
-    /// related fields, `Cache-Control`, `Pragma`, `User-Agent`, `Range` and the conditional fields (RFC 9110 §15.4).
+    /// The fields to send, in order and byte for byte, including empty values. A field replaces the default field of
+    /// the same name (``addsDefaultFields``). `Content-Length` and `Transfer-Encoding` are not sent, because the
+    /// ``body`` determines the framing. `Host` comes first. A redirect to another scheme, host or port gets only the
+    /// fields that do not identify the caller: `Accept` and related fields, `Cache-Control`, `Pragma`, `User-Agent`,
+    /// `Range` and the conditional fields (RFC 9110 §15.4).
     package var fields: HTTPFields = [:]
     /// Whether the client adds `User-Agent`, `Accept` and, with ``decodesContent``, `Accept-Encoding` when ``fields``
     /// lacks them. With `false` the client adds only `Host` and the framing of a body.
     package var addsDefaultFields = true
-    /// `HEAD` with a body is refused. A body can be sent once: after a failure the request is sent again only when no
-    /// byte of the body was taken. The client sends the body over HTTP/1.1 and a connection of its own, without waiting
-    /// for `100 Continue`. A final response with a status from 300 on closes the ``OriginUpload``.
+    /// `HEAD` with a body is refused. The body goes over HTTP/1.1 and a connection of its own, without waiting for `100
+    /// Continue`; only an untouched body is sent again. A final response with a status from 300 on closes it.
     package var body: OriginUpload?
     /// The limit in bytes for the decoded body, the coded body, and the bytes between two content codings.
     package var sizeLimit = Int64.max
     /// Whether the client asks for content codings (gzip, br, zstd) and decodes them (also deflate; at most two in
-    /// sequence). A file that is itself compressed, according to its name or media type, is not decoded, nor is a body
-    /// without bytes. A body that cannot be decoded to its end fails with ``OriginError/Kind/contentCoding(_:)``.
+    /// sequence). A file that is compressed by its name or media type is not decoded, nor is a body without bytes. A
+    /// body that cannot be decoded to its end fails with ``OriginError/Kind/contentCoding(_:)``.
     package var decodesContent = true
     /// Whether the client follows 301, 302, 303, 307 and 308 with a `Location`. Otherwise, and always with a ``body``
     /// or a method other than `GET` and `HEAD`, the receiver gets these responses like any other.
@@ -49,12 +45,8 @@ extension OriginRequest {
     func checkedURL(
         _ configuration: OriginConfiguration, known: inout KnownURLs
     ) throws(OriginError) -> OriginURL {
-        let url: OriginURL
-        do {
-            url = try known.url(of: self)
-        } catch {
-            throw OriginError(.urlInvalid(error.reason))
-        }
+        let url = try Result { () throws(OriginURL.Invalid) in try known.url(of: self) }
+            .mapError { OriginError(.urlInvalid($0.reason)) }.get()
         guard configuration.allows(url.scheme) else { throw OriginError(.schemeRefused(url.scheme)) }
         guard !url.host.isEmpty else { throw OriginError(.urlInvalid("it has no host")) }
         // CONNECT creates a tunnel instead of a response (RFC 9110 §9.3.6).

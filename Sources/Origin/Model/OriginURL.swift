@@ -11,7 +11,6 @@ struct OriginURL: Hashable {
     let host: String
     /// The default of the scheme when the URL has none.
     let port: UInt16
-
     /// The scheme, host and port, to which connections and limits belong.
     var origin: String { "\(scheme)://\(AddressRule.comparable(host)):\(port)" }
 
@@ -74,7 +73,7 @@ extension OriginURL {
 
 /// Remembers parsed URLs of requests with a separate target, because such requests use the same URL for a whole site.
 struct KnownURLs {
-    private var urls = BoundedMemo<ExactText, OriginURL>(limit: ExactURL.knownSiteLimit)
+    private(set) var urls = BoundedMemo<ExactText, OriginURL>(limit: ExactURL.knownSiteLimit)
 
     mutating func url(of request: OriginRequest) throws(OriginURL.Invalid) -> OriginURL {
         let text = ExactText(request.url)
@@ -85,6 +84,4 @@ struct KnownURLs {
         }
         return url
     }
-
-    var count: Int { urls.count }
 }

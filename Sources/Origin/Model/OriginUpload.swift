@@ -1,22 +1,16 @@
 import Primitives
 
-/// The body of a request that a producer, on any thread, writes while the client sends it.
-///
-/// Writes never block. ``write(_:)`` takes all bytes and reports whether the body has room for more; a producer without
-/// room calls ``onRoom(_:)``, so that at most the high-water mark and one more write are in memory. Waiting for the
-/// producer is not a stall. The client may then notice a closed connection only at the next write.
+/// The body of a request that a producer, on any thread, writes while the client sends it. ``write(_:)`` never blocks:
+/// it takes all bytes and reports whether the body has room for more; a producer without room calls ``onRoom(_:)``, so
+/// that at most the high-water mark and one more write are in memory. Waiting for the producer is not a stall. The
+/// client may then notice a closed connection only at the next write.
 ///
 /// Invariants: callbacks and wake-ups happen after the lock is released. `isAwaited` is set exactly while libcurl waits
 /// for bytes, and clearing it wakes the transfer, so many writes cause one wake-up.
 package final class OriginUpload: Sendable {
     private typealias Action = @Sendable () -> Void
 
-    private enum Phase {
-        case open
-        case finished
-        case failed(String)
-        case closed
-    }
+    private enum Phase { case open, finished, failed(String), closed }
 
     private struct State {
         var phase = Phase.open

@@ -1,9 +1,7 @@
 import Glibc
 
-/// A text that equals another only when their UTF-8 bytes are equal.
-///
-/// `String` compares by canonical equivalence: `é` as one scalar equals `e` with a combining accent. JSON, the index
-/// and the file system treat the two as different texts, so a look-up of the first must not find the second.
+/// A text that equals another only when their UTF-8 bytes are equal. `String` takes `é` as one scalar for `e` with a
+/// combining accent, but JSON, the index and the file system do not, so a look-up must not.
 public struct ExactText: Hashable, Sendable {
     public let text: String
 

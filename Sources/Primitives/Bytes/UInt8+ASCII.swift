@@ -3,18 +3,12 @@
 extension UInt8 {
     @inlinable public static var carriageReturn: UInt8 { 0x0d }
     @inlinable public static var lineFeed: UInt8 { 0x0a }
-
     @inlinable public var isDigit: Bool { self >= 0x30 && self <= 0x39 }
     @inlinable public var isAlphanumeric: Bool { isDigit || (self | 0x20 >= 0x61 && self | 0x20 <= 0x7a) }
 
     /// Whether the byte never needs an escape in a URL (RFC 3986 §2.3).
-    @inlinable
-    public var isUnreserved: Bool {
-        switch self {
-        case 0x30...0x39, 0x41...0x5a, 0x61...0x7a: true
-        case 0x2d, 0x2e, 0x5f, 0x7e: true
-        default: false
-        }
+    @inlinable public var isUnreserved: Bool {
+        isAlphanumeric || self == 0x2d || self == 0x2e || self == 0x5f || self == 0x7e
     }
 
     /// Whether the byte may be in a token, such as a field's name (RFC 9110 §5.6.2).

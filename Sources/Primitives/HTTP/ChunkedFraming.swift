@@ -1,10 +1,7 @@
-/// Reads the framing of a chunked body (RFC 9112 §7.1), as strictly as the RFC defines it.
-///
-/// libcurl 7.88 accepts `5g`, `5,5` and a bare LF at the end of a chunk's size, and libmicrohttpd 0.9.75 accepts a bare
-/// LF at the end of a line. Two readers then see the end of the same body at different places, so a cache must refuse
-/// such a body. Chunk extensions and trailers are checked and dropped (§7.1.1, §7.1.2).
-///
-/// The type is a pure state machine: it takes bytes and returns the ranges of the content.
+/// Reads the framing of a chunked body (RFC 9112 §7.1), as strictly as the RFC defines it: a pure state machine that
+/// takes bytes and returns the ranges of the content. It checks and drops chunk extensions and trailers (§7.1.1,
+/// §7.1.2). libcurl 7.88 accepts `5g`, `5,5` and a bare LF behind the size of a chunk, and libmicrohttpd 0.9.75 a bare
+/// LF as a line end. Two readers may then see the end of a body at different places, so a cache must refuse it.
 ///
 ///     var framing = ChunkedFraming(rules)
 ///     var index = 0
@@ -64,13 +61,6 @@ package struct ChunkedFraming: Sendable {
         self.rules = rules
     }
 
-    private var isInTrailers: Bool {
-        switch state {
-        case .trailer, .trailerName, .trailerValue, .trailerEnd: true
-        default: false
-        }
-    }
-
     /// Whether the last chunk and the trailers are complete.
     package var isComplete: Bool { state == .end }
 
@@ -96,9 +86,11 @@ package struct ChunkedFraming: Sendable {
     }
 
     private mutating func next(after byte: UInt8) throws(Problem) -> State {
-        if isInTrailers {
+        switch state {
+        case .trailer, .trailerName, .trailerValue, .trailerEnd:
             extraCount += 1
             guard extraCount <= rules.trailerLimit else { throw .trailersTooLong }
+        default: break
         }
         switch state {
         case .size: return try readSize(byte)

@@ -1,9 +1,8 @@
 /// The file name that a server suggests with `Content-Disposition` (RFC 6266).
 package struct ContentDisposition: Equatable, Sendable {
-    /// The name without directories; `nil` when the field has no usable name or breaks the grammar.
-    ///
-    /// `filename*` (RFC 8187) has precedence over `filename` (RFC 6266 §4.3). All characters up to the last slash or
-    /// backslash, and all control characters, are removed, because the name must not lead to another directory (§4.3).
+    /// The name without directories; `nil` when the field has no usable name or breaks the grammar. `filename*` (RFC
+    /// 8187) has precedence over `filename` (RFC 6266 §4.3). All characters up to the last slash or backslash, and all
+    /// control characters, are removed, because the name must not lead to another directory (§4.3).
     package let fileName: String?
 
     package init(_ value: String) {

@@ -3,7 +3,6 @@ extension JSON {
         /// The reason, as words that fit behind "at byte 17: ".
         package var reason: String
         package var offset: Int
-
         package var description: String { "at byte \(offset): \(reason)" }
 
         static func notUTF8(at offset: Int) -> SyntaxError {

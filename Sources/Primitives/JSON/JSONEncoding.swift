@@ -11,18 +11,18 @@ package enum JSONEncoding: String, Hashable, Sendable {
     /// Reads the first four bytes, or all bytes of a shorter text.
     package init(_ beginning: some Collection<UInt8>) {
         let bytes = Array(beginning.prefix(4))
-        func begins(_ pattern: [UInt8?]) -> Bool {
+        let match = Self.patterns.first { pattern, _ in
             bytes.count >= pattern.count && zip(bytes, pattern).allSatisfy { $1 == nil ? $0 != 0 : $0 == $1 }
         }
-        if begins([0xFF, 0xFE, 0, 0]) || begins([0, 0, 0xFE, 0xFF]) || begins([nil, 0, 0, 0]) || begins([0, 0, 0, nil])
-        {
-            self = .utf32
-        } else if begins([0xFF, 0xFE]) || begins([0xFE, 0xFF]) || begins([nil, 0]) || begins([0, nil]) {
-            self = .utf16
-        } else {
-            self = .utf8
-        }
+        self = match?.encoding ?? .utf8
     }
+
+    /// The first bytes of texts in other encodings; `nil` is any byte but zero.
+    private static let patterns: [(bytes: [UInt8?], encoding: JSONEncoding)] = [
+        ([0xFF, 0xFE, 0, 0], .utf32), ([0, 0, 0xFE, 0xFF], .utf32), ([nil, 0, 0, 0], .utf32),
+        ([0, 0, 0, nil], .utf32), ([0xFF, 0xFE], .utf16), ([0xFE, 0xFF], .utf16), ([nil, 0], .utf16),
+        ([0, nil], .utf16),
+    ]
 
     /// The reason for a refusal, as words that fit behind "the body is not JSON: "; `nil` for UTF-8.
     package var fault: String? {

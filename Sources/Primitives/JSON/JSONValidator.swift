@@ -3,7 +3,6 @@
 /// surrogates, which RFC 8259 allows. Nesting deeper than ``depthLimit`` counts as invalid.
 package struct JSONValidator: Sendable {
     package static let depthLimit = 512
-
     private var lexer = JSONLexer(StringCheck(), depthLimit: Self.depthLimit)
     private var hasFault = false
     /// The first four bytes, as far as they have arrived.
@@ -15,7 +14,6 @@ package struct JSONValidator: Sendable {
     package var isFailed: Bool { hasFault || !isUTF8 }
     /// Whether the strings so far contain no byte above 0x7F, which is never JSON outside of strings.
     package var isASCII: Bool { lexer.sink.isASCII }
-
     /// A character must end within the plain part of its string.
     private var isUTF8: Bool { lexer.sink.isUTF8 && (!lexer.sink.utf8.isOpen || lexer.isInString && !hasFault) }
 
@@ -70,7 +68,6 @@ private struct UTF8Machine: Sendable {
     private var continuationsLeft = 0
     private var lowest: UInt8 = 0x80
     private var highest: UInt8 = 0xBF
-
     var isOpen: Bool { continuationsLeft > 0 }
 
     mutating func accept(_ byte: UInt8) -> Bool {

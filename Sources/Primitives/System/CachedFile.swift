@@ -33,8 +33,7 @@ package enum WriteBack {
 }
 
 package enum FileHole {
-    /// Frees the disk blocks of a range of an open file, which then reads as zeros; the length of the file does not
-    /// change. The call has no effect on a file system without support for it.
+    /// Frees the disk blocks of a range, which then reads as zeros, where the file system supports it.
     package static func make(in descriptor: Int32, _ range: Range<Int64>) {
         csystem_erase(descriptor, Int(range.lowerBound), range.count)
     }

@@ -8,10 +8,9 @@
     @usableFromInline typealias Lock<State> = Mutex<State>
 #endif
 
-/// A value that code can reach only while it holds the lock.
-///
-/// Change the state inside ``withLock(_:)`` and act on the change (call back, do I/O, resume a task) after it returns,
-/// because the lock is not recursive, and code that holds it must not wait.
+/// A value that code can reach only while it holds the lock. Change the state inside ``withLock(_:)`` and act on the
+/// change (call back, do I/O, resume a task) after it returns, because the lock is not recursive, and code that holds
+/// it must not wait.
 ///
 /// The lock is a `Mutex` of the standard library. With `-D LARDER_PTHREAD_LOCKS` it is a pthread mutex, because
 /// ThreadSanitizer does not recognise the futex in `Mutex` and reports correct code.

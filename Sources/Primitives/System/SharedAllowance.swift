@@ -1,10 +1,8 @@
 import Synchronization
 
-/// A limit that several owners share, for places or for bytes of memory.
-///
-/// Each owner may take as much as is left by all: a single owner gets half of the limit, the next owner a quarter, and
-/// so on. In addition, each owner may always take up to `floor`. So no owner can keep the others from working, and
-/// the total is bounded by the limit and the floor of each owner.
+/// A limit that several owners share, for places or bytes of memory. Each owner may take as much as is left by all: a
+/// single owner gets half of the limit, the next a quarter, and so on, but always up to `floor`. So no owner can keep
+/// the others from working, and the limit and the floor of each owner bound the total.
 package final class SharedAllowance: Sendable {
     private let limit: Int
     private let floor: Int

@@ -25,13 +25,10 @@ extension Timestamp {
         }
     }
 
-    /// Reads an HTTP date in any of the three forms that RFC 9110 §5.6.7 requires a recipient to accept: IMF-fixdate,
-    /// RFC 850 and asctime. Letters match in either case, as RFC 9111 §4.2 asks of caches. `nil` for any other text,
-    /// such as a second space, a day of one digit, a zone other than GMT, or a weekday in the spelling of another form.
-    /// A weekday that does not fit the date is accepted.
-    ///
-    /// - Parameter now: decides the century of an RFC 850 date's two-digit year: a date more than 50 years after `now`
-    ///   is in the most recent past year with the same last two digits.
+    /// Reads an HTTP date in any of the three forms of RFC 9110 §5.6.7: IMF-fixdate, RFC 850 and asctime. Letters match
+    /// in either case, as RFC 9111 §4.2 asks of caches. `nil` for any other text, such as a second space, a day of one
+    /// digit, a zone other than GMT, or a weekday in the spelling of another form. The weekday need not fit the date.
+    /// An RFC 850 date more than 50 years after `now` is in the most recent past year with the same last two digits.
     package init?(httpDate text: String, now: Timestamp) {
         var text = text
         let instant = text.withUTF8 { bytes in
@@ -72,7 +69,6 @@ extension String {
 private struct TimeText {
     /// Enough bytes for any year that a timestamp can have.
     static let capacity = 48
-
     let buffer: UnsafeMutableBufferPointer<UInt8>
     var count = 0
 

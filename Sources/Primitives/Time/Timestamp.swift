@@ -46,8 +46,7 @@ extension Duration {
         return overflow2 ? (seconds < 0 ? .min : .max) : sum
     }
 
-    /// Takes a number of any size: a negative number and NaN give zero; more than 10,000 years give 10,000 years.
-    /// `Duration.seconds` ends the process when its number does not fit.
+    /// From any number (`Duration.seconds` may trap): negative and NaN give zero, large ones at most 10,000 years.
     package static func clamping(seconds: Double) -> Duration {
         let longest: Duration = .seconds(315_569_520_000)
         // NaN fails this comparison, too.
@@ -81,10 +80,8 @@ package struct DurationText: Hashable, Sendable {
     /// Infinite when a `Double` cannot hold the number, and negative behind a minus sign.
     package let seconds: Double
     package let hasUnit: Bool
-
     /// All units, for error messages.
     package static let examples = "90s, 15m, 1h or 7d"
-
     private static let units: [UInt8: Double] = [
         UInt8(ascii: "s"): 1, UInt8(ascii: "m"): 60, UInt8(ascii: "h"): 3600, UInt8(ascii: "d"): 86_400,
     ]

@@ -4,12 +4,11 @@ import CCurl
 ///
 ///     try CanonicalURL("HTTP://Example.com:80/a/../b?c=%7e#d").string  // "http://example.com/b?c=~"
 ///
-/// Scheme and host are in lower case. A host name is in punycode and lacks the final dot of the DNS root. An address
-/// has a single text (RFC 5952 for IPv6). A default port and the fragment are dropped, and the path is at least `/`. In
+/// Scheme and host are in lower case. A host name is in punycode, without the final dot of the DNS root; an address has
+/// a single text (RFC 5952 for IPv6). A default port and the fragment are dropped, and the path is at least `/`. In
 /// path and query percent-escapes are in upper case, unreserved characters are not escaped, and non-ASCII characters
-/// are. Then the dot segments of the path are resolved. Path and query keep their case, their order and `+`. Parameters
-/// follow the URL's own query (RFC 3986 §6.2.2, §6.2.3). libcurl splits the URL, so the checked URL is the downloaded
-/// URL.
+/// are; then the dot segments are resolved. Case, order and `+` stay. Parameters follow the URL's own query (RFC 3986
+/// §6.2.2, §6.2.3). libcurl splits the URL, so the checked URL is the downloaded URL.
 package struct CanonicalURL: Hashable, Sendable {
     /// The longest accepted URL in bytes, both in its original and in its canonical spelling.
     package static let maximumLength = 8192

@@ -59,7 +59,6 @@ enum CurlURL {
 package struct CurlURLHandle: ~Copyable {
     package struct Failure: Error {
         package let code: CURLUcode
-
         package var words: String { String(cString: curl_url_strerror(code)) }
     }
 
@@ -94,11 +93,11 @@ package struct CurlURLHandle: ~Copyable {
 
 /// libcurl passes host names to libidn2 in the locale's encoding. The "C" locale of a Swift process would make libidn2
 /// refuse all names that are not ASCII. This type sets a UTF-8 locale for the calling thread, for the time of a call.
-private enum UTF8Locale {
+package enum UTF8Locale {
     /// Sharing the pointer is safe, because the locale is never freed and never changed after its creation.
-    nonisolated(unsafe) private static let locale = newlocale(LC_CTYPE_MASK, "C.UTF-8", nil)
+    nonisolated(unsafe) package static let locale = newlocale(LC_CTYPE_MASK, "C.UTF-8", nil)
 
-    static func use<Result>(_ body: () throws(InvalidURL) -> Result) throws(InvalidURL) -> Result {
+    fileprivate static func use<Result>(_ body: () throws(InvalidURL) -> Result) throws(InvalidURL) -> Result {
         guard let locale else { return try body() }
         let previous = uselocale(locale)
         defer { uselocale(previous) }
@@ -109,12 +108,11 @@ private enum UTF8Locale {
 enum URLHost {
     /// Returns the canonical text of a host that libcurl has read: in lower case, an IPv6 address in the form of RFC
     /// 5952, because libcurl keeps the spelling of an IPv6 address unless a shorter text exists.
-    ///
     /// Throws ``InvalidURL/badHost`` for a text that is neither an address nor a name of letters, digits, `-`, `.` and
     /// `_`. libcurl also accepts `%`, for example, with which another decoding would yield another host.
     static func canonical(_ text: String) throws(InvalidURL) -> String {
         if text.hasPrefix("["), text.hasSuffix("]") {
-            guard let address = address(String(text.dropFirst().dropLast())) else { throw .badHost }
+            guard let address = IPAddress(text.dropFirst().dropLast()), case .v6 = address else { throw .badHost }
             return "[\(address)]"
         }
         let host = text.lowercased()
@@ -139,16 +137,6 @@ enum URLHost {
 
     /// Whether a host may be an IPv4 address in another form than four decimal numbers: `127.1`, `0x7f000001`.
     static func mayBeNumbers(_ host: String) -> Bool {
-        guard host.utf8.first?.isDigit == true else { return false }
-        var address = in_addr()
-        return inet_pton(AF_INET, host, &address) != 1
-    }
-
-    private static func address(_ text: String) -> String? {
-        var address = in6_addr()
-        guard inet_pton(AF_INET6, text, &address) == 1 else { return nil }
-        return withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(INET6_ADDRSTRLEN)) { buffer in
-            inet_ntop(AF_INET6, &address, buffer.baseAddress, socklen_t(buffer.count)).map { String(cString: $0) }
-        }
+        host.utf8.first?.isDigit == true && IPAddress(host) == nil
     }
 }

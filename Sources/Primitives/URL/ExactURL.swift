@@ -1,10 +1,8 @@
-/// An absolute `http` or `https` URL as a client sent it, in the spelling for the request to the origin. Path and query
-/// stay byte for byte, including dot segments, double slashes, escapes and a bare `?`.
-///
-/// Only differences that cannot mean another resource are removed. Scheme and host are in lower case (the host in
-/// punycode, an IPv6 address in its single text). A default port and the fragment are dropped, an empty path becomes
-/// `/`, and non-ASCII characters, which no URL may contain, are escaped. A final dot of the host stays, because it is
-/// part of the `Host` field. Use ``CanonicalURL`` where all spellings of a URL must become the same text.
+/// An absolute `http` or `https` URL as a client sent it, for the request to the origin. Path and query stay byte for
+/// byte, including dot segments, double slashes, escapes and a bare `?`. Only differences that cannot mean another
+/// resource are removed: scheme and host are in lower case (the host in punycode, an IPv6 address in its single text),
+/// a default port and the fragment are dropped, an empty path becomes `/`, and non-ASCII characters are escaped. A
+/// final dot of the host stays, because it is part of the `Host` field. ``CanonicalURL`` unites all spellings of a URL.
 package struct ExactURL: Hashable, Sendable {
     package static let schemes: Set<String> = ["http", "https"]
 
@@ -17,8 +15,7 @@ package struct ExactURL: Hashable, Sendable {
     /// Path and query in the form of a request line.
     package let target: String
 
-    /// Reads a URL. `http:/host` is read as `http://host`, because some clients and servers merge double slashes.
-    /// Throws ``InvalidURL`` with the reason, in words for the caller.
+    /// Reads a URL. `http:/host` means `http://host`, because some clients and servers merge double slashes.
     package init(_ text: String) throws(InvalidURL) {
         var text = Self.unfolded(text)
         try CanonicalURL.checkCharacters(of: text)
@@ -87,7 +84,6 @@ final class KnownSites: Sendable {
     }
 
     static let shared = KnownSites()
-
     private let sites = Locked(BoundedMemo<ExactText, Site>(limit: ExactURL.knownSiteLimit))
 
     /// Returns the site that a URL's beginning names; `read` determines it the first time. Failures are not remembered.

@@ -15,9 +15,8 @@ package struct URLParameters: Hashable, Sendable {
         pairs.append(Pair(name: name, value: value))
     }
 
-    /// Reads the members of a JSON object. A string is taken as it is, a number as it is written, and booleans as
-    /// `true` and `false`. An array repeats its name for each element; an empty array adds no parameter. Throws for any
-    /// other value: `null`, an object, an array in an array.
+    /// Reads a JSON object: strings, numbers as written, `true` and `false`. An array repeats its name for each
+    /// element; an empty array adds no parameter. Throws for `null`, an object, and an array in an array.
     package init(_ json: JSON) throws(ParameterError) {
         guard case .object(let members) = json else {
             throw ParameterError(pointer: "", reason: "params must be a JSON object of scalars or arrays of scalars")

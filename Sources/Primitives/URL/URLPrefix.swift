@@ -12,7 +12,8 @@ package struct URLPrefix: Hashable, Sendable {
 
     /// Throws ``InvalidURLPrefix`` with the reason, in words for the caller.
     package init(_ text: String) throws(InvalidURLPrefix) {
-        try InvalidURLPrefix.wrapping { () throws(InvalidURL) in try CanonicalURL.checkCharacters(of: text) }
+        try Result { () throws(InvalidURL) in try CanonicalURL.checkCharacters(of: text) }
+            .mapError(InvalidURLPrefix.url).get()
         guard let (scheme, rest) = Self.split(text) else {
             let beginning = text.lowercased()
             guard CanonicalURL.schemes.contains(where: { "\($0)://".hasPrefix(beginning) }) else { throw .noScheme }
@@ -24,9 +25,8 @@ package struct URLPrefix: Hashable, Sendable {
             strings = try Self.authorities(String(rest), scheme: scheme).map { "\(scheme)://\($0)" }
             return
         }
-        let site = try InvalidURLPrefix.wrapping { () throws(InvalidURL) in
-            try CanonicalURL("\(scheme)://\(rest[..<end])/")
-        }
+        let site = try Result { () throws(InvalidURL) in try CanonicalURL("\(scheme)://\(rest[..<end])/") }
+            .mapError(InvalidURLPrefix.url).get()
         strings = [try "\(scheme)://" + site.authorityText + Self.target(String(rest[end...]))]
     }
 
@@ -86,7 +86,8 @@ extension CanonicalURL {
             text.utf8.first != UInt8(ascii: "[") && text.utf8.count(where: { $0 == UInt8(ascii: ":") }) > 1
         let text = isBareAddress ? "[\(text)]" : text
         guard !text.utf8.contains(where: { "/?#@\\".utf8.contains($0) }) else { throw .url(.badHost) }
-        let url = try InvalidURLPrefix.wrapping { () throws(InvalidURL) in try CanonicalURL("http://\(text)/") }
+        let url = try Result { () throws(InvalidURL) in try CanonicalURL("http://\(text)/") }
+            .mapError(InvalidURLPrefix.url).get()
         let end = text.utf8.lastIndex(of: UInt8(ascii: "]")) ?? text.startIndex
         guard !text.utf8[end...].contains(UInt8(ascii: ":")) else { throw .port(url.string) }
         return url.host
@@ -146,16 +147,6 @@ package enum InvalidURLPrefix: Error, Hashable, Sendable, CustomStringConvertibl
     /// Only a host is permitted; the value is the prefix of URLs with this host and port.
     case port(String)
     case url(InvalidURL)
-
-    fileprivate static func wrapping<Result>(
-        _ body: () throws(InvalidURL) -> Result
-    ) throws(InvalidURLPrefix) -> Result {
-        do throws(InvalidURL) {
-            return try body()
-        } catch {
-            throw .url(error)
-        }
-    }
 
     package var description: String {
         switch self {
