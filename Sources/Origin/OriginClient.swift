@@ -65,8 +65,8 @@ package final class OriginClient: Sendable {
     }
 
     /// The reason why the client would refuse a request, without DNS and the network; `nil` when only these or a
-    /// redirect can lead to a refusal. ``fetch(_:receiver:)`` may report another reason when a port is refused for
-    /// every address.
+    /// redirect can lead to a refusal. ``fetch(_:receiver:)`` may report another reason for a port that is always
+    /// refused.
     package func foreseenRefusal(of request: OriginRequest) -> OriginError? {
         var known = KnownURLs()
         do throws(OriginError) {

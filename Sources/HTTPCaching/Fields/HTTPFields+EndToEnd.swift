@@ -15,7 +15,11 @@ extension HTTPFields {
 
     /// In lower case: names of fields, or words such as `close`.
     private var namedByConnection: Set<String> {
-        Set(self[values: .connection].flatMap(FieldScanner.listMembers).map { $0.lowercased() })
+        var names: Set<String> = []
+        for value in self[values: .connection] {
+            for member in FieldScanner.listMembers(value) { names.insert(member.lowercased()) }
+        }
+        return names
     }
 
     private static func isHopByHop(_ name: HTTPField.Name) -> Bool {

@@ -21,17 +21,17 @@ struct LinkedTable<Key: Hashable, Value> {
     }
 
     /// Returns the first values, at most `limit`.
-    func prefix(_ limit: Int) -> [Value] { values(limit, from: firstKey, \.next) }
+    func prefix(_ limit: Int) -> [Value] { values(limit, from: firstKey) { $0.next } }
 
     /// Returns the last values, at most `limit`, the latest first.
-    func latest(_ limit: Int) -> [Value] { values(limit, from: lastKey, \.previous) }
+    func latest(_ limit: Int) -> [Value] { values(limit, from: lastKey) { $0.previous } }
 
-    private func values(_ limit: Int, from start: Key?, _ following: KeyPath<Link, Key?>) -> [Value] {
+    private func values(_ limit: Int, from start: Key?, _ following: (Link) -> Key?) -> [Value] {
         var values: [Value] = []
         var next = start
         while values.count < limit, let key = next, let link = links[key] {
             values.append(link.value)
-            next = link[keyPath: following]
+            next = following(link)
         }
         return values
     }

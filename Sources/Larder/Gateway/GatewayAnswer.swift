@@ -149,18 +149,24 @@ struct ArrivedAnswer: Sendable {
 }
 
 /// An answer that is being stored, so that several clients may share it.
-struct SharedAnswer: Sendable {
-    var head: StoredResponse
+///
+/// A class, because it is copied often and a head has many references.
+final class SharedAnswer: Sendable {
+    let head: StoredResponse
     /// The key of the future entry.
     let key: String
     let flow: BodyFlow
     /// The length of the body, in bytes; `nil` when the origin did not state it.
     let length: Int64?
 
+    init(head: StoredResponse, key: String, flow: BodyFlow, length: Int64?) {
+        (self.head, self.key, self.flow, self.length) = (head, key, flow, length)
+    }
+
     /// The same answer with other fields, for a single client.
     func with(_ fields: HTTPFields) -> SharedAnswer {
-        var answer = self
-        answer.head.fields = fields
-        return answer
+        var head = head
+        head.fields = fields
+        return SharedAnswer(head: head, key: key, flow: flow, length: length)
     }
 }

@@ -71,7 +71,8 @@ extension Fetch where Policy == GatewayPolicy {
         return shared
     }
 
-    /// Decides anew about a call when the answer, which has arrived whole, is stored. Returns `false` for other fetches.
+    /// Decides anew about a call when the answer, which has arrived whole, is stored. Returns `false`, without effect,
+    /// for other fetches.
     func awaitStoring(_ call: GatewayCall) -> Bool {
         state.withLock { state in
             guard state.notes.isWholeNoted, state.notes.stored != nil, state.machine.phase != .ended else {

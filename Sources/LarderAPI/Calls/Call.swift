@@ -27,14 +27,16 @@ struct Call: Sendable {
     func changed(_ what: String, count: Int = 1) { context.noteChange(what, count: count) }
 
     func respond(_ result: Result<Response, Problem>) {
-        take(result) { respond($0) }
+        take(result, \.self) { respond($0) }
     }
 
     /// Passes the value of a success to `answer`; answers with the problem of a failure.
-    func take<Value>(_ result: Result<Value, Problem>, _ answer: (Value) -> Void) {
+    func take<Value, Failure>(
+        _ result: Result<Value, Failure>, _ problem: (Failure) -> Problem, _ answer: (Value) -> Void
+    ) {
         switch result {
         case .success(let value): answer(value)
-        case .failure(let problem): respond(problem)
+        case .failure(let error): respond(problem(error))
         }
     }
 

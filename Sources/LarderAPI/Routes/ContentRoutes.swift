@@ -192,7 +192,7 @@ final class Upload: BodySink {
         if entry.removes {
             return Endpoint.Plan(body: .none) { [entry] (call) throws(Problem) in
                 entry.removeHeld { result in
-                    call.take(result.mapError(Problem.init)) { call.respondRemoved($0 ? 1 : 0, entry.key) }
+                    call.take(result, Problem.init) { call.respondRemoved($0 ? 1 : 0, entry.key) }
                 }
             }
         }
@@ -223,7 +223,7 @@ final class Upload: BodySink {
             throw .invalid("the body could not be read: \(error)")
         }
         entry.publish(length: length) { result in
-            call.take(result.mapError(Problem.init)) { entry in
+            call.take(result, Problem.init) { entry in
                 call.changed(entry.key)
                 call.respond(.json(entry.json(at: clock.now())))
             }

@@ -31,7 +31,7 @@ struct DownloadRoutes: Sendable {
         }
         let downloads = head.namespace.downloads
         let place = downloads.download(request) { [clock] result in
-            call.take(result.mapError(Problem.init)) { success in
+            call.take(result, Problem.init) { success in
                 if success.isChange { call.changed(success.entry.key) }
                 call.respond(.json(success.json(at: clock.now())))
             }

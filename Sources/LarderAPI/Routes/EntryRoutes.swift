@@ -45,7 +45,7 @@ struct EntryRoutes: Sendable {
     private func get(_ head: Endpoint.Head, _ call: Call) throws(Problem) {
         _ = try head.query()
         head.entries.findEntry(head.parameter("key")) { result in
-            call.take(result.mapError(Problem.init)) { entry in
+            call.take(result, Problem.init) { entry in
                 if let entry { call.respond(.json(entry.json(at: clock.now()))) } else { call.respond(Problem.noEntry) }
             }
         }
@@ -87,7 +87,7 @@ struct EntryRoutes: Sendable {
     private func remove(_ head: Endpoint.Head, _ call: Call) throws(Problem) {
         let key = head.parameter("key")
         head.entries.remove(key, condition: head.condition(at: clock.now())) { result in
-            call.take(result.mapError(Problem.init)) { count in
+            call.take(result, Problem.init) { count in
                 if count == 0 { call.respond(Problem.noEntry) } else { call.respondRemoved(count, key) }
             }
         }
@@ -121,7 +121,7 @@ struct EntryRoutes: Sendable {
         }
         let what = filter.auditWords
         head.entries.remove(matching: filter) { result in
-            call.take(result.mapError(Problem.init)) { call.respondRemoved($0, what) }
+            call.take(result, Problem.init) { call.respondRemoved($0, what) }
         }
     }
 

@@ -80,7 +80,7 @@ final class FetchReply: Sendable {
     }
 
     private func respond(_ result: Result<GatewayAnswer, GatewayError>, _ call: Call) {
-        call.take(result.mapError(Problem.init)) { answer in
+        call.take(result, Problem.init) { answer in
             guard answer.fields.headLength <= headRoom else {
                 Self.dismiss(result)
                 return call.respond(

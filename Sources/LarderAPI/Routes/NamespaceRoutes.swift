@@ -53,7 +53,7 @@ struct NamespaceRoutes: Sendable {
         let json = try body.isEmpty ? JSON.object([]) : BodyDecoding.json(body, contentType: contentType)
         let change = try NamespaceChange(json)
         namespaces.put(name, change, by: head.visitor.authority, condition: condition(head)) { result in
-            call.take(result.mapError(Problem.init)) { namespace, outcome in
+            call.take(result, Problem.init) { namespace, outcome in
                 switch outcome {
                 case .made: call.changed("namespace created")
                 case .changed: call.changed("namespace changed")
@@ -68,7 +68,7 @@ struct NamespaceRoutes: Sendable {
     private func remove(_ head: Endpoint.Head, _ call: Call) throws(Problem) {
         let name = try Self.name(head)
         namespaces.remove(name, by: head.visitor.authority, condition: condition(head)) { result in
-            call.take(result.mapError(Problem.init)) { entries in
+            call.take(result, Problem.init) { entries in
                 call.changed("namespace removed", count: Int(entries))
                 call.respond(.removed(1))
             }

@@ -9,9 +9,8 @@ extension ConnectionDriver {
         ServingThread.current?._withUnsafeGuaranteedRef { $0.context(of: descriptor) }.map { .fromOpaque($0) }
     }
 
-    /// Checks bytes of requests before libmicrohttpd sees them. `receive` reads to `target`; its result is a count, 0
-    /// at the end of the stream, or negative for an error. `nil`: the client was answered with
-    /// ``DaemonConfiguration/refusal``, and libmicrohttpd must close the connection.
+    /// Checks bytes of requests before libmicrohttpd sees them. `receive` reads to `target` like `recv`. `nil`: the
+    /// client was answered with ``DaemonConfiguration/refusal``, and libmicrohttpd must close the connection.
     fileprivate func read(into target: UnsafeMutableRawPointer, by receive: () -> Int) -> Int? {
         // For an incomplete head that exceeds the memory libmicrohttpd would send its own error page.
         if requests.isInHead(ofAtLeast: core.configuration.connectionMemory * 3 / 4), refuse(excess) { return nil }

@@ -89,7 +89,7 @@ package final class Daemon: Sendable {
         guard let daemon else { return }
         await withCheckedContinuation { continuation in
             // `stop` blocks, so it must not take a thread of the concurrency pool.
-            _ = NamedThread("http-stop") {
+            _ = NamedThread("http-stop", stackSize: 256 << 10) {
                 daemon.stop(deadline: deadline)
                 continuation.resume()
             }

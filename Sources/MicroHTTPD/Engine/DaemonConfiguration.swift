@@ -42,9 +42,9 @@ package struct DaemonConfiguration: Sendable {
     package var headLimit: Int { connectionMemory / 2 }
     /// In bytes. A longer target is refused as ``RequestDefect/targetTooLong``.
     package var targetLimit: Int { connectionMemory * 3 / 8 }
-    /// For a request that no handler sees: its head exceeds three quarters of ``connectionMemory``, or its body is
-    /// framed wrongly. The connection closes. Must be in memory. `nil`: libmicrohttpd's page for a head, no answer for
-    /// a body.
+    /// For a request that no handler sees: its head exceeds three quarters of ``connectionMemory``, or its body has a
+    /// wrong framing. The connection closes. The body is in memory. `nil`: libmicrohttpd's page for a head, else no
+    /// answer.
     package var refusal: @Sendable (RequestDefect) -> Response? = { _ in nil }
     /// For the whole head of a request, with the TLS handshake; on a kept connection it counts from the end of the
     /// ``inactivityTimeout``. For a body, ``minimumBodyRate`` applies after this time. `nil` is no limit.

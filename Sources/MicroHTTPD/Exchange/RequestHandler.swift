@@ -24,9 +24,9 @@ extension RequestHandler {
 package enum ReadyResponse: Sendable {
     /// Has a body that can be sent more than once: neither a file nor a stream.
     case response(Response)
-    /// The bytes are on their way from the disk, and probably there once the thread has served its other connections
-    /// with events. The daemon asks once more then, because asking the disk's threads costs as much as answering. A
-    /// thread without other work asks again at once, though, which is too early.
+    /// The bytes are on their way from the disk. The daemon asks once more when the thread has served its other
+    /// connections with events (at once, and too early, if there are none): asking the disk's threads costs as much as
+    /// answering.
     case soon
     /// The daemon calls ``RequestHandler/receive(_:)``.
     case none

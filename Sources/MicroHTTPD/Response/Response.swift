@@ -15,8 +15,8 @@ package final class Response: Sendable {
         case bytes(SharedBytes)
         case slice(SharedBytes, Range<Int>)
         /// A file of up to 256 KiB is read before the answer starts, if ``DaemonConfiguration/answerMemoryLimit`` has
-        /// room; other files go out in blocks of 64 KiB, or 8 KiB (512 bytes less). A file that is too short breaks the
-        /// answer off.
+        /// room; other files go out in blocks of 64 or 8 KiB (512 bytes less). If a file is too short, the connection
+        /// breaks off.
         case file(FileBody)
         /// If `length` is `nil`, the body is chunked, or ends with the connection for a client of HTTP/1.0.
         case stream(ResponseStream, length: Int64?)

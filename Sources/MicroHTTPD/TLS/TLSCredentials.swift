@@ -14,8 +14,8 @@ package final class TLSCredentials: @unchecked Sendable {
     let handle: OpaquePointer
 
     /// All texts are PEM. The server's `certificate` precedes the intermediate certificates. `key` has no passphrase.
-    /// One of `clientAuthorities` must have signed, directly or not, the certificate of a client; `nil`: clients need
-    /// none.
+    /// One of `clientAuthorities` must have signed, directly or not, the certificate of each client; `nil`: no
+    /// certificate.
     package init(
         certificate: [UInt8], key: [UInt8], clientAuthorities: [UInt8]? = nil
     ) throws(TLSCredentialsError) {

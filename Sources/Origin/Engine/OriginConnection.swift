@@ -27,9 +27,8 @@ final class OriginConnection {
     func count(_ bytes: Int) { readCount += UInt64(bytes) }
     func carries(_ other: Int?) -> Bool { isMultiplexed || (other == caller && isClean) }
 
-    /// Whether every received byte belongs to a response that was read. Without TLS, the kernel's count of received
-    /// bytes decides; it includes bytes that libcurl dropped. Over TLS, only waiting input is visible, which is not
-    /// always a response, but a new connection costs less than a wrong response.
+    /// Whether every received byte belongs to a read response. Without TLS, the kernel's count decides, which includes
+    /// bytes that libcurl dropped. Over TLS, only waiting input is visible; a needless new connection costs little.
     var isClean: Bool {
         // Before the first response of a connection, only HTTP/2 streams can share it.
         if isMultiplexed || (isSecure && readCount == 0) { return true }

@@ -2,9 +2,8 @@ import CCurl
 import Primitives
 import Synchronization
 
-/// A started transfer, which continues when the caller releases this object. Any thread may call its methods.
-/// Invariant: the paused flag changes before the transfer's thread learns it, so ``resume()`` delivers every held
-/// piece.
+/// A started transfer, which continues when the caller releases this object. Any thread may call its methods. The
+/// paused flag changes before the transfer's thread learns it, so ``resume()`` delivers every held piece.
 package final class OriginTransfer: Sendable {
     private let inbox: Inbox
     let id: UInt64
@@ -44,9 +43,8 @@ package final class OriginTransfer: Sendable {
     }
 }
 
-/// Passes commands from other threads to a loop, in order, and wakes the loop. ``append(_:)`` refuses a command after
-/// the inbox has closed, which comes before the loop frees the multi handle. The wake-up never blocks, even under the
-/// lock.
+/// Passes commands from other threads to a loop, in order, and wakes it. ``append(_:)`` refuses a command once the
+/// inbox has closed, before the loop frees the multi handle. The wake-up never blocks, even under the lock.
 final class Inbox: Sendable {
     enum Command: Sendable {
         case start(OriginTransfer, OriginRequest, any OriginReceiver)

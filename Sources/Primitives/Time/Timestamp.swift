@@ -1,8 +1,7 @@
 import Glibc
 
-/// An instant of the wall clock, in whole milliseconds since 1970-01-01T00:00:00Z.
-///
-/// Foundation's `Date` is a `Double` and slow to print, and the index compares and prints instants all the time.
+/// An instant of the wall clock, in whole milliseconds since 1970-01-01T00:00:00Z. Foundation's `Date` is a `Double`
+/// and slow to print, and the index compares and prints instants all the time.
 package struct Timestamp: Hashable, Comparable, Sendable {
     package var milliseconds: Int64
 

@@ -51,14 +51,25 @@ package struct URLParameters: Hashable, Sendable {
                 ? left.value.utf8.lexicographicallyPrecedes(right.value.utf8)
                 : left.name.utf8.lexicographicallyPrecedes(right.name.utf8)
         }
-        return sorted.map { Self.encode($0.name) + "=" + Self.encode($0.value) }.joined(separator: "&")
+        var output: [UInt8] = []
+        for pair in sorted {
+            if !output.isEmpty { output.append(UInt8(ascii: "&")) }
+            Self.encode(pair.name, into: &output)
+            output.append(UInt8(ascii: "="))
+            Self.encode(pair.value, into: &output)
+        }
+        return String(decoding: output, as: UTF8.self)
     }
 
-    private static func encode(_ text: String) -> String {
-        let plain = PercentEscape.text(of: text.utf8) {
-            $0 != UInt8(ascii: "~") && ($0.isUnreserved || " *".utf8.contains($0))
+    private static func encode(_ text: String, into output: inout [UInt8]) {
+        for byte in text.utf8 {
+            switch byte {
+            case UInt8(ascii: " "): output.append(UInt8(ascii: "+"))
+            case UInt8(ascii: "*"): output.append(byte)
+            case _ where byte.isUnreserved && byte != UInt8(ascii: "~"): output.append(byte)
+            default: PercentEscape.append(byte, to: &output)
+            }
         }
-        return plain.replacing(" ", with: "+")
     }
 }
 

@@ -54,7 +54,7 @@ struct FetchRaceTests {
         }
     }
 
-    @Test("A crowd whose validated response is purged shares the next request")
+    @Test("A purge of the response that a crowd validates leads to one shared request")
     func purgedMeanwhile() async throws {
         let (validation, answer) = (Gate("all clients to wait"), Gate("all clients to wait again"))
         let origin = try ScriptedOrigin { request, connection in

@@ -125,17 +125,18 @@ struct PendingStore: Sendable {
 
     fileprivate mutating func meet(_ scopes: [PurgeScope]) -> PendingStores.Doubt? {
         if purged.isSet { return nil }
-        var doubt = PendingStores.Doubt(purged: purged, url: url, heldKeys: heldKeys)
+        var doubtful: [PurgeScope] = []
         for scope in scopes {
             switch meet(scope) {
             case .none: break
-            case .perhapsHeld: doubt.scopes.append(scope)
+            case .perhapsHeld: doubtful.append(scope)
             case .store:
                 purged.set()
                 return nil
             }
         }
-        return doubt.scopes.isEmpty ? nil : doubt
+        if doubtful.isEmpty { return nil }
+        return PendingStores.Doubt(purged: purged, url: url, heldKeys: heldKeys, scopes: doubtful)
     }
 }
 

@@ -139,9 +139,11 @@ package enum ReadablePath {
         return leaf
     }
 
+    private static let reservedNames = ["": "@empty", ".": "%2E", "..": "%2E%2E"]
+
     private static func safeName(_ bytes: some Collection<UInt8>, isPlain: inout Bool) -> String {
         let name = escaped(bytes, isPlain: &isPlain)
-        guard let safe = ["": "@empty", ".": "%2E", "..": "%2E%2E"][name] else { return name }
+        guard let safe = reservedNames[name] else { return name }
         isPlain = false
         return safe
     }
