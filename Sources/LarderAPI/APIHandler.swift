@@ -183,10 +183,8 @@ final class APIHandler: RequestHandler {
 
     /// The name comes from the path's prefix, else from `Larder-Namespace`, else from the token, else it is `default`.
     /// Throws 400 if prefix and field disagree, or the route takes no field, and 404 if there is no such namespace.
-    ///
-    /// Calls that concern the whole server, or a namespace that their path or query names, get the default namespace.
-    /// They ignore `Larder-Namespace`, which many clients send with every call. Calls that need no token ignore the
-    /// prefix, too, so that their answers reveal no namespace.
+    /// Calls that concern the whole server, or a namespace that their path or query names, get the default namespace,
+    /// and ignore `Larder-Namespace`, which many clients send with every call. Calls without a token ignore the prefix.
     private func namespace(
         of asked: PrefixedRequest, _ route: Route, _ visitor: AccessGate.Visitor
     ) throws(Problem) -> Namespace {
@@ -216,7 +214,8 @@ final class APIHandler: RequestHandler {
         return try find(name, visitor)
     }
 
-    /// Checks the namespace in the prefix of a call that works in another. A route that needs no token is exempt.
+    /// Checks the namespace in the prefix of a call that works in another. A route that needs no token is exempt, so
+    /// that its answers reveal no namespace.
     private func checkNamed(by asked: PrefixedRequest, _ route: Route, _ visitor: AccessGate.Visitor) throws(Problem) {
         guard route.scope != nil, let name = asked.name else { return }
         _ = try find(name, visitor)

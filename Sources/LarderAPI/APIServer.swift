@@ -8,7 +8,7 @@ package final class APIServer: Sendable {
     /// For probes and metrics.
     private let adminDaemon: Daemon?
     private let draining: Flag
-    private let allRoutes: [Route]
+    package let routes: [(method: String, pattern: String)]
     private let logger: Logger
     private let service: LarderService
 
@@ -38,7 +38,8 @@ package final class APIServer: Sendable {
             metrics.write(into: &text)
             connectionMetrics.write(into: &text)
         }
-        allRoutes = apiRoutes + serviceRoutes.routes
+        let allRoutes = apiRoutes + serviceRoutes.routes
+        routes = allRoutes.map { ($0.method, $0.pattern) }
         self.draining = draining
         self.logger = logger
         self.service = service
@@ -113,10 +114,6 @@ package final class APIServer: Sendable {
     package var port: UInt16 { daemon.port }
     /// Valid after ``startAdmin()``; `nil` if none is configured.
     package var adminPort: UInt16? { adminDaemon?.port }
-
-    package var routes: [(method: String, pattern: String)] {
-        allRoutes.map { ($0.method, $0.pattern) }
-    }
 
     /// Begins to drain: from now on `/readyz` answers 503 and every answer closes its connection. Requests are still
     /// served, except for event streams, which end so that their clients reconnect to another server.

@@ -22,7 +22,7 @@ extension WarmRun.End {
             let problem = ServerProblem(status: 502, fields: [:], body: [])
             return WarmRun.End(item: item, result: .failure(problem), json: .null)
         }
-        let kept = WarmRun.Kept(outcome: outcome, entry: try .sample(members))
+        let kept = DownloadedEntry(outcome: outcome, entry: try .sample(members))
         return WarmRun.End(item: item, result: .success(kept), json: .null)
     }
 }

@@ -188,7 +188,8 @@ package final class MemoryTier<Value: Sendable>: Sendable {
 
     private typealias Item = MemoryShard<Value>.Item
 
-    /// Evicts until `cost` fits, shard by shard from the hash `start` on. `false`: all are empty, as others insert.
+    /// Adds `cost` to `used`. Evicts until it fits, shard by shard from the hash `start` on. `false`: all are empty, as
+    /// others insert.
     private func reserve(_ cost: Int, evictingFrom start: Int) -> Bool {
         var index = start
         while !addIfItFits(cost) {

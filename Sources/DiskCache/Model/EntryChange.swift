@@ -41,7 +41,7 @@ package struct EntrySummary: Sendable {
     }
 }
 
-/// The writer's thread calls the methods, so they must not block.
+/// The writer's thread calls the methods, so they must not block. Reads are no changes.
 package protocol EntryObserver: Sendable {
     /// Whether an event would reach a listener now. Read for each change, so it must be very cheap.
     var isInterested: Bool { get }

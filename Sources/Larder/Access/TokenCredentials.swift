@@ -22,11 +22,6 @@ package enum TokenCredentials {
         token(in: value).flatMap { TokenSecret.isWellFormed($0) ? $0 : nil }
     }
 
-    /// Whether ``TokenSearch`` finds a token, valid or not. Such a text must reach neither an origin nor the log.
-    package static func areIn(_ text: some StringProtocol) -> Bool {
-        TokenSearch.finds(in: text)
-    }
-
     /// Searches value and name, and the name also in lower case, because names are compared without case.
     package static func areIn(_ field: HTTPField) -> Bool {
         areIn(field.value) || areIn(field.name.rawName) || areIn(field.name.canonicalName)
@@ -56,7 +51,9 @@ package struct TokenSecret: Sendable {
     package init(name: String) {
         var generator = SystemRandomNumberGenerator()
         let bits = (0..<4).flatMap { _ in withUnsafeBytes(of: generator.next()) { Array($0) } }
-        text = Self.prefix + name + "_" + Self.base64URL(bits)
+        // RFC 4648 §5, without padding.
+        let base64URL = Data(bits).base64EncodedString().replacing("+", with: "-").replacing("/", with: "_")
+        text = Self.prefix + name + "_" + base64URL.replacing("=", with: "")
     }
 
     package var digest: [UInt8] { Array(SHA256.hash(data: Data(text.utf8))) }
@@ -75,11 +72,6 @@ package struct TokenSecret: Sendable {
             separator: UInt8(ascii: "_"), maxSplits: 1, omittingEmptySubsequences: false)
         return parts.count == 2 && AccessToken.isName(String(decoding: parts[0], as: UTF8.self))
             && parts[1].count >= 43 && parts[1].allSatisfy(\.isBase64URL)
-    }
-
-    /// RFC 4648 §5, without padding.
-    private static func base64URL(_ bytes: [UInt8]) -> String {
-        Data(bytes).base64EncodedString().replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
     }
 }
 

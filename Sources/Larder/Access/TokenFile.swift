@@ -9,6 +9,10 @@ package struct TokenFile: Sendable {
     package struct Invalid: Error, Sendable, CustomStringConvertible {
         package let description: String
         init(_ description: String) { self.description = description }
+
+        fileprivate static func cannotWrite(_ path: String, _ code: Int32) -> Self {
+            Self("cannot write \(path): \(String(cString: strerror(code)))")
+        }
     }
 
     /// In bytes.
@@ -41,15 +45,7 @@ package struct TokenFile: Sendable {
         try self.init(text: text, of: path)
     }
 
-    private init(text: String, of path: String) throws(Invalid) {
-        do throws(Invalid) {
-            try self.init(text: text)
-        } catch {
-            throw Invalid("\(path), \(error.description)")
-        }
-    }
-
-    init(text: String) throws(Invalid) {
+    init(text: String, of path: String? = nil) throws(Invalid) {
         var tokens: [AccessToken] = []
         var names: Set<String> = []
         for (number, line) in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).enumerated() {
@@ -62,7 +58,7 @@ package struct TokenFile: Sendable {
                 }
                 tokens.append(token)
             } catch {
-                throw Invalid("line \(number + 1): \(error.description)")
+                throw Invalid("\(path.map { "\($0), " } ?? "")line \(number + 1): \(error.description)")
             }
         }
         self.text = text
@@ -139,12 +135,6 @@ package struct TokenFile: Sendable {
             unlink(temporary)
             throw .cannotWrite(path, code)
         }
-    }
-}
-
-extension TokenFile.Invalid {
-    fileprivate static func cannotWrite(_ path: String, _ code: Int32) -> Self {
-        Self("cannot write \(path): \(String(cString: strerror(code)))")
     }
 }
 
@@ -232,9 +222,7 @@ package struct AccessToken: Hashable, Sendable {
     /// The namespace of requests that name none, when the token is for exactly one namespace.
     package var ownNamespace: String? { namespaces?.count == 1 ? namespaces?.first : nil }
 
-    package static func isName(_ text: String) -> Bool {
-        CacheDirectory.isNamespace(text)
-    }
+    package static func isName(_ text: String) -> Bool { CacheDirectory.isNamespace(text) }
 }
 
 /// A permission of the bearer of a token.

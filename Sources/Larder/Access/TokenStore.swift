@@ -16,7 +16,8 @@ package final class TokenStore: Sendable {
         bearers = Locked(Self.bearers(of: try TokenFile(at: path), keeping: [:], clock))
     }
 
-    /// Reads the file again and returns the number of tokens. On an error, which it throws, the old tokens stay valid.
+    /// Reads the file again and returns the number of tokens. The rate limit of an unchanged token keeps its state. On
+    /// an error, which it throws, the old tokens stay valid.
     @discardableResult
     package func reload() throws(TokenFile.Invalid) -> Int {
         let file = try TokenFile(at: path)

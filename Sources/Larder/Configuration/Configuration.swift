@@ -70,13 +70,6 @@ package struct Configuration: Equatable, Sendable {
         host.contains(":") ? "[\(host.replacing("%", with: "%25"))]:\(port)" : "\(host):\(port)"
     }
 
-    /// `nil` when neither variable is set. A relative `XDG_CACHE_HOME` is ignored, as the XDG specification demands.
-    static func defaultDirectory(environment: [String: String]) -> String? {
-        if let base = environment["XDG_CACHE_HOME"], base.hasPrefix("/") { return base + "/larder" }
-        if let home = environment["HOME"], !home.isEmpty { return home + "/.cache/larder" }
-        return nil
-    }
-
     /// The environment variable that names the YAML file, as `--config` does.
     package static let fileVariable = "LARDER_CONFIG"
 
@@ -111,12 +104,17 @@ package struct Configuration: Equatable, Sendable {
 
     private mutating func settleDirectory(_ environment: [String: String]) throws(ConfigurationError) {
         if directory.isEmpty {
-            guard let standard = Self.defaultDirectory(environment: environment) else {
+            // A relative path in this variable is ignored, as the XDG specification demands.
+            if let base = environment["XDG_CACHE_HOME"], base.hasPrefix("/") {
+                directory = base + "/larder"
+            } else if let home = environment["HOME"], !home.isEmpty {
+                directory = home + "/.cache/larder"
+            } else {
                 throw ConfigurationError(
                     "the cache has no directory; set --directory, LARDER_DIRECTORY, XDG_CACHE_HOME or HOME")
             }
-            directory = standard
         }
+        // `URL` would replace a `~` at the beginning of a relative path.
         if !directory.hasPrefix("/") {
             directory = FileManager.default.currentDirectoryPath + "/" + directory
         }

@@ -168,5 +168,5 @@ extension Setting {
         value(Logger.Level.allCases.map(\.rawValue).joined(separator: ", ")) { .init(rawValue: $0.lowercased()) })
     package static let logFormat = Setting(
         "log-format", "FORMAT", default: "text on a terminal, else json", "Format of log lines: text or json.",
-        \.logFormat, logFormatName)
+        \.logFormat, value("text or json", Configuration.LogFormat.init(rawValue:)))
 }

@@ -104,7 +104,6 @@ extension Setting {
         return .percent(percent)
     }
 
-    static let logFormatName = value("text or json", Configuration.LogFormat.init(rawValue:))
     static let certificates = value("a readable file with certificates in PEM") { path -> String? in
         let file = try? String(contentsOfFile: path, encoding: .utf8)
         return file?.contains("-----BEGIN CERTIFICATE-----") == true ? path : nil
@@ -120,15 +119,11 @@ extension Setting {
     }
 
     static func rules(_ texts: [String]) throws(SettingValueError) -> [AddressRule] {
-        var rules: [AddressRule] = []
-        for text in texts {
-            do {
-                rules.append(try AddressRule(text))
-            } catch {
-                throw SettingValueError("an address, CIDR range or host, optionally with :PORT: \(error)")
-            }
+        do {
+            return try OriginRules(texts).rules
+        } catch {
+            throw SettingValueError("an address, CIDR range or host, optionally with :PORT: \(error.reason)")
         }
-        return rules
     }
 }
 

@@ -5,7 +5,7 @@ import Primitives
 /// The outcome that a request for a download would have now, if it were made with only its URL.
 package struct DownloadForecast: Sendable {
     package enum Reason: String, Sendable, CaseIterable {
-        /// The entry is fresh: a hit.
+        /// The entry is fresh: a hit. The cache would answer without asking the origin.
         case fresh
         /// A download of the URL runs. The request would wait for it.
         case downloading
@@ -27,9 +27,6 @@ package struct DownloadForecast: Sendable {
     package let download: DownloadStatus?
     /// The path of the present or future body; `nil` when the body is, or may be, in the slab.
     package let localPath: String?
-
-    /// Whether the cache would answer without asking the origin.
-    package var isHit: Bool { reason == .fresh }
 }
 
 extension DownloadManager {
@@ -42,13 +39,16 @@ extension DownloadManager {
         let running = last?.state == .running && last?.url == url.string ? last : nil
         let reason: DownloadForecast.Reason
         var refusal: DownloadError?
+        // The part of the request that decides whether it is allowed.
+        var request = OriginRequest(url: url.requestURL)
+        request.addressPolicy = tools.options.addressPolicy
         if !schemes.contains(url.scheme) {
             (reason, refusal) = (.refused, .schemeRefused(url.scheme))
         } else if let entry, entry.isFresh(at: tools.clock.now()) {
             reason = .fresh
         } else if running != nil {
             reason = .downloading
-        } else if let error = tools.origin.foreseenRefusal(of: originRequest(for: url)) {
+        } else if let error = tools.origin.foreseenRefusal(of: request) {
             (reason, refusal) = (.refused, DownloadError(error))
         } else {
             reason = entry == nil ? .absent : .stale
@@ -56,12 +56,5 @@ extension DownloadManager {
         return DownloadForecast(
             key: key, reason: reason, refusal: refusal, entry: entry, download: running,
             localPath: entry == nil ? tools.cache.expectedPath(of: key, url: url.string) : entry?.localPath)
-    }
-
-    /// The part of the request that decides whether it is allowed.
-    private func originRequest(for url: CanonicalURL) -> OriginRequest {
-        var request = OriginRequest(url: url.requestURL)
-        request.addressPolicy = tools.options.addressPolicy
-        return request
     }
 }

@@ -58,11 +58,6 @@ struct DownloadProgress: Sendable {
 /// The pace of progress reports to listeners: the first report comes at once, and then at most four reports a second. A
 /// report of the last piece also comes when the origin pauses after it. A plain value.
 struct ReportPace {
-    enum Turn: Equatable {
-        case now
-        /// With all pieces that arrive until then.
-        case later(Duration)
-    }
     /// Between two reports.
     static let interval: Duration = .milliseconds(250)
 
@@ -70,15 +65,16 @@ struct ReportPace {
     /// Whether a later report is already scheduled.
     private var isPromised = false
 
-    /// Returns the time of the report about a new piece; `nil` when a scheduled report will include the piece.
-    mutating func turn(at now: ContinuousClock.Instant) -> Turn? {
+    /// Returns the delay of the report about a new piece and all pieces that arrive until then. 0: the report happens
+    /// now; `nil`: a scheduled report will include the piece.
+    mutating func turn(at now: ContinuousClock.Instant) -> Duration? {
         if isPromised { return nil }
         if let next, now < next {
             isPromised = true
-            return .later(next - now)
+            return next - now
         }
         next = now + Self.interval
-        return .now
+        return .zero
     }
 
     /// The scheduled report happens now.
@@ -89,15 +85,12 @@ struct ReportPace {
 }
 
 extension DownloadFetch {
-    func report(_ turn: ReportPace.Turn) {
-        switch turn {
-        case .now: tell()
-        case .later(let delay):
-            DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(Int(delay.milliseconds) + 1)) {
-                [weak self] in
-                self?.state.withLock { $0.notes.progress.pace.keepPromise(at: .now) }
-                self?.tell()
-            }
+    func report(_ delay: Duration) {
+        if delay == .zero { return tell() }
+        DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(Int(delay.milliseconds) + 1)) {
+            [weak self] in
+            self?.state.withLock { $0.notes.progress.pace.keepPromise(at: .now) }
+            self?.tell()
         }
     }
 

@@ -117,12 +117,10 @@ extension DownloadManager {
         case .failure: tools.metrics.failed.increment()
         }
     }
-}
 
-extension DownloadManager {
     /// Warns about a download that failed, with its URL and the cause. Neither a cancellation nor the end of the server
     /// is a failure. A request that starts no download, because it is refused at once, leaves no line.
-    func warn(about fetch: DownloadFetch, _ error: DownloadError) {
+    private func warn(about fetch: DownloadFetch, _ error: DownloadError) {
         var metadata: Logger.Metadata = [
             "url": .string(LoggedURL.text(of: fetch.policy.request.url.string)), "key": .string(fetch.policy.key.text),
             "reason": .string(error.description), "seconds": .seconds(fetch.policy.elapsed),

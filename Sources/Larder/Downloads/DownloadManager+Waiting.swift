@@ -17,8 +17,6 @@ extension DownloadManager {
         init(key: String) {
             self.key = key
         }
-
-        var current: Step { step.withLock(\.self) }
     }
 
     /// Gives up a caller's place. Its completion is not called any more. If the caller gives up and no other caller
@@ -29,8 +27,7 @@ extension DownloadManager {
             if case .waiting(let number) = step { return number }
             return nil
         }
-        guard let number else { return }
-        remove(number, from: place.key, givingUp: givingUp)
+        if let number { remove(number, from: place.key, givingUp: givingUp) }
     }
 
     /// Removes a caller from the download that it waits for. The lock is held, so that the caller does not move to the
@@ -42,41 +39,7 @@ extension DownloadManager {
         }
         fetch?.perform(actions)
     }
-}
 
-struct RunningDownload {
-    let fetch: DownloadFetch
-    /// The request of the download that follows; `nil` when no caller asked for it.
-    var next: DownloadRequest?
-}
-
-extension DownloadFetch {
-    /// The tags of all callers so far, sorted.
-    var tags: [String] { state.withLock(\.notes.wishes.tags).sorted() }
-    /// Whether no caller waits for this download, or for the download that follows.
-    var isUnawaited: Bool { state.withLock { $0.machine.callers.isEmpty && $0.machine.later.isEmpty } }
-    func takeQueue() -> Machine.Queue { state.withLock { $0.machine.takeQueue() } }
-
-    /// Adds a caller to this download. `nil`: the entry would have too many tags. A caller that wants a newer body than
-    /// this download brings, or comes after a purge, is queued for the download that follows, with `nextTags`.
-    func admit(
-        _ waiter: DownloadWaiter?, number: UInt64, _ request: DownloadRequest, nextTags: Set<String>
-    ) -> Machine.Admission? {
-        state.withLock { state in
-            let isLate = request.refresh || state.reservation?.isPurged == true
-            let isQueued = isLate || state.machine.isCancelled || state.machine.phase == .ended
-            let tags = isQueued ? nextTags : state.notes.wishes.tags.union(request.tags)
-            guard tags.count <= Entry.tagLimit else { return nil }
-            if !isQueued {
-                state.notes.wishes.formUnion(request.wishes)
-                if !request.tags.isEmpty { state.reservation?.addTags(request.tags.sorted()) }
-            }
-            return state.machine.join(waiter, number: number, isLate: isLate)
-        }
-    }
-}
-
-extension DownloadManager {
     /// Returns at most `limit` downloads: the running ones and then the ended ones, each time the latest first.
     package func statuses(limit: Int = .max) -> [DownloadStatus] {
         let now = tools.clock.now()
@@ -161,5 +124,37 @@ extension DownloadManager {
             receivedBytes: progress.receivedBytes, totalBytes: progress.totalBytes,
             bytesPerSecond: seconds > 0 ? Double(progress.receivedBytes) / seconds : 0,
             waiters: waiters, startDate: policy.startDate)
+    }
+}
+
+struct RunningDownload {
+    let fetch: DownloadFetch
+    /// The request of the download that follows; `nil` when no caller asked for it.
+    var next: DownloadRequest?
+}
+
+extension DownloadFetch {
+    /// The tags of all callers so far, sorted.
+    var tags: [String] { state.withLock(\.notes.wishes.tags).sorted() }
+    /// Whether no caller waits for this download, or for the download that follows.
+    var isUnawaited: Bool { state.withLock { $0.machine.callers.isEmpty && $0.machine.later.isEmpty } }
+    func takeQueue() -> Machine.Queue { state.withLock { $0.machine.takeQueue() } }
+
+    /// Adds a caller to this download. `nil`: the entry would have too many tags. A caller that wants a newer body than
+    /// this download brings, or comes after a purge, is queued for the download that follows, with `nextTags`.
+    func admit(
+        _ waiter: DownloadWaiter?, number: UInt64, _ request: DownloadRequest, nextTags: Set<String>
+    ) -> Machine.Admission? {
+        state.withLock { state in
+            let isLate = request.refresh || state.reservation?.isPurged == true
+            let isQueued = isLate || state.machine.isCancelled || state.machine.phase == .ended
+            let tags = isQueued ? nextTags : state.notes.wishes.tags.union(request.tags)
+            guard tags.count <= Entry.tagLimit else { return nil }
+            if !isQueued {
+                state.notes.wishes.formUnion(request.wishes)
+                if !request.tags.isEmpty { state.reservation?.addTags(request.tags.sorted()) }
+            }
+            return state.machine.join(waiter, number: number, isLate: isLate)
+        }
     }
 }

@@ -66,7 +66,7 @@ package final class DownloadManager: Sendable {
             case .needsVerification, .onDisk:
                 let place = Place(key: key.text)
                 find(request, key) { [self] held in
-                    switch place.current {
+                    switch place.step.withLock(\.self) {
                     case .left(givesUp: true): break
                     case .left(givesUp: false): decide(request, key: key, held: held, { _ in }, place)
                     case .looking, .waiting: decide(request, key: key, held: held, completion, place)
@@ -192,13 +192,12 @@ package final class DownloadManager: Sendable {
         }
     }
 
-    /// Joins the download of the key, or leads a new one.
-    ///
-    /// The race that the second look prevents:
+    /// Joins the download of the key, or leads a new one. A leader looks into the cache once more after its fetch is in
+    /// `running`, because of this race:
     /// 1. A looks into the cache: a miss.
     /// 2. B, which led a download of the same key, stores the entry, and its download ends.
     /// 3. A finds no download, leads a new one, and would fetch a body that was stored a moment ago.
-    /// So a leader looks into the cache once more after its fetch is in `running`.
+    ///
     /// `held` is the entry that the request found expired, or asks to refresh. `waiter` is `nil` for a caller that does
     /// not wait; `place` gets its number. Throws ``DownloadError/stopping``, ``DownloadError/busy``,
     /// ``DownloadError/keyInUse`` and ``DownloadError/tooManyTags(limit:)``, and then does not call the waiter.

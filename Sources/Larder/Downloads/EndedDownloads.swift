@@ -4,9 +4,7 @@ import Primitives
 /// The recently ended downloads, at most one for each key. The oldest are forgotten first. Their number and age are
 /// bounded. Their bytes are bounded, too, because callers choose the length of URLs; all namespaces share that bound.
 struct EndedDownloads {
-    /// The time for which an ended download is remembered.
     static let lifetime: Duration = .seconds(600)
-    /// The greatest number of remembered downloads.
     static let limit = 10_000
 
     /// This namespace's part of the shared bytes.

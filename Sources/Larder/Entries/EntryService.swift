@@ -4,19 +4,10 @@ import Primitives
 
 /// The entries of a namespace. No route reaches the cache in another way.
 ///
-/// ```swift
-/// namespace.entries.find("report") { result in
-///     guard case .success(let stored?) = result else { return }
-///     namespace.entries.countHit(stored.entry)
-///     send(stored.body)
-/// }
-/// ```
-///
 /// Methods with a `then` call it once, at once or on another thread. It must not block. Changes call it when they are
 /// durable, or with ``DiskCacheError/conditionFailed``, or with an error of the index.
 package struct EntryService: Sendable {
     let cache: DiskCache
-    let clock: any WallClock
     let metrics: ServiceMetrics
 
     /// Finds an entry with its body, fresh or stale. Counts neither a hit nor a miss. With `url`, the canonical URL
@@ -110,19 +101,6 @@ package struct EntryService: Sendable {
         if !condition.holds(for: entry) { throw .conditionFailed }
     }
 
-    /// `nil` leaves a value unchanged.
-    package struct Patch: Sendable {
-        /// The time to stay fresh from now. Zero removes an entry of a caller, and makes any other entry stale.
-        package var ttl: Duration?
-        package var tags: [String]?
-        /// Whether eviction spares the entry.
-        package var pinned: Bool?
-
-        package init(ttl: Duration?, tags: [String]?, pinned: Bool?) {
-            (self.ttl, self.tags, self.pinned) = (ttl, tags, pinned)
-        }
-    }
-
     package enum PatchOutcome: Sendable {
         case changed(Entry)
         /// The ttl was zero, and the entry was stored by a caller.
@@ -130,9 +108,11 @@ package struct EntryService: Sendable {
         case absent
     }
 
-    /// The ttl of a response counts for every caller from now on, until the origin states a lifetime again.
+    /// Changes the metadata of an entry; `nil` leaves a value unchanged. The ttl is the time to stay fresh from now:
+    /// zero removes an entry of a caller, and makes any other entry stale. The ttl of a response counts for every
+    /// caller from now on, until the origin states a lifetime again. Eviction spares a pinned entry.
     package func patch(
-        _ key: String, _ patch: Patch, condition: WriteCondition?,
+        _ key: String, ttl: Duration?, tags: [String]?, pinned: Bool?, condition: WriteCondition?,
         then: @escaping @Sendable (Result<PatchOutcome, CacheError>) -> Void
     ) {
         cache.findEntry(key) { [cache] result in
@@ -142,11 +122,16 @@ package struct EntryService: Sendable {
             case .success(nil): return then(.success(.absent))
             case .failure(let error): return then(.failure(error))
             }
-            let removes = patch.ttl == .zero && (held.kind == .json || held.kind == .data)
-            cache.update(
-                key, ttl: patch.ttl, tags: patch.tags, pinned: patch.pinned,
-                fields: { patch.ttl == nil ? $0.fields : $0.fieldsWithSetExpiry }, condition: condition?.check
-            ) { result in
+            let removes = ttl == .zero && (held.kind == .json || held.kind == .data)
+            let fields: @Sendable (Entry) -> String? = { entry in
+                guard ttl != nil, var head = entry.fields.flatMap({ StoredResponse(text: $0) }) else {
+                    return entry.fields
+                }
+                head.isExpirySet = true
+                return head.text
+            }
+            cache.update(key, ttl: ttl, tags: tags, pinned: pinned, fields: fields, condition: condition?.holds(for:)) {
+                result in
                 then(
                     result.map { entry -> PatchOutcome in
                         if let entry { return .changed(entry) }
@@ -161,7 +146,7 @@ package struct EntryService: Sendable {
         _ key: String, condition: WriteCondition?, then: @escaping @Sendable (Result<Int, CacheError>) -> Void
     ) {
         guard CacheKey(key)?.form != .url else {
-            let condition = condition.map { RemovalCondition(key: key, holds: $0.check) }
+            let condition = condition.map { RemovalCondition(key: key, holds: $0.holds(for:)) }
             return cache.remove(matching: [EntryFilter(md5: key)], condition: condition, completion: then)
         }
         // Without an entry the answer is 404, independent of the conditions.
@@ -173,15 +158,6 @@ package struct EntryService: Sendable {
     /// Removes every entry that matches and was published before now.
     package func remove(matching filter: EntryFilter, then: @escaping @Sendable (Result<Int, CacheError>) -> Void) {
         cache.remove(matching: [filter], completion: then)
-    }
-}
-
-extension Entry {
-    /// ``Entry/fields`` with the note that a caller has set the expiry of a response.
-    fileprivate var fieldsWithSetExpiry: String? {
-        guard var head = fields.flatMap({ StoredResponse(text: $0) }) else { return fields }
-        head.isExpirySet = true
-        return head.text
     }
 }
 

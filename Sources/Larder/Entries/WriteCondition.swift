@@ -33,10 +33,6 @@ package struct WriteCondition: Sendable {
         return conditions.evaluate(current) == .proceed
     }
 
-    var check: @Sendable (Entry?) -> Bool {
-        { holds(for: $0) }
-    }
-
     /// Whether a change of a resource without an ETag and a date, such as a namespace, may go on. Only the tag `*`
     /// matches the resource, and If-Unmodified-Since is ignored (§13.1.4). If the resource does not exist, only a
     /// request that creates it is judged, because any other request is answered with 404 (§13.2.1).

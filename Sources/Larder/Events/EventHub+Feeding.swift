@@ -37,10 +37,15 @@ extension EventHub {
         }
     }
 
-    /// Delivers the missing events while the sink has room. Drops a listener that the window does not cover any more.
+    /// Delivers the missing events while the sink has room. Cuts off a listener that the window does not cover any
+    /// more. The client may come back, and is then told that it has missed events.
     func feed(_ number: UInt64) {
         guard var listener = listeners[number] else { return }
-        guard window.events(after: listener.place, limit: 0) != nil else { return drop(number) }
+        guard window.events(after: listener.place, limit: 0) != nil else {
+            dropped.increment()
+            listener.sink.abort()
+            return end(number)
+        }
         if listener.isFull { return }
         while !listener.isFull, let next = window.events(after: listener.place, limit: Self.pieceLimit),
             next.place > listener.place
@@ -60,13 +65,6 @@ extension EventHub {
                 feed(number)
             }
         }
-    }
-
-    /// Cuts off a listener that did not keep up. The client may come back, and is then told that it has missed events.
-    private func drop(_ number: UInt64) {
-        dropped.increment()
-        listeners[number]?.sink.abort()
-        end(number)
     }
 
     private func end(_ number: UInt64) {

@@ -112,6 +112,15 @@ enum KernelText {
         counts["total_workingset_refault_anon"] ?? counts["workingset_refault_anon"] ?? 0
     }
 
+    /// Whether seven eighths of the machine's memory are taken, by `/proc/meminfo`, so that dropping pages of files
+    /// will soon not help any more: <https://docs.kernel.org/filesystems/proc.html#meminfo>.
+    static func isMachineHigh(_ text: String) -> Bool? {
+        let counts = numbers(text)
+        // The available memory includes most pages of files, and excludes swapping.
+        guard let total = counts["MemTotal"], let available = counts["MemAvailable"] else { return nil }
+        return available <= total / 8
+    }
+
     /// The share of the last ten seconds, in percent, in which at least one process waited for memory.
     static func someAverage(_ text: String) -> Double? {
         for line in text.split(separator: "\n") where line.hasPrefix("some ") {
@@ -163,20 +172,4 @@ struct ControlGroupUse: Equatable, Sendable {
     /// Processes of a group with hardly any pages of files wait for memory at a limit, perhaps of a hidden group. If
     /// the machine dropped the pages, the sign is wrong, but a smaller memory tier is better than a killed process.
     var hasFewFiles: Bool { files < current / 16 }
-}
-
-/// From `/proc/meminfo`, in KiB: <https://docs.kernel.org/filesystems/proc.html#meminfo>.
-struct MachineMemory: Equatable, Sendable {
-    var total: Int
-    /// Without swapping. It includes most pages of files.
-    var available: Int
-
-    init?(_ text: String) {
-        let counts = KernelText.numbers(text)
-        guard let total = counts["MemTotal"], let available = counts["MemAvailable"] else { return nil }
-        (self.total, self.available) = (total, available)
-    }
-
-    /// Whether seven eighths of the memory are taken, so that dropping pages of files will soon not help any more.
-    var isHigh: Bool { available <= total / 8 }
 }

@@ -22,14 +22,10 @@ package final class MemoryKeeper: Sendable {
         var bytes: Int
     }
 
-    private enum Request: Sendable {
-        case trim(toBytes: Int, @Sendable (Trimmed) -> Void)
-        case share([Share], emptying: [DiskCache], @Sendable () -> Void)
-    }
-
     private struct State {
         var shares: [Share] = []
-        var requests: [Request] = []
+        /// Run on the keeper's thread.
+        var requests: [@Sendable (MemoryPressurePolicy) -> Void] = []
         var isStopped = false
         var signs = 0
     }
@@ -64,14 +60,21 @@ package final class MemoryKeeper: Sendable {
     /// Shrinks the memory tiers to at most `target` bytes together, and returns free memory to the system. The limit
     /// stays. Calls `completion` on the keeper's thread, or at once after ``stop()``.
     package func trim(toBytes target: Int = 0, completion: @escaping @Sendable (Trimmed) -> Void = { _ in }) {
-        guard order(.trim(toBytes: target, completion)) else { return completion(Trimmed(memoryBytes: heldBytes)) }
+        if !order({ [self] _ in completion(trim(to: target)) }) { completion(Trimmed(memoryBytes: heldBytes)) }
     }
 
     /// Sets the caches and the share of the limit of each, and forgets the others, with a limit of 0. The shares are in
     /// force when this returns.
     func share(_ shares: [Share], emptying others: [DiskCache] = []) {
         let done = DispatchSemaphore(value: 0)
-        if order(.share(shares, emptying: others, { done.signal() })) { done.wait() }
+        let isOrdered = order { [self] policy in
+            state.withLock { $0.shares = shares }
+            for cache in others { cache.setMemoryLimit(0) }
+            for share in shares { share.cache.setMemoryLimit(share.bytes) }
+            if policy.limit < policy.fullLimit { setLimit(policy.limit) }
+            done.signal()
+        }
+        if isOrdered { done.wait() }
     }
 
     /// The most bytes that all memory tiers may hold now: the limit, or less while memory is short.
@@ -80,7 +83,7 @@ package final class MemoryKeeper: Sendable {
     private var shares: [Share] { state.withLock(\.shares) }
 
     /// Returns `false` when the thread has ended.
-    private func order(_ request: Request) -> Bool {
+    private func order(_ request: @escaping @Sendable (MemoryPressurePolicy) -> Void) -> Bool {
         let isStopped = state.withLock { state in
             if !state.isStopped { state.requests.append(request) }
             return state.isStopped
@@ -107,29 +110,26 @@ package final class MemoryKeeper: Sendable {
         }
         while true {
             var polled = [pollfd(fd: wake.descriptor, events: Int16(POLLIN), revents: 0)] + sensor.polled
-            poll(&polled, nfds_t(polled.count), timeout(sensor.mustRead, policy.nextGrowth))
+            let waits = [sensor.mustRead ? files.readInterval : nil, policy.nextGrowth.map { $0 - .now }]
+            let timeout = waits.compactMap(\.self).min().map { Int32(clamping: max(0, Int64($0.inSeconds * 1000) + 1)) }
+            poll(&polled, nfds_t(polled.count), timeout ?? -1)
             wake.lower()
             let (requests, isStopped) = state.withLock { state in
                 defer { state.requests = [] }
                 return (state.requests, state.isStopped)
             }
-            for request in requests {
-                switch request {
-                case .trim(let target, let completion): completion(trim(to: target))
-                case .share(let shares, let others, let completion):
-                    state.withLock { $0.shares = shares }
-                    for cache in others { cache.setMemoryLimit(0) }
-                    for share in shares { share.cache.setMemoryLimit(share.bytes) }
-                    if policy.limit < policy.fullLimit { setLimit(policy.limit) }
-                    completion()
-                }
-            }
+            for request in requests { request(policy) }
             if isStopped { return }
 
             let now = ContinuousClock.now
             if let sign = sensor.sign(Array(polled.dropFirst())) {
                 state.withLock { $0.signs += 1 }
-                if let limit = policy.shrink(sign, holding: heldBytes, at: now) { shrink(to: limit) }
+                if let limit = policy.shrink(sign, holding: heldBytes, at: now) {
+                    setLimit(limit)
+                    giveBack()
+                    logger.info(
+                        "memory is short: the limit of the memory tier is lowered", metadata: ["limit": .number(limit)])
+                }
             } else if let limit = policy.grow(at: now) {
                 setLimit(limit)
                 if limit == policy.fullLimit {
@@ -139,25 +139,12 @@ package final class MemoryKeeper: Sendable {
         }
     }
 
-    /// In milliseconds; -1: none.
-    private func timeout(_ mustRead: Bool, _ growth: ContinuousClock.Instant?) -> Int32 {
-        let wait = [mustRead ? files.readInterval : nil, growth.map { $0 - .now }].compactMap(\.self).min()
-        guard let wait else { return -1 }
-        return Int32(clamping: max(0, Int64(wait.inSeconds * 1000) + 1))
-    }
-
     private func setLimit(_ limit: Int) {
         for share in shares { share.cache.setCurrentMemoryLimit(part(of: limit, for: share)) }
     }
 
     private func part(of bytes: Int, for share: Share) -> Int {
         bytes >= fullLimit ? share.bytes : Int(Double(bytes) * Double(share.bytes) / Double(fullLimit))
-    }
-
-    private func shrink(to limit: Int) {
-        setLimit(limit)
-        giveBack()
-        logger.info("memory is short: the limit of the memory tier is lowered", metadata: ["limit": .number(limit)])
     }
 
     private func trim(to target: Int) -> Trimmed {

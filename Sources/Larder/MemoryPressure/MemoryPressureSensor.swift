@@ -126,12 +126,12 @@ struct MemoryPressureSensor: ~Copyable {
     /// was dropped a while ago, for any reason: a disk cache reads more files than fit into memory, or a program drops
     /// idle pages. The memory tier avoids such reads, so shrinking it would cause more of them.
     private mutating func isMuchTaken(ofGroup: Bool) -> Bool {
-        let machine = files.memory.flatMap { try? String(contentsOfFile: $0, encoding: .utf8) }
-            .flatMap(MachineMemory.init)
+        let isMachineHigh = files.memory.flatMap { try? String(contentsOfFile: $0, encoding: .utf8) }
+            .flatMap(KernelText.isMachineHigh)
         let uses = groupUses
-        if hasReadSwap(uses) || machine?.isHigh ?? false || uses.contains(where: \.isHigh) { return true }
+        if hasReadSwap(uses) || isMachineHigh ?? false || uses.contains(where: \.isHigh) { return true }
         if ofGroup, let group = files.controlGroup, ControlGroupUse(of: group)?.hasFewFiles ?? false { return true }
-        return (machine == nil || files.mayHideLimit) && !uses.contains { $0.limit != nil }
+        return (isMachineHigh == nil || files.mayHideLimit) && !uses.contains { $0.limit != nil }
     }
 
     private var groupUses: [ControlGroupUse] {
@@ -148,13 +148,8 @@ struct MemoryPressureSensor: ~Copyable {
     }
 
     /// Directories above the topmost group do no harm, because they have no files of groups.
-    private static func withAncestors(_ directory: String) -> [String] {
-        var (all, place) = ([directory], directory)
-        while place.count > 1 {
-            place = (place as NSString).deletingLastPathComponent
-            all.append(place)
-        }
-        return all
+    private static func withAncestors(_ directory: String) -> some Sequence<String> {
+        sequence(first: directory) { $0.count > 1 ? ($0 as NSString).deletingLastPathComponent : nil }
     }
 
     /// `nil` when reading fails.

@@ -21,7 +21,7 @@ package final class Namespace: Sendable {
     package let listings = ListingLine()
 
     init(
-        _ name: String, _ record: NamespaceRegistry.Record, diskLimit: Int64, memoryLimit: Int64, tools: Tools
+        _ name: String, _ record: NamespaceRegistry.Record, _ quotas: NamespaceQuotas, tools: Tools
     ) throws(DiskCacheError) {
         self.name = name
         id = record.generation
@@ -32,22 +32,25 @@ package final class Namespace: Sendable {
         configuration.layout = record.settings.layout ?? server.layout
         configuration.inlineLimit = Int64(server.inlineLimit)
         configuration.durability = server.durability
-        configuration.diskLimit = diskLimit
+        configuration.diskLimit = quotas.disk[name] ?? 0
         configuration.diskReserve = server.diskReserve
         configuration.entryLimit = Int64(server.entryLimit)
-        configuration.memoryLimit = Int(memoryLimit)
+        configuration.memoryLimit = Int(quotas.memory[name] ?? 0)
         configuration.isAnsweredByRecord = { $0.kind != .response && $0.contentFields.isEmpty }
-        if name != NamespaceName.default { configuration.footprint = .small }
+        var logger = tools.logger
+        if name != NamespaceName.default {
+            configuration.footprint = .small
+            logger[metadataKey: "namespace"] = .string(name)
+        }
         let events = NamespaceEvents(hub: tools.events, namespace: name, clock: tools.clock)
         self.events = events
-        let logger = tools.logger.of(namespace: name)
         cache = try DiskCache(
             in: tools.directory, configuration: configuration, clock: tools.clock, observer: events,
             removals: tools.metrics.removals
-        ) { logger.log($0) }
+        ) { [logger] in logger.log($0) }
         options = NamespaceOptions(
             record.settings, serverTTL: server.defaultTTL, serverPolicy: tools.origin.configuration.addressPolicy)
-        entries = EntryService(cache: cache, clock: tools.clock, metrics: tools.metrics)
+        entries = EntryService(cache: cache, metrics: tools.metrics)
         downloads = DownloadManager(
             tools: FetchTools(
                 cache: cache, origin: tools.origin, clock: tools.clock, metrics: tools.metrics, options: options),
@@ -87,13 +90,6 @@ package final class Namespace: Sendable {
 }
 
 extension Logger {
-    /// The default namespace is not named.
-    fileprivate func of(namespace: String) -> Logger {
-        var logger = self
-        if namespace != NamespaceName.default { logger[metadataKey: "namespace"] = .string(namespace) }
-        return logger
-    }
-
     fileprivate func log(_ notice: DiskCacheNotice) {
         let metadata = notice.metadata.mapValues { value -> MetadataValue in
             switch value {

@@ -16,15 +16,11 @@ package enum NamespaceError: Error, Hashable, Sendable {
     case stopping
     case cache(DiskCacheError)
     case registry(reason: String)
-    /// The registry file cannot be used, so the server does not start.
-    case registryRefused(RegistryRefusal)
-
-    /// The cache directory has not been changed.
-    package enum RegistryRefusal: Hashable, Sendable {
-        case newer(file: String)
-        /// `others`: the spare file and the directories with an index, because some may hold purged entries.
-        case unreadable(file: String, reason: String, others: [String])
-    }
+    /// The registry file cannot be used, so the server does not start, and has not changed the cache directory.
+    case newerRegistry(file: String)
+    /// As ``newerRegistry(file:)``. `others`: the spare file and the directories with an index, because some may hold
+    /// purged entries.
+    case unreadableRegistry(file: String, reason: String, others: [String])
 }
 
 extension NamespaceError: CustomStringConvertible {
@@ -56,17 +52,9 @@ extension NamespaceError: CustomStringConvertible {
         case .stopping: "the server is stopping"
         case .cache(let error): error.description
         case .registry(let reason): "cannot write the list of namespaces: \(reason)"
-        case .registryRefused(let refusal): refusal.description
-        }
-    }
-}
-
-extension NamespaceError.RegistryRefusal: CustomStringConvertible {
-    package var description: String {
-        switch self {
-        case .newer(let file):
+        case .newerRegistry(let file):
             "\(file) was written by a newer Larder; start that version, or choose another --directory"
-        case .unreadable(let file, let reason, let others):
+        case .unreadableRegistry(let file, let reason, let others):
             "cannot read the list of namespaces in \(file): \(reason). Nothing was changed. Repair the file, or "
                 + "restore it from a backup; to start with an empty cache, choose another --directory"
                 + (others.isEmpty

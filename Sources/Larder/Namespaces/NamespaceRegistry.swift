@@ -94,24 +94,19 @@ struct NamespaceRegistry: Equatable {
         guard records[NamespaceName.default] != nil else {
             throw Unreadable(reason: "the namespace \"\(NamespaceName.default)\" is missing")
         }
-        unused = try Self.unused(in: json, lastGeneration: last, besides: places)
-    }
-
-    /// Returns no directory for a file from a version of Larder that did not record unused directories.
-    private static func unused(
-        in json: JSON, lastGeneration: Int, besides places: Set<NamespaceDirectory>
-    ) throws -> Set<NamespaceDirectory> {
-        guard let member = json["unused"] else { return [] }
-        return try value(member.arrayValue, "\"unused\" is not a list").enumerated().reduce(into: []) { unused, item in
-            guard let place = item.element.stringValue.flatMap(NamespaceDirectory.init(name:)),
+        // Earlier versions of Larder did not record unused directories.
+        guard let member = json["unused"] else { return }
+        let places = places
+        for (index, item) in try Self.value(member.arrayValue, "\"unused\" is not a list").enumerated() {
+            guard let place = item.stringValue.flatMap(NamespaceDirectory.init(name:)),
                 place.generation > 0 || place.namespace == NamespaceName.default,
-                place.generation <= lastGeneration, !places.contains(place)
-            else { throw Unreadable(reason: "\"unused\" has an invalid element at \(item.offset)") }
+                place.generation <= last, !places.contains(place)
+            else { throw Unreadable(reason: "\"unused\" has an invalid element at \(index)") }
             unused.insert(place)
         }
     }
 
-    private static func value<Value>(_ value: Value?, _ reason: String) throws(Unreadable) -> Value {
+    fileprivate static func value<Value>(_ value: Value?, _ reason: String) throws(Unreadable) -> Value {
         guard let value else { throw Unreadable(reason: reason) }
         return value
     }
@@ -161,15 +156,10 @@ extension NamespaceSettings {
         return members.compactMap { name, value in value.map { JSON.Member(name, $0) } }
     }
 
-    private struct Malformed: Error {
-        let member: String
-    }
-
     fileprivate init(_ json: JSON) throws {
         func value<Value>(_ name: String, _ read: (JSON) -> Value?) throws -> Value? {
             guard let member = json[name] else { return nil }
-            guard let value = read(member) else { throw Malformed(member: name) }
-            return value
+            return try NamespaceRegistry.value(read(member), "\"\(name)\" is invalid")
         }
         version = try value("version", \.stringValue)
         defaultTTL = try value("defaultTTLMilliseconds") { $0.intValue.map { .milliseconds($0) } }

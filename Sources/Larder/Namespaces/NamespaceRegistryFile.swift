@@ -21,8 +21,9 @@ struct NamespaceRegistryFile: Sendable {
     /// Reads the registry. Creates the file when it is missing and there is no sign that it ever existed. `places` are
     /// the existing directories of namespaces.
     ///
-    /// Throws ``NamespaceError/registryRefused(_:)`` when the file is unreadable, lost, or from a newer Larder. Then it
-    /// is unknown which entries were purged, so the server serves no entry and changes no file.
+    /// Throws ``NamespaceError/newerRegistry(file:)``, or ``NamespaceError/unreadableRegistry(file:reason:others:)``
+    /// for a lost file, too. Then it is unknown which entries were purged, so the server serves no entry and changes no
+    /// file.
     func load(beside places: [NamespaceDirectory]) throws(NamespaceError) -> NamespaceRegistry {
         let last = places.map(\.generation).max() ?? 0
         if var registry = try read(beside: places) {
@@ -43,11 +44,11 @@ struct NamespaceRegistryFile: Sendable {
             guard places.contains(where: { $0.generation > 0 }) || hasSpare else { return nil }
             throw NamespaceRegistry.Unreadable(reason: "the file is missing")
         } catch is NamespaceRegistry.Newer {
-            throw .registryRefused(.newer(file: path))
+            throw .newerRegistry(file: path)
         } catch {
             let reason = (error as? NamespaceRegistry.Unreadable)?.reason ?? "\(error)"
             let others = places.map(\.name) + (hasSpare ? [NamespaceRegistry.fileName + ".new"] : [])
-            throw .registryRefused(.unreadable(file: path, reason: reason, others: others))
+            throw .unreadableRegistry(file: path, reason: reason, others: others)
         }
     }
 
@@ -59,28 +60,20 @@ struct NamespaceRegistryFile: Sendable {
 
     /// `nil` when the file is missing.
     private func contents() throws -> [UInt8]? {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-        if descriptor < 0, errno == ENOENT { return nil }
-        guard descriptor >= 0 else { throw NamespaceRegistry.Unreadable(reason: String(cString: strerror(errno))) }
-        defer { close(descriptor) }
-        var bytes: [UInt8] = []
-        var chunk = [UInt8](repeating: 0, count: 64 << 10)
-        while true {
-            let count = chunk.withUnsafeMutableBytes { Glibc.read(descriptor, $0.baseAddress, $0.count) }
-            if count < 0, errno == EINTR { continue }
-            guard count >= 0 else { throw NamespaceRegistry.Unreadable(reason: String(cString: strerror(errno))) }
-            if count == 0 { return bytes }
-            bytes += chunk[..<count]
+        do {
+            return [UInt8](try Data(contentsOf: URL(filePath: path)))
+        } catch let error as CocoaError {
+            if error.code == .fileReadNoSuchFile { return nil }
+            let cause = error.underlying as? POSIXError
+            throw NamespaceRegistry.Unreadable(
+                reason: cause.map { String(cString: strerror($0.code.rawValue)) } ?? "\(error)")
         }
     }
 
     /// The registry is on the disk when this method returns. Throws ``NamespaceError/registry(reason:)``, and
     /// ``NamespaceError/cache(_:)`` with ``DiskCacheError/noSpace`` when the disk is full.
-    func save(_ registry: NamespaceRegistry) throws(NamespaceError) {
-        try save(registry, through: nextPath)
-    }
-
-    private func save(_ registry: NamespaceRegistry, through nextPath: String) throws(NamespaceError) {
+    func save(_ registry: NamespaceRegistry, through temporary: String? = nil) throws(NamespaceError) {
+        let nextPath = temporary ?? nextPath
         let descriptor = open(nextPath, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw failure("open", nextPath) }
         defer { close(descriptor) }

@@ -35,7 +35,17 @@ extension NamespaceTable {
         completion: @escaping @Sendable (Result<Int64, NamespaceError>) -> Void
     ) {
         queue.async { [self] in
-            let result = Result { () throws(NamespaceError) in try remove(name, authority, condition) }
+            let result = Result { () throws(NamespaceError) in
+                if authority < .operator { throw .notAllowed(.operator) }
+                let (before, current) = try unlessStopped(name)
+                var registry = before
+                try registry.remove(name)
+                if let condition, !condition(true) { throw .conditionFailed }
+                try file.save(registry)
+                let entries = current?.cache.totals.entries ?? 0
+                switchTo(registry, name, nil)
+                return entries
+            }
             completion(result)
             settle()
         }
@@ -59,13 +69,19 @@ extension NamespaceTable {
             memoryLimit: Int64(tools.configuration.memoryLimit))
         let quotas = Self.quotas(of: registry, tools)
         try checkPinned(quotas, beginningAnew: isAnew ? name : nil)
-        if isAnew, current != nil { try checkRetired(name) }
+        if isAnew, current != nil {
+            let count = state.withLock { state in state.retired.count { $0.place.namespace == name } }
+            if count >= Self.retiredLimit { throw .busy }
+        }
         if isAnew, let place = registry.place(of: name) { try announce(place) }
         let opened = isAnew ? try open(name, record, quotas) : nil
         do {
             try file.save(registry)
         } catch {
-            if let opened { discard(opened) }
+            if let opened {
+                opened.cache.close()
+                if tools.directory.remove(opened.place) { forget(opened.place) }
+            }
             throw error
         }
         let entries = current?.cache.totals.entries ?? 0
@@ -79,30 +95,11 @@ extension NamespaceTable {
         return (namespace, old == nil ? .made : isAnew ? .begunAnew(entries: entries) : .changed)
     }
 
-    private func remove(
-        _ name: String, _ authority: NamespaceAuthority, _ condition: (@Sendable (_ exists: Bool) -> Bool)?
-    ) throws(NamespaceError) -> Int64 {
-        if authority < .operator { throw .notAllowed(.operator) }
-        let (before, current) = try unlessStopped(name)
-        var registry = before
-        try registry.remove(name)
-        if let condition, !condition(true) { throw .conditionFailed }
-        try file.save(registry)
-        let entries = current?.cache.totals.entries ?? 0
-        switchTo(registry, name, nil)
-        return entries
-    }
-
     /// Throws ``NamespaceError/stopping`` after the stop.
     private func unlessStopped(_ name: String) throws(NamespaceError) -> (NamespaceRegistry, Namespace?) {
         let (registry, namespace, isStopped) = state.withLock { ($0.registry, $0.running[name], $0.isStopped) }
         if isStopped { throw .stopping }
         return (registry, namespace)
-    }
-
-    private func checkRetired(_ name: String) throws(NamespaceError) {
-        let count = state.withLock { state in state.retired.count { $0.place.namespace == name } }
-        if count >= Self.retiredLimit { throw .busy }
     }
 
     /// Throws when a namespace would get less space than its pinned entries use, because pinned entries are never
@@ -118,8 +115,7 @@ extension NamespaceTable {
         _ name: String, _ record: NamespaceRegistry.Record, _ quotas: NamespaceQuotas
     ) throws(NamespaceError) -> Namespace {
         do {
-            let namespace = try Namespace(
-                name, record, diskLimit: quotas.disk[name] ?? 0, memoryLimit: quotas.memory[name] ?? 0, tools: tools)
+            let namespace = try Namespace(name, record, quotas, tools: tools)
             // The limit stays 0 until other namespaces have given up their space.
             namespace.cache.setDiskLimit(0)
             return namespace
@@ -150,11 +146,5 @@ extension NamespaceTable {
             state.running[name] = namespace
             if let retired { state.retired.append(retired) }
         }
-    }
-
-    /// Closes and removes a namespace that was opened but never published.
-    private func discard(_ namespace: Namespace) {
-        namespace.cache.close()
-        if tools.directory.remove(namespace.place) { forget(namespace.place) }
     }
 }

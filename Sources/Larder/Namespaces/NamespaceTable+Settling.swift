@@ -10,9 +10,9 @@ extension NamespaceTable {
 
     /// Calls `completion` when a namespace has its whole quota, or after two seconds. Runs on `queue`.
     func whenSettled(_ namespace: Namespace, _ completion: @escaping @Sendable () -> Void) {
-        let waiting = Waiting(id: namespace.id, deadline: .now() + Self.patience, completion: completion)
+        let (id, deadline) = (namespace.id, DispatchTime.now() + Self.patience)
         let isStopped = state.withLock { state in
-            if !state.isStopped { state.waiting.append(waiting) }
+            if !state.isStopped { state.waiting.append((id, deadline, completion)) }
             return state.isStopped
         }
         if isStopped { return completion() }
@@ -108,14 +108,5 @@ extension NamespaceTable {
     /// Forgets an unused directory that no longer exists. The next change writes this to the file. Runs on `queue`.
     func forget(_ place: NamespaceDirectory) {
         state.withLock { state in state.registry.forgetUnused { $0 == place } }
-    }
-
-    /// The directories stay, because Larder does not know their content.
-    func reportUnknown(_ places: [NamespaceDirectory]) {
-        for place in places {
-            tools.logger.warning(
-                "a directory with an index belongs to no namespace and stays; move it away, or remove it",
-                metadata: ["directory": "\(place.name)"])
-        }
     }
 }

@@ -18,16 +18,11 @@ package final class NamespaceTable: Sendable {
         var running: [String: Namespace]
         var retired: [RetiredNamespace] = []
         var grants: DiskGrants
-        var waiting: [Waiting] = []
+        /// Changes that wait for the whole quota of a namespace, by its id.
+        var waiting: [(id: Int, deadline: DispatchTime, completion: @Sendable () -> Void)] = []
         /// The hits at hand of the namespaces that have ended.
         var endedHits = 0
         var isStopped = false
-    }
-
-    struct Waiting: Sendable {
-        let id: Int
-        let deadline: DispatchTime
-        let completion: @Sendable () -> Void
     }
 
     package enum Outcome: Hashable, Sendable {
@@ -63,9 +58,7 @@ package final class NamespaceTable: Sendable {
             var running: [String: Namespace] = [:]
             do {
                 for (name, record) in registry.records {
-                    running[name] = try Namespace(
-                        name, record, diskLimit: quotas.disk[name] ?? 0, memoryLimit: quotas.memory[name] ?? 0,
-                        tools: tools)
+                    running[name] = try Namespace(name, record, quotas, tools: tools)
                 }
             } catch {
                 for namespace in running.values { namespace.cache.close() }
@@ -77,7 +70,12 @@ package final class NamespaceTable: Sendable {
             currentDefault.store(running[NamespaceName.default]!.id, ordering: .relaxed)
             shareMemory()
             removeLeftovers(registry.unused)
-            reportUnknown(places.filter { !registry.places.contains($0) && !registry.unused.contains($0) })
+            // The directories stay, because Larder does not know their content.
+            for place in places where !registry.places.contains(place) && !registry.unused.contains(place) {
+                tools.logger.warning(
+                    "a directory with an index belongs to no namespace and stays; move it away, or remove it",
+                    metadata: ["directory": "\(place.name)"])
+            }
         } catch let error as DiskCacheError {
             throw .cache(error)
         } catch let error as NamespaceError {

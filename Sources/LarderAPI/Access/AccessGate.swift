@@ -134,9 +134,8 @@ final class AccessGate: Sendable {
         let token: AccessToken?
     }
 
-    /// Returns `nil` if a GET may not get the answer at hand; then ``admit(_:scope:)`` decides, which also counts
-    /// requests of tokens with a rate. The caller still has to check the namespace. `credentials` is the only line of
-    /// the field that carries the token. `host` is decisive, because no answer is at hand for targets in absolute form.
+    /// Returns `nil` if ``admit(_:scope:)`` must decide, which also counts requests of tokens with a rate. The caller
+    /// checks the namespace. `credentials` is the only line of its field. No answer is at hand for absolute targets.
     func pass(_ credentials: UnsafeRawBufferPointer?, host: UnsafeRawBufferPointer?, isFetch: Bool) -> Pass? {
         guard let tokens else {
             guard web.hosts != nil else { return Pass(token: nil) }

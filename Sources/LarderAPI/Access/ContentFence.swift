@@ -3,9 +3,8 @@ import MicroHTTPD
 
 /// Isolates content of other origins, which browsers receive under this server's name, from this server's own pages.
 ///
-/// All answers have the same ``fields``, independent of the request's purpose and of the status. Browsers apply a
-/// sandbox only to pages and workers, so it does not harm images and scripts, and a cache on the way cannot give a page
-/// the copy without a sandbox that was made for an image. The origin's own policies apply, too.
+/// All answers have the same ``fields``, so that a cache cannot give a page an image's copy without a sandbox. Browsers
+/// apply the sandbox only to pages and workers. The origin's own policies apply, too.
 ///
 /// A worker runs with the origin of its script's URL, which is this server's, and not every browser lets the sandbox
 /// change that. So requests for a worker's script are refused, and `Vary` names the fields that reveal them.
@@ -20,9 +19,8 @@ enum ContentFence {
     /// The request fields in which a browser states that a worker would run the answer.
     static let selectingNames = ["Sec-Fetch-Dest", "Service-Worker"]
 
-    /// Throws 403 if a browser states that a worker would run the answer: in `Sec-Fetch-Dest`
-    /// (https://www.w3.org/TR/fetch-metadata/), or in `Service-Worker`, which browsers send only for the script of a
-    /// service worker (https://www.w3.org/TR/service-workers/#service-worker-script-request).
+    /// Throws 403 if a worker would run the answer, by `Sec-Fetch-Dest` (https://www.w3.org/TR/fetch-metadata/) or
+    /// `Service-Worker` (https://www.w3.org/TR/service-workers/#service-worker-script-request).
     static func check(_ request: Request) throws(Problem) {
         var isForWorker = false
         request.forEachFieldLine { if RequestField.isForWorker($0) { isForWorker = true } }

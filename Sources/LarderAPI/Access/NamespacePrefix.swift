@@ -1,10 +1,8 @@
 import MicroHTTPD
 
 /// The namespace at the start of a target, and the rest of the target: `/@ci/entries?limit=5` means `/entries?limit=5`
-/// in the namespace `ci`.
-///
-/// The `@` may be written as `%40`, and the name is percent-decoded once, like any path segment, although no name needs
-/// an escape. A prefix ends with a slash; a name without a slash behind it is no prefix.
+/// in the namespace `ci`. The `@` may be written as `%40`, and the name is percent-decoded once, like any path segment.
+/// A name without a slash behind it is no prefix.
 struct NamespacePrefix {
     /// As it was sent, possibly with percent-escapes; never empty.
     let rawName: UnsafeRawBufferPointer

@@ -2,9 +2,8 @@ import MicroHTTPD
 
 /// Classifies the fields of a GET by their effect on an answer that is valid without them.
 enum RequestField {
-    /// Whether the field may require a different answer, or more work than an answer: it states a condition, asks for a
-    /// part, restricts caches, carries credentials for an origin, comes from a page of another site, is for a worker,
-    /// or is a `Larder-` field. For Larder's own credentials, callers check ``isCredentials(_:isFetch:)`` first.
+    /// Whether the field may require a different answer, or more work than an answer. Callers check
+    /// ``isCredentials(_:isFetch:)`` first, because `authorization` stands here for an origin's credentials.
     static func changesAnswer(_ field: RawField) -> Bool {
         // The length distinguishes nearly all other fields before a byte is compared.
         let isStandard =

@@ -5,7 +5,6 @@ import Primitives
 
 /// Prevents web pages of other sites from using a server that asks for no token. Their requests come from the user's
 /// own browser, which may reach servers that the page's site cannot reach.
-///
 /// A browser states the origin of a page in `Origin` and `Sec-Fetch-Site`, which scripts cannot set. After its host
 /// name was redirected to this server (DNS rebinding), a page appears to be the server's own, but for its `Host`.
 struct WebGuard: Sendable {
@@ -30,10 +29,7 @@ struct WebGuard: Sendable {
             length += 1
         }
         if length == 0 || isAddress { return hasDigit }
-        return isKnown(UnsafeRawBufferPointer(rebasing: host[..<length]))
-    }
-
-    private func isKnown(_ name: UnsafeRawBufferPointer) -> Bool {
+        let name = UnsafeRawBufferPointer(rebasing: host[..<length])
         let text = RawField(name: name, value: name)
         return text.isNamed("localhost") || hosts?.contains { text.isNamed(Array($0.utf8)) } ?? true
     }
@@ -95,11 +91,20 @@ enum CrossOrigin {
     }
 
     static func allowing(_ origin: String, _ response: Response) -> Response {
-        var fields = response.fields
-        fields[.accessControlAllowOrigin] = origin
-        fields[.accessControlExposeHeaders] = "*"
-        // The answer names a single origin, so it is not valid for other origins.
-        fields.append(HTTPField(name: .vary, value: "Origin"))
-        return Response(status: response.status, fields: fields, body: response.body)
+        response.adding([
+            HTTPField(name: .accessControlAllowOrigin, value: origin),
+            HTTPField(name: .accessControlExposeHeaders, value: "*"),
+            // The answer names a single origin, so it is not valid for other origins.
+            HTTPField(name: .vary, value: "Origin"),
+        ])
+    }
+}
+
+extension Response {
+    func adding(_ added: [HTTPField]) -> Response {
+        guard !added.isEmpty else { return self }
+        var fields = fields
+        fields.append(contentsOf: added)
+        return Response(status: status, fields: fields, body: body)
     }
 }

@@ -10,7 +10,7 @@ struct Call: Sendable {
     let context: RequestContext
 
     /// Counts further answers of this operation with the same status.
-    func meter(status: Int) -> RequestMetrics.Meter? {
+    func meter(status: Int) -> Counter? {
         context.metrics.meter(operation: context.operation, status: status)
     }
 
@@ -102,23 +102,16 @@ struct RequestContext: Sendable {
 
     func readable(_ response: Response) -> Response {
         guard let origin = visitor.origin else { return readableByAll(response) }
-        return CrossOrigin.allowing(origin, Self.adding(common, to: response))
+        return CrossOrigin.allowing(origin, response.adding(common))
     }
 
     /// Completes an answer for clients that are no web pages. The function holds no part of the request.
     var readableByAll: @Sendable (Response) -> Response {
         let common = common + (visitor.mayBePages ? [HTTPField(name: .vary, value: "Origin")] : [])
-        return { Self.adding(common, to: $0) }
+        return { $0.adding(common) }
     }
 
     private var common: [HTTPField] {
         (isFenced ? ContentFence.fields : []) + (vary.map { [HTTPField(name: .vary, value: $0)] } ?? [])
-    }
-
-    private static func adding(_ common: [HTTPField], to response: Response) -> Response {
-        guard !common.isEmpty else { return response }
-        var fields = response.fields
-        fields.append(contentsOf: common)
-        return Response(status: response.status, fields: fields, body: response.body)
     }
 }

@@ -7,15 +7,12 @@ enum BodyDecoding {
     private static let valueLimit = 500_000
 
     /// `type/subtype` in lower case, without parameters; `nil` if there is no Content-Type.
-    static func mediaType(_ contentType: String?) -> String? {
-        guard let essence = contentType?.split(separator: ";", omittingEmptySubsequences: false).first else {
-            return nil
-        }
-        let text = essence.filter { $0 != " " && $0 != "\t" }.lowercased()
-        return text.isEmpty ? nil : text
+    private static func mediaType(_ contentType: String?) -> String? {
+        let text = contentType?.prefix { $0 != ";" }.filter { $0 != " " && $0 != "\t" }.lowercased()
+        return text == "" ? nil : text
     }
 
-    static func isJSON(_ mediaType: String?) -> Bool {
+    private static func isJSON(_ mediaType: String?) -> Bool {
         mediaType == nil || mediaType == "application/json" || mediaType?.hasSuffix("+json") == true
     }
 
@@ -105,10 +102,8 @@ enum BodyDecoding {
     }
 
     static func parse(_ body: [UInt8]) throws(Problem) -> JSON {
-        do {
-            return try JSON(parsing: body, valueLimit: valueLimit)
-        } catch {
-            throw .invalid("the body is not JSON: \(error)", pointer: "")
+        try Problem.mapping(try JSON(parsing: body, valueLimit: valueLimit)) { (error: JSON.SyntaxError) in
+            .invalid("the body is not JSON: \(error)", pointer: "")
         }
     }
 

@@ -25,7 +25,7 @@ struct Problem: Error, Sendable {
     var json: JSON {
         var members: [JSON.Member] = [
             .init("type", "about:blank"),
-            .init("title", .string(title)),
+            .init("title", .string(Self.titles[status] ?? "Error")),
             .init("status", .number(status)),
             .init("detail", .string(shownDetail)),
         ]
@@ -42,8 +42,6 @@ struct Problem: Error, Sendable {
         return String(scalars.prefix(Self.shownLimits.beginning)) + " … "
             + String(scalars.suffix(Self.shownLimits.end))
     }
-
-    private var title: String { Self.titles[status] ?? "Error" }
 
     private static let titles = [
         400: "Bad Request", 401: "Unauthorized", 403: "Forbidden", 404: "Not Found", 405: "Method Not Allowed",
@@ -145,11 +143,17 @@ extension Problem {
         }
     }
 
-    static func mapping<Value>(_ work: () throws(CacheError) -> Value) throws(Problem) -> Value {
+    static func mapping<Value>(_ work: @autoclosure () throws(CacheError) -> Value) throws(Problem) -> Value {
+        try mapping(try work()) { (error: CacheError) in Problem(error) }
+    }
+
+    static func mapping<Value, Failure: Error>(
+        _ work: @autoclosure () throws(Failure) -> Value, _ problem: (Failure) -> Problem
+    ) throws(Problem) -> Value {
         do {
             return try work()
         } catch {
-            throw Problem(error)
+            throw problem(error)
         }
     }
 
@@ -167,7 +171,7 @@ extension Problem {
         case .conditionFailed: self = .preconditionFailed
         case .stopping: self = .stopping
         case .cache(let error): self.init(error)
-        case .registry, .registryRefused: self.init(500, error.description)
+        case .registry, .newerRegistry, .unreadableRegistry: self.init(500, error.description)
         }
     }
 

@@ -35,13 +35,17 @@ struct Query {
         return text
     }
 
+    /// Throws 400 with the expectation if `read` returns `nil`.
+    func value<Value>(
+        _ name: String, _ expectation: String, _ read: (String) -> Value?
+    ) throws(Problem) -> Value? {
+        guard let text = values[name] else { return nil }
+        guard let value = read(text) else { throw .invalid("\(name) must be \(expectation)", pointer: "/" + name) }
+        return value
+    }
+
     func bool(_ name: String) throws(Problem) -> Bool? {
-        switch values[name] {
-        case nil: return nil
-        case "true": return true
-        case "false": return false
-        case let other?: throw .invalid("\(name) must be true or false, not \"\(other)\"", pointer: "/" + name)
-        }
+        try value(name, "true or false, not \"\(values[name] ?? "")\"") { Bool($0) }
     }
 
     func ttl() throws(Problem) -> Duration? {
@@ -52,11 +56,7 @@ struct Query {
 
     /// The most elements of a listing; 100 if the parameter is absent.
     func limit() throws(Problem) -> Int {
-        guard let text = values["limit"] else { return 100 }
-        guard let limit = Int(text), (1...1000).contains(limit) else {
-            throw .invalid("limit must be a number from 1 to 1000", pointer: "/limit")
-        }
-        return limit
+        try value("limit", "a number from 1 to 1000") { Int($0).flatMap { (1...1000).contains($0) ? $0 : nil } } ?? 100
     }
 
     func tags() throws(Problem) -> Set<String>? {
@@ -71,12 +71,9 @@ struct Query {
             }
             return nil
         }
-        var params: JSON?
-        if let source = values["params"] {
-            do {
-                params = try JSON(parsing: source)
-            } catch {
-                throw .invalid("params is not JSON: \(error)", pointer: "/params")
+        let params = try values["params"].map { (source) throws(Problem) in
+            try Problem.mapping(try JSON(parsing: source)) { (error: JSON.SyntaxError) in
+                .invalid("params is not JSON: \(error)", pointer: "/params")
             }
         }
         return (try URLDecoding.canonicalURL(text, params: params, isInTarget: true), params)
@@ -91,17 +88,12 @@ enum URLDecoding {
             guard params.utf8.count <= 2 * CanonicalURL.maximumLength else {
                 throw .invalid("params are longer than \(2 * CanonicalURL.maximumLength) bytes", pointer: "/params")
             }
-            do {
-                parameters = try URLParameters(params)
-            } catch {
-                throw .invalid(error.reason, pointer: "/params" + error.pointer)
+            parameters = try Problem.mapping(try URLParameters(params)) { (error: ParameterError) in
+                .invalid(error.reason, pointer: "/params" + error.pointer)
             }
         }
-        let url: CanonicalURL
-        do {
-            url = try CanonicalURL(text, params: parameters)
-        } catch {
-            throw .invalidURL(error, pointer: "/url", isInTarget: isInTarget)
+        let url = try Problem.mapping(try CanonicalURL(text, params: parameters)) { (error: InvalidURL) in
+            .invalidURL(error, pointer: "/url", isInTarget: isInTarget)
         }
         guard !TokenCredentials.areIn(url.string) else {
             throw .invalid("a Larder token must not reach an origin; remove it", pointer: "/url")

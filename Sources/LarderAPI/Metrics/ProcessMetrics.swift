@@ -1,8 +1,7 @@
 import Foundation
 import Primitives
 
-/// The metrics that Prometheus expects from every program:
-/// <https://prometheus.io/docs/instrumenting/writing_clientlibs/#process-metrics>. A value that the system does not
+/// By <https://prometheus.io/docs/instrumenting/writing_clientlibs/#process-metrics>. A value that the system does not
 /// provide is left out (some sandboxes have no `/proc`).
 enum ProcessMetrics {
     static func write(into text: inout PrometheusText) {

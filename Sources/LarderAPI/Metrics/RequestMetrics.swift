@@ -5,7 +5,7 @@ import Primitives
 /// Counts requests by route and status, and measures the time from a request's head to the start of its answer. Each
 /// route has a counter for each of the 500 possible statuses, so that counting takes one atomic addition and no lock.
 final class RequestMetrics: Sendable {
-    fileprivate final class Row: Sendable {
+    private final class Row: Sendable {
         let durations = DurationHistogram()
         let statuses = (100..<600).map { _ in Counter() }
         /// Requests that take too little time to measure. They count also in `statuses` and `durations`.
@@ -14,15 +14,10 @@ final class RequestMetrics: Sendable {
 
     private let rows: [String: Row]
 
-    struct Meter: Sendable {
-        fileprivate let instants: Counter
-        func count() { instants.increment() }
-    }
-
-    /// `nil` for unknown routes, and for statuses outside 100 to 599, which an origin may invent.
-    func meter(operation: String, status: Int) -> Meter? {
+    /// Counts instants. `nil` for unknown routes, and for statuses outside 100 to 599, which an origin may invent.
+    func meter(operation: String, status: Int) -> Counter? {
         guard let row = rows[operation], (100..<600).contains(status) else { return nil }
-        return Meter(instants: row.instants[status - 100])
+        return row.instants[status - 100]
     }
 
     /// Requests without a route count as `none`.
@@ -59,19 +54,15 @@ final class RequestMetrics: Sendable {
     }
 }
 
-/// A refused connection reaches no route, so ``RequestMetrics`` does not count it.
+/// A refused connection reaches no route, so ``RequestMetrics`` does not count it. Each counter exists from the start,
+/// because Prometheus sees no increase in a counter that first appears with 1.
 final class ConnectionMetrics: Sendable {
     private let refusals = Dictionary(uniqueKeysWithValues: ConnectionRefusal.allCases.map { ($0, Counter()) })
     private let daemons = Locked<[Daemon]>([])
 
     /// Includes the bytes that this daemon sends.
-    func watch(_ daemon: Daemon) {
-        daemons.withLock { $0.append(daemon) }
-    }
-
-    func countRefusal(_ reason: ConnectionRefusal) {
-        refusals[reason]?.increment()
-    }
+    func watch(_ daemon: Daemon) { daemons.withLock { $0.append(daemon) } }
+    func countRefusal(_ reason: ConnectionRefusal) { refusals[reason]?.increment() }
 
     func write(into text: inout PrometheusText) {
         text.family(

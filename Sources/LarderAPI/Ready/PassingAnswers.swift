@@ -6,7 +6,7 @@ import Primitives
 
 /// Answers plain GETs and HEADs of content from the slab alone, for bodies that a full memory tier would not keep.
 struct PassingAnswers: Sendable {
-    private let meter: RequestMetrics.Meter?
+    private let meter: Counter?
     /// `Accept-Ranges`, the fields of ``ContentFence``, and `Vary`, which all answers have.
     private let common: PreparedFields
     /// ``common`` behind the `Cache-Control` of ``Larder/ContentCaching/revalidate``.
@@ -27,7 +27,7 @@ struct PassingAnswers: Sendable {
         guard let key = Self.key(in: target) else { return .none }
         switch namespace.entries.passing(String(decoding: key, as: UTF8.self), at: now) {
         case .found(let body?):
-            meter?.count()
+            meter?.increment()
             let caching = namespace.options.contentCaching
             let control = caching == .revalidate ? nil : caching.cacheControl(until: body.expiryDate, at: now)
             let fields = ContentResponse.preparedFields(

@@ -54,11 +54,11 @@ final class ReadyAnswer: Sendable {
     let requests: Requests
     let response: Response
     let validity: Validity
-    let meter: RequestMetrics.Meter?
+    let meter: Counter?
     /// Called once ``Validity/until`` has passed; `nil` if the answer is dropped then.
     let renew: Maker?
 
-    init(to requests: Requests, response: Response, validity: Validity, meter: RequestMetrics.Meter?, renew: Maker?) {
+    init(to requests: Requests, response: Response, validity: Validity, meter: Counter?, renew: Maker?) {
         self.requests = requests
         self.response = response
         self.validity = validity

@@ -59,7 +59,7 @@ final class ReadyAnswers: Sendable {
             let validity = answer.validity
             guard validity.isCurrent else { return .outdated(answer) }
             guard now >= validity.from, now < validity.until else { return .due(answer) }
-            answer.meter?.count()
+            answer.meter?.increment()
             return .right(answer.response, validity.entry.entry)
         }
         switch found {
@@ -71,7 +71,7 @@ final class ReadyAnswers: Sendable {
             table.replace(answer, by: renewed)
             // Meanwhile the entry may have changed.
             guard renewed.validity.isCurrent else { return forget(renewed) }
-            renewed.meter?.count()
+            renewed.meter?.increment()
             renewed.validity.entry.entry.recordHit(at: now)
             return .response(renewed.response)
         case .outdated(let answer): return forget(answer)
@@ -163,9 +163,8 @@ final class ReadyAnswers: Sendable {
 }
 
 extension ReadyAnswer {
-    /// The approximate memory of the answer besides its body: libmicrohttpd's object, the place in the table, and the
-    /// closures that remove and renew the answer. Measured as the growth of glibc's malloc with thousands of answers.
-    /// For heads of 180 to 3,300 bytes the formula gives about a tenth more than measured.
+    /// The memory of the answer besides its body, with its closures and libmicrohttpd's object: about a tenth more than
+    /// the measured growth of glibc's malloc with thousands of answers, with heads of 180 to 3,300 bytes.
     fileprivate var cost: Int {
         let selectors = requests.selectors.reduce(0) { $0 + 128 + $1.name.count + ($1.value?.count ?? 0) }
         let target = requests.target.count * 5 / 4

@@ -57,7 +57,6 @@ final class ReadyTable: Sendable {
 }
 
 /// The part of a ``ReadyTable`` behind one lock: a hash table with open addressing. The shard itself takes no locks.
-///
 /// A slot knows all memory that a hit reads, so that the caller can prefetch it before it waits for any of it.
 ///
 /// `@unchecked Sendable` is safe because `owned` holds the answers that the slots refer to, at the same index.

@@ -3,10 +3,9 @@ import Larder
 import MicroHTTPD
 import Primitives
 
-/// Runs the requests of one `POST /downloads` concurrently, and writes a line for each as it ends.
-///
-/// At most ``window`` requests run at once, and no request starts while the client has not read the lines so far, so a
-/// batch takes no more memory than its text and ``window`` lines. No request starts on the connection's thread.
+/// Runs at most ``window`` requests of a `POST /downloads` at once, and writes a line for each as it ends. No request
+/// starts while the client has not read the lines so far, so a batch takes no more memory than its text and ``window``
+/// lines. No request starts on the connection's thread.
 final class BatchRun: Sendable {
     static let window = 512
 

@@ -48,26 +48,22 @@ struct ContentRoutes: Sendable {
             (stored, now) throws(Problem) in
             let content = try ContentResponse(
                 stored.entry, allowsStale: allowsStale, caching: options.contentCaching, at: now)
-            let beginning = try Problem.mapping { () throws(CacheError) in
-                try stored.body.read(0..<min(stored.body.length, 4))
+            let beginning = try Problem.mapping(try stored.body.read(0..<min(stored.body.length, 4)))
+            guard stored.entry.isJSON else {
+                let fault =
+                    beginning.withUnsafeBytes { JSONEncoding($0).fault }
+                    ?? JSONCharset(contentType: stored.entry.contentType).fault(isASCII: false)
+                throw Problem(
+                    406,
+                    "the entry's body is not JSON\(fault.map { ": \($0)" } ?? ""); GET /entries/{key}/content returns "
+                        + "its bytes")
             }
-            guard stored.entry.isJSON else { throw Self.notJSON(beginning, stored.entry.contentType) }
             // RFC 8259 §8.1: JSON is sent without a byte order mark.
             let mark = JSONEncoding.byteOrderMark
             let hasMark = beginning.withUnsafeBytes { $0.starts(with: mark) }
             return try content.response(
                 stored.body, skipping: hasMark ? mark.count : 0, to: head.request, type: "application/json")
         }
-    }
-
-    private static func notJSON(_ beginning: SharedBytes, _ contentType: String?) -> Problem {
-        let fault =
-            beginning.withUnsafeBytes { JSONEncoding($0).fault }
-            ?? JSONCharset(contentType: contentType).fault(isASCII: false)
-        return Problem(
-            406,
-            "the entry's body is not JSON\(fault.map { ": \($0)" } ?? ""); GET /entries/{key}/content returns "
-                + "its bytes")
     }
 
     private func find(
@@ -136,20 +132,15 @@ struct ContentRoutes: Sendable {
         let query = try head.query(["url", "params", "ttl"])
         guard let (url, params) = try query.canonicalURL() else { throw .invalid("url is missing", pointer: "/url") }
         let type = head.request.field("Content-Type")
-        let mediaType = BodyDecoding.mediaType(type)
-        // curl's default type for -d, if its user forgot the -H. The body is checked to be JSON in any case.
-        guard BodyDecoding.isJSON(mediaType) || mediaType == "application/x-www-form-urlencoded" else {
-            throw .unsupportedMediaType(type, expected: "application/json")
-        }
-        let charset = JSONCharset(contentType: type)
-        try BodyDecoding.check(charset, isASCII: true)
+        // Accepts curl's default type for -d, too. The body is checked to be JSON in any case.
+        try BodyDecoding.checkJSON(contentType: type)
         var metadata = EntryMetadata(ttl: try query.ttl() ?? head.namespace.options.defaultTTL)
         metadata.contentType = "application/json"
         metadata.params = params?.text
         let entry = head.entries.put(
             .url(canonical: url.string), kind: .json, url: url.string, metadata,
             condition: head.condition(at: service.clock.now()))
-        return try Upload(to: entry, charset: charset).plan(head, service)
+        return try Upload(to: entry, charset: JSONCharset(contentType: type)).plan(head, service)
     }
 }
 
@@ -169,9 +160,7 @@ final class Upload: BodySink {
         return .room
     }
 
-    func abandon() {
-        entry.abandon()
-    }
+    func abandon() { entry.abandon() }
 
     func plan(_ head: Endpoint.Head, _ service: LarderService) throws(Problem) -> Endpoint.Plan {
         do throws(Problem) {
@@ -184,11 +173,9 @@ final class Upload: BodySink {
 
     private func checkedPlan(_ head: Endpoint.Head, _ service: LarderService) throws(Problem) -> Endpoint.Plan {
         try Self.check(head.request)
-        try Problem.mapping { () throws(CacheError) in
-            if let length = head.request.declaredLength { try entry.expect(length: length) }
-            // RFC 9110 §13.2.1: conditions are checked after all other checks of the head, and before the body is read.
-            try entry.checkCondition()
-        }
+        if let length = head.request.declaredLength { try Problem.mapping(try entry.expect(length: length)) }
+        // RFC 9110 §13.2.1: conditions are checked after all other checks of the head, and before the body is read.
+        try Problem.mapping(try entry.checkCondition())
         if entry.removes {
             return Endpoint.Plan(body: .none) { [entry] (call) throws(Problem) in
                 entry.removeHeld { result in

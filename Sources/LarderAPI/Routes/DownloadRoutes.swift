@@ -25,10 +25,7 @@ struct DownloadRoutes: Sendable {
         let contentType = head.request.field("Content-Type")
         let request = try DownloadRequest(try BodyDecoding.downloadRequest(body, contentType: contentType))
         try head.visitor.check(request)
-        if Self.prefersAsync(head.request) {
-            start(request, in: head.namespace, call)
-            return
-        }
+        if Self.prefersAsync(head.request) { return start(request, in: head.namespace, call) }
         let downloads = head.namespace.downloads
         let place = downloads.download(request) { [clock] result in
             call.take(result, Problem.init) { success in
@@ -118,9 +115,7 @@ struct DownloadRoutes: Sendable {
 
     /// Includes the entry that the download created if it is still cached.
     private func json(_ status: DownloadStatus, in namespace: Namespace) throws(Problem) -> JSON {
-        try Problem.mapping { () throws(CacheError) in
-            status.json(try namespace.downloads.entry(of: status), at: clock.now())
-        }
+        status.json(try Problem.mapping(try namespace.downloads.entry(of: status)), at: clock.now())
     }
 
     private static let unknown = Problem.notFound(

@@ -24,12 +24,10 @@ struct EntryRoutes: Sendable {
     private func list(_ head: Endpoint.Head, _ call: Call) throws(Problem) {
         let query = try head.query(Self.filterNames.union(["sort", "limit", "cursor"]))
         let filter = try Self.filter(query)
-        let sort = try Self.sort(query["sort"])
+        let sort = try Self.sort(query)
         let (limit, cursor) = (try query.limit(), query["cursor"])
         try call.respondInTurn { () throws(Problem) in
-            let page = try Problem.mapping { () throws(CacheError) in
-                try head.entries.list(filter, sort: sort, limit: limit, cursor: cursor)
-            }
+            let page = try Problem.mapping(try head.entries.list(filter, sort: sort, limit: limit, cursor: cursor))
             let now = clock.now()
             var object = JSONObjectWriter()
             let entries = page.entries.lazy.map { entry in
@@ -53,9 +51,7 @@ struct EntryRoutes: Sendable {
 
     private func checkKey(_ head: Endpoint.Head) throws(Problem) {
         _ = try head.query()
-        try Problem.mapping { () throws(CacheError) in
-            try head.entries.check(head.condition(at: clock.now()), on: head.parameter("key"))
-        }
+        try Problem.mapping(try head.entries.check(head.condition(at: clock.now()), on: head.parameter("key")))
     }
 
     private func checkUpdate(_ head: Endpoint.Head) throws(Problem) {
@@ -71,8 +67,8 @@ struct EntryRoutes: Sendable {
         let tags = try fields.tags("tags").map { $0.sorted() }
         let pinned = try fields.bool("pinned")
         let key = head.parameter("key")
-        let patch = EntryService.Patch(ttl: ttl, tags: tags, pinned: pinned)
-        head.entries.patch(key, patch, condition: head.condition(at: clock.now())) { result in
+        let condition = head.condition(at: clock.now())
+        head.entries.patch(key, ttl: ttl, tags: tags, pinned: pinned, condition: condition) { result in
             switch result {
             case .success(.changed(let entry)):
                 call.changed(key)
@@ -116,7 +112,7 @@ struct EntryRoutes: Sendable {
         let (filter, isDryRun) = try Self.selection(head)
         if isDryRun {
             return try call.respondInTurn { () throws(Problem) in
-                .removed(try Problem.mapping { () throws(CacheError) in try head.entries.count(matching: filter) })
+                .removed(try Problem.mapping(try head.entries.count(matching: filter)))
             }
         }
         let what = filter.auditWords
@@ -129,21 +125,15 @@ struct EntryRoutes: Sendable {
         var filter = EntryFilter.all
         filter.url = try query.canonicalURL()?.url.string
         if let text = try query.nonEmpty("prefix") { try add(prefix: text, to: &filter) }
-        filter.host = try query.nonEmpty("host").map(host)
+        filter.host = try query.nonEmpty("host").map { (text) throws(Problem) in
+            try Problem.mapping(try CanonicalURL.host(text)) { (error: InvalidURLPrefix) in
+                .invalid(error, pointer: "/host")
+            }
+        }
         filter.tag = try query.nonEmpty("tag").map(Tags.spelling)
-        if let text = query["state"] {
-            guard let state = EntryFilter.State(rawValue: text) else {
-                throw .invalid("state must be fresh or stale", pointer: "/state")
-            }
-            filter.state = state
-        }
-        if let text = query["kind"] {
-            guard let kind = Entry.Kind(rawValue: text) else {
-                let kinds = Entry.Kind.allCases.map(\.rawValue).joined(separator: ", ")
-                throw .invalid("kind must be one of \(kinds)", pointer: "/kind")
-            }
-            filter.kind = kind
-        }
+        filter.state = try query.value("state", "fresh or stale") { EntryFilter.State(rawValue: $0) }
+        let kinds = Entry.Kind.allCases.map(\.rawValue).joined(separator: ", ")
+        filter.kind = try query.value("kind", "one of \(kinds)") { Entry.Kind(rawValue: $0) }
         return filter
     }
 
@@ -155,30 +145,19 @@ struct EntryRoutes: Sendable {
             (filter.prefix, filter.urlPrefixes) = (text, URLPrefix.beginnings(withoutSlash: text))
             return
         }
-        do {
-            let prefix = try URLPrefix(text)
-            (filter.prefix, filter.urlPrefixes) = (prefix.string, prefix.strings)
-        } catch {
-            throw .invalid(error, pointer: "/prefix")
+        let prefix = try Problem.mapping(try URLPrefix(text)) { (error: InvalidURLPrefix) in
+            .invalid(error, pointer: "/prefix")
         }
+        (filter.prefix, filter.urlPrefixes) = (prefix.string, prefix.strings)
     }
 
-    private static func host(_ text: String) throws(Problem) -> String {
-        do {
-            return try CanonicalURL.host(text)
-        } catch {
-            throw .invalid(error, pointer: "/host")
-        }
-    }
-
-    private static func sort(_ text: String?) throws(Problem) -> EntrySort {
-        guard let text else { return .key }
-        let descending = text.hasPrefix("-")
-        guard let order = EntrySort.Order(rawValue: String(text.dropFirst(descending ? 1 : 0))) else {
-            let orders = EntrySort.Order.allCases.map(\.rawValue).joined(separator: ", ")
-            throw .invalid("sort must be one of \(orders), with - in front to reverse the order", pointer: "/sort")
-        }
-        return EntrySort(order, descending: descending)
+    private static func sort(_ query: Query) throws(Problem) -> EntrySort {
+        let orders = EntrySort.Order.allCases.map(\.rawValue).joined(separator: ", ")
+        return try query.value("sort", "one of \(orders), with - in front to reverse the order") { text in
+            let descending = text.hasPrefix("-")
+            let order = EntrySort.Order(rawValue: String(text.dropFirst(descending ? 1 : 0)))
+            return order.map { EntrySort($0, descending: descending) }
+        } ?? .key
     }
 }
 

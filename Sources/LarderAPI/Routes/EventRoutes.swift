@@ -22,13 +22,11 @@ struct EventRoutes: Sendable {
         let stream = ResponseStream(highWaterMark: Self.highWaterMark)
         // A HEAD request receives no events.
         if !head.request.isHead {
-            do {
+            try Problem.mapping(
                 try events.listen(
                     stream, from: head.request.remoteAddress, to: filter, after: head.request.field("Last-Event-ID"),
                     while: { [gate, visitor = head.visitor] in gate.stillAdmits(visitor) })
-            } catch {
-                throw Problem(error)
-            }
+            ) { (refusal: EventHub.Refusal) in Problem(refusal) }
         }
         call.respond(Response(status: 200, fields: Self.fields, body: .stream(stream, length: nil)))
     }
@@ -49,17 +47,13 @@ struct EventRoutes: Sendable {
 
     /// The query names kinds by their full names or by the part before the dot.
     private static func kinds(_ query: Query) throws(Problem) -> Set<Event.Kind>? {
-        guard let text = query["type"] else { return nil }
-        var kinds: Set<Event.Kind> = []
-        for name in text.split(separator: ",", omittingEmptySubsequences: false) {
-            let named = Event.Kind.allCases.filter { $0.rawValue == name || $0.rawValue.hasPrefix("\(name).") }
-            guard !named.isEmpty else {
-                let all = Event.Kind.allCases.map(\.rawValue).joined(separator: ", ")
-                throw .invalid("type must be one of \(all), or the part before the dot", pointer: "/type")
+        let all = Event.Kind.allCases.map(\.rawValue).joined(separator: ", ")
+        return try query.value("type", "one of \(all), or the part before the dot") { text in
+            let named = text.split(separator: ",", omittingEmptySubsequences: false).map { name in
+                Event.Kind.allCases.filter { $0.rawValue == name || $0.rawValue.hasPrefix("\(name).") }
             }
-            kinds.formUnion(named)
+            return named.contains(where: \.isEmpty) ? nil : Set(named.joined())
         }
-        return kinds
     }
 }
 

@@ -19,14 +19,12 @@ struct ExplainRoutes: Sendable {
         let sent = params == nil ? query["url"] : url.string
         let exact = sent.flatMap { try? ExactURL($0) }
         try call.respondInTurn { () throws(Problem) in
-            try Problem.mapping { () throws(CacheError) in
-                let forecast = try namespace.downloads.forecast(of: url)
-                // A filter by URL would also find the responses that were stored for another spelling of the URL.
-                let responses = try exact.map { (exact) throws(CacheError) in
-                    try namespace.entries.responses(to: exact, limit: Self.responseLimit)
-                }
-                return .json(json(forecast, of: url, responses: responses ?? [], in: namespace))
+            let forecast = try Problem.mapping(try namespace.downloads.forecast(of: url))
+            // A filter by URL would also find the responses that were stored for another spelling of the URL.
+            let responses = try exact.map { (exact) throws(Problem) in
+                try Problem.mapping(try namespace.entries.responses(to: exact, limit: Self.responseLimit))
             }
+            return .json(json(forecast, of: url, responses: responses ?? [], in: namespace))
         }
     }
 
@@ -40,7 +38,7 @@ struct ExplainRoutes: Sendable {
             .init("namespace", .string(namespace.name)),
             .init("layout", .string(namespace.layout.rawValue)),
             .init("localPath", .string(orNull: forecast.localPath)),
-            .init("hit", .bool(forecast.isHit)),
+            .init("hit", .bool(forecast.reason == .fresh)),
             .init("reason", .string(forecast.reason.rawValue)),
             .init("detail", .string(forecast.detail)),
             .init("entry", forecast.entry?.json(at: now) ?? .null),

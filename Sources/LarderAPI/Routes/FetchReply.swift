@@ -73,14 +73,11 @@ final class FetchReply: Sendable {
         if case .success(let answer) = result, case .live(let live) = answer.body { live.dismiss() }
     }
 
-    private var headRoom: Int {
-        var fields = 0
-        request.forEachFieldLine { _ in fields += 1 }
-        return Self.headLimit - request.headLength - fields * Self.fieldRecord
-    }
-
     private func respond(_ result: Result<GatewayAnswer, GatewayError>, _ call: Call) {
         call.take(result, Problem.init) { answer in
+            var fieldCount = 0
+            request.forEachFieldLine { _ in fieldCount += 1 }
+            let headRoom = Self.headLimit - request.headLength - fieldCount * Self.fieldRecord
             guard answer.fields.headLength <= headRoom else {
                 Self.dismiss(result)
                 return call.respond(
@@ -89,7 +86,8 @@ final class FetchReply: Sendable {
                         "the head of the origin's answer has \(answer.fields.headLength) bytes, which is too long to "
                             + "pass on"))
             }
-            let response = answer.response
+            let response = Response(
+                status: answer.status, fields: ContentFence.stripped(answer.fields), body: answer.responseBody)
             call.respond(response)
             if let reuse = answer.reuse { keep(response, reuse, call) }
         }
@@ -120,9 +118,7 @@ final class FetchUpload: BodySink {
         upload.write(SharedBytes(copying: bytes))
     }
 
-    func onRoom(_ action: @escaping @Sendable () -> Void) {
-        upload.onRoom(action)
-    }
+    func onRoom(_ action: @escaping @Sendable () -> Void) { upload.onRoom(action) }
 
     func abandon() {
         upload.fail()
@@ -131,12 +127,7 @@ final class FetchUpload: BodySink {
 }
 
 extension GatewayAnswer {
-    /// Without the fields that all answers have.
-    fileprivate var response: Response {
-        Response(status: status, fields: ContentFence.stripped(fields), body: responseBody)
-    }
-
-    private var responseBody: Response.Body {
+    fileprivate var responseBody: Response.Body {
         switch body {
         case .withheld(let length?): return .withheld(length: length)
         case .withheld(nil): return .stream(ResponseStream(), length: nil)

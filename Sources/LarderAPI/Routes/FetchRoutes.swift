@@ -74,11 +74,8 @@ struct FetchRoutes: Sendable {
     private func gatewayRequest(
         _ head: Endpoint.Head, _ fields: HTTPFields, url: String, pointer: String?
     ) throws(Problem) -> GatewayRequest {
-        let exact: ExactURL
-        do {
-            exact = try ExactURL(url)
-        } catch {
-            throw .invalidURL(error, pointer: pointer, isInTarget: true)
+        let exact = try Problem.mapping(try ExactURL(url)) { (error: InvalidURL) in
+            .invalidURL(error, pointer: pointer, isInTarget: true)
         }
         guard let method = HTTPRequest.Method(rawValue: head.request.method) else {
             throw .invalid("the method is not a token")
@@ -122,8 +119,8 @@ struct FetchRoutes: Sendable {
 
     private func plan(_ request: GatewayRequest, _ head: Endpoint.Head) -> Endpoint.Plan {
         let reply = FetchReply(request: head.request, ready: ready)
+        var request = request
         guard head.request.hasBody else {
-            var request = request
             if head.request.declaredLength == 0, request.method != .get, request.method != .head {
                 // RFC 9110 §8.6: an empty body is announced as well, because servers require it.
                 let upload = GatewayUpload(length: 0)
@@ -135,7 +132,6 @@ struct FetchRoutes: Sendable {
                 reply.start(request, gateway)
             }
         }
-        var request = request
         let upload = GatewayUpload(length: head.request.declaredLength)
         request.upload = upload
         // The request goes to the origin while its body arrives.

@@ -173,10 +173,8 @@ extension NamespaceChange {
             }
             return text
         }
-        do {
-            return try OriginRules(texts)
-        } catch {
-            throw .invalid(error.reason, pointer: "\(pointer)/\(error.index)")
+        return try Problem.mapping(try OriginRules(texts)) { (error: OriginRules.Malformed) in
+            .invalid(error.reason, pointer: "\(pointer)/\(error.index)")
         }
     }
 }

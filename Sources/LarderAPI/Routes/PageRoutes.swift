@@ -5,11 +5,8 @@ import Larder
 import MicroHTTPD
 import Primitives
 
-/// The pages for people, which need no token because they contain no data.
-///
-/// - `/` and `/dashboard/:file`: the dashboard, which shows the state of the server. It asks the API for the data, with
-///   the user's token if the server requires one.
-/// - `/docs`: openapi.yaml as a page for people. `swift run DocumentationPage` writes the page.
+/// The dashboard, and openapi.yaml as a page, which `swift run DocumentationPage` writes. They need no token, because
+/// they contain no data: the dashboard asks the API for data with the user's token.
 struct PageRoutes: Sendable {
     var routes: [Route] {
         [
@@ -35,9 +32,8 @@ struct PageRoutes: Sendable {
         return Route("GET", pattern, nil, endpoint, in: .server)
     }
 
-    private static let documentationPolicy: String = [
-        "default-src 'none'", "style-src 'self'", "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'",
-    ].joined(separator: "; ")
+    private static let documentationPolicy =
+        "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
     private static let documentation = PublicFile(
         PackageResources.documentation_html, type: "text/html; charset=utf-8", policy: documentationPolicy)
@@ -76,9 +72,8 @@ enum DashboardFiles {
     static let page = file("index.html", PackageResources.index_html)
     static let parts = Dictionary(uniqueKeysWithValues: contents.map { ($0.name, file($0.name, $0.bytes)) })
 
-    /// Scripts and styles come from these files only, requests go to this server only, and no other page may frame the
-    /// dashboard. Images may be made from bytes in the page's memory (`blob:`), for previews. Browsers that support
-    /// trusted types also refuse to turn text into markup or scripts.
+    /// `blob:` permits previews, images of bytes in the page's memory. Browsers that support trusted types also refuse
+    /// to turn text into markup or scripts.
     private static let policy = [
         "default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self' blob:", "connect-src 'self'",
         "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'", "require-trusted-types-for 'script'",

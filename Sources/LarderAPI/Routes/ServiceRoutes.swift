@@ -44,14 +44,9 @@ struct ServiceRoutes: Sendable {
     }
 
     private func trimMemory(_ head: Endpoint.Head, _ call: Call) throws(Problem) {
-        var target = 0
-        if let text = try head.query(["target"])["target"] {
-            guard let size = ByteSize(text) else {
-                throw .invalid("target must be a number of bytes, such as 1048576 or 64MiB", pointer: "/target")
-            }
-            target = size.bytes
-        }
-        service.memory.trim(toBytes: target) { trimmed in
+        let target = try head.query(["target"])
+            .value("target", "a number of bytes, such as 1048576 or 64MiB") { ByteSize($0) }
+        service.memory.trim(toBytes: target?.bytes ?? 0) { trimmed in
             call.changed("bytes of memory", count: trimmed.freedBytes)
             call.respond(
                 .json(["freedBytes": .number(trimmed.freedBytes), "memoryBytes": .number(trimmed.memoryBytes)]))

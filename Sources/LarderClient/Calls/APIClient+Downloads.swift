@@ -1,30 +1,30 @@
 import HTTPTypes
 import Primitives
 
-package enum DownloadAnswer: Sendable {
-    case entry(Outcome, HeldEntry, JSON)
-    /// The JSON is the status of a download that runs or waits for its turn.
-    case started(JSON)
+/// The result of a successful download.
+package struct DownloadedEntry: Sendable {
+    package let outcome: Outcome
+    package let entry: HeldEntry
+}
 
-    package var json: JSON {
-        switch self {
-        case .entry(_, _, let json), .started(let json): json
+extension DownloadedEntry {
+    init(_ json: JSON) throws {
+        guard let outcome = json["outcome"]?.stringValue.flatMap(Outcome.init(rawValue:)) else {
+            throw ClientError.unexpected("it has no outcome")
         }
+        self.init(outcome: outcome, entry: try HeldEntry(json["entry"]))
     }
 }
 
 extension APIClient {
-    /// Without `waits`, only starts the download.
-    package func download(_ url: String, _ options: DownloadOptions, waits: Bool = true) async throws -> DownloadAnswer
-    {
+    /// Without `waits`, only starts the download: if it is not a hit, `json` is its status, and `result` is `nil`.
+    package func download(
+        _ url: String, _ options: DownloadOptions, waits: Bool = true
+    ) async throws -> (json: JSON, result: DownloadedEntry?) {
         let fields: HTTPFields = waits ? [:] : [Self.prefer: "respond-async"]
         let reply = try await send(.post(options.json(url: url), to: ["download"], fields: fields))
         let json = try reply.json()
-        if reply.status == 202 { return .started(json) }
-        guard let outcome = json["outcome"]?.stringValue.flatMap(Outcome.init(rawValue:)) else {
-            throw ClientError.unexpected("it has no outcome")
-        }
-        return .entry(outcome, try HeldEntry(json["entry"]), json)
+        return (json, reply.status == 202 ? nil : try DownloadedEntry(json))
     }
 
     private static let prefer = HTTPField.Name("Prefer")!

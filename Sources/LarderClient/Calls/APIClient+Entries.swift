@@ -1,25 +1,7 @@
 import Primitives
 
-/// Selects entries: an entry must match every property that is set. Without one, selects all.
-package struct EntrySelection: Sendable {
-    /// In any spelling.
-    package var url: String?
-    /// The beginning of the entry's URL, or of its key if the caller chose the key.
-    package var prefix: String?
-    package var host: String?
-    package var tag: String?
-    /// `fresh` or `stale`.
-    package var state: String?
-    /// `download`, `json`, `data` or `response`.
-    package var kind: String?
-
-    package init() {}
-
-    var query: APICall.Query {
-        [("url", url), ("prefix", prefix), ("host", host), ("tag", tag), ("state", state), ("kind", kind)]
-    }
-    package var isEmpty: Bool { query.allSatisfy { $0.value == nil } }
-}
+/// The filters of `GET /entries`: an entry must match every filter with a value. Without a value, all entries match.
+package typealias EntrySelection = APICall.Query
 
 extension APIClient {
     private static let pageLimit = 1000
@@ -33,7 +15,7 @@ extension APIClient {
         repeat {
             let count = min(left, Self.pageLimit)
             let place: APICall.Query = [("sort", sort), ("limit", String(count)), ("cursor", cursor)]
-            let page = try await send(APICall(["entries"], query: selection.query + place)).json()
+            let page = try await send(APICall(["entries"], query: selection + place)).json()
             let entries = try (page["entries"]?.arrayValue ?? []).map { try HeldEntry($0) }
             try body(entries)
             left -= entries.count
@@ -41,12 +23,11 @@ extension APIClient {
         } while cursor != nil && left > 0
     }
 
-    /// An empty `selection` is the whole namespace. With `onlyCounts`, removes no entry. Returns the number of matches.
+    /// Without a filter, means the whole namespace. With `onlyCounts`, removes no entry. Returns the number of matches.
     package func remove(_ selection: EntrySelection, onlyCounts: Bool = false) async throws -> Int64 {
-        let manner: APICall.Query = [
-            ("all", selection.isEmpty ? "true" : nil), ("dryRun", onlyCounts ? "true" : nil),
-        ]
-        return try removedCount(in: try await send(APICall(.delete, ["entries"], query: selection.query + manner)))
+        let isAll = selection.allSatisfy { $0.value == nil }
+        let manner: APICall.Query = [("all", isAll ? "true" : nil), ("dryRun", onlyCounts ? "true" : nil)]
+        return try removedCount(in: try await send(APICall(.delete, ["entries"], query: selection + manner)))
     }
 
     /// Returns the number of removed entries. Throws ``ClientError``, also when there is none.
@@ -90,19 +71,19 @@ package enum EntryReference: Hashable, Sendable {
 package struct HeldEntry: Hashable, Sendable {
     package let key: String
     package let kind: String
-    /// `nil` for data under a key that the caller chose.
-    package let url: String?
     package let isFresh: Bool
-    package let contentType: String?
     /// In bytes.
     package let contentLength: Int64
     /// In RFC 3339.
     package let expiryDate: String
-    /// `nil` when the body is in the slab.
-    package let localPath: String?
-    package let tags: [String]
-    package let isPinned: Bool
     package let json: JSON
+    /// `nil` for data under a key that the caller chose.
+    package var url: String? { json["url"]?.stringValue }
+    package var contentType: String? { json["contentType"]?.stringValue }
+    /// `nil` when the body is in the slab.
+    package var localPath: String? { json["localPath"]?.stringValue }
+    package var tags: [String] { (json["tags"]?.arrayValue ?? []).compactMap(\.stringValue) }
+    package var isPinned: Bool { json["pinned"]?.boolValue ?? false }
 
     /// Throws ``ClientError/unexpected(_:)`` when `json` is no entry.
     package init(_ json: JSON?) throws {
@@ -112,14 +93,9 @@ package struct HeldEntry: Hashable, Sendable {
         else { throw ClientError.unexpected("it has no entry") }
         self.key = key
         self.kind = kind
-        url = json["url"]?.stringValue
         isFresh = state == "fresh"
-        contentType = json["contentType"]?.stringValue
         contentLength = length
         self.expiryDate = expiryDate
-        localPath = json["localPath"]?.stringValue
-        tags = (json["tags"]?.arrayValue ?? []).compactMap(\.stringValue)
-        isPinned = json["pinned"]?.boolValue ?? false
         self.json = json
     }
 }
@@ -131,7 +107,7 @@ package struct Explanation: Sendable {
     package let key: String
     package let namespace: String
     /// Of the body, or of the file that a body would get; `nil` when the body is, or may be, in the slab.
-    package let localPath: String?
+    package var localPath: String? { json["localPath"]?.stringValue }
     package let isHit: Bool
     /// The reason for ``isHit``, for a person.
     package let detail: String
@@ -148,7 +124,6 @@ package struct Explanation: Sendable {
         self.url = url
         self.key = key
         self.namespace = namespace
-        localPath = json["localPath"]?.stringValue
         self.isHit = isHit
         self.detail = detail
         entry = try json["entry"] == .null ? nil : HeldEntry(json["entry"])

@@ -1,19 +1,13 @@
 import Primitives
 
-/// Has a server download and keep the URLs of a list, in batches of `POST /downloads`. The server limits the number of
-/// downloads at once. A run keeps no state: a run that was interrupted is repeated with the same list, and the server
-/// does not contact origins for entries that are fresh.
+/// Has a server download and keep the URLs of a list, in batches of `POST /downloads`. An interrupted run is repeated
+/// with the same list, and the server does not contact origins for entries that are fresh.
 ///
 /// Invariant: every item is in the batch of one lane; its end is reported once, or never when the run fails.
 package final class WarmRun: Sendable {
-    package struct Kept: Sendable {
-        package let outcome: Outcome
-        package let entry: HeldEntry
-    }
-
     package struct End: Sendable {
         package let item: WarmList.Item
-        package let result: Result<Kept, ServerProblem>
+        package let result: Result<DownloadedEntry, ServerProblem>
         /// The server's answer for the line, with the URL of the list in place of its number in the batch.
         package let json: JSON
     }
@@ -25,11 +19,6 @@ package final class WarmRun: Sendable {
     private static let batchBytes = 8 << 20
     /// The attempts to send a batch to an overloaded server.
     private static let maximumTries = 10
-
-    private struct Batch {
-        let indices: Range<Int>
-        let body: [UInt8]
-    }
 
     private let client: APIClient
     private let items: [WarmList.Item]
@@ -54,7 +43,7 @@ package final class WarmRun: Sendable {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<Self.lanes {
                 group.addTask { [self] in
-                    while let batch = takeBatch() { try await send(batch) }
+                    while let (indices, body) = takeBatch() { try await send(indices, body) }
                 }
             }
             try await group.waitForAll()
@@ -62,7 +51,7 @@ package final class WarmRun: Sendable {
     }
 
     /// As many lines as a server accepts at once; `nil` at the end of the list.
-    private func takeBatch() -> Batch? {
+    private func takeBatch() -> (indices: Range<Int>, body: [UInt8])? {
         next.withLock { next in
             let first = next
             var body: [UInt8] = []
@@ -74,18 +63,18 @@ package final class WarmRun: Sendable {
                 body.append(UInt8(ascii: "\n"))
                 next += 1
             }
-            return body.isEmpty ? nil : Batch(indices: first..<next, body: body)
+            return body.isEmpty ? nil : (first..<next, body)
         }
     }
 
-    private func send(_ batch: Batch) async throws {
-        let call = APICall(.post, ["downloads"], body: .bytes(batch.body, type: "application/x-ndjson"))
+    private func send(_ indices: Range<Int>, _ body: [UInt8]) async throws {
+        let call = APICall(.post, ["downloads"], body: .bytes(body, type: "application/x-ndjson"))
         var tries = 1
         while true {
             do {
                 return try await client.withResponse(to: call) { response in
                     try await response.checkStatus()
-                    try await receive(response, batch.indices)
+                    try await receive(response, indices)
                 }
             } catch ClientError.refused(let problem) where Self.isWorthRetrying(problem, afterTries: tries) {
                 tries += 1
@@ -121,14 +110,9 @@ package final class WarmRun: Sendable {
         let index = batch.lowerBound + Int(number)
         let item = items[index]
         let json = JSON.object([JSON.Member("url", .string(item.url))] + members.filter { $0.name != "index" })
-        let result: Result<Kept, ServerProblem>
-        if let problem = json["error"].flatMap({ ServerProblem($0) }) {
-            result = .failure(problem)
-        } else if let outcome = json["outcome"]?.stringValue.flatMap(Outcome.init(rawValue:)) {
-            result = .success(Kept(outcome: outcome, entry: try HeldEntry(json["entry"])))
-        } else {
-            throw ClientError.unexpected("a line of the batch has no outcome")
-        }
+        let problem = json["error"].flatMap { ServerProblem($0) }
+        let result: Result<DownloadedEntry, ServerProblem> =
+            try problem.map { .failure($0) } ?? .success(try DownloadedEntry(json))
         return (index, End(item: item, result: result, json: json))
     }
 }
@@ -182,12 +166,8 @@ struct LineSplitter {
 }
 
 /// A list of URLs to download and keep. Each line has a URL and, optionally, a space and the time for which the entry
-/// stays fresh, such as `3600` or `1h`. Empty lines, and comments from a `#` at the beginning of a word on, are left
-/// out.
-///
-///     # the catalogue
-///     https://shop.example/catalogue.json 3600
-///     https://shop.example/logo.png
+/// stays fresh: `https://shop.example/logo.png 1h`. Empty lines, and comments from a `#` at the beginning of a word on,
+/// are left out.
 package struct WarmList: Sendable {
     package struct Item: Hashable, Sendable {
         /// From 1.

@@ -104,17 +104,9 @@ final class IncomingResponse: OriginReceiver {
         if isCancelled { transfer.cancel() }
     }
 
-    func originDidAnswer(_ head: OriginHead) {
-        add(.head(head))
-    }
-
-    func originDidSend(_ bytes: UnsafeRawBufferPointer) {
-        add(.piece(Array(bytes)))
-    }
-
-    func originDidFinish(_ result: Result<OriginSummary, OriginError>) {
-        add(.end(result))
-    }
+    func originDidAnswer(_ head: OriginHead) { add(.head(head)) }
+    func originDidSend(_ bytes: UnsafeRawBufferPointer) { add(.piece(Array(bytes))) }
+    func originDidFinish(_ result: Result<OriginSummary, OriginError>) { add(.end(result)) }
 
     private func add(_ event: Event) {
         let reader = state.withLock { state -> CheckedContinuation<Event, Never>? in

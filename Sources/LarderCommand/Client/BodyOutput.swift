@@ -1,9 +1,8 @@
 import Foundation
 import LarderClient
 
-/// The destination of a body: standard output or a file. A file appears only when it is complete: the body is written
-/// to a temporary file in the same directory, which is renamed at the end. An existing path that is no regular file,
-/// such as a pipe, is written directly. A terminal receives only text, unless the user named standard output with `-`.
+/// Standard output or a file. A file appears only when it is complete, because the body is written to a temporary file
+/// in the same directory. An existing path that is no regular file, such as a pipe, is written directly.
 final class BodyOutput {
     private let path: String?
     private let descriptor: Int32

@@ -37,6 +37,10 @@ struct ClientOptions: ParsableArguments {
         }
     }
 
+    func print(_ json: JSON, or report: @autoclosure () throws -> Report) throws {
+        if self.json { try Console.output.print(json: json) } else { try report().print() }
+    }
+
     private func client(silenceLimit: Duration?, anyNamespace: Bool) throws(CommandFailure) -> APIClient {
         let environment = ProcessInfo.processInfo.environment.filter { !$0.value.isEmpty }
         let address: ServerAddress

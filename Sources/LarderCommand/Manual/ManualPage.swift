@@ -53,9 +53,8 @@ struct ManualPage {
     private func arguments(of command: JSON, isRoot: Bool) -> [String] {
         Self.shown(of: command).flatMap { argument -> [String] in
             let value = "\\fI\(Self.escaped(argument["valueName"]?.stringValue ?? ""))\\fR"
-            let names = (argument["names"]?.arrayValue ?? []).map { name -> (isLong: Bool, text: String) in
-                let text = name["name"]?.stringValue ?? ""
-                return (name["kind"] == "long", text)
+            let names = (argument["names"]?.arrayValue ?? []).map {
+                (isLong: $0["kind"] == "long", text: $0["name"]?.stringValue ?? "")
             }
             if !isRoot, names.contains(where: { $0.text == "help" || $0.text == "version" }) { return [] }
             let flags = names.sorted { !$0.isLong && $1.isLong }

@@ -1,9 +1,8 @@
 import Foundation
 import Primitives
 
-/// Writes log lines to a descriptor without stopping the server, even if the reader stops for good and the descriptor
-/// has no room: lines wait for at most a tenth of the time in total, and then are dropped. The first line that can be
-/// written again follows a line with the number of dropped lines.
+/// Writes log lines to a descriptor without stopping the server: without room, lines wait for at most a tenth of the
+/// time in total, and then are dropped. The next written line follows a line with their number.
 ///
 /// Invariant: the lock is held while a line is written, so that lines of several threads do not mix. Unlike the rule of
 /// ``Locked``, a thread waits under this lock, but not longer than `patience`, and takes no other lock.
@@ -26,12 +25,9 @@ final class LineOutput: Sendable {
     private let patience: Duration
     private let state: Locked<State>
 
+    /// A write returns at once, but for `blocking`, which may wait for the reader.
     private enum Kind {
-        /// A write returns at once.
-        case file
-        case socket
-        /// A write may wait for the reader.
-        case blocking
+        case file, socket, blocking
     }
 
     /// `descriptor` stays open and keeps its flags, because other processes may write to the same file.

@@ -1,3 +1,4 @@
+import Foundation
 import Primitives
 
 /// Text from outside can neither forge a line or a value, nor control a terminal.
@@ -21,8 +22,7 @@ enum LogText {
                 continue
             }
             for unit in String(scalar).utf16 {
-                let digits = String(unit, radix: 16)
-                result += "\\u\(String(repeating: "0", count: 4 - digits.count))\(digits)".unicodeScalars
+                result += String(format: "\\u%04x", unit).unicodeScalars
             }
         }
         return String(result)

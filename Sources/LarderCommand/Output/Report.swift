@@ -5,44 +5,26 @@ struct Cell: Hashable, Sendable {
     let plain: String
     let words: String
 
-    init(_ text: String) {
-        self.init(plain: text, words: text)
-    }
-
-    init(plain: String, words: String) {
-        self.plain = plain
-        self.words = words
-    }
-
-    init(bytes: Int64) {
-        self.init(plain: String(bytes), words: Words.bytes(bytes))
-    }
-
-    /// In the API's form (RFC 3339).
-    init(instant: String, now: Date) {
-        self.init(plain: instant, words: Words.instant(instant, now: now))
-    }
-
     /// With escapes for line ends and for characters that control a terminal.
     func text(forTerminal: Bool) -> String { LogText.words(forTerminal ? words : plain) }
 }
 
+extension Cell {
+    init(_ text: String) { self.init(plain: text, words: text) }
+    init(bytes: Int64) { self.init(plain: String(bytes), words: Words.bytes(bytes)) }
+    /// In the API's form (RFC 3339).
+    init(instant: String, now: Date) { self.init(plain: instant, words: Words.instant(instant, now: now)) }
+}
+
 /// The properties of a single item, a line for each: in columns on a terminal, else separated by a tab.
 struct Report: Sendable {
-    private var rows: [(name: String, value: Cell)] = []
+    private var table = Table(titles: nil)
 
     init() {}
 
-    mutating func add(_ name: String, _ value: Cell) { rows.append((name, value)) }
+    mutating func add(_ name: String, _ value: Cell) { table.add([Cell(name), value]) }
     mutating func add(_ name: String, _ text: String) { add(name, Cell(text)) }
-
-    func lines(forTerminal: Bool) -> [String] {
-        let width = rows.map(\.name.count).max() ?? 0
-        return rows.map { name, value in
-            let text = value.text(forTerminal: forTerminal)
-            return forTerminal ? Table.padded(name, to: width) + "  " + text : "\(name)\t\(text)"
-        }
-    }
+    func lines(forTerminal: Bool) -> [String] { table.lines(forTerminal: forTerminal) }
 
     func print() throws(CommandFailure) {
         for line in lines(forTerminal: Console.output.isTerminal) { try Console.output.print(line) }
@@ -79,7 +61,9 @@ struct Table: Sendable {
             for index in texts.indices { texts[index][0] = texts[index][0].shortened(toColumns: widths[0]) }
         }
         return texts.map { row in
-            let front = row.indices.dropLast().map { Self.padded(row[$0], to: widths[$0]) }
+            let front = row.indices.dropLast().map { index in
+                row[index] + String(repeating: " ", count: max(0, widths[index] - row[index].columns))
+            }
             let line = (front + row.suffix(1)).joined(separator: Self.gap)
             return width.map { line.prefix(columns: $0) } ?? line
         }
@@ -88,10 +72,6 @@ struct Table: Sendable {
     func print() throws(CommandFailure) {
         let console = Console.output
         for line in lines(forTerminal: console.isTerminal, width: console.columns) { try console.print(line) }
-    }
-
-    static func padded(_ text: String, to width: Int) -> String {
-        text + String(repeating: " ", count: max(0, width - text.columns))
     }
 }
 

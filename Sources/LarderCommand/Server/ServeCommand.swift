@@ -28,8 +28,6 @@ struct ServeCommand: AsyncParsableCommand {
             throw ExitCode.validationFailure
         }
         try ProcessLimits.prepare()
-        // By default, SIGHUP ends the process in the middle of its answers.
-        signal(SIGHUP, SIG_IGN)
         let logger = LogOutput.start(configuration)
         // The value is not logged, because it may be a secret of other software.
         for name in Configuration.unknownVariables(in: ProcessInfo.processInfo.environment) {
@@ -52,15 +50,13 @@ struct ServeCommand: AsyncParsableCommand {
 }
 
 private enum ProcessLimits {
-    /// Raises the soft limit of open files to the hard limit; throws ``FileLimitError`` when it is too low. Lets the
-    /// allocator return the free memory that bursts leave. Ignores four signals, which by default end the process:
-    /// - SIGPIPE: the server goes on when the reader of the log goes away.
-    /// - SIGXFSZ: a write beyond the file size limit fails, and the failure becomes an error answer.
-    /// - SIGUSR1: the signal may arrive before ``Server`` handles it.
-    /// - SIGUSR2: other servers use this signal, so an operator may send it here.
+    /// Raises the soft limit of open files to the hard limit; throws ``FileLimitError`` when it is too low.
     static func prepare() throws {
         FreeMemory.giveBackSoon()
-        for number in [SIGPIPE, SIGXFSZ, SIGUSR1, SIGUSR2] { signal(number, SIG_IGN) }
+        // By default, these signals end the process. SIGPIPE: the reader of the log went away. SIGXFSZ: a write reached
+        // the file size limit, and fails. SIGUSR1 and SIGHUP: the signal may arrive before ``Server`` handles it.
+        // SIGUSR2: other servers use this signal, so an operator may send it here.
+        for number in [SIGPIPE, SIGXFSZ, SIGUSR1, SIGHUP, SIGUSR2] { signal(number, SIG_IGN) }
         var limit = rlimit()
         if getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 {
             limit.rlim_cur = limit.rlim_max

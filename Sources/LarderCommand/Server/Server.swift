@@ -76,38 +76,28 @@ final class Server: Service {
     }
 
     private func reload() {
-        guard tokens != nil || tls != nil else {
-            logger.notice(
-                "SIGHUP was ignored", metadata: ["reason": "the server has no token file and no certificate to reload"])
-            return
+        if tokens == nil, tls == nil {
+            let reason = "the server has no token file and no certificate to reload"
+            logger.notice("SIGHUP was ignored", metadata: ["reason": "\(reason)"])
         }
-        reloadTokens()
-        reloadTLS()
-    }
-
-    private func reloadTokens() {
-        guard let tokens else { return }
-        do {
-            let count = try tokens.reload()
+        reporting("tokens could not be reloaded; the previous ones stay in force") {
+            guard let count = try tokens?.reload() else { return }
             logger.notice("tokens were reloaded", metadata: ["tokens": .number(count)])
-        } catch {
-            logger.error(
-                "tokens could not be reloaded; the previous ones stay in force", metadata: ["reason": "\(error)"])
         }
-    }
-
-    /// New connections get the new certificate; open connections keep the old one.
-    private func reloadTLS() {
-        guard let tls else { return }
-        do {
-            let credentials = try tls.read()
+        reporting("the certificate could not be reloaded; the previous one stays in use") {
+            guard let credentials = try tls?.read() else { return }
+            // New connections get the new certificate; open connections keep the old one.
             api.use(credentials)
             logger.notice("the certificate was reloaded", metadata: Self.metadata(of: credentials))
             checkDates(of: credentials)
+        }
+    }
+
+    private func reporting(_ failure: Logger.Message, _ work: () throws -> Void) {
+        do {
+            try work()
         } catch {
-            logger.error(
-                "the certificate could not be reloaded; the previous one stays in use", metadata: ["reason": "\(error)"]
-            )
+            logger.error(failure, metadata: ["reason": "\(error)"])
         }
     }
 

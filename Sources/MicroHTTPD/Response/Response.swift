@@ -20,7 +20,7 @@ package final class Response: Sendable {
         case file(FileBody)
         /// If `length` is `nil`, the body is chunked, or ends with the connection for a client of HTTP/1.0.
         case stream(ResponseStream, length: Int64?)
-        /// For `HEAD`, or a 304, without the body at hand. In any other answer it breaks the connection off.
+        /// For `HEAD`, or a 304 without the body of its 200 at hand. In any other answer it breaks the connection off.
         case withheld(length: Int64)
 
         /// `nil` for a file, a stream, and a body that is not at hand. Valid as long as the body is.

@@ -2,7 +2,8 @@ import HTTPTypes
 import Primitives
 
 /// Receives the response of a transfer: the head once, the body in pieces, and the end, exactly once and last. The
-/// calls of a transfer come in sequence, on a thread that serves many transfers. They must not block.
+/// calls of a transfer come in sequence, on a thread that serves many transfers. They must not block, and may start and
+/// cancel transfers.
 package protocol OriginReceiver: AnyObject, Sendable {
     /// The head of an interim response (RFC 9110 §15.2), at its arrival and in order, before the final head; also for
     /// requests that are redirected. Not called for 100, and an unexpected 101 is an error.

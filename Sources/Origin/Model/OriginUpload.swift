@@ -98,7 +98,8 @@ package final class OriginUpload: Sendable {
         callbacks.call()
     }
 
-    /// The producer cannot complete the body. The client breaks off, so that the origin does not take it for complete.
+    /// The producer cannot complete the body, or no origin will be asked. The client breaks off, so that the origin
+    /// does not take it for complete. Further bytes are dropped.
     package func fail() {
         let callbacks = state.withLock { state in
             if case .open = state.phase { state.fail("its sender ended it early") } else { Callbacks() }

@@ -48,16 +48,16 @@ struct ReportPaceTests {
     func pace() {
         var pace = ReportPace()
         let start = ContinuousClock.now
-        func turn(after milliseconds: Int) -> ReportPace.Turn? { pace.turn(at: start + .milliseconds(milliseconds)) }
-        #expect(turn(after: 0) == .now)
-        #expect(turn(after: 50) == .later(.milliseconds(200)))
+        func delay(after milliseconds: Int) -> Duration? { pace.turn(at: start + .milliseconds(milliseconds)) }
+        #expect(delay(after: 0) == .zero)
+        #expect(delay(after: 50) == .milliseconds(200))
         // The promised report includes the pieces that arrive meanwhile.
-        #expect(turn(after: 100) == nil)
-        #expect(turn(after: 249) == nil)
+        #expect(delay(after: 100) == nil)
+        #expect(delay(after: 249) == nil)
         pace.keepPromise(at: start + .milliseconds(250))
-        #expect(turn(after: 300) == .later(.milliseconds(200)))
+        #expect(delay(after: 300) == .milliseconds(200))
         pace.keepPromise(at: start + .milliseconds(500))
-        #expect(turn(after: 1000) == .now)
+        #expect(delay(after: 1000) == .zero)
     }
 }
 

@@ -112,13 +112,13 @@ struct ControlGroupTests {
     func machine() {
         func isHigh(_ lines: String...) -> Bool? {
             let all = ["MemTotal:       1000000 kB", "MemFree:  10000 kB"] + lines
-            return MachineMemory(all.joined(separator: "\n"))?.isHigh
+            return KernelText.isMachineHigh(all.joined(separator: "\n"))
         }
         #expect(isHigh("MemAvailable:   125001 kB") == false)
         #expect(isHigh("MemAvailable:   125000 kB") == true)
         #expect(isHigh() == nil)
         #expect(isHigh("MemAvailable: what") == nil)
-        #expect(MachineMemory("") == nil)
+        #expect(KernelText.isMachineHigh("") == nil)
     }
 
     @Test(

@@ -213,12 +213,14 @@ final class Journal {
 
     func undoAll() { undo(to: Mark(undos: 0, commits: 0, cleanups: 0, changes: 0)) }
 
+    /// Call it when the transaction is durable.
     func committed() {
         undos = []
         for action in commits { action() }
         commits = []
     }
 
+    /// Call it when each waiting caller has its result.
     func cleanUp() {
         for action in cleanups { action() }
         cleanups = []

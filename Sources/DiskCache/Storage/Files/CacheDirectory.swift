@@ -10,7 +10,8 @@ package final class CacheDirectory: Sendable {
     let writeBuffers = WriteBuffers()
     private let locks: [FileDescriptor]
 
-    /// Creates a missing directory, mode 0700. Waits up to a second for the lock: ``DiskCacheError/inUse(directory:)``.
+    /// Creates a missing directory, mode 0700. Waits up to a second for the lock, and then throws
+    /// ``DiskCacheError/inUse(directory:)``.
     package init(path: String) throws(DiskCacheError) {
         let absolute = path.hasPrefix("/") ? path : FileManager.default.currentDirectoryPath + "/" + path
         var trimmed = absolute[...]

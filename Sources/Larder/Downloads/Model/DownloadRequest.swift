@@ -33,6 +33,11 @@ package struct DownloadRequest: Sendable {
     /// Whether the body stays in the origin's content codings. A caller that sends `Accept-Encoding` wants that.
     var keepsCodings: Bool { fields.contains(.acceptEncoding) }
 
+    var wishes: EntryWishes {
+        EntryWishes(
+            tags: tags, staleAllowance: max(staleWhileRevalidate ?? .zero, staleIfError ?? .zero), pinned: pinned)
+    }
+
     /// Compares the values from which the ``key`` is made, so MD5 collisions have no effect.
     func isSameResource(as other: DownloadRequest) -> Bool {
         url == other.url && fields == other.fields
@@ -69,13 +74,6 @@ struct EntryWishes: Sendable {
     func areFulfilled(by entry: Entry) -> Bool {
         tags.isSubset(of: entry.tags) && staleAllowance <= entry.staleAllowance
             && (pinned == nil || pinned == entry.pinned)
-    }
-}
-
-extension DownloadRequest {
-    var wishes: EntryWishes {
-        EntryWishes(
-            tags: tags, staleAllowance: max(staleWhileRevalidate ?? .zero, staleIfError ?? .zero), pinned: pinned)
     }
 }
 

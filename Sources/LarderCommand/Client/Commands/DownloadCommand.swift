@@ -35,31 +35,26 @@ struct DownloadCommand: AsyncParsableCommand {
         var request = request.options
         request.params = params.map { ($0.name, $0.value) }
         try await options.perform { client in
-            let answer = try await download(request, client)
-            if let output, case .entry(_, let entry, _) = answer {
-                try await client.save(entry.key, allowsStale: true, to: output)
+            let (json, result) = try await download(request, client)
+            if let output, let result {
+                try await client.save(result.entry.key, allowsStale: true, to: output)
                 if output == "-" { return }
             }
-            if options.json { return try Console.output.print(json: answer.json) }
-            try report(answer).print()
+            var report = Report()
+            report.add("outcome", result?.outcome.rawValue ?? "started")
+            if let result {
+                result.entry.add(to: &report, now: Date())
+            } else {
+                report.add("url", json["url"]?.stringValue ?? url)
+                report.add("key", json["key"]?.stringValue ?? "")
+            }
+            try options.print(json, or: report)
         }
     }
 
-    private func report(_ answer: DownloadAnswer) -> Report {
-        var report = Report()
-        switch answer {
-        case .entry(let outcome, let entry, _):
-            report.add("outcome", outcome.rawValue)
-            entry.add(to: &report, now: Date())
-        case .started(let status):
-            report.add("outcome", "started")
-            report.add("url", status["url"]?.stringValue ?? url)
-            report.add("key", status["key"]?.stringValue ?? "")
-        }
-        return report
-    }
-
-    private func download(_ request: DownloadOptions, _ client: APIClient) async throws -> DownloadAnswer {
+    private func download(
+        _ request: DownloadOptions, _ client: APIClient
+    ) async throws -> (json: JSON, result: DownloadedEntry?) {
         let canonical = try? CanonicalURL(url).string
         let draws = Console.error.canRedraw && !options.json && !background && params.isEmpty
         return try await withThrowingTaskGroup(of: Void.self) { group in

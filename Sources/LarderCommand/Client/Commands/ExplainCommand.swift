@@ -16,11 +16,7 @@ struct ExplainCommand: AsyncParsableCommand {
     func run() async throws {
         try await options.perform { client in
             let explanation = try await client.explain(url)
-            if options.json {
-                try Console.output.print(json: explanation.json)
-            } else {
-                try explanation.report(now: Date()).print()
-            }
+            try options.print(explanation.json, or: explanation.report(now: Date()))
             if !explanation.isHit { throw ExitStatus.notHeld.code }
         }
     }

@@ -30,8 +30,7 @@ struct ListCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        var selection = which.selection
-        selection.url = url
+        let selection = [("url", url)] + which.selection
         try await options.perform { client in
             var isFirst = true
             try await client.list(selection, sort: sort, limit: limit) { entries in

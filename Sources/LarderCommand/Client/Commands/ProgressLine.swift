@@ -59,7 +59,9 @@ struct ProgressDisplay {
 
     /// `makeLines` gets the terminal's width.
     mutating func draw(_ makeLines: (Int) -> [String]) {
-        replace(with: makeLines(console.columns))
+        let lines = makeLines(console.columns)
+        try? console.write(Array(Self.frame(lines, over: lineCount).utf8))
+        lineCount = lines.count
     }
 
     /// Prints a permanent line above the drawn lines.
@@ -69,12 +71,7 @@ struct ProgressDisplay {
     }
 
     mutating func clear() {
-        if lineCount > 0 { replace(with: []) }
-    }
-
-    private mutating func replace(with lines: [String]) {
-        try? console.write(Array(Self.frame(lines, over: lineCount).utf8))
-        lineCount = lines.count
+        if lineCount > 0 { draw { _ in [] } }
     }
 
     /// Draws `lines` over the last `count` lines, and leaves the cursor below them. By the control functions of

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import LarderClient
+import Primitives
 
 struct PutCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -33,15 +34,18 @@ struct PutCommand: AsyncParsableCommand {
             let input = try InputFile(file)
             let answer = try await client.send(call(input)).json()
             withExtendedLifetime(input) {}
-            if options.json { return try Console.output.print(json: answer) }
-            var report = Report()
-            if let removed = answer["removed"]?.countValue {
-                report.add("removed", String(removed))
-            } else {
-                try HeldEntry(answer).add(to: &report, now: Date())
-            }
-            try report.print()
+            try options.print(answer, or: try Self.report(answer))
         }
+    }
+
+    private static func report(_ answer: JSON) throws -> Report {
+        var report = Report()
+        if let removed = answer["removed"]?.countValue {
+            report.add("removed", String(removed))
+        } else {
+            try HeldEntry(answer).add(to: &report, now: Date())
+        }
+        return report
     }
 
     private func call(_ input: InputFile) -> APICall {

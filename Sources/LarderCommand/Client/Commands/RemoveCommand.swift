@@ -18,7 +18,7 @@ struct RemoveCommand: AsyncParsableCommand {
     @OptionGroup var options: ClientOptions
 
     func validate() throws {
-        let ways = [!entries.isEmpty, !which.selection.isEmpty, all].count { $0 }
+        let ways = [!entries.isEmpty, which.selection.contains { $0.value != nil }, all].count { $0 }
         guard ways > 0 else {
             throw ValidationError("no entries selected; give keys, URLs, a selection such as --tag, or --all")
         }
@@ -43,13 +43,9 @@ struct RemoveCommand: AsyncParsableCommand {
                 if !options.json { try Console.error.print("\(LogText.words(entry)): no entry") }
             }
             if entries.isEmpty { count = try await client.remove(which.selection, onlyCounts: dryRun) }
-            if options.json {
-                try Console.output.print(json: ["removed": .number(count)])
-            } else {
-                var report = Report()
-                report.add(dryRun ? "would be removed" : "removed", String(count))
-                try report.print()
-            }
+            var report = Report()
+            report.add(dryRun ? "would be removed" : "removed", String(count))
+            try options.print(["removed": .number(count)], or: report)
             if isMissing { throw ExitStatus.notHeld.code }
         }
     }
@@ -58,9 +54,7 @@ struct RemoveCommand: AsyncParsableCommand {
     private func remove(_ reference: EntryReference, _ client: APIClient) async throws -> Int64 {
         switch reference {
         case .url(let url):
-            var selection = EntrySelection()
-            selection.url = url
-            return try await client.remove(selection, onlyCounts: dryRun)
+            return try await client.remove([("url", url)], onlyCounts: dryRun)
         case .key(let key):
             do {
                 return try await client.remove(key: key)

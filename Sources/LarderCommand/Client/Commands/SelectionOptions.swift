@@ -16,12 +16,6 @@ struct SelectionOptions: ParsableArguments {
     var kind: String?
 
     var selection: EntrySelection {
-        var selection = EntrySelection()
-        selection.prefix = prefix
-        selection.host = host
-        selection.tag = tag
-        selection.state = state
-        selection.kind = kind
-        return selection
+        [("prefix", prefix), ("host", host), ("tag", tag), ("state", state), ("kind", kind)]
     }
 }

@@ -14,8 +14,7 @@ struct StatsCommand: AsyncParsableCommand {
     func run() async throws {
         try await options.perform { client in
             let json = try await client.send(APICall(["stats"])).json()
-            if options.json { return try Console.output.print(json: json) }
-            try Self.report(json).print()
+            try options.print(json, or: Self.report(json))
         }
     }
 

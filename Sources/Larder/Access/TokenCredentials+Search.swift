@@ -2,7 +2,7 @@
 /// Finds a token that is plain, percent-escaped (RFC 3986 §2.1), in Base64 (RFC 4648 §4 and §5, beginning at any
 /// character, also without padding), or behind several of these layers. The number of layers is limited, so the time is
 /// linear. A server without tokens searches, too, because its clients may send tokens of another server.
-enum TokenSearch {
+extension TokenCredentials {
     /// A text with more layers of percent-escapes hides its content on purpose.
     private static let escapeLayers = 4
     private static let base64Layers = 2
@@ -12,8 +12,9 @@ enum TokenSearch {
     /// In characters of Base64.
     private static let shortestRun = (shortestLength * 4 + 2) / 3
 
-    /// The text is read in place; only long runs of Base64 and percent-escapes are decoded into memory of their own.
-    static func finds(in text: some StringProtocol) -> Bool {
+    /// Whether a token is in the text, valid or not. Such a text must reach neither an origin nor the log. It is read
+    /// in place; only long runs of Base64 and percent-escapes are decoded into memory of their own.
+    package static func areIn(_ text: some StringProtocol) -> Bool {
         guard text.utf8.count >= shortestLength else { return false }
         let found = text.utf8.withContiguousStorageIfAvailable {
             finds(in: UnsafeRawBufferPointer($0), escapes: escapeLayers, base64: base64Layers)
