@@ -41,7 +41,7 @@ final class DiskTierRehearsal {
 
     /// Makes the requests in one transaction. Returns for each of them whether its entry was held.
     func ask(for requests: [Request]) throws -> [Bool] {
-        try inTransaction { [self] context in
+        try loop.perform { [self] context in
             let found = try requests.map { try ask(for: $0, context) }
             try context.flushHits(limit: .periodic)
             return found
@@ -50,17 +50,7 @@ final class DiskTierRehearsal {
 
     /// The number of keys without an entry. Counts no hits.
     func missing(of keys: Set<String>) throws -> Int {
-        try inTransaction { context in try keys.count { try context.entry(forKey: $0) == nil } }
-    }
-
-    private func inTransaction<Value>(_ work: @escaping (WriteContext) throws -> Value) throws -> Value {
-        var result = Result<Value, DiskCacheError>.failure(.closed)
-        loop.run([
-            WriterLoop.Job(
-                work: { context in result = .success(try work(context)) },
-                finish: { error in if let error { result = .failure(error) } })
-        ])
-        return try result.get()
+        try loop.perform { context in try keys.count { try context.entry(forKey: $0) == nil } }
     }
 
     /// Finds an entry and notes a hit, or stores the entry. Returns whether it was held.

@@ -86,7 +86,27 @@ extension DiskCache {
         matching filters: [EntryFilter], sparing reservation: Reservation? = nil, condition: RemovalCondition? = nil,
         completion: @escaping Completion<Int>
     ) {
-        purge(filters, sparing: reservation?.number(in: parts), condition: condition, completion: completion)
+        let spared = reservation?.number(in: parts)
+        let telling = BulkRemoval(verb: .removed, filter: filters.count == 1 ? filters[0] : nil)
+        let begun = Locked<Purge?>(nil)
+        let begin: @Sendable (WriteContext, Timestamp, Int) throws -> Int = { context, now, limit in
+            try context.check(condition, filters, now: now)
+            // Uses the same instant as the rows, so that no store publishes an entry again that is removed here.
+            try context.purgeStores(filters, sparing: spared, now: now)
+            let purge = Purge(filters: filters, now: now, lastVersion: context.totals.sequence, telling: telling)
+            context.journal.onCommit { begun.withLock { $0 = purge } }
+            return try purge.step(context, after: 0, limit: limit)
+        }
+        removeInSteps(telling, completion) { [self] removed, limit, ended in
+            if let purge = begun.withLock({ $0 }) {
+                writer.submit(
+                    makesRoom: true, { try purge.step($0, after: removed, limit: limit) }, completion: ended)
+            } else if filters.contains(where: { $0.state != nil }) {
+                submitAfterSlides(limit: limit, { try begin($0, $1, limit) }, completion: ended)
+            } else {
+                writer.submit(makesRoom: true, { try begin($0, $0.now, limit) }, completion: ended)
+            }
+        }
     }
 
     package func count(matching filter: EntryFilter) throws(DiskCacheError) -> Int {
@@ -106,65 +126,33 @@ extension DiskCache {
         }
     }
 
-    // MARK: - Steps
-
     /// The most entries that a transaction removes, because other operations wait behind it. On a full disk it is
     /// fewer: as many as the log has room for. Longer commits would hold a processor for longer and delay hits.
     private static let stepLimit = 100
     /// The most slides that a transaction writes for each entry that it may remove: 4,000 in all.
     private static let slidesPerRemoval = 40
 
-    private func purge(
-        _ filters: [EntryFilter], sparing spared: Int?, condition: RemovalCondition?,
-        completion: @escaping Completion<Int>
-    ) {
-        let telling = BulkRemoval(verb: .removed, filter: filters.count == 1 ? filters[0] : nil)
-        let begun = Locked<Purge?>(nil)
-        let begin: @Sendable (WriteContext, Timestamp, Int) throws -> (Purge, Int) = { context, now, limit in
-            try context.check(condition, filters, now: now)
-            // Uses the same instant as the rows, so that no store publishes an entry again that is removed here.
-            try context.purgeStores(filters, sparing: spared, now: now)
-            let purge = Purge(filters: filters, now: now, lastVersion: context.totals.sequence, telling: telling)
-            return (purge, try purge.step(context, after: 0, limit: limit))
-        }
-        removeInSteps(telling, completion) { [self] removed, limit, stepEnded in
-            if let purge = begun.withLock({ $0 }) {
-                return writer.submit(
-                    makesRoom: true, { try purge.step($0, after: removed, limit: limit) }, completion: stepEnded)
-            }
-            let done: Completion<(Purge, Int)> = { result in
-                if case .success((let purge, _)) = result { begun.withLock { $0 = purge } }
-                stepEnded(result.map(\.1))
-            }
-            if filters.contains(where: { $0.state != nil }) {
-                submitAfterSlides(limit: limit, { try begin($0, $1, limit) }, completion: done)
-            } else {
-                writer.submit(makesRoom: true, { try begin($0, $0.now, limit) }, completion: done)
-            }
-        }
-    }
-
     /// Runs `work`, which removes up to `limit` entries, after writing all slides that were pending at the first
     /// transaction, because slides decide which entries have expired. There may be any number of them, so they take
     /// several transactions, between which other operations run. `work` gets the time `start` of the first transaction:
     /// an entry that had expired by then counts as expired.
-    private func submitAfterSlides<Value: Sendable>(
+    private func submitAfterSlides(
         limit: Int, since start: Timestamp? = nil,
-        _ work: @escaping @Sendable (WriteContext, _ start: Timestamp) throws -> Value,
-        completion: @escaping Completion<Value>
+        _ work: @escaping @Sendable (WriteContext, _ start: Timestamp) throws -> Int,
+        completion: @escaping Completion<Int>
     ) {
         writer.submit(
             makesRoom: true,
-            { context -> (start: Timestamp, value: Value?) in
+            { context -> (start: Timestamp, count: Int?) in
                 if start == nil { context.parts.hits.markSlides() }
                 let start = start ?? context.now
                 // On a full disk `limit` is smaller, and so is this number.
-                guard try context.flushMarkedSlides(limit: Self.slidesPerRemoval * limit) else { return (start, nil) }
-                return (start, try work(context, start))
+                try context.flushHits(limit: .marked(Self.slidesPerRemoval * limit))
+                return (start, context.parts.hits.hasMarkedSlides ? nil : try work(context, start))
             },
             completion: { [self] result in
                 switch result {
-                case .success((_, let value?)): completion(.success(value))
+                case .success((_, let count?)): completion(.success(count))
                 case .success((let start, nil)):
                     submitAfterSlides(limit: limit, since: start, work, completion: completion)
                 case .failure(let error): completion(.failure(error))

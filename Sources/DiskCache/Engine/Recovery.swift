@@ -7,34 +7,20 @@ enum Recovery {
     static func run(_ bodies: BodyStore, _ loop: WriterLoop, log: (DiskCacheNotice) -> Void) throws(DiskCacheError) {
         let names = try FileSystem.names(in: bodies.incoming)
         for name in names where name.hasSuffix(".part") { FileSystem.remove(bodies.incoming + "/" + name) }
-        let olds = names.compactMap(Old.init)
+        let olds = names.filter { $0.hasSuffix(".old") }.compactMap { name in
+            Int64(digits: name.prefix { $0 != "-" }).map { (name: name, id: $0) }
+        }
         let intents = try bodies.notedIntents()
         if olds.isEmpty && intents.isEmpty { return }
 
-        var failure: DiskCacheError?
-        loop.run([
-            WriterLoop.Job(
-                work: { context in
-                    for path in intents { try removeUnlessKnown(path, context) }
-                    for old in olds { try putBackIfMissed(old, context) }
-                }, finish: { failure = $0 })
-        ])
-        if let failure { throw failure }
+        try loop.perform { context in
+            for path in intents { try removeUnlessKnown(path, context) }
+            for (name, id) in olds { try putBackIfMissed(bodies.incoming + "/" + name, id: id, context) }
+        }
         log(
             DiskCacheNotice(
                 .info, "writes interrupted by the end of the last process were completed or undone",
                 ["directory": .text(bodies.directory), "bodies": .number(olds.count), "paths": .number(intents.count)]))
-    }
-
-    private struct Old {
-        let name: String
-        let id: Int64
-
-        init?(_ name: String) {
-            guard name.hasSuffix(".old"), let id = Int64(digits: name.prefix { $0 != "-" }) else { return nil }
-            self.name = name
-            self.id = id
-        }
     }
 
     /// Removes a body that was placed, or was to be placed, but never committed, and the directories made for it.
@@ -46,10 +32,9 @@ enum Recovery {
     }
 
     /// Puts back a body that was taken away from an entry, if the entry still has that body according to the index.
-    private static func putBackIfMissed(_ old: Old, _ context: WriteContext) throws {
+    private static func putBackIfMissed(_ oldPath: String, id: Int64, _ context: WriteContext) throws {
         let bodies = context.parts.bodies
-        let oldPath = bodies.incoming + "/" + old.name
-        guard let row = try context.index.row(forID: old.id), let path = row.path, let key = CacheKey(row.entry.key),
+        guard let row = try context.index.row(forID: id), let path = row.path, let key = CacheKey(row.entry.key),
             let oldStatus = FileSystem.status(of: oldPath), oldStatus.isRegular
         else {
             // No entry needs the file. Or it is a directory, because a directory stood at the path of the body.

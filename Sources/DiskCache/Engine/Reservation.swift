@@ -24,21 +24,18 @@ package final class Reservation: Sendable {
     }
 
     package let body: GrowingBody
-    private let kind: Entry.Kind
-    private let url: String?
+    /// As it began. Its key and tags may be decided later.
+    private let store: PendingStore
     /// `nil`: as the entry that it replaces.
     private let pinned: Bool?
     private let number: Int
-    private let purged: PurgeMark
     private let parts: CacheParts
     private let writer: Writer
     private let state: Locked<State>
 
     init(_ store: PendingStore, pinned: Bool?, parts: CacheParts, writer: Writer) {
         self.pinned = pinned
-        kind = store.kind
-        url = store.url
-        purged = store.purged
+        self.store = store
         self.parts = parts
         self.writer = writer
         number = parts.pendingStores.begin(store)
@@ -53,7 +50,7 @@ package final class Reservation: Sendable {
     package var receivedBytes: Int64 { state.withLock { $0.length } }
     /// A purge has matched this reservation, so publishing keeps no entry. Never true for a body that a caller stores,
     /// because such a body counts as new when it is published. Never changes after the end.
-    package var isPurged: Bool { purged.isSet }
+    package var isPurged: Bool { store.purged.isSet }
 
     /// `nil` when the reservation belongs to another cache.
     func number(in parts: CacheParts) -> Int? { parts === self.parts ? number : nil }
@@ -79,7 +76,8 @@ package final class Reservation: Sendable {
                 throw .entryTooLarge(limit: parts.configuration.entryLimit)
             }
             let budget = parts.budget
-            let cost = EntryRow.cost(bodyLength: length, isFile: body.isFile || length > parts.inlineLimit, url: url)
+            let isFile = body.isFile || length > parts.inlineLimit
+            let cost = EntryRow.cost(bodyLength: length, isFile: isFile, url: store.url)
             if !budget.couldHold(cost, asPinned: false) {
                 // Reads the index only when the body would have room if it were pinned.
                 guard budget.couldHold(cost, asPinned: true), try willBePinned() else { throw .noSpace }
@@ -116,9 +114,10 @@ package final class Reservation: Sendable {
             abandon()
             return completion(.failure(error))
         }
-        let store = StoreOperation(
-            key: key, kind: kind, url: url, number: number, body: body, metadata: metadata, condition: condition)
-        submit(bodyBytes: body.slabBytes, store.run) { result in
+        let operation = StoreOperation(
+            key: key, kind: store.kind, url: store.url, number: number, body: body, metadata: metadata,
+            condition: condition)
+        submit(bodyBytes: body.slabBytes, operation.run) { result in
             // The file of a body that was not published is still in `incoming/`.
             body.removePart()
             completion(result.flatMap { outcome in outcome.map { .success($0) } ?? .failure(.noSpace) })
@@ -189,7 +188,7 @@ package final class Reservation: Sendable {
             if let expectedLength, expectedLength != body.length {
                 throw .lengthMismatch(expected: expectedLength, received: body.length)
             }
-            try body.check(as: kind)
+            try body.check(as: store.kind)
             try reserve(forLength: body.length, ahead: 0, isKnown: true, body)
             sealed = try body.seal()
         }
@@ -231,7 +230,7 @@ package final class Reservation: Sendable {
         }
         let promise = state.withLock { $0.promise }
         let isFile = body.isFile || length > parts.inlineLimit
-        let needed = EntryRow.cost(bodyLength: length, isFile: isFile, url: url) - promise.bytes
+        let needed = EntryRow.cost(bodyLength: length, isFile: isFile, url: store.url) - promise.bytes
         guard needed > 0 else { return }
         // Reserves in larger steps, so that a large body does not reserve room for each of its pieces.
         let step = ahead == 0 ? needed : max(needed, min(ahead, 1 << 20))

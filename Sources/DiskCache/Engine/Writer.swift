@@ -8,15 +8,8 @@ import Primitives
 ///   So an operation may run more than once and must have no effect outside its ``WriteContext``.
 /// - Completions run on this thread after the commit and must not wait for it.
 final class Writer: Sendable {
-    private struct Operation: Sendable {
-        let work: @Sendable (WriteContext) throws -> Void
-        let finish: @Sendable (DiskCacheError?) -> Void
-        let makesRoom: Bool
-        let bodyBytes: Int64
-    }
-
     private struct Queue {
-        var operations: [Operation] = []
+        var jobs: [WriterLoop.Job] = []
         var flushDeadline: DispatchTime?
         var isClosed = false
         /// Whether the thread waits on `wake`, or is about to.
@@ -24,12 +17,12 @@ final class Writer: Sendable {
 
         var groupCount: Int {
             var bytes: Int64 = 0
-            let group = operations.prefix(groupLimit)
-            let end = group.firstIndex { operation in
-                bytes += operation.bodyBytes
+            let group = jobs.prefix(groupLimit)
+            let end = group.firstIndex { job in
+                bytes += job.bodyBytes
                 return bytes > groupBodyBytes
             }
-            // A single operation may exceed the limit.
+            // A single job may exceed the limit.
             return end.map { max($0, 1) } ?? group.count
         }
     }
@@ -58,14 +51,17 @@ final class Writer: Sendable {
         _ work: @escaping @Sendable (WriteContext) throws -> Value,
         completion: @escaping Completion<Value>
     ) {
-        let box = ResultBox<Value>()
-        let operation = Operation(
-            work: { context in box.set(try work(context)) },
+        let value = Locked<Value?>(nil)
+        let job = WriterLoop.Job(
+            work: { context in
+                let new = try work(context)
+                value.withLock { $0 = new }
+            },
             finish: { error in
                 if let error { return completion(.failure(error)) }
-                completion(box.take().map { .success($0) } ?? .failure(.closed))
+                completion(value.withLock { $0.take() }.map { .success($0) } ?? .failure(.closed))
             }, makesRoom: makesRoom, bodyBytes: bodyBytes)
-        let isOpen = wakeUnlessClosed { $0.operations.append(operation) }
+        let isOpen = wakeUnlessClosed { $0.jobs.append(job) }
         if !isOpen { completion(.failure(.closed)) }
     }
 
@@ -86,14 +82,14 @@ final class Writer: Sendable {
         makesRoom: Bool = false, _ work: @escaping @Sendable (WriteContext) throws -> Value
     ) throws(DiskCacheError) -> Value {
         checkMayWait()
-        let box = ResultBox<Result<Value, DiskCacheError>>()
+        let outcome = Locked<Result<Value, DiskCacheError>>(.failure(.closed))
         let done = DispatchSemaphore(value: 0)
         submit(makesRoom: makesRoom, work) { result in
-            box.set(result)
+            outcome.withLock { $0 = result }
             done.signal()
         }
         done.wait()
-        return try (box.take() ?? .failure(.closed)).get()
+        return try outcome.withLock { $0 }.get()
     }
 
     /// Schedules a flush of the log of hits; `atOnce`: in the next transaction, because much is pending.
@@ -122,12 +118,9 @@ final class Writer: Sendable {
 
     func stop() { wakeUnlessClosed { $0.isClosed = true } }
 
-    // MARK: - The thread
-
     private func run(_ loop: WriterLoop) {
         while true {
-            let (operations, mustFlush, isLast) = next(orSleep: !loop.hasUpkeep)
-            var jobs = operations.map { WriterLoop.Job(work: $0.work, finish: $0.finish, makesRoom: $0.makesRoom) }
+            var (jobs, mustFlush, isLast) = next(orSleep: !loop.hasUpkeep)
             if mustFlush || isLast {
                 let flush = WriterLoop.Job(
                     work: { try $0.flushHits(limit: isLast ? .all : .periodic) },
@@ -145,22 +138,22 @@ final class Writer: Sendable {
         }
         queue.withLock { $0.isClosed = true }
         index.close(checkpoint: !loop.isCrashed)
-        for operation in queue.withLock({ exchange(&$0.operations, with: []) }) { operation.finish(.closed) }
+        for job in queue.withLock({ exchange(&$0.jobs, with: []) }) { job.finish(.closed) }
     }
 
     /// The writer stops after the last group. Without `maySleep`, returns at once.
-    private func next(orSleep maySleep: Bool) -> (operations: [Operation], mustFlush: Bool, isLast: Bool) {
+    private func next(orSleep maySleep: Bool) -> (jobs: [WriterLoop.Job], mustFlush: Bool, isLast: Bool) {
         while true {
             let (found, deadline) = queue.withLock { queue in
                 let mustFlush = queue.flushDeadline.map { $0 <= .now() } ?? false
                 let groupCount = queue.groupCount
-                let isLast = queue.isClosed && queue.operations.count == groupCount
-                if queue.operations.isEmpty && !mustFlush && !isLast && maySleep {
+                let isLast = queue.isClosed && queue.jobs.count == groupCount
+                if queue.jobs.isEmpty && !mustFlush && !isLast && maySleep {
                     queue.isSleeping = true
-                    return (Optional<([Operation], Bool, Bool)>.none, queue.flushDeadline)
+                    return (Optional<([WriterLoop.Job], Bool, Bool)>.none, queue.flushDeadline)
                 }
-                let group = Array(queue.operations.prefix(groupCount))
-                queue.operations.removeFirst(groupCount)
+                let group = Array(queue.jobs.prefix(groupCount))
+                queue.jobs.removeFirst(groupCount)
                 if mustFlush { queue.flushDeadline = nil }
                 return ((group, mustFlush, isLast), nil)
             }
@@ -172,12 +165,4 @@ final class Writer: Sendable {
             }
         }
     }
-}
-
-final class ResultBox<Value: Sendable>: Sendable {
-    private let value = Locked<Value?>(nil)
-
-    func set(_ new: Value) { value.withLock { $0 = new } }
-
-    func take() -> Value? { value.withLock { $0.take() } }
 }

@@ -4,21 +4,15 @@ import Primitives
 /// Runs a group of operations: a transaction, its journal, and the work after the commit. `@unchecked Sendable` is safe
 /// because the loop is handed to the writer's thread once, and used only there.
 package final class WriterLoop: @unchecked Sendable {
-    /// `finish` gets `nil` once the work is durable, or the error.
-    package struct Job {
+    /// `finish` gets `nil` once the work is durable, or the error. `@unchecked Sendable` is safe because
+    /// ``Writer/submit(makesRoom:bodyBytes:_:completion:)``, which hands jobs to the writer's thread, makes them of
+    /// `@Sendable` closures. All other jobs stay on their thread.
+    struct Job: @unchecked Sendable {
         var work: (WriteContext) throws -> Void
         var finish: (DiskCacheError?) -> Void
         /// Whether the work removes entries, so that it may use the ballast.
-        var makesRoom: Bool
-
-        package init(
-            work: @escaping (WriteContext) throws -> Void, finish: @escaping (DiskCacheError?) -> Void,
-            makesRoom: Bool = false
-        ) {
-            self.work = work
-            self.finish = finish
-            self.makesRoom = makesRoom
-        }
+        var makesRoom = false
+        var bodyBytes: Int64 = 0
     }
 
     private let parts: CacheParts
@@ -52,9 +46,21 @@ package final class WriterLoop: @unchecked Sendable {
         parts.totals.withLock { $0 = totals.snapshot }
     }
 
+    /// Runs `work` in a transaction of its own.
+    package func perform<Value>(
+        makesRoom: Bool = false, _ work: @escaping (WriteContext) throws -> Value
+    ) throws(DiskCacheError) -> Value {
+        var result = Result<Value, DiskCacheError>.failure(.closed)
+        let job = Job(
+            work: { context in result = .success(try work(context)) },
+            finish: { error in if let error { result = .failure(error) } }, makesRoom: makesRoom)
+        run([job])
+        return try result.get()
+    }
+
     /// Runs the jobs in a single transaction. If that fails, runs each job in a transaction of its own. A job that
     /// found the disk full runs once more if room can be found, unless this is its last try.
-    package func run(_ jobs: [Job], isLastTry: Bool = false) {
+    func run(_ jobs: [Job], isLastTry: Bool = false) {
         var failures = [DiskCacheError?](repeating: nil, count: jobs.count)
         do {
             let context = try transaction(jobs, &failures)
@@ -222,33 +228,28 @@ package final class WriterLoop: @unchecked Sendable {
         if wantsShrinking { shrinkSome() }
     }
 
-    private func step(_ work: @escaping (WriteContext) throws -> Void, orElse failed: @escaping () -> Void) {
-        run([Job(work: work, finish: { error in if error != nil { failed() } }, makesRoom: true)])
-    }
-
     /// The bytes to evict ahead of need, because little room is left. 0 or less: none.
     private var bytesToEvict: Int64 { isCrashed ? 0 : eviction.wanted(parts.budget.fullness) }
 
     private func evictSome(_ bytes: Int64) {
         let fullness = parts.budget.fullness
-        var freed = Eviction.Freed()
+        let freed = try? perform(makesRoom: true) { try $0.evictAhead(toFree: bytes, fullness) }
         // An uncommitted step freed no room, so an immediate retry is pointless.
-        step({ context in freed = try context.evictAhead(toFree: bytes, fullness) }) { freed = Eviction.Freed() }
-        eviction.stepEnded(freed, fullness, used: parts.budget.fullness.used)
+        eviction.stepEnded(freed ?? Eviction.Freed(), fullness, used: parts.budget.fullness.used)
     }
 
     private var wantsCompaction: Bool { !isCrashed && compaction.isWanted(slots, room: parts.budget.roomAtCommit) }
 
     private func compactSome() {
         guard compaction.begins(slots) else { return }
-        step({ [compaction] in try compaction.step($0) }) { [compaction, slots] in compaction.stepFailed(slots) }
+        do { try perform(makesRoom: true, compaction.step) } catch { compaction.stepFailed(slots) }
     }
 
     private var wantsShrinking: Bool { !isCrashed && shrinking.isWanted(room: parts.budget.roomAtCommit) }
 
     /// The checkpoint cuts the file once enough pages are gone.
     private func shrinkSome() {
-        step({ try IndexShrinking.step($0.index.db) }) { [shrinking] in shrinking.stepFailed() }
+        do { try perform(makesRoom: true) { try IndexShrinking.step($0.index.db) } } catch { shrinking.stepFailed() }
         if !wantsShrinking { parts.index.checkpoint() }
     }
 }

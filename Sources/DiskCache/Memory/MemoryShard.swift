@@ -42,7 +42,7 @@ struct MemoryShard<Value: Sendable>: Sendable {
 
     mutating func hasPassed(_ key: ExactText, remembered: Bool) {
         counters.misses += 1
-        if remembered { policy.pass(hash: key.hashValue, totals: queues.totals) }
+        if remembered { policy.remember(hash: key.hashValue, totals: queues.totals) }
     }
 
     mutating func insert(_ value: Value, for key: ExactText, cost: Int, tally: HitCounter?) -> Item? {

@@ -146,8 +146,8 @@ package struct EntryService: Sendable {
         _ key: String, condition: WriteCondition?, then: @escaping @Sendable (Result<Int, CacheError>) -> Void
     ) {
         guard CacheKey(key)?.form != .url else {
-            let condition = condition.map { RemovalCondition(key: key, holds: $0.holds(for:)) }
-            return cache.remove(matching: [EntryFilter(md5: key)], condition: condition, completion: then)
+            return cache.remove(
+                matching: [EntryFilter(md5: key)], condition: condition.map { (key, $0.holds(for:)) }, completion: then)
         }
         // Without an entry the answer is 404, independent of the conditions.
         cache.remove(key, condition: { $0 == nil || condition?.holds(for: $0) ?? true }) { result in

@@ -113,8 +113,6 @@ final class Fetch<Policy: FetchPolicy>: OriginReceiver, Sendable {
         }
     }
 
-    // MARK: - The transfer
-
     private func ask() {
         let transfer = tools.origin.fetch(policy.makeRequest(for: self), receiver: self)
         let isUnwanted = state.withLock { state in
@@ -137,8 +135,6 @@ final class Fetch<Policy: FetchPolicy>: OriginReceiver, Sendable {
         policy.reserve(for: self)
         ask()
     }
-
-    // MARK: - The origin's side
 
     func originDidAnswerInterim(_ head: OriginHead) {
         policy.didAnswerInterim(head, for: self)

@@ -76,8 +76,6 @@ extension FetchMachine {
         return []
     }
 
-    // MARK: - Callers that do not wait to the end
-
     private mutating func leave(_ number: UInt64, givesUp: Bool) -> [Action] {
         guard callers.removeValue(forKey: number) != nil else {
             let wasQueued = later.removeValue(forKey: number) != nil

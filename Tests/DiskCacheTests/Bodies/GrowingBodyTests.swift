@@ -18,7 +18,7 @@ struct GrowingBodyTests {
     }
 
     private func append(_ bytes: ArraySlice<UInt8>, to body: GrowingBody) throws {
-        try Array(bytes).withBytes { bytes throws(DiskCacheError) in try body.append(bytes) }
+        try bytes.withUnsafeBytes { try body.append($0) }
     }
 
     /// Reads the whole body, piece by piece.
@@ -38,10 +38,10 @@ struct GrowingBodyTests {
         let buffers = WriteBuffers()
         // For a body without a buffer, the test takes all buffers.
         let taken = hasBuffer ? [] : (0..<WriteBuffers.limit).map { _ in buffers.take() }
-        let body = GrowingBody(buffers: buffers)
+        let body = GrowingBody(buffers: buffers, path: "body")
         try append(text[..<500], to: body)
         let file = try open("body")
-        try body.move(to: file, path: "body")
+        try body.move(to: file)
         var count = 500
         while count < text.count {
             let end = min(count + step, text.count)
@@ -58,17 +58,17 @@ struct GrowingBodyTests {
 
     @Test("A growing body is written in large pieces that begin at page boundaries")
     func largePieces() throws {
-        let body = GrowingBody(buffers: WriteBuffers())
+        let body = GrowingBody(buffers: WriteBuffers(), path: "body")
         let file = try open("body")
-        try body.move(to: file, path: "body")
+        try body.move(to: file)
         for start in stride(from: 0, to: 600_000, by: 1000) { try append(text[start..<start + 1000], to: body) }
         #expect(file.status()?.identity.size == Int64(2 * WriteBuffers.capacity))
     }
 
     @Test("A full disk fails the body at the latest when it is sealed; received bytes stay readable")
     func fullDisk() throws {
-        let body = GrowingBody(buffers: WriteBuffers())
-        try body.move(to: FileDescriptor(opening: "/dev/full", O_RDWR), path: "/dev/full")
+        let body = GrowingBody(buffers: WriteBuffers(), path: "/dev/full")
+        try body.move(to: FileDescriptor(opening: "/dev/full", O_RDWR))
         try append(text[..<1000], to: body)
         #expect(throws: DiskCacheError.noSpace) { try body.seal() }
         #expect(throws: DiskCacheError.noSpace) { try append(text[1000..<600_000], to: body) }
@@ -81,15 +81,15 @@ struct GrowingBodyTests {
     func buffersGoBack() throws {
         let buffers = WriteBuffers()
         for number in 0..<2 * WriteBuffers.limit {
-            let body = GrowingBody(buffers: buffers)
-            try body.move(to: try open("body\(number)"), path: "body")
+            let body = GrowingBody(buffers: buffers, path: "body")
+            try body.move(to: try open("body\(number)"))
             try append(text[..<1000], to: body)
             try body.seal()
         }
         #expect(buffers.trim() == WriteBuffers.capacity)
         let waiting = try (0..<WriteBuffers.limit).map { number in
-            let body = GrowingBody(buffers: buffers)
-            try body.move(to: try open("waiting\(number)"), path: "body")
+            let body = GrowingBody(buffers: buffers, path: "body")
+            try body.move(to: try open("waiting\(number)"))
             return body
         }
         #expect(buffers.take() != nil)

@@ -9,8 +9,6 @@ struct GatheredWritesTests {
         var fails = false
         var gathered = GatheredWrites()
 
-        deinit { gathered.release() }
-
         func write(_ bytes: UnsafeRawBufferPointer, _ offset: Int64) -> Int32 {
             if fails { return 10 }
             writes.append((offset, Array(bytes)))

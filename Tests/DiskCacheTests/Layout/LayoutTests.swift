@@ -7,19 +7,19 @@ struct LayoutTests {
     @Test("The hashed layout has two levels of directories")
     func hashed() {
         let key = CacheKey.url(canonical: "http://example.com/")
-        #expect(HashedPath.path(for: key) == "a6/bf/a6bf1757fff057f266b697df9cf176fd")
+        #expect(Layout.hashed.path(for: key, url: nil) == "a6/bf/a6bf1757fff057f266b697df9cf176fd")
         let next = Array(PathCandidates(layout: .hashed, key: key, url: nil).prefix(2)).last
         #expect(next == "a6/bf/a6bf1757fff057f266b697df9cf176fd~1")
-        #expect(Layout.hashed.path(for: key, url: "http://example.com/") == HashedPath.path(for: key))
+        #expect(Layout.hashed.path(for: key, url: "http://example.com/") == Layout.hashed.path(for: key, url: nil))
     }
 
     @Test("Callers' keys with one MD5 get files of their own, distinguished by a number")
     func collision() throws {
         let left = try CacheKey.data(CollidingTexts.left)
         let right = try CacheKey.data(CollidingTexts.right)
-        #expect(HashedPath.path(for: left) == HashedPath.path(for: right))
+        #expect(Layout.hashed.path(for: left, url: nil) == Layout.hashed.path(for: right, url: nil))
         let next = Array(PathCandidates(layout: .hashed, key: right, url: nil).prefix(2)).last
-        #expect(HashedPath.path(for: left) != next)
+        #expect(Layout.hashed.path(for: left, url: nil) != next)
         #expect(Layout.readable.path(for: left, url: nil) != Layout.readable.path(for: right, url: nil))
     }
 

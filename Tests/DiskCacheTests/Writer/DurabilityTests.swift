@@ -51,7 +51,7 @@ struct DurabilityTests {
 
     /// Returns the directories above a body, the lowest first, as ``Log`` names them.
     private static func directories(of key: String) throws -> [String] {
-        let path = HashedPath.path(for: try .data(key)).split(separator: "/")
+        let path = Layout.hashed.path(for: try .data(key), url: nil).split(separator: "/")
         return ["\(path[0])/\(path[1])", "\(path[0])"]
     }
 

@@ -23,13 +23,6 @@ package final class Eviction {
 
     package var memoryBytes: Int { policy.memoryBytes }
 
-    /// Takes over the place of the replaced entry with a further hit, because an entry that is stored again is in use.
-    func place(forKey key: String, cost: Int64, replacing old: QueuePlace?, among totals: QueueTotals) -> QueuePlace {
-        guard var place = old else { return policy.place(hash: ExactText(key).hashValue, cost: cost, among: totals) }
-        place.hit()
-        return place
-    }
-
     /// The bytes to remove ahead of need; 0 or less: none. After a step that found no entry to remove, the number is 0
     /// until bytes are freed, more than a quarter of the head-room is added, or the pinned bytes or `isTooMuch` change.
     func wanted(_ fullness: DiskFullness) -> Int64 {

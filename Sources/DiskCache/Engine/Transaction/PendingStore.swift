@@ -78,23 +78,6 @@ struct PendingStore: Sendable {
     /// A store that meets more purged tags than it can remember is not kept if it gets a tag afterwards.
     static let latePurgeLimit = 256
 
-    enum Meaning {
-        case none
-        case store
-        /// The purge may match the entry that the store is to bring up to date. Only the index can tell.
-        case perhapsHeld
-    }
-
-    /// Applies a purge and remembers its tags. A store is neither fresh nor stale, so no filter with a state matches.
-    mutating func meet(_ scope: PurgeScope) -> Meaning {
-        guard isFromOrigin, isIn(scope.filter) else { return .none }
-        if scope.filter.state == nil {
-            guard let purgedTags = scope.tags, tags.isDisjoint(with: purgedTags) else { return .store }
-            addLatePurge(purgedTags)
-        }
-        return .perhapsHeld
-    }
-
     /// Whether a filter matches this store, apart from its tag and state.
     private func isIn(_ filter: EntryFilter) -> Bool {
         func begins(_ text: String, _ prefix: String) -> Bool { text.utf8.starts(with: prefix.utf8) }
@@ -118,24 +101,22 @@ struct PendingStore: Sendable {
         return other.form == .response && other.md5Hex == key.md5Hex
     }
 
-    /// The bounds of the keys of the entry that the store may bring up to date.
-    var heldKeys: (first: String, last: String) {
-        isVariantOpen ? ResponseKeys.bounds(ofMD5: key.md5Hex) : (key.text, key.text)
-    }
-
+    /// Applies a purge and remembers its tags. A store is neither fresh nor stale, so no filter with a state matches.
     fileprivate mutating func meet(_ scopes: [PurgeScope]) -> PendingStores.Doubt? {
-        if purged.isSet { return nil }
+        guard isFromOrigin, !purged.isSet else { return nil }
         var doubtful: [PurgeScope] = []
-        for scope in scopes {
-            switch meet(scope) {
-            case .none: break
-            case .perhapsHeld: doubtful.append(scope)
-            case .store:
-                purged.set()
-                return nil
+        for scope in scopes where isIn(scope.filter) {
+            if scope.filter.state == nil {
+                guard let purgedTags = scope.tags, tags.isDisjoint(with: purgedTags) else {
+                    purged.set()
+                    return nil
+                }
+                addLatePurge(purgedTags)
             }
+            doubtful.append(scope)
         }
         if doubtful.isEmpty { return nil }
+        let heldKeys = isVariantOpen ? ResponseKeys.bounds(ofMD5: key.md5Hex) : (key.text, key.text)
         return PendingStores.Doubt(purged: purged, url: url, heldKeys: heldKeys, scopes: doubtful)
     }
 }
@@ -189,8 +170,9 @@ final class PendingStores: Sendable {
     struct Doubt {
         var purged: PurgeMark
         var url: String?
+        /// The bounds of the keys of that entry.
         var heldKeys: (first: String, last: String)
-        var scopes: [PurgeScope] = []
+        var scopes: [PurgeScope]
     }
 
     /// Marks the stores that a purge matches when it begins. Returns the stores that need a look in the index.

@@ -20,17 +20,8 @@ struct Purge: Sendable {
     }
 }
 
-/// A condition on the entry of a key, checked when a removal begins.
-package struct RemovalCondition: Sendable {
-    package var key: String
-    /// Gets `nil` when there is no entry. Must not wait.
-    package var holds: @Sendable (Entry?) -> Bool
-
-    package init(key: String, holds: @escaping @Sendable (Entry?) -> Bool) {
-        self.key = key
-        self.holds = holds
-    }
-}
+/// A condition on the entry of a key, checked when a removal begins. It gets `nil` without an entry. Must not wait.
+package typealias RemovalCondition = (key: String, holds: @Sendable (Entry?) -> Bool)
 
 extension WriteContext {
     /// Throws ``DiskCacheError/conditionFailed`` when the condition does not hold and there are entries to remove.
@@ -52,7 +43,9 @@ extension WriteContext {
             let question = ExactText("\(first) \(doubt.url ?? "")")
             let isMeant =
                 try known[question]
-                ?? index.holds(from: first, to: last) { held in doubt.scopes.contains { $0.means(held, now: now) } }
+                ?? index.holds(from: first, to: last) { kindCode, expiryDate, tags in
+                    doubt.scopes.contains { $0.means(kindCode, expiryDate, tags, now: now) }
+                }
             known[question] = isMeant
             if isMeant { doubt.purged.set() }
         }
@@ -61,42 +54,31 @@ extension WriteContext {
 
 /// The filters of a purge that differ only in their tags. Matching them together compares the other fields only once.
 struct PurgeScope: Sendable {
-    private(set) var filter: EntryFilter
+    let filter: EntryFilter
     /// `nil` when a filter has no tag: then the scope matches entries with any tags.
-    private(set) var tags: Set<ExactText>?
+    let tags: Set<ExactText>?
 
     static func scopes(of filters: [EntryFilter]) -> [PurgeScope] {
-        var scopes: [PurgeScope] = []
-        var positions: [[ExactText?]: Int] = [:]
-        for filter in filters {
-            let scope = PurgeScope(filter)
-            // Two filters differ only in their tags when the bytes of all other texts are equal.
-            let texts = (scope.filter.texts + scope.filter.urlBeginnings).map { $0.map(ExactText.init) }
-            if let position = positions[texts] {
-                scopes[position].add(filter.tag)
-            } else {
-                positions[texts] = scopes.count
-                scopes.append(scope)
-            }
+        let untagged = filters.map { filter in
+            var filter = filter
+            filter.tag = nil
+            return filter
         }
-        return scopes
-    }
-
-    private init(_ filter: EntryFilter) {
-        self.filter = filter
-        self.filter.tag = nil
-        tags = filter.tag.map { [ExactText($0)] }
-    }
-
-    private mutating func add(_ tag: String?) {
-        if let tag { tags?.insert(ExactText(tag)) } else { tags = nil }
+        // Two filters differ only in their tags when the bytes of all other texts are equal.
+        let groups = Dictionary(grouping: filters.indices) { index in
+            (untagged[index].texts + untagged[index].urlBeginnings).map { $0.map(ExactText.init) }
+        }
+        return groups.values.map { group in
+            let tags = group.compactMap { filters[$0].tag.map(ExactText.init) }
+            return PurgeScope(filter: untagged[group[0]], tags: tags.count < group.count ? nil : Set(tags))
+        }
     }
 
     /// Matches by kind, state and tags. The caller has matched the key and the URL.
-    func means(_ held: HeldSummary, now: Timestamp) -> Bool {
-        if let kind = filter.kind, kind.code != held.kindCode { return false }
-        if let state = filter.state, (state == .fresh) != (held.expiryDate > now) { return false }
+    func means(_ kindCode: Int, _ expiryDate: Timestamp, _ heldTags: [String], now: Timestamp) -> Bool {
+        if let kind = filter.kind, kind.code != kindCode { return false }
+        if let state = filter.state, (state == .fresh) != (expiryDate > now) { return false }
         guard let tags else { return true }
-        return held.tags.contains { tags.contains(ExactText($0)) }
+        return heldTags.contains { tags.contains(ExactText($0)) }
     }
 }

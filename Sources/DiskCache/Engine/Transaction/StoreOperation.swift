@@ -13,7 +13,7 @@ struct StoreOperation: Sendable {
     func run(_ context: WriteContext) throws -> PublishOutcome? {
         guard let store = context.parts.pendingStores.store(number) else { throw DiskCacheError.reservationEnded }
         // Most responses are the first of their URL. They replace no entry, and no variant makes room for them.
-        let isFirst = try key.form == .response && !context.index.hasVariants(ofMD5: key.md5Hex)
+        let isFirst = try key.form == .response && !context.index.has(.variant, ofMD5: key.md5Hex)
         let old = try isFirst ? nil : context.index.row(forKey: key.text)
         if let condition, !condition(old?.entry) { throw DiskCacheError.conditionFailed }
         let isPurged = store.purged.isSet
@@ -27,8 +27,8 @@ struct StoreOperation: Sendable {
         let version = context.totals.nextSequence()
         let id = old?.id ?? version
         var file: (path: String, identity: FileIdentity)?
-        if case .file(let open) = body.stored, let part = body.part {
-            file = try context.place(open, part: part, id: id, key: key, url: url, replacing: old)
+        if case .file(let open) = body.stored {
+            file = try context.place(open, id: id, key: key, url: url, replacing: old)
         } else if let path = old?.path {
             try context.setAside(path, id: id)
         }

@@ -55,7 +55,7 @@ extension WriteContext {
 
     /// Moves a body to the path of its layout, or beside it if that is taken. It may take over the path of `replaced`.
     func place(
-        _ body: BodyFile, part: String, id: Int64, key: CacheKey, url: String?, replacing replaced: EntryRow?
+        _ body: BodyFile, id: Int64, key: CacheKey, url: String?, replacing replaced: EntryRow?
     ) throws -> (path: String, identity: FileIdentity) {
         // If another cache has taken over the directory, a path that is free in this index may hold its body.
         try parts.index.checkPlace()
@@ -66,14 +66,15 @@ extension WriteContext {
             try parts.bodies.noteIntent(path)
             try reach(.intentNoted)
             if owner != nil, try keepOld(path, id: id, "link", Self.linkOrRename) != nil { try reach(.oldBodyLinked) }
-            guard try move(part, to: path, place: place, of: id) else { continue }
+            guard try move(body.path, to: path, place: place, of: id) else { continue }
             unsynced.placed(body, at: place)
             try reach(.bodyPlaced)
             guard let status = body.status() else { throw DiskCacheError.system("fstat", place, errno) }
             if let old = replaced?.path, old != path { try setAside(old, id: id) }
             return (path, status.identity)
         }
-        throw DiskCacheError.system("rename", parts.bodies.absolute(HashedPath.path(for: key)), EEXIST)
+        let path = parts.configuration.layout.path(for: key, url: url)
+        throw DiskCacheError.system("rename", parts.bodies.absolute(path), EEXIST)
     }
 
     /// Renames on a file system without hard links. For a moment the body then has only its other name.
@@ -169,22 +170,19 @@ extension WriteContext {
 /// SQLite's log with the commit. A group of operations shares the syncs. A power cut leaves the same files as a kill;
 /// see the table in `WriteContext+Bodies.swift`. A lost intent costs room until the scrubber finds the body.
 struct UnsyncedBodies {
-    private let sync: FileSync
-    private let isWanted: Bool
-    private let incoming: String
-    private let slab: Slab
+    private let parts: CacheParts
     private var files: [(body: BodyFile, path: String)] = []
     private var directories: Set<String> = []
     private var holdsSlots = false
     /// Whether the only name of a body that a row still names may be in `incoming/`.
     private var holdsOld = false
 
-    init(_ sync: FileSync, isWanted: Bool, incoming: String, slab: Slab) {
-        self.sync = sync
-        self.isWanted = isWanted
-        self.incoming = incoming
-        self.slab = slab
+    init(_ parts: CacheParts) {
+        self.parts = parts
     }
+
+    private var isWanted: Bool { parts.configuration.durability == .power }
+    private var sync: FileSync { parts.sync }
 
     mutating func placed(_ body: BodyFile?, at place: String) {
         guard isWanted else { return }
@@ -204,13 +202,13 @@ struct UnsyncedBodies {
     /// Syncs `incoming/` before another file replaces a body, so that the body's second name is on the disk.
     mutating func willReplace() throws(DiskCacheError) {
         guard holdsOld else { return }
-        try check(sync.directory(incoming), incoming)
+        try check(sync.directory(parts.bodies.incoming), parts.bodies.incoming)
         holdsOld = false
     }
 
     mutating func finish() throws(DiskCacheError) {
         // Unlike a ``BodyFile``, the slab is synced again after a failure: a retry rewrites the slots.
-        if holdsSlots { try check(sync.file(slab.file), slab.path) }
+        if holdsSlots { try check(sync.file(parts.slab.file), parts.slab.path) }
         for (body, path) in files { try check(body.sync(by: sync.file), path) }
         for directory in directories { try check(sync.directory(directory), directory) }
         (files, directories, holdsSlots) = ([], [], false)

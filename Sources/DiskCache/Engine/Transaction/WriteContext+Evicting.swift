@@ -30,14 +30,14 @@ extension WriteContext {
         return try evict(toFree: excess, because: .limit, sparesNewest: false).entries
     }
 
-    /// Removes at most ``evictionLimit`` entries, with `lastTurn` in a single pass (``DiskQueues/init(_:upTo:)``).
+    /// Removes at most ``evictionLimit`` entries, with `lastTurn` in a single pass (``DiskQueues/lastTurn``).
     private func evict(
         toFree bytes: Int64, because cause: RemovalCause, sparesNewest: Bool, upTo lastTurn: Int64? = nil
     ) throws -> Eviction.Freed {
         var freed = Eviction.Freed()
         guard bytes > 0 else { return freed }
         try removeExpired(toFree: bytes, because: cause, &freed)
-        var queues = DiskQueues(self, upTo: lastTurn)
+        var queues = DiskQueues(context: self, lastTurn: lastTurn)
         while freed.bytes < bytes, freed.entries < Self.evictionLimit,
             freed.entries == 0 || queues.moves < Self.sparingLimit,
             let victim = try eviction.policy.victim(of: &queues, sparesNewest: sparesNewest),
@@ -46,7 +46,7 @@ extension WriteContext {
             try remove(row, because: cause, as: Self.tellingEvicted.verb(after: freed.entries))
             freed.add(row)
         }
-        tell(Self.tellingEvicted.rest(of: freed.entries))
+        if let rest = Self.tellingEvicted.rest(of: freed.entries), parts.isWatched { journal.tell(rest) }
         return freed
     }
 
@@ -72,38 +72,34 @@ extension WriteContext {
 
     /// `false`: no room can be made. Otherwise there is room, or at least one entry went and the caller tries again.
     package func makeRoom(for bytes: Int64, asPinned: Bool) throws -> Bool {
-        let budget = parts.budget
-        let pinned = totals.pinnedBytes
-        let headRoom = asPinned ? 0 : DiskFullness.headRoom(ofLimit: budget.limit, pinned: pinned)
-        // Fails early if the pinned and promised bytes leave no room in an otherwise empty cache.
-        guard budget.reserved + pinned + bytes + headRoom <= budget.limit else { return false }
-        let room = budget.room
-        guard bytes <= room + totals.diskBytes - pinned else { return false }
-        let (excess, cause) = Self.excess(
-            overLimit: totals.diskBytes + budget.reserved + bytes - budget.limit, overRoom: bytes - room)
-        return try excess <= 0 || evict(toFree: excess, because: cause, sparesNewest: false).entries > 0
-    }
-
-    private static func excess(overLimit: Int64, overRoom: Int64) -> (Int64, RemovalCause) {
-        overLimit >= overRoom ? (overLimit, .limit) : (overRoom, .reserve)
+        guard bytes <= parts.budget.room + totals.diskBytes - totals.pinnedBytes else { return false }
+        return try makeRoom(for: bytes, beside: asPinned ? 0 : headRoom, margin: 0)
     }
 
     /// Makes room like ``makeRoom(for:asPinned:)`` for a body of unknown length, which may never fit. So eviction
     /// passes over the queues once, takes no hits away, and spares entries that were read, or stored meanwhile. Beyond
     /// the share, only expired entries go. `lastTurn`: the last publish before the body first asked for room.
     func makeRoom(forUnknownLength bytes: Int64, beside own: ByteBudget.Promise, upTo lastTurn: Int64) throws -> Bool {
+        let isShared = parts.budget.hasShare(for: bytes, beside: own)
+        return try makeRoom(
+            for: bytes, beside: headRoom, margin: isShared ? 0 : headRoom, upTo: isShared ? lastTurn : 0)
+    }
+
+    private var headRoom: Int64 { DiskFullness.headRoom(ofLimit: parts.budget.limit, pinned: totals.pinnedBytes) }
+
+    /// `margin` stays free, too.
+    private func makeRoom(
+        for bytes: Int64, beside headRoom: Int64, margin: Int64, upTo lastTurn: Int64? = nil
+    ) throws -> Bool {
         let budget = parts.budget
-        let pinned = totals.pinnedBytes
-        let headRoom = DiskFullness.headRoom(ofLimit: budget.limit, pinned: pinned)
-        guard budget.reserved + pinned + bytes + headRoom <= budget.limit else { return false }
-        let isShared = budget.hasShare(for: bytes, beside: own)
-        let margin = isShared ? 0 : headRoom
-        let (excess, cause) = Self.excess(
-            overLimit: totals.diskBytes + budget.reserved + bytes + margin - budget.limit,
-            overRoom: bytes + min(margin, DiskFullness.leastRoom) - budget.room)
-        if excess <= 0 { return true }
-        let last = isShared ? lastTurn : 0
-        return try evict(toFree: excess, because: cause, sparesNewest: false, upTo: last).entries > 0
+        // Fails early if the pinned and promised bytes leave no room in an otherwise empty cache.
+        guard budget.reserved + totals.pinnedBytes + bytes + headRoom <= budget.limit else { return false }
+        let overLimit = totals.diskBytes + budget.reserved + bytes + margin - budget.limit
+        let overRoom = bytes + min(margin, DiskFullness.leastRoom) - budget.room
+        let excess = max(overLimit, overRoom)
+        let cause = overLimit >= overRoom ? RemovalCause.limit : .reserve
+        return try excess <= 0
+            || evict(toFree: excess, because: cause, sparesNewest: false, upTo: lastTurn).entries > 0
     }
 
     /// Whether an unpinned entry of `cost` bytes, which replaces `old`, would stay if all other unpinned entries went.
@@ -119,16 +115,10 @@ extension WriteContext {
 struct DiskQueues: EvictionQueues {
     typealias ID = Int64
     typealias Failure = any Error
-    private let context: WriteContext
-    private let lastTurn: Int64?
+    let context: WriteContext
+    /// Starts a pass over the entries in the queues at this turn, each at most once. They keep their hits.
+    let lastTurn: Int64?
     private(set) var moves = 0
-
-    /// `lastTurn` starts a pass over the entries in the queues at this turn, each at most once. They keep their hits.
-    init(_ context: WriteContext, upTo lastTurn: Int64? = nil) {
-        self.context = context
-        self.lastTurn = lastTurn
-    }
-
     var totals: QueueTotals { context.totals.queues }
 
     func oldest(in queue: EvictionQueue) throws -> QueuedEntry<ID>? {

@@ -20,9 +20,11 @@ extension WriteContext {
 
     /// Rewrites the record of a body, in another slot, so that it agrees with the index again.
     func rewrite(_ row: EntryRow, _ body: SharedBytes) throws {
-        guard let old = row.slot else { return }
-        let slot = try keep(body, of: row.entry)
-        free(old)
+        try setSlot(of: row, keep(body, of: row.entry))
+    }
+
+    private func setSlot(of row: EntryRow, _ slot: Slot) throws {
+        if let old = row.slot { free(old) }
         try index.setSlot(of: row.id, slot)
         journal.onCommit { [slotTable = parts.slotTable] in slotTable.remove(ExactText(row.entry.key).hashValue) }
     }
@@ -48,9 +50,7 @@ extension WriteContext {
         let slot = take(for: old.slotClass.size)
         try parts.slab.write(content, in: slot)
         unsynced.wroteSlot()
-        free(old)
-        try index.setSlot(of: row.id, slot)
-        journal.onCommit { [slotTable = parts.slotTable] in slotTable.remove(ExactText(row.entry.key).hashValue) }
+        try setSlot(of: row, slot)
         try reach(.slotWritten)
     }
 

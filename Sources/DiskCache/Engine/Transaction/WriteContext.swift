@@ -17,9 +17,7 @@ package final class WriteContext {
         self.totals = totals
         self.slots = slots
         self.eviction = eviction
-        unsynced = UnsyncedBodies(
-            parts.sync, isWanted: parts.configuration.durability == .power, incoming: parts.bodies.incoming,
-            slab: parts.slab)
+        unsynced = UnsyncedBodies(parts)
         index = IndexWriter(db: db, namespace: parts.configuration.namespace, directory: parts.bodies.directory)
         now = parts.clock.now()
     }
@@ -34,8 +32,6 @@ package final class WriteContext {
             if let key = CacheKey(key), key.form == .response { parts.responseChanges.change(key.md5Hex) }
         }
     }
-
-    // MARK: - Entries
 
     package func entry(forKey key: String) throws -> Entry? { try index.row(forKey: key)?.entry }
 
@@ -68,16 +64,15 @@ package final class WriteContext {
         if parts.isWatched { journal.tell(EntryChange(verb: verb, subject: .entry(EntrySummary(entry)))) }
     }
 
-    func tell(_ change: EntryChange?) {
-        if let change, parts.isWatched { journal.tell(change) }
-    }
-
     package func put(
         _ entry: Entry, cost: Int64, path: String? = nil, slot: Slot? = nil, identity: FileIdentity? = nil,
         replacing old: EntryRow? = nil
     ) throws {
         if let old { totals.remove(old) }
-        let place = eviction.place(forKey: entry.key, cost: cost, replacing: old?.place, among: totals.queues)
+        let hash = ExactText(entry.key).hashValue
+        var place = old?.place ?? eviction.policy.place(hash: hash, cost: cost, among: totals.queues)
+        // An entry that is stored again is in use.
+        if old != nil { place.hit() }
         let row = EntryRow(
             id: old?.id ?? entry.version, entry: entry, cost: cost, path: path, slot: slot, identity: identity,
             place: place, turn: entry.version)
@@ -101,12 +96,6 @@ package final class WriteContext {
     /// Callers add tags, so without a limit the number could grow for ever.
     func checkTags(of entry: Entry) throws {
         guard entry.tags.count <= Entry.tagLimit else { throw DiskCacheError.tooManyTags(limit: Entry.tagLimit) }
-    }
-
-    /// Returns whether no marked slide is left.
-    func flushMarkedSlides(limit: Int) throws -> Bool {
-        try flushHits(limit: .marked(limit))
-        return !parts.hits.hasMarkedSlides
     }
 
     /// Writes the slide of an entry to the index, if the entry is fresh only by that slide. Returns whether it did.
@@ -143,7 +132,7 @@ package final class WriteContext {
 
     /// At the limit, evicts the response that was stored or confirmed longest ago. `false`: all are pinned.
     func makeRoomForVariant(of key: CacheKey) throws -> Bool {
-        guard try index.hasFullVariants(ofMD5: key.md5Hex) else { return true }
+        guard try index.has(.fullVariants, ofMD5: key.md5Hex) else { return true }
         let excess = try index.variantCount(ofMD5: key.md5Hex) - (Entry.variantLimit - 1)
         let oldest = try index.rows(IndexWriter.oldestVariants(ofMD5: key.md5Hex, limit: excess), limit: excess)
         for row in oldest { try remove(row, because: .variants, as: .evicted) }
@@ -156,7 +145,7 @@ package final class WriteContext {
     func makeRoomForFields(of key: CacheKey, length: Int, replacing old: Entry?) throws -> Bool {
         let oldLength = old?.fieldsLength ?? 0
         let limit = Entry.variantFieldsLimit - length
-        guard length > oldLength, try index.hasFields(ofMD5: key.md5Hex, longerThan: limit + oldLength) else {
+        guard length > oldLength, try index.has(.longFields, ofMD5: key.md5Hex, longerThan: limit + oldLength) else {
             return true
         }
         let others = try index.variantFields(ofMD5: key.md5Hex, but: key.text)
@@ -183,12 +172,7 @@ final class Journal {
     private var cleanups: [() -> Void] = []
     private(set) var changes: [EntryChange] = []
 
-    struct Mark: Equatable {
-        fileprivate var undos: Int
-        fileprivate var commits: Int
-        fileprivate var cleanups: Int
-        fileprivate var changes: Int
-    }
+    typealias Mark = (undos: Int, commits: Int, cleanups: Int, changes: Int)
 
     /// Undoes the last step. The steps are undone in reverse order.
     func onUndo(_ action: @escaping () -> Void) { undos.append(action) }
@@ -200,9 +184,7 @@ final class Journal {
     func afterwards(_ action: @escaping () -> Void) { cleanups.append(action) }
     func tell(_ change: EntryChange) { changes.append(change) }
 
-    var mark: Mark {
-        Mark(undos: undos.count, commits: commits.count, cleanups: cleanups.count, changes: changes.count)
-    }
+    var mark: Mark { (undos.count, commits.count, cleanups.count, changes.count) }
 
     func undo(to mark: Mark) {
         while undos.count > mark.undos { undos.removeLast()() }
@@ -211,7 +193,7 @@ final class Journal {
         changes.removeSubrange(mark.changes...)
     }
 
-    func undoAll() { undo(to: Mark(undos: 0, commits: 0, cleanups: 0, changes: 0)) }
+    func undoAll() { undo(to: (0, 0, 0, 0)) }
 
     /// Call it when the transaction is durable.
     func committed() {

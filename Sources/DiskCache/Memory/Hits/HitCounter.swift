@@ -26,8 +26,6 @@ package class HitCounter: @unchecked Sendable {
         tally.load(ordering: .relaxed) == 0 ? 0 : tally.exchange(0, ordering: .relaxed)
     }
 
-    // MARK: - For the log, under its lock
-
     /// `last` is a time of the wall clock.
     typealias Hits = (count: Int64, last: Timestamp)
 

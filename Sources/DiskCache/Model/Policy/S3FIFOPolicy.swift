@@ -50,7 +50,7 @@ struct S3FIFOPolicy: Sendable {
             guard let entry = oldest else { return nil }
             guard moves < Self.moveLimit, let left = Self.spare(hits: entry.place.frequency, cost: entry.cost, totals)
             else {
-                if entry.place.queue == .small { remember(entry.hash, totals) }
+                if entry.place.queue == .small { remember(hash: entry.hash, totals: totals) }
                 return entry
             }
             moves += 1
@@ -62,15 +62,13 @@ struct S3FIFOPolicy: Sendable {
     /// Whether an entry that is not held was requested a short time ago.
     func isKnown(hash: Int) -> Bool { ghosts.contains(hash) }
 
-    /// Notes a request for an entry that is not held and will not be admitted, as if the entry had come and gone.
-    mutating func pass(hash: Int, totals: QueueTotals) { remember(hash, totals) }
-
     /// Notes that an entry goes for another reason than eviction and may be back soon, for example as another version.
     mutating func remember(hash: Int, place: QueuePlace, totals: QueueTotals) {
-        if place.queue == .main || place.frequency > 0 { remember(hash, totals) }
+        if place.queue == .main || place.frequency > 0 { remember(hash: hash, totals: totals) }
     }
 
-    private mutating func remember(_ hash: Int, _ totals: QueueTotals) {
+    /// Also notes a request for an entry that is not held and will not be admitted, as if it had come and gone.
+    mutating func remember(hash: Int, totals: QueueTotals) {
         ghosts.insert(hash, limit: min(totals.entries, ghostLimit))
     }
 

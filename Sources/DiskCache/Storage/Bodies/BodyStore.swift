@@ -121,11 +121,10 @@ final class BodyStore: Sendable {
     /// If the process ends before the entry is committed, the next start removes the body at `path`.
     func noteIntent(_ path: String) throws(DiskCacheError) {
         let intents = intents.withLock { $0 }
-        var line = Array(path.utf8)
-        line.append(0)
+        let line = SharedBytes(Array(path.utf8) + [0])
         let size = intents.status()?.identity.size ?? 0
         do {
-            try line.withBytes { bytes throws(DiskCacheError) in
+            try line.withUnsafeBytes { bytes throws(DiskCacheError) in
                 try intents.write(bytes, path: incoming + "/intents")
             }
         } catch {

@@ -10,7 +10,6 @@ package final class GrowingBody: Sendable {
         var memory: [UInt8] = []
         /// `nil` while the body is in memory.
         var file: FileDescriptor?
-        var path = ""
         var length: Int64 = 0
         var written: Int64 = 0
         var buffer: WriteBuffer?
@@ -19,8 +18,13 @@ package final class GrowingBody: Sendable {
 
     private let state = Locked(State())
     private let buffers: WriteBuffers
+    /// The path of the file to which the body may move.
+    let path: String
 
-    init(buffers: WriteBuffers) { self.buffers = buffers }
+    init(buffers: WriteBuffers, path: String) {
+        self.buffers = buffers
+        self.path = path
+    }
 
     package var length: Int64 { state.withLock { $0.length } }
 
@@ -41,17 +45,11 @@ package final class GrowingBody: Sendable {
         return try file?.read(count, at: offset, path: path) ?? SharedBytes([])
     }
 
-    // MARK: - For the receiving thread
-
     /// `nil` while the body is in memory.
     var file: FileDescriptor? { state.withLock { $0.file } }
 
-    /// `nil` for a body in a file.
-    var bytes: SharedBytes? {
-        state.withLock { state in
-            state.file == nil ? state.memory.withUnsafeBytes { SharedBytes(copying: $0) } : nil
-        }
-    }
+    /// Empty for a body in a file.
+    var bytes: SharedBytes { state.withLock { SharedBytes($0.memory) } }
 
     /// The body may hold a part of `bytes` after an error of writing, and the caller must not append again.
     func append(_ bytes: UnsafeRawBufferPointer) throws(DiskCacheError) {
@@ -83,7 +81,7 @@ package final class GrowingBody: Sendable {
         }
     }
 
-    /// `nil`: the next bytes go straight to the file. If ``move(to:path:)`` took no buffer, the next bytes ask for one,
+    /// `nil`: the next bytes go straight to the file. If ``move(to:)`` took no buffer, the next bytes ask for one,
     /// once. An empty body takes no buffer because its bytes may be slow to arrive.
     private func buffer() -> WriteBuffer? {
         let (held, takesOne) = state.withLock { state in
@@ -103,15 +101,15 @@ package final class GrowingBody: Sendable {
         }
     }
 
-    /// Later bytes go to the file, too.
-    func move(to file: FileDescriptor, path: String) throws(DiskCacheError) {
+    /// Moves a body that is in memory. Later bytes go to the file, too.
+    func move(to file: FileDescriptor) throws(DiskCacheError) {
         let bytes = bytes
-        let buffer = (1..<WriteBuffers.capacity).contains(bytes?.count ?? 0) ? buffers.take() : nil
-        try bytes?.withUnsafeBytes { bytes throws(DiskCacheError) in
+        let buffer = (1..<WriteBuffers.capacity).contains(bytes.count) ? buffers.take() : nil
+        try bytes.withUnsafeBytes { bytes throws(DiskCacheError) in
             if let buffer { _ = buffer.fill(bytes) } else { try file.write(bytes, path: path) }
         }
         state.withLock { state in
-            (state.memory, state.file, state.path) = ([], file, path)
+            (state.memory, state.file) = ([], file)
             state.written = buffer == nil ? state.length : 0
             (state.buffer, state.takesBuffer) = (buffer, buffer == nil)
         }
@@ -124,6 +122,4 @@ package final class GrowingBody: Sendable {
         try flush(buffer, to: file)
         state.withLock { $0.buffer = nil }
     }
-
-    private var path: String { state.withLock { $0.path } }
 }

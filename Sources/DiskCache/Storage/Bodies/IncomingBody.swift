@@ -6,7 +6,6 @@ import Primitives
 /// lock, and no other thread touches it until it is handed back.
 final class IncomingBody: @unchecked Sendable {
     private let bodies: BodyStore
-    private let partPath: String
     private let memoryLimit: Int64
     let growing: GrowingBody
     private var hasher = SHA256()
@@ -15,8 +14,7 @@ final class IncomingBody: @unchecked Sendable {
     /// A body longer than `memoryLimit` moves to a file; with a negative limit at its first byte, or in ``seal()``.
     init(in bodies: BodyStore, memoryLimit: Int64) {
         self.bodies = bodies
-        partPath = bodies.newPartPath()
-        growing = GrowingBody(buffers: bodies.writeBuffers)
+        growing = GrowingBody(buffers: bodies.writeBuffers, path: bodies.newPartPath())
         self.memoryLimit = memoryLimit
     }
 
@@ -39,12 +37,9 @@ final class IncomingBody: @unchecked Sendable {
     func seal() throws(DiskCacheError) -> SealedBody {
         if !isFile, length > memoryLimit { try spill() }
         try growing.seal()
-        let file = growing.file.map { StoredBody.file(BodyFile($0, length: length, path: partPath)) }
-        guard let stored = file ?? growing.bytes.map({ .bytes($0) }) else {
-            preconditionFailure("a body is in memory or in a file")
-        }
+        let file = growing.file.map { StoredBody.file(BodyFile($0, length: length, path: growing.path)) }
         return SealedBody(
-            stored: stored, part: file == nil ? nil : partPath, digest: hasher.finalize().bytes,
+            stored: file ?? .bytes(growing.bytes), digest: hasher.finalize().bytes,
             isJSON: validator.finish(), isASCIIJSON: validator.finish() && validator.isASCII)
     }
 
@@ -59,24 +54,23 @@ final class IncomingBody: @unchecked Sendable {
 
     /// Removes the body's file. Readers that follow the body can still read the received bytes.
     func discard() {
-        if isFile { FileSystem.unlink(partPath) }
+        if isFile { FileSystem.unlink(growing.path) }
     }
 
     private func spill() throws(DiskCacheError) {
-        let file = try bodies.createPart(partPath)
+        let file = try bodies.createPart(growing.path)
         do {
-            try growing.move(to: file, path: partPath)
+            try growing.move(to: file)
         } catch {
-            FileSystem.unlink(partPath)
+            FileSystem.unlink(growing.path)
             throw error
         }
     }
 }
 
 struct SealedBody: Sendable {
+    /// A file has the path of the unpublished file.
     var stored: StoredBody
-    /// The path of the unpublished file; `nil` for a body in memory.
-    var part: String?
     /// SHA-256, 32 bytes.
     var digest: [UInt8]
     var isJSON: Bool
@@ -84,11 +78,11 @@ struct SealedBody: Sendable {
     var isASCIIJSON: Bool
 
     var length: Int64 { stored.length }
-    var isFile: Bool { part != nil }
+    var isFile: Bool { if case .file = stored { true } else { false } }
     var slabBytes: Int64 { isFile ? 0 : length }
 
     /// Removes the unpublished file, if there is one. The open body stays readable.
     func removePart() {
-        if let part { FileSystem.unlink(part) }
+        if case .file(let file) = stored { FileSystem.unlink(file.path) }
     }
 }

@@ -6,7 +6,8 @@ import Synchronization
 /// An open body file. The body stays readable while a reference exists, even when its file is replaced or removed.
 package final class BodyFile: Sendable {
     private let file: FileDescriptor
-    private let path: String
+    /// The path at which the file was opened.
+    let path: String
     /// The error number of the sync that failed; 0: none has failed.
     private let syncFailure = Atomic<Int32>(0)
     package let length: Int64
@@ -125,13 +126,8 @@ final class OpenBodies: Sendable {
         weak var body: BodyFile?
     }
 
-    private struct Table {
-        var bodies: [FileIdentity: Reference] = [:]
-        /// The number of rows at which the rows of closed bodies are dropped.
-        var limit = 64
-    }
-
-    private let table = Locked(Table())
+    /// `limit`: the number of rows at which the rows of closed bodies are dropped.
+    private let table = Locked((bodies: [FileIdentity: Reference](), limit: 64))
 
     /// Includes the rows of closed bodies.
     var count: Int { table.withLock { $0.bodies.count } }

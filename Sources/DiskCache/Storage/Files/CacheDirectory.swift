@@ -22,7 +22,8 @@ package final class CacheDirectory: Sendable {
         let file = try FileDescriptor(opening: lockPath, O_RDWR | O_CREAT, mode: 0o600)
         let directory = try FileDescriptor(opening: self.path, O_RDONLY | O_DIRECTORY)
         locks = [file, directory]
-        let end = ContinuousClock.now + Self.patience
+        // A killed process holds the lock until the kernel has cleaned it up; the next process waits for that.
+        let end = ContinuousClock.now + .seconds(1)
         for (lock, path) in [(file, lockPath), (directory, self.path)] {
             while flock(lock.number, LOCK_EX | LOCK_NB) != 0 {
                 let code = errno
@@ -34,9 +35,6 @@ package final class CacheDirectory: Sendable {
             }
         }
     }
-
-    /// A killed process holds the lock until the kernel has cleaned it up; the next process waits for that.
-    private static let patience = Duration.seconds(1)
 
     /// Releases the lock before the deallocation. All users of the directory must be closed by then.
     package func unlock() {
@@ -78,7 +76,18 @@ package final class CacheDirectory: Sendable {
                 throw .notACache(directory: directory)
             }
         }
-        try Self.writeTag(path + "/CACHEDIR.TAG")
+        let tagPath = path + "/CACHEDIR.TAG"
+        guard FileSystem.status(of: tagPath) == nil else { return }
+        let tag = """
+            Signature: 8a477f597d28d172789f06886806bc55
+            # This file is a cache directory tag created by Larder.
+            # For information about cache directory tags see https://bford.info/cachedir/
+
+            """
+        let file = try FileDescriptor(opening: tagPath, O_WRONLY | O_CREAT, mode: 0o600)
+        try SharedBytes(tag.utf8).withUnsafeBytes { bytes throws(DiskCacheError) in
+            try file.write(bytes, path: tagPath)
+        }
     }
 
     /// The directories with a valid name and a file of a namespace. Others may belong to other programs.
@@ -98,18 +107,6 @@ package final class CacheDirectory: Sendable {
     package static func isNamespace(_ name: String) -> Bool {
         (1...63).contains(name.utf8.count)
             && name.utf8.allSatisfy { (0x61...0x7A).contains($0) || $0.isDigit || $0 == UInt8(ascii: "-") }
-    }
-
-    private static func writeTag(_ path: String) throws(DiskCacheError) {
-        guard FileSystem.status(of: path) == nil else { return }
-        let tag = """
-            Signature: 8a477f597d28d172789f06886806bc55
-            # This file is a cache directory tag created by Larder.
-            # For information about cache directory tags see https://bford.info/cachedir/
-
-            """
-        let file = try FileDescriptor(opening: path, O_WRONLY | O_CREAT | O_CLOEXEC, mode: 0o600)
-        try Array(tag.utf8).withBytes { bytes throws(DiskCacheError) in try file.write(bytes, path: path) }
     }
 }
 

@@ -23,7 +23,13 @@ final class DiskThreads: Sendable {
             return (false, !exchange(&state.isStarted, with: true))
         }
         if isStopped { return work() }
-        if isFirst { start() }
+        if isFirst {
+            for _ in 0..<count {
+                _ = NamedThread("larder-disk", stackSize: 512 << 10) { [self] in
+                    while let work = next() { work() }
+                }
+            }
+        }
         ready.signal()
     }
 
@@ -36,14 +42,6 @@ final class DiskThreads: Sendable {
     func stop() {
         state.withLock { $0.isStopped = true }
         for _ in 0..<count { ready.signal() }
-    }
-
-    private func start() {
-        for _ in 0..<count {
-            _ = NamedThread("larder-disk", stackSize: 512 << 10) { [self] in
-                while let work = next() { work() }
-            }
-        }
     }
 
     /// `nil` after ``stop()``, when all work is done.

@@ -61,17 +61,6 @@ func retryingInterrupts<Number: FixedWidthInteger>(_ call: () -> Number) -> Numb
     }
 }
 
-extension [UInt8] {
-    /// `withUnsafeBytes` for a closure that throws this module's errors.
-    func withBytes<Result>(
-        _ body: (UnsafeRawBufferPointer) throws(DiskCacheError) -> Result
-    ) throws(DiskCacheError) -> Result {
-        try withUnsafeBytes { bytes in
-            Swift.Result { () throws(DiskCacheError) in try body(bytes) }
-        }.get()
-    }
-}
-
 extension DiskCacheError {
     /// ``noSpace`` for a full disk or quota.
     static func system(_ operation: String, _ path: String, _ code: Int32) -> DiskCacheError {

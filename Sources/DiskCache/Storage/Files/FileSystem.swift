@@ -111,16 +111,11 @@ package struct FileSync: Sendable {
     package static let system = FileSync(
         file: { body in retryingInterrupts { fsync(body.descriptor) } == 0 ? 0 : errno },
         directory: { path in
-            let file: FileDescriptor
-            do throws(DiskCacheError) {
-                file = try FileDescriptor(opening: path, O_RDONLY | O_DIRECTORY)
-            } catch {
-                if case .fileSystem(_, _, let code) = error { return code }
-                return ENOSPC
-            }
-            if retryingInterrupts({ fsync(file.number) }) == 0 { return 0 }
+            let number = retryingInterrupts { open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
+            if number < 0 { return errno }
+            let file = FileDescriptor(owning: number)
             // Some file systems have no sync for directories, and need none.
-            return errno == EINVAL ? 0 : errno
+            return retryingInterrupts { fsync(file.number) } == 0 || errno == EINVAL ? 0 : errno
         })
 
     /// Syncs the directory and all directories above it, because any of them may be new.

@@ -43,7 +43,11 @@ package enum ReadablePath {
         var leaf = leafName(parts, isPlain: &isPlain)
         if leaf.utf8.count > maximumNameLength || markIndex(in: leaf) != nil { isPlain = false }
 
-        let fitting = directories.prefix(directoriesThatFit(directories))
+        var room = maximumLength - maximumNameLength
+        let fitting = directories.prefix(maximumDepth - 1).prefix { directory in
+            room -= directory.utf8.count + 1
+            return room >= 0
+        }
         if fitting.count < directories.count { isPlain = false }
         if !isPlain { leaf = name(leaf, markedWith: key) }
         return (fitting + [leaf]).joined(separator: "/")
@@ -82,19 +86,6 @@ package enum ReadablePath {
         guard leaf.utf8.suffix(end.count).elementsEqual(end) else { return nil }
         return String(Substring(leaf.utf8.dropLast(end.count)))
     }
-
-    private static func directoriesThatFit(_ directories: [String]) -> Int {
-        var room = maximumLength - maximumNameLength
-        var count = 0
-        for directory in directories.prefix(maximumDepth - 1) {
-            room -= directory.utf8.count + 1
-            if room < 0 { break }
-            count += 1
-        }
-        return count
-    }
-
-    // MARK: - Names
 
     /// Returns `name` with `~`, the key and `end` behind it, cut so that all fit.
     private static func name(_ name: String, markedWith key: CacheKey, end: String = "") -> String {
@@ -174,11 +165,13 @@ package enum ReadablePath {
 }
 
 /// The paths that a body may get, in the order in which they are tried.
-struct PathCandidates: Sequence, IteratorProtocol {
+struct PathCandidates: RandomAccessCollection {
     private let key: CacheKey
     private let first: [String]
     private let stem: String
-    private var number = 0
+    let startIndex = 0
+    /// The number of texts with the same MD5 never comes near this limit.
+    let endIndex = 1000
 
     /// The path of the layout; if readable, then the path beside a directory; then it with `~1`, `~2`, … behind.
     init(layout: Layout, key: CacheKey, url: String?) {
@@ -196,28 +189,18 @@ struct PathCandidates: Sequence, IteratorProtocol {
         first = [stem]
     }
 
-    mutating func next() -> String? {
-        defer { number += 1 }
-        if number < first.count { return first[number] }
-        // The number of texts with the same MD5 never comes near this limit.
-        return number < 1000 ? ReadablePath.numbered(stem, number - first.count + 1, key: key) : nil
+    subscript(number: Int) -> String {
+        number < first.count ? first[number] : ReadablePath.numbered(stem, number - first.count + 1, key: key)
     }
 }
 
 extension Layout {
     /// Relative to the namespace's directory, if no file occupies it. `url` is canonical; `nil` for a caller's own key.
     package func path(for key: CacheKey, url: String?) -> String {
-        switch self {
-        case .hashed: HashedPath.path(for: key)
+        let name = key.hashedName
+        return switch self {
+        case .hashed: "\(name.prefix(2))/\(name.dropFirst(2).prefix(2))/\(name)"
         case .readable: url.map { ReadablePath.path(forURL: $0, key: key) } ?? ReadablePath.path(forData: key)
         }
-    }
-}
-
-/// Paths in the hashed layout, relative to the namespace's directory: `ab/cd/abcd…`, two levels of 256 directories.
-package enum HashedPath {
-    package static func path(for key: CacheKey) -> String {
-        let name = key.hashedName
-        return "\(name.prefix(2))/\(name.dropFirst(2).prefix(2))/\(name)"
     }
 }

@@ -8,17 +8,12 @@ final class WriteBuffers: Sendable {
     /// All buffers together take 16 MiB.
     static let limit = 64
 
-    private struct State {
-        var idle: [Memory] = []
-        var takenCount = 0
-    }
-
     /// `@unchecked Sendable` because it has one owner at a time: the pool, or a ``WriteBuffer``.
     fileprivate struct Memory: @unchecked Sendable {
         let bytes: UnsafeMutableRawBufferPointer
     }
 
-    private let state = Locked(State())
+    private let state = Locked((idle: [Memory](), takenCount: 0))
 
     deinit { trim() }
 

@@ -55,19 +55,15 @@ enum CachedFilesVFS {
         tail.initialize(to: Tail(methods: methods.pointee, descriptor: Int32(sqlite3_uri_int64(name, parameter, -1))))
         // Versions above 2 can map the file, and SQLite would then read without this `xRead`.
         tail.pointee.methods.iVersion = min(tail.pointee.methods.iVersion, 2)
-        tail.pointee.methods.xRead = { CachedFilesVFS.read($0, $1, $2, $3) }
+        tail.pointee.methods.xRead = { file, target, count, offset in
+            guard let file else { return SQLITE_IOERR }
+            let target = UnsafeMutableRawBufferPointer(start: target, count: Int(count))
+            let found = CachedFile.read(CachedFilesVFS.vfs.tail(of: file).pointee.descriptor, into: target, at: offset)
+            // A shorter read may also be the end of the file. A connection that may wait finds out.
+            return found == Int(count) ? SQLITE_OK : CachedFilesVFS.notCached
+        }
         file.pointee.pMethods = UnsafePointer(tail.pointer(to: \.methods)!)
         return result
-    }
-
-    private static func read(
-        _ file: UnsafeMutablePointer<sqlite3_file>?, _ target: UnsafeMutableRawPointer?, _ count: Int32, _ offset: Int64
-    ) -> Int32 {
-        guard let file else { return SQLITE_IOERR }
-        let target = UnsafeMutableRawBufferPointer(start: target, count: Int(count))
-        let found = CachedFile.read(vfs.tail(of: file).pointee.descriptor, into: target, at: offset)
-        // A shorter read may also be the end of the file. A connection that may wait finds out.
-        return found == Int(count) ? SQLITE_OK : notCached
     }
 }
 

@@ -110,7 +110,12 @@ enum StatementText {
 
 /// The statements that each store runs.
 enum StoreQuery: Int, CaseIterable {
-    case held, insert, variant, fullVariants, longFields
+    case held, insert
+    /// Whether there may be a response with an MD5. A caller's own key with the same beginning counts, too.
+    case variant
+    /// Whether a URL has the most responses that it may have. The query nearly always looks at a single place.
+    case fullVariants
+    case longFields
 
     var sql: String {
         switch self {
@@ -129,21 +134,17 @@ enum StoreQuery: Int, CaseIterable {
     }
 
     /// Writes a row of ``EntryRow/bind(to:)``, or replaces the row with the same number.
-    static let putStatement: String = {
-        let updates = names.dropFirst(2).map { "\($0) = excluded.\($0)" }.joined(separator: ", ")
-        return "\(insertion) ON CONFLICT (id) DO UPDATE SET \(updates)"
-    }()
+    static let putStatement =
+        "\(insertion) ON CONFLICT (id) DO UPDATE SET "
+        + names.dropFirst(2).map { "\($0) = excluded.\($0)" }.joined(separator: ", ")
 
-    private static let insertion: String = {
-        let marks = Array(repeating: "?", count: names.count).joined(separator: ", ")
-        return "INSERT INTO entries (\(names.joined(separator: ", "))) VALUES (\(marks))"
-    }()
+    private static let insertion = """
+        INSERT INTO entries (\(names.joined(separator: ", "))) VALUES (\(names.map { _ in "?" }.joined(separator: ", ")))
+        """
 
     private static let names =
-        EntryRow.columns.split(separator: ",")
-        .map { $0.drop { $0 == " " } }.map { $0 == "entries.id" ? "id" : $0 } + [
-            "sweepable", "canonicalURL", "canonicalKey",
-        ]
+        EntryRow.columns.replacing("entries.", with: "").split(separator: ", ")
+        + ["sweepable", "canonicalURL", "canonicalKey"]
 }
 
 /// The statements of ``StoreQuery``, looked up once in a transaction, because that hashes their whole text.

@@ -48,14 +48,9 @@ package final class EntryIndex: Sendable {
         descriptors = Locked([database, log])
         let name = CachedFilesVFS.name(of: path, database: database?.number ?? -1, log: log?.number ?? -1)
         let footprint = configuration.footprint
-        cached = LookupPool(
-            (0..<footprint.lookupCount).map { _ in
-                LookupConnection(name, cacheBytes: footprint.lookupCacheBytes / footprint.lookupCount)
-            })
-        waiting = LookupPool(
-            (0..<footprint.diskThreadCount).map { _ in
-                LookupConnection(CachedFilesVFS.name(of: path), cacheBytes: 256 << 10)
-            })
+        let cacheBytes = footprint.lookupCacheBytes / footprint.lookupCount
+        cached = LookupPool(footprint.lookupCount, name, cacheBytes: cacheBytes)
+        waiting = LookupPool(footprint.diskThreadCount, CachedFilesVFS.name(of: path), cacheBytes: 256 << 10)
         try mappingErrors {
             try waiting.open()
             try cached.open()
@@ -77,7 +72,8 @@ package final class EntryIndex: Sendable {
     /// 16 MiB, which may be all the space of a small volume, and a longer log may never be emptied again.
     func keepLogShort() {
         let length = logLength
-        if length > Self.leastLogLimit, length > FileSystem.freeBytes(at: path) / 4, canEmptyLog() { emptyLog() }
+        // Emptying a shorter log takes longer than filling it.
+        if length > 256 << 10, length > FileSystem.freeBytes(at: path) / 4, canEmptyLog() { emptyLog() }
     }
 
     /// Whether there is a log, and space to empty it with `reserve` more bytes; an attempt without fills the disk.
@@ -96,9 +92,6 @@ package final class EntryIndex: Sendable {
     }
 
     private var logLength: Int64 { FileSystem.status(of: path + "-wal")?.identity.size ?? 0 }
-
-    /// Bytes. A shorter log is left alone, because emptying it takes longer than filling it.
-    private static let leastLogLimit: Int64 = 256 << 10
 
     // MARK: - Reading
 

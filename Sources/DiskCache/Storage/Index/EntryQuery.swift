@@ -45,11 +45,8 @@ struct EntryQuery {
         if let prefix = filter.prefix, !prefix.isEmpty {
             restrict(toPrefix: prefix, ofURLs: filter.urlBeginnings, in: places)
         }
-        let expiry = column("expiry", .state)
-        switch filter.state {
-        case .fresh: restrict("\(expiry) > ?", [now.milliseconds])
-        case .stale: restrict("\(expiry) <= ?", [now.milliseconds])
-        case nil: break
+        if let state = filter.state {
+            restrict("\(column("expiry", .state)) \(state == .fresh ? ">" : "<=") ?", [now.milliseconds])
         }
     }
 
@@ -79,17 +76,12 @@ struct EntryQuery {
     }
 
     private mutating func restrict(toTag tag: String) {
-        switch path {
-        case .any:
-            tables = "tags JOIN entries ON entries.id = tags.id"
-            restrict("tags.tag = ?", [tag])
-        case .by(.tag):
-            // SQLite scans the left side of a cross join first.
-            tables = "tags CROSS JOIN entries ON entries.id = tags.id"
-            restrict("tags.tag = ?", [tag])
-        case .by, .inOrder:
-            restrict("EXISTS (SELECT 1 FROM tags WHERE tags.tag = ? AND tags.id = entries.id)", [tag])
+        guard path == .any || path == .by(.tag) else {
+            return restrict("EXISTS (SELECT 1 FROM tags WHERE tags.tag = ? AND tags.id = entries.id)", [tag])
         }
+        // SQLite scans the left side of a cross join first.
+        tables = "tags \(path == .any ? "JOIN" : "CROSS JOIN") entries ON entries.id = tags.id"
+        restrict("tags.tag = ?", [tag])
     }
 
     /// Restricts to keys of callers that begin with `prefix`, and URLs that begin with one of `beginnings`. The
@@ -111,12 +103,7 @@ struct EntryQuery {
         restrict("(\(alternatives.joined(separator: " OR ")))", arguments)
     }
 
-    mutating func restrict(column: String, toPrefix prefix: String) {
-        let (condition, values) = Self.range(column, ofPrefix: prefix)
-        restrict(condition, values)
-    }
-
-    private static func range(_ column: String, ofPrefix prefix: String) -> (String, StatementArguments) {
+    static func range(_ column: String, ofPrefix prefix: String) -> (String, StatementArguments) {
         guard let end = successor(ofPrefix: prefix) else { return ("\(column) >= ?", [prefix]) }
         return ("\(column) >= ? AND \(column) < ?", [prefix, end])
     }

@@ -60,8 +60,7 @@ struct IndexReader {
         try index.list { db in
             // The statement is not cached, because filters, orders and cursors make thousands of different statements.
             let statement = try db.makeStatement(sql: query.sql(EntryRow.columns) + " LIMIT ?")
-            let arguments = query.arguments + StatementArguments([limit])
-            return try statement.all(arguments) { try entryRow($0) }
+            return try statement.all(query.arguments + [limit], entryRow)
         }
     }
 

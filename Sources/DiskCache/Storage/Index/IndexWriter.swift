@@ -15,8 +15,6 @@ struct IndexWriter {
         statements = StoreStatements(db)
     }
 
-    // MARK: - Looking up
-
     func row(forKey key: String) throws -> EntryRow? {
         var held = try statements[.held]
         held.bind(key)
@@ -30,33 +28,28 @@ struct IndexWriter {
     /// The statement is cached: purges, sweep and eviction repeat at most a few hundred different statements.
     func rows(_ query: EntryQuery, limit: Int) throws -> [EntryRow] {
         let statement = try db.cachedStatement(sql: query.sql(EntryRow.columns) + " LIMIT ?")
-        let arguments = query.arguments + StatementArguments([limit])
-        return try statement.all(arguments) { try entryRow($0) }
+        return try statement.all(query.arguments + [limit], entryRow)
     }
 
-    /// Whether `isWanted` is true of an entry with a key from `first` to `last`, both included.
-    func holds(from first: String, to last: String, where isWanted: (HeldSummary) -> Bool) throws -> Bool {
+    /// Whether `isWanted` is true of an entry with a key from `first` to `last`, both included. Passes it the code of
+    /// the kind, the expiry and the tags.
+    func holds(
+        from first: String, to last: String, where isWanted: (Int, Timestamp, [String]) -> Bool
+    ) throws -> Bool {
         let cursor = try Row.fetchCursor(try db.cachedStatement(sql: Self.heldStatement), arguments: [first, last])
-        return try cursor.contains { row in
-            isWanted(
-                HeldSummary(
-                    kindCode: row[0], expiryDate: Timestamp(milliseconds: row[1]),
-                    tags: EntryRow.tags(fromList: row[2])))
-        }
+        return try cursor.contains { isWanted($0[0], Timestamp(milliseconds: $0[1]), EntryRow.tags(fromList: $0[2])) }
     }
 
     static let heldStatement = "SELECT kind, expiry, tagList FROM entries WHERE key BETWEEN ? AND ?"
 
     private func row(where condition: String, _ arguments: StatementArguments) throws -> EntryRow? {
         let statement = try db.cachedStatement(sql: "SELECT \(EntryRow.columns) FROM entries WHERE \(condition)")
-        return try statement.first(arguments) { try entryRow($0) }
+        return try statement.first(arguments, entryRow)
     }
 
     private func entryRow(_ row: StatementRow) throws -> EntryRow {
         try EntryRow(row, namespace: namespace, directory: directory)
     }
-
-    // MARK: - Changing
 
     /// `old` is the row of the same key and number that the new row replaces.
     func put(_ row: EntryRow, replacing old: EntryRow?) throws {
@@ -97,8 +90,6 @@ struct IndexWriter {
         hits = hits + ?, frequency = min(frequency + ?, \(QueuePlace.frequencyLimit)), lastAccess = max(lastAccess, ?)
         """
 
-    // MARK: - Order of eviction
-
     func oldest(in queue: EvictionQueue) throws -> (entry: QueuedEntry<Int64>, key: String, turn: Int64)? {
         let statement = try db.cachedStatement(sql: Self.oldestStatement)
         return try statement.first([queue.rawValue]) { row in
@@ -133,17 +124,8 @@ struct IndexWriter {
         try db.cachedStatement(sql: sql).execute(arguments: arguments)
     }
 
-    // MARK: - Variants
-
-    /// Whether there may be a response with that MD5. A caller's own key with the same beginning counts, too.
-    func hasVariants(ofMD5 md5: String) throws -> Bool { try has(.variant, md5) }
-
-    /// Whether the URL has the most responses that it may have. The query nearly always looks at a single place.
-    func hasFullVariants(ofMD5 md5: String) throws -> Bool { try has(.fullVariants, md5) }
-
-    func hasFields(ofMD5 md5: String, longerThan limit: Int) throws -> Bool { try has(.longFields, md5, limit) }
-
-    private func has(_ query: StoreQuery, _ md5: String, _ limit: Int? = nil) throws -> Bool {
+    /// `query` is one of the queries about the responses to a URL.
+    func has(_ query: StoreQuery, ofMD5 md5: String, longerThan limit: Int? = nil) throws -> Bool {
         var statement = try statements[query]
         let (first, last) = ResponseKeys.bounds(ofMD5: md5)
         statement.bind(first)
@@ -186,19 +168,10 @@ struct IndexWriter {
     }
 }
 
-struct HeldSummary {
-    var kindCode: Int
-    var expiryDate: Timestamp
-    var tags: [String]
-}
-
 extension Statement {
+    /// For a statement that returns at most one row.
     func first<T>(_ arguments: StatementArguments, _ read: (StatementRow) throws -> T) throws -> T? {
-        let cursor = try Row.fetchCursor(self, arguments: arguments)
-        // The row is only a view of the statement, and the end of the cursor resets the statement.
-        return try withExtendedLifetime(cursor) {
-            try cursor.next() == nil ? nil : try read(StatementRow(statement: sqliteStatement))
-        }
+        try all(arguments, read).first
     }
 
     func all<T>(_ arguments: StatementArguments, _ read: (StatementRow) throws -> T) throws -> [T] {

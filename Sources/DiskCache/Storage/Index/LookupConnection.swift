@@ -125,8 +125,8 @@ final class LookupPool: Sendable {
     /// The connections that are not in use, and the last one that a thread waited for: threads wait for them in turn.
     private let idle: Locked<(free: [Int], turn: Int)>
 
-    init(_ connections: [LookupConnection]) {
-        self.connections = connections
+    init(_ count: Int, _ name: String, cacheBytes: Int) {
+        connections = (0..<count).map { _ in LookupConnection(name, cacheBytes: cacheBytes) }
         idle = Locked((Array(connections.indices.reversed()), 0))
     }
 
@@ -147,11 +147,6 @@ final class LookupPool: Sendable {
         }
     }
 
-    func releaseMemory() {
-        for connection in connections { connection.releaseMemory() }
-    }
-
-    func close() {
-        for connection in connections { connection.close() }
-    }
+    func releaseMemory() { connections.forEach { $0.releaseMemory() } }
+    func close() { connections.forEach { $0.close() } }
 }

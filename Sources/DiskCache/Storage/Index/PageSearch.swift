@@ -51,25 +51,24 @@ struct PageSearch {
     }
 
     func walking(to end: ListCursor? = nil, prefixIn places: PrefixPlaces = .all) -> EntryQuery {
-        var query = EntryQuery(filter, now: now, path: walkPath, prefixIn: places)
-        begin(&query)
+        var query = query(filter, walkPath, places)
         if let end { restrict(&query, to: sort.descending ? ">=" : "<=", end) }
         return query
     }
 
     func sorting(_ condition: EntryFilter.Condition?, _ places: PrefixPlaces = .all) -> EntryQuery {
-        var query = EntryQuery(filter, now: now, path: condition.map { .by($0) } ?? .any, prefixIn: places)
-        begin(&query)
-        return query
+        query(filter, condition.map { .by($0) } ?? .any, places)
     }
 
     private var walkPath: EntryPath { sort.order.index.map { .inOrder(index: $0) } ?? .any }
 
-    private func begin(_ query: inout EntryQuery) {
+    private func query(_ filter: EntryFilter, _ path: EntryPath, _ places: PrefixPlaces) -> EntryQuery {
+        var query = EntryQuery(filter, now: now, path: path, prefixIn: places)
         if let position { restrict(&query, to: sort.descending ? "<" : ">", position) }
         let direction = sort.descending ? " DESC" : ""
         let column = query.column(sort.order.column)
         query.sort(by: sort.order == .key ? "\(column)\(direction)" : "\(column)\(direction), entries.id\(direction)")
+        return query
     }
 
     private func restrict(_ query: inout EntryQuery, to comparison: String, _ cursor: ListCursor) {
@@ -127,7 +126,8 @@ struct PageSearch {
     /// Entries of any kind with the filter's prefix in the key. Looking up the kind would take too long.
     private var keysWithPrefix: EntryQuery {
         var query = EntryQuery(.all, now: now)
-        query.restrict(column: "key", toPrefix: filter.prefix ?? "")
+        let (condition, values) = EntryQuery.range("key", ofPrefix: filter.prefix ?? "")
+        query.restrict(condition, values)
         return query
     }
 
@@ -137,8 +137,7 @@ struct PageSearch {
 
     private func walkEnd(after count: Int, _ places: PrefixPlaces) throws(DiskCacheError) -> ListCursor? {
         let served = filter.conditions.filter { isServed($0, prefixIn: places) }
-        var query = EntryQuery(filter.keeping(Set(served)), now: now, path: walkPath, prefixIn: places)
-        begin(&query)
+        let query = query(filter.keeping(Set(served)), walkPath, places)
         return try reader.cursor(query, column: sort.order.column, after: count)
     }
 }

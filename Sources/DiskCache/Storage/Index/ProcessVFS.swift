@@ -24,12 +24,10 @@ enum ProcessVFS {
         var writes = GatheredWrites()
         /// The bytes written since the disk was last told to begin.
         var waitingBytes = 0
-        /// A descriptor of the log for telling the disk to begin; -1 until it is needed. Closing it drops the process's
-        /// locks on the log, which is harmless because SQLite takes none.
-        var descriptor: Int32 = -1
+        /// The log, opened when the disk is first told to begin. Closing it drops the process's locks on the log, which
+        /// is harmless because SQLite takes none.
+        var log: FileDescriptor?
     }
-
-    private static let writeBackBytes = 1 << 20
 
     private static let vfs: DerivedVFS<Tail> = {
         // This must be the first call of SQLite in the process. Otherwise SQLite counts its memory, which is harmless.
@@ -53,21 +51,25 @@ enum ProcessVFS {
         let tail = vfs.tail(of: file)
         tail.initialize(to: Tail(methods: methods.pointee, standard: methods, name: name))
         tail.pointee.methods.xWrite = { ProcessVFS.write($0, $1, $2, $3) }
-        tail.pointee.methods.xRead = { ProcessVFS.read($0, $1, $2, $3) }
+        tail.pointee.methods.xRead = { file, target, count, offset in
+            // Most reads of a connection that has written belong to a checkpoint. A connection that only reads serves
+            // requests.
+            if let file, ProcessVFS.vfs.tail(of: file).pointee.writes.hasGathered { Processor.offer() }
+            return ProcessVFS.flushed(file) { $0.xRead(file, target, count, offset) }
+        }
         tail.pointee.methods.xSync = { file, flags in ProcessVFS.flushed(file) { $0.xSync(file, flags) } }
         tail.pointee.methods.xTruncate = { file, size in ProcessVFS.flushed(file) { $0.xTruncate(file, size) } }
         tail.pointee.methods.xFileSize = { file, size in ProcessVFS.flushed(file) { $0.xFileSize(file, size) } }
-        tail.pointee.methods.xClose = { ProcessVFS.close($0) }
+        tail.pointee.methods.xClose = { file in
+            guard let file else { return SQLITE_IOERR }
+            let tail = ProcessVFS.vfs.tail(of: file)
+            let standard = tail.pointee.standard
+            // Bytes that are still gathered were not committed.
+            tail.deinitialize(count: 1)
+            return standard.pointee.xClose(file)
+        }
         file.pointee.pMethods = UnsafePointer(tail.pointer(to: \.methods)!)
         return result
-    }
-
-    private static func read(
-        _ file: UnsafeMutablePointer<sqlite3_file>?, _ target: UnsafeMutableRawPointer?, _ count: Int32, _ offset: Int64
-    ) -> Int32 {
-        // On a connection that has written, most reads belong to a checkpoint; one that only reads serves a request.
-        if let file, vfs.tail(of: file).pointee.writes.hasGathered { Processor.offer() }
-        return flushed(file) { $0.xRead(file, target, count, offset) }
     }
 
     private static func write(
@@ -81,38 +83,23 @@ enum ProcessVFS {
             standard.pointee.xWrite(file, $0.baseAddress, Int32($0.count), $1)
         }
         tail.pointee.waitingBytes += Int(count)
-        if tail.pointee.waitingBytes >= writeBackBytes, tail.pointee.writes.isEmpty { beginWritingBack(file) }
+        if tail.pointee.waitingBytes >= 1 << 20, tail.pointee.writes.isEmpty {
+            tail.pointee.waitingBytes = 0
+            let log = tail.pointee.log ?? (try? FileDescriptor(opening: String(cString: tail.pointee.name), O_WRONLY))
+            if let log { WriteBack.begin(log.number) }
+            tail.pointee.log = log
+        }
         return result
-    }
-
-    private static func beginWritingBack(_ file: UnsafeMutablePointer<sqlite3_file>) {
-        let tail = vfs.tail(of: file)
-        tail.pointee.waitingBytes = 0
-        if tail.pointee.descriptor < 0 { tail.pointee.descriptor = Glibc.open(tail.pointee.name, O_WRONLY | O_CLOEXEC) }
-        if tail.pointee.descriptor >= 0 { WriteBack.begin(tail.pointee.descriptor) }
-    }
-
-    private static func flush(_ file: UnsafeMutablePointer<sqlite3_file>) -> Int32 {
-        let tail = vfs.tail(of: file)
-        let standard = tail.pointee.standard
-        return tail.pointee.writes.flush { standard.pointee.xWrite(file, $0.baseAddress, Int32($0.count), $1) }
     }
 
     private static func flushed(
         _ file: UnsafeMutablePointer<sqlite3_file>?, _ body: (sqlite3_io_methods) -> Int32
     ) -> Int32 {
         guard let file else { return SQLITE_IOERR }
-        let result = flush(file)
-        return result == SQLITE_OK ? body(vfs.tail(of: file).pointee.standard.pointee) : result
-    }
-
-    private static func close(_ file: UnsafeMutablePointer<sqlite3_file>?) -> Int32 {
-        guard let file else { return SQLITE_IOERR }
-        // Bytes that are still gathered were not committed.
         let tail = vfs.tail(of: file)
-        tail.pointee.writes.release()
-        if tail.pointee.descriptor >= 0 { Glibc.close(tail.pointee.descriptor) }
-        return tail.pointee.standard.pointee.xClose(file)
+        let standard = tail.pointee.standard.pointee
+        let result = tail.pointee.writes.flush { standard.xWrite(file, $0.baseAddress, Int32($0.count), $1) }
+        return result == SQLITE_OK ? body(standard) : result
     }
 }
 
@@ -129,14 +116,13 @@ struct GatheredWrites {
     /// The bytes with the size of the database are not 0 only for a commit's last page.
     private static let (headLength, commitOffset) = (24, 4..<8)
 
-    /// `nil` until the first write is gathered. A connection that only reads has none.
-    private var memory: UnsafeMutableRawBufferPointer?
-    private var count = 0
+    /// A connection that only reads allocates no memory.
+    private var gathered: [UInt8] = []
     /// The offset at which the next write must begin to be gathered.
     private var end: Int64 = 0
     private var isCommit = false
-    var isEmpty: Bool { count == 0 }
-    var hasGathered: Bool { memory != nil }
+    var isEmpty: Bool { gathered.isEmpty }
+    var hasGathered: Bool { gathered.capacity > 0 }
 
     /// Gathers or writes bytes. `write` returns 0 on success. Returns the result of its last call, or 0 without a call.
     mutating func append(
@@ -145,33 +131,26 @@ struct GatheredWrites {
         let isHead = bytes.count == Self.headLength
         if isHead { isCommit = bytes[Self.commitOffset].contains { $0 != 0 } }
         let isNext = offset == end
-        if !isNext || count + bytes.count > Self.limit {
+        if !isNext || gathered.count + bytes.count > Self.limit {
             let result = flush(write)
             guard result == 0 else { return result }
         }
         end = offset + Int64(bytes.count)
         // A write elsewhere replaces older bytes, and is no part of the contiguous range.
         guard isNext, bytes.count <= Self.limit else { return write(bytes, offset) }
-        let memory = memory ?? .allocate(byteCount: Self.limit, alignment: 4096)
-        self.memory = memory
-        UnsafeMutableRawBufferPointer(rebasing: memory[count...]).copyMemory(from: bytes)
-        count += bytes.count
+        if !hasGathered { gathered.reserveCapacity(Self.limit) }
+        gathered.append(contentsOf: bytes)
         return isCommit && !isHead ? flush(write) : 0
     }
 
     /// The bytes are dropped even when the write fails, because SQLite then rolls the transaction back.
     mutating func flush(_ write: (UnsafeRawBufferPointer, Int64) -> Int32) -> Int32 {
-        guard count > 0, let memory else { return 0 }
-        let length = count
-        count = 0
-        let result = write(UnsafeRawBufferPointer(rebasing: memory[..<length]), end - Int64(length))
+        if isEmpty { return 0 }
+        let start = end - Int64(gathered.count)
+        let result = gathered.withUnsafeBytes { write($0, start) }
+        gathered.removeAll(keepingCapacity: true)
         // After a failure the content of the file is unknown.
         if result != 0 { end = -1 }
         return result
-    }
-
-    mutating func release() {
-        memory?.deallocate()
-        (memory, count, end) = (nil, 0, -1)
     }
 }

@@ -14,19 +14,18 @@ package struct Totals: Sendable {
     private(set) var sequence: Int64 = 0
     /// The bytes of the entries that may be evicted and are in ``EvictionQueue/small``.
     private(set) var smallBytes: Int64 = 0
-    private var counters: [String: Int64] { ["sequence": sequence, "smallBytes": smallBytes] }
     /// The content of the tables.
-    private var saved: (kinds: [Entry.Kind: Kind], counters: [String: Int64]) = ([:], [:])
+    private var saved: (kinds: [Entry.Kind: Kind], sequence: Int64, smallBytes: Int64) = ([:], 0, 0)
 
     init() {}
 
     init(_ db: Database) throws {
         for row in try Row.fetchAll(db, sql: "SELECT name, value FROM counters") {
-            saved.counters[row[0]] = row[1]
+            if row[0] == "sequence" { saved.sequence = row[1] } else { saved.smallBytes = row[1] }
         }
-        smallBytes = saved.counters["smallBytes"] ?? 0
+        smallBytes = saved.smallBytes
         // The number of an existing entry is never used again, even if the counter was tampered with.
-        sequence = max(saved.counters["sequence"] ?? 0, try Int64.fetchOne(db, sql: "SELECT max(id) FROM entries") ?? 0)
+        sequence = max(saved.sequence, try Int64.fetchOne(db, sql: "SELECT max(id) FROM entries") ?? 0)
         for row in try Row.fetchAll(db, sql: "SELECT kind, entries, bodyBytes, diskBytes, pinnedBytes FROM totals") {
             guard let kind = Entry.Kind(code: row[0]) else { continue }
             kinds[kind] = Kind(entries: row[1], bodyBytes: row[2], diskBytes: row[3], pinnedBytes: row[4])
@@ -34,19 +33,30 @@ package struct Totals: Sendable {
         saved.kinds = kinds
     }
 
-    package var diskBytes: Int64 { sum(\.diskBytes) }
-    var pinnedBytes: Int64 { sum(\.pinnedBytes) }
-    private func sum(_ field: KeyPath<Kind, Int64>) -> Int64 { kinds.values.reduce(0) { $0 + $1[keyPath: field] } }
+    package var diskBytes: Int64 { all.diskBytes }
+    var pinnedBytes: Int64 { all.pinnedBytes }
+
+    /// The sums over all kinds.
+    private var all: Kind {
+        kinds.values.reduce(into: Kind()) { sum, kind in
+            sum.entries += kind.entries
+            sum.bodyBytes += kind.bodyBytes
+            sum.diskBytes += kind.diskBytes
+            sum.pinnedBytes += kind.pinnedBytes
+        }
+    }
 
     /// The input of the eviction policy: without the bytes of pinned entries, but `entries` counts them, too.
     var queues: QueueTotals {
-        QueueTotals(entries: Int(sum(\.entries)), bytes: diskBytes - pinnedBytes, smallBytes: smallBytes)
+        let all = all
+        return QueueTotals(entries: Int(all.entries), bytes: all.diskBytes - all.pinnedBytes, smallBytes: smallBytes)
     }
 
     var snapshot: CacheTotals {
-        CacheTotals(
-            entries: sum(\.entries), bodyBytes: sum(\.bodyBytes), diskBytes: diskBytes,
-            entriesByKind: kinds.mapValues(\.entries))
+        let all = all
+        return CacheTotals(
+            entries: all.entries, bodyBytes: all.bodyBytes, diskBytes: all.diskBytes,
+            entriesByKind: kinds.mapValues { $0.entries })
     }
 
     package mutating func nextSequence() -> Int64 {
@@ -79,9 +89,10 @@ package struct Totals: Sendable {
             try db.cachedStatement(sql: "REPLACE INTO totals VALUES (?, ?, ?, ?, ?)").execute(
                 arguments: [kind.code, total.entries, total.bodyBytes, total.diskBytes, total.pinnedBytes])
         }
-        for (name, value) in counters where value != saved.counters[name] {
+        let counters = [("sequence", sequence, saved.sequence), ("smallBytes", smallBytes, saved.smallBytes)]
+        for (name, value, old) in counters where value != old {
             try db.cachedStatement(sql: "REPLACE INTO counters VALUES (?, ?)").execute(arguments: [name, value])
         }
-        saved = (kinds, counters)
+        saved = (kinds, sequence, smallBytes)
     }
 }

@@ -16,8 +16,6 @@ final class Slab: Sendable {
         file = BodyFile(descriptor, length: 0, path: path)
     }
 
-    // MARK: - Reading, on any thread
-
     /// Reads the body of an entry and checks its digest. `agrees`: the record in the slot agrees with the entry. `nil`:
     /// the slot holds only a part of the body, or another body. ``Lookup/onDisk`` only without `mayWait`.
     func body(
@@ -59,11 +57,10 @@ final class Slab: Sendable {
     func content(of slot: Slot, mayWait: Bool) -> (bytes: SharedBytes, count: Int)? {
         var count = 0
         let bytes = SharedBytes(count: slot.slotClass.size) { target in
-            if mayWait {
-                count = read([target], at: slot.offset, mayWait: true)
-            } else {
-                count = CachedFile.read(descriptor.number, into: target, at: slot.offset)
-            }
+            count =
+                mayWait
+                ? (try? descriptor.read(into: target, at: slot.offset, path: path)) ?? 0
+                : CachedFile.read(descriptor.number, into: target, at: slot.offset)
         }
         return count > 0 ? (bytes, count) : nil
     }
@@ -81,8 +78,6 @@ final class Slab: Sendable {
             UnsafeMutableRawBufferPointer(rebasing: target[count...]).initializeMemory(as: UInt8.self, repeating: 0)
         }
     }
-
-    // MARK: - Writing, on the writer's thread
 
     func write(_ record: SlabRecord, _ body: SharedBytes, in slot: Slot) throws(DiskCacheError) {
         let length = record.bytes.count + body.count

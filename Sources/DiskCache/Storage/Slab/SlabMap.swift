@@ -38,8 +38,6 @@ final class SlabMap {
         emptied = unused
     }
 
-    // MARK: - Taking and freeing
-
     func take(for length: Int) -> Slot {
         let slotClass = SlotClass(holding: length)
         let number = openExtent(of: slotClass)
@@ -47,7 +45,17 @@ final class SlabMap {
         return Slot(extent: number, index: index, slotClass: slotClass)
     }
 
-    func takeBack(_ slot: Slot) { remove(slot) }
+    func takeBack(_ slot: Slot) {
+        let number = slot.extent
+        change(number) { $0.remove(slot.index) }
+        guard extents[number].count == 0 else { return list(number) }
+        if extents[number].isListed { open[slot.slotClass.number].removeAll { $0 == number } }
+        slackBytes -= extents[number].slackBytes
+        extents[number] = Extent(nil)
+        unused.append(number)
+        emptied.append(number)
+        if draining == number { draining = nil }
+    }
 
     /// Marks a slot as free from the next commit on. Returns whether the slot was used, as the slot of a sound row is.
     func free(_ slot: Slot) -> Bool {
@@ -80,7 +88,7 @@ final class SlabMap {
     }
 
     func committed() {
-        for slot in freed { remove(slot) }
+        for slot in freed { takeBack(slot) }
         (freed, changed) = ([], [])
     }
 
@@ -97,8 +105,6 @@ final class SlabMap {
         return Set(emptied).filter { extents[$0].slotClass == nil }.sorted()
             .map { Int64($0) * length..<Int64($0 + 1) * length }
     }
-
-    // MARK: - Looking
 
     /// The end of the last extent, in bytes. The file holds no body behind it.
     var end: Int64 { Int64(extents.count) * Int64(Slot.extentBytes) }
@@ -117,8 +123,6 @@ final class SlabMap {
             .map { Slot(extent: number, index: $0, slotClass: slotClass) }
             .filter { !freed.contains($0) }.prefix(limit).map { $0 }
     }
-
-    // MARK: - Draining
 
     /// Returns the extent that is being emptied already, or else chooses an extent with slack and with the fewest used
     /// bytes; its bodies fit into other extents of its class. `stuck` extents cannot be emptied.
@@ -142,8 +146,6 @@ final class SlabMap {
         draining = nil
         list(number)
     }
-
-    // MARK: - Steps
 
     private func openExtent(of slotClass: SlotClass) -> Int {
         while let number = open[slotClass.number].last {
@@ -171,18 +173,6 @@ final class SlabMap {
         else { return }
         extents[number].isListed = true
         open[slotClass.number].append(number)
-    }
-
-    private func remove(_ slot: Slot) {
-        let number = slot.extent
-        change(number) { $0.remove(slot.index) }
-        guard extents[number].count == 0 else { return list(number) }
-        if extents[number].isListed { open[slot.slotClass.number].removeAll { $0 == number } }
-        slackBytes -= extents[number].slackBytes
-        extents[number] = Extent(nil)
-        unused.append(number)
-        emptied.append(number)
-        if draining == number { draining = nil }
     }
 
     @discardableResult

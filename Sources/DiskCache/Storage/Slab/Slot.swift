@@ -79,13 +79,11 @@ struct Extent {
         self.init(slotClass)
         guard 0...capacity ~= writtenCount else { return nil }
         self.writtenCount = writtenCount
-        for (position, byte) in image.enumerated() where byte != 0 {
-            for bit in 0..<8 where byte & 1 << bit != 0 {
-                let index = position * 8 + bit
-                guard index < writtenCount else { return nil }
-                words[index / 64] |= 1 << UInt64(index % 64)
-                count += 1
-            }
+        let image = [UInt8](image)
+        for index in 0..<image.count * 8 where image[index / 8] & 1 << (index % 8) != 0 {
+            guard index < writtenCount else { return nil }
+            words[index / 64] |= 1 << UInt64(index % 64)
+            count += 1
         }
     }
 
