@@ -61,7 +61,7 @@ struct AnswerMemoryTests {
         #expect(fcntl(descriptor, F_GETFD) >= 0)
     }
 
-    @Test("Without free answer memory, a stream buffers 8 KiB for a stalled client, and resumes with it")
+    @Test("Without free answer memory, a stream buffers 4 KiB for a stalled client, and resumes with it")
     func stream() async throws {
         let size = 8 << 20
         let stream = ResponseStream(highWaterMark: 256 << 10)
@@ -83,11 +83,11 @@ struct AnswerMemoryTests {
         }
         let handler = Handler.streaming(stream, length: Int64(size))
         try await withDaemon(handler, configure: { $0.answerMemoryLimit = 0 }) { daemon in
-            #expect(stream.room == AnswerMemory.small)
+            #expect(stream.room == AnswerMemory.queued)
             let client = try RawClient(port: daemon.port, receiveBuffer: 8 << 10)
             try client.request("GET", "/")
             produce()
-            try pollBlocking("the stream to be full") { stream.bufferedCount == AnswerMemory.small }
+            try pollBlocking("the stream to be full") { stream.bufferedCount == AnswerMemory.queued }
             #expect(written.withLock { $0 } < size)
             let answer = try client.answer()
             #expect(answer.body.count == size)

@@ -22,6 +22,8 @@ final class AnswerMemory: Sendable {
     private static let overhead = 512
     /// The most bytes of a body that an answer without a share has in memory.
     static let small = (8 << 10) - overhead
+    /// The most bytes that the queue of a stream without a share holds; the block after the queue has as many.
+    static let queued = (4 << 10) - overhead
     /// The bytes of a body that are read and sent at once with a share; more is not faster.
     static let large = (64 << 10) - overhead
     private let limit: Int
@@ -41,8 +43,9 @@ final class AnswerMemory: Sendable {
         return Share(self, count)
     }
 
-    func block() -> (count: Int, share: Share?) {
+    /// `isQueued`: the bytes come from a queue, which may hold ``queued`` bytes more.
+    func block(isQueued: Bool = false) -> (count: Int, share: Share?) {
         let share = take(Self.large)
-        return (share == nil ? Self.small : Self.large, share)
+        return (share != nil ? Self.large : isQueued ? Self.queued : Self.small, share)
     }
 }

@@ -120,7 +120,7 @@ extension Response {
         _ stream: ResponseStream, _ length: Int64?, _ memory: AnswerMemory
     ) -> OpaquePointer? {
         // For a chunked body libmicrohttpd uses the connection's memory.
-        let (block, share) = length == nil ? (1, nil) : memory.block()
+        let (block, share) = length == nil ? (1, nil) : memory.block(isQueued: true)
         return make(
             BlockReader(stream, share), length.map { UInt64($0) } ?? cmhd_size_unknown(),
             min(block, max(1, Int(clamping: length ?? .max))))

@@ -42,7 +42,7 @@ package final class ResponseStream: Sendable {
     /// ``DaemonConfiguration/answerMemoryLimit`` leaves no room for more, the mark is at most 8 KiB.
     package init(highWaterMark: Int = 256 * 1024) {
         self.highWaterMark = highWaterMark
-        state = Locked(State(queue: BoundedQueue(highWaterMark: min(highWaterMark, AnswerMemory.small))))
+        state = Locked(State(queue: BoundedQueue(highWaterMark: min(highWaterMark, AnswerMemory.queued))))
     }
 
     /// The bytes are not copied. May be called before the response is sent.
@@ -129,9 +129,9 @@ package final class ResponseStream: Sendable {
         resume(suspension)
     }
 
-    /// A stream can be sent once. `memory` is for the bytes beyond ``AnswerMemory/small`` that the queue may hold.
+    /// A stream can be sent once. `memory` is for the bytes beyond ``AnswerMemory/queued`` that the queue may hold.
     func attach(to connection: Connection, isChunked: Bool, memory: AnswerMemory) {
-        let extra = highWaterMark - AnswerMemory.small
+        let extra = highWaterMark - AnswerMemory.queued
         let share = extra > 0 ? memory.take(extra) : nil
         let (isFirst, roomAction): (Bool, (@Sendable () -> Void)?) = state.withLock { state in
             defer { state.connection = connection }
