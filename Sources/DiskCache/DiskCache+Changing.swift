@@ -70,7 +70,7 @@ extension DiskCache {
                 let row = try context.index.row(forKey: key)
                 if let condition, !condition(row?.entry) { throw DiskCacheError.conditionFailed }
                 // A filter by key alone leaves no doubts, so the result is empty.
-                _ = context.parts.pendingStores.purge(PurgeScope.scopes(of: [EntryFilter(key: key)]))
+                _ = context.parts.pendingStores.purge([PurgeScope(filter: EntryFilter(key: key), tags: nil)])
                 guard let row else { return false }
                 try context.remove(row)
                 return true

@@ -45,7 +45,7 @@ struct StoreOperation: Sendable {
         context.invalidate(key.text)
         // A caller's own body is newer than the bodies of all fetches that are under way, and none of them replaces it.
         if kind == .json || kind == .data {
-            _ = context.parts.pendingStores.purge(PurgeScope.scopes(of: [EntryFilter(key: key.text)]))
+            _ = context.parts.pendingStores.purge([PurgeScope(filter: EntryFilter(key: key.text), tags: nil)])
         }
         context.tell(.stored, entry)
         return .stored(entry)
