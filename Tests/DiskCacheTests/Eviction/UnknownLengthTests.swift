@@ -84,7 +84,7 @@ struct UnknownLengthTests {
         }
     }
 
-    @Test("Concurrent bodies share about a fifth of the limit, and none gets under a quarter of the largest part")
+    @Test("Concurrent bodies share about a fifth of the limit, and none gets under a quarter of the largest")
     func several() async throws {
         try await Self.withEntries(37, areRead: false) { (cache, _) async throws in
             let reservations = try (0..<8).map { cache.reserve(try .data("k\($0)"), kind: .data) }

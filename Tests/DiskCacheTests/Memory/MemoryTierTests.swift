@@ -170,7 +170,7 @@ struct MemoryTierTests {
         #expect(tier.statistics.bytes > 7 << 20)
     }
 
-    @Test("A lowered current limit includes the bytes that are held outside the tier")
+    @Test("A lowered limit is for values beside the bytes held outside the tier; if these grow, values are evicted")
     func currentLimitBesideOthers() {
         let tier = MemoryTier<String>(limit: 8 << 20)
         tier.setHeldByOthers(2 << 20)
