@@ -75,7 +75,7 @@ struct BodyTests {
         }
     }
 
-    @Test("A body that exceeds the memory limit together with others is refused, until another body ends")
+    @Test("Bodies that together exceed the memory limit are refused, until another body frees its share")
     func memoryOfAll() async throws {
         let configure: (inout DaemonConfiguration) -> Void = { $0.bodyMemoryLimit = 150 }
         try await withDaemon(Self.describing { .memory(limit: 100) }, configure: configure) { daemon in

@@ -34,7 +34,7 @@ struct SendClockTests {
         #expect(Self.look(&clock, at: 384, taken: 120_499, waiting: 1_000_000))
     }
 
-    @Test("A client that reads at the minimum rate is never too slow, whatever the steps of its kernel's window")
+    @Test("A client that reads at the minimum rate is never too slow, for any step of its kernel's window")
     func steps() {
         for step in [Int64(1), 12_288, 95_232, SendClock.step] {
             var clock = Self.clock()

@@ -27,7 +27,7 @@ struct TurnTests {
         #expect(Self.isOver(&turn, at: Turn.shortest))
     }
 
-    @Test("A thread that has waited begins a new turn once the wait is noticed, and offers nothing at once")
+    @Test("A thread that has waited begins a new turn when the wait is noticed, and does not offer at once")
     func hasWaited() {
         var turn = Self.turn()
         #expect(!Self.isOver(&turn, at: 1_000_000_000, waits: 2))

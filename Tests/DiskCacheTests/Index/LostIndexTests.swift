@@ -105,7 +105,7 @@ struct LostIndexTests {
     }
 
     @Test(
-        "A cache whose directory was moved away does no harm to the new cache in that place",
+        "A cache with a directory that was moved away does no harm to the new cache in that place",
         arguments: Layout.allCases)
     func successor(_ layout: Layout) async throws {
         let fixture = try CacheFixture(layout) { $0.inlineLimit = 10 }

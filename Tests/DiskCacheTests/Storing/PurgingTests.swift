@@ -145,7 +145,7 @@ struct PurgingTests {
         }
     }
 
-    @Test("A refresh whose entry is purged meanwhile is answered, but does not bring the entry back")
+    @Test("A refresh during which its entry is purged is answered, but does not bring the entry back")
     func refreshPurged() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in

@@ -68,7 +68,7 @@ struct ResponseFieldsTests {
         }
     }
 
-    @Test("A caller's data whose key begins like a response's key does not count, and is not removed")
+    @Test("Callers' data under keys that begin like a response's key does not count, and is not removed")
     func callersData() async throws {
         try await fixture.withCache { cache async throws in
             let md5 = CacheKey.response(to: url, variant: "0").md5Hex

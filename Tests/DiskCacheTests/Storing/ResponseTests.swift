@@ -99,7 +99,7 @@ struct ResponseTests {
         }
     }
 
-    @Test("A purge of any variant matches a response whose variant is not decided yet")
+    @Test("A purge of any variant matches a response that has no decided variant yet")
     func openVariant() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in

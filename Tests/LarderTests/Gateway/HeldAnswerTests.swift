@@ -135,7 +135,7 @@ struct HeldAnswerTests {
         }
     }
 
-    @Test("A short answer whose fetch was given up is not delivered to a later request")
+    @Test("A short answer of a fetch that was given up is not delivered to a later request")
     func givenUp() async throws {
         try await withFetch { gateway, fetch, leader, origin in
             leader.leave()

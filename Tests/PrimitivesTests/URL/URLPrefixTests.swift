@@ -38,7 +38,7 @@ struct URLPrefixTests {
         #expect(try URLPrefix(prefix).string == prefix)
     }
 
-    @Test("A prefix whose host ends in a dot matches longer names and the host as a whole name")
+    @Test("A prefix that ends in a dot of the host matches longer names and the host as a whole name")
     func dotAtEnd() throws {
         #expect(try URLPrefix("http://Example.").strings == ["http://example.", "http://example/", "http://example:"])
         #expect(try URLPrefix("http://192.168.").strings == ["http://192.168."])
