@@ -34,7 +34,7 @@ struct ComparisonTests {
         #expect(rows.map { $0.ratios[.p99]?.rounds } == [nil, nil, [1.5]])
     }
 
-    @Test("The order of the contenders alternates from turn to turn, but only if rounds are divided into turns")
+    @Test("When a round has several turns, the order of the contenders is reversed in every second turn")
     func order() {
         let turns = (0..<2).flatMap { round in
             (0..<3).map { Turn(round: round, number: $0, count: 3, seconds: 1) }
@@ -44,7 +44,7 @@ struct ComparisonTests {
         #expect(Turn(round: 1, number: 0, count: 1, seconds: 3).order(of: 2) == [0, 1])
     }
 
-    @Test("The turns of a round combine rates and times as a mean, failures as a sum, memory as a maximum")
+    @Test("A round has the mean of its turns' rates and times, the sum of their failures, the largest memory")
     func together() {
         let round = Metric.together([
             [.requestsPerSecond: 10, .p99: 1, .failures: 0, .peakMemory: 5],
@@ -54,7 +54,7 @@ struct ComparisonTests {
         #expect(round == [.requestsPerSecond: 30, .p99: 4, .failures: 3, .peakMemory: 7])
     }
 
-    @Test("A ratio that fell in every round is worse, and a ratio that rose is better")
+    @Test("A ratio to the baseline that fell in every round is worse, and a ratio that rose is better")
     func change() {
         let (before, after) = (report([row(ratios: [0.9, 0.92, 0.95])]), report([row(ratios: [0.7, 0.75, 0.8])]))
         #expect(Comparison(after, against: before).isWorse)
@@ -70,14 +70,14 @@ struct ComparisonTests {
         #expect(Comparison(close.1, against: close.0).changes.isEmpty)
     }
 
-    @Test("A time that rose is worse")
+    @Test("A time that rose in every round is worse")
     func time() {
         let before = report([row(ratios: [1, 1.1, 1.2], of: .p99)])
         let after = report([row(ratios: [1.9, 2, 2.1], of: .p99)])
         #expect(Comparison(after, against: before).isWorse)
     }
 
-    @Test("Two per cent more instructions are worse for a hit, and six per cent for other requests")
+    @Test("For a hit, 2 % more instructions are a regression; for other requests, 6 % are, and 2 % are not")
     func instructions() {
         func counted(_ count: Double, isHit: Bool) -> Report {
             var row = Row(group: "1 KiB", name: "Larder", values: [.instructionsPerRequest: Series([count])!])

@@ -100,7 +100,7 @@ struct EvictionReplayTests {
         #expect(many < one * 1.02, "\(many) \(one)")
     }
 
-    @Test("Pinned entries are never evicted, even if most other entries are")
+    @Test("Pinned entries are never evicted, even when the other entries do not fit")
     func pinned() throws {
         let temporary = try TemporaryDirectory("larder-replay")
         let trace = Self.trace(5000, keys: 2000)

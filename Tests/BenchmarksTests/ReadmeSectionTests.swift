@@ -28,7 +28,7 @@ struct ReadmeSectionTests {
         #expect(ReadmeSection(reports).placed(in: readme) == readme)
     }
 
-    @Test("The plot and the ratios of Larder, nginx and Varnish show the hits")
+    @Test("The section begins with the plot of the hits and the ratios of Larder and other servers")
     func hits() {
         let hits = report(
             "hits",

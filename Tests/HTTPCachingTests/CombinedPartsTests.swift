@@ -80,7 +80,7 @@ struct CombinedPartsTests {
         #expect(combined.part == 0..<8)
     }
 
-    @Test("Parts of different lengths, or a part and another answer, are not combined")
+    @Test("Parts with different complete lengths, or a part and an error answer, are not combined")
     func refused() {
         let older = part(0..<5, ["ETag: \"a\""])
         #expect(older.combined(with: part(5..<8, of: 11, ["ETag: \"a\""]), holding: 0..<8) == nil)

@@ -84,7 +84,7 @@ struct FreshnessTests {
         #expect(freshness.currentAge(at: Sample.now - .seconds(100)) == .seconds(20))
     }
 
-    @Test("A response that arrives stale expired before its receipt, and a no-cache response at its receipt")
+    @Test("A response that arrives stale has an expiry date before its receipt; no-cache makes it the receipt")
     func expiryInThePast() {
         #expect(
             Sample.answer(200, ["Cache-Control: max-age=60", "Age: 90"]).freshness.expiryDate

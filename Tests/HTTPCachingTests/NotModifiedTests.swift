@@ -158,7 +158,7 @@ struct NotModifiedTests {
         #expect(response.selection.text == "accept:a")
     }
 
-    @Test("A ttl of the request counts from the 304, and a later 304 without a ttl keeps the grant")
+    @Test("A request's ttl counts from the 304, and a later 304 without a ttl does not end the caller's grant")
     func grant() {
         var response = Sample.stored(["Cache-Control: max-age=60", "ETag: \"a\""])
         let ttl = Duration.seconds(600)

@@ -64,7 +64,7 @@ struct PartialReuseTests {
         #expect(decide("6-8") == .fetch(.partial))
     }
 
-    @Test("HEAD and a part of unknown length need a fetch, and only-if-cached is refused")
+    @Test("A stored part does not answer HEAD or, if its complete length is unknown, any request")
     func refusals() {
         let range = ["Range: bytes=3-4"]
         #expect(ReusePolicy.decide(Sample.request(range, method: .head), part, now: Sample.now) == .fetch(.partial))

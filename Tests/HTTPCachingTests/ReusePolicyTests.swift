@@ -153,7 +153,7 @@ struct ReusePolicyTests {
     }
 
     @Test(
-        "A request in the millisecond of receipt is served, unless it has max-age=0",
+        "A request in the millisecond of the response's receipt is served, unless it has max-age=0",
         arguments: [("max-age=0", asked), ("max-age=1", serve(0))] as [(String, ReuseDecision)])
     func sameMillisecond(control: String, expected: ReuseDecision) {
         let stored = ["Cache-Control: max-age=60", "ETag: \"a\""]

@@ -7,7 +7,7 @@ import Testing
 @Suite("The use of stale responses when the origin fails")
 struct StaleOnErrorTests {
     @Test(
-        "A response of 61 seconds replaces a failed fetch only if response, request and failure allow it",
+        "A response 61 s old is served for a failed fetch only if response, request and failure allow it",
         arguments: [
             // RFC 9111 §4.2.4: allowed if the origin is unreachable, unless a directive forbids it.
             ("max-age=60", "", .unreachable, true),

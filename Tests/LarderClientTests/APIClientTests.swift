@@ -8,7 +8,7 @@ import Testing
 
 @Suite("The calls of the API client")
 struct APIClientTests {
-    @Test("Every call carries the token and the namespace, and a redirect to another server is not followed")
+    @Test("Every call sends the token and the namespace, and a redirect to another server is not followed")
     func credentials() async throws {
         let elsewhere = try ScriptedOrigin { _, connection in try connection.respond(body: "x") }
         defer { elsewhere.stop() }

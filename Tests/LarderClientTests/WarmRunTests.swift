@@ -22,7 +22,7 @@ struct WarmRunTests {
         return line.text + "\n"
     }
 
-    @Test("Each line of a long list is requested once with its own ttl, and its end is reported once")
+    @Test("Each line of a long list is requested once with its own ttl, and its result is reported once")
     func batches() async throws {
         let server = try ScriptedOrigin { request, connection in
             let lines = try Self.requests(request)
@@ -49,7 +49,7 @@ struct WarmRunTests {
         #expect(ends.elements[0].json["url"] == .string(ends.elements[0].item.url))
     }
 
-    @Test("A batch contains fewer requests if they are long, so that the server accepts its size")
+    @Test("A batch of long requests has fewer of them, so that it fits the server's limit for a batch")
     func longRequests() async throws {
         let server = try ScriptedOrigin { request, connection in
             let lines = try Self.requests(request)

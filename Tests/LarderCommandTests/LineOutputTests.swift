@@ -40,7 +40,7 @@ struct LineOutputTests {
         }
     }
 
-    @Test("Unread lines do not block the writer, and the next reader gets the number of lost lines")
+    @Test("Lines without a reader are dropped without blocking, and the next reader gets their number")
     func stalled() throws {
         let pipe = try Pipe()
         let output = LineOutput(pipe.writing, patience: .milliseconds(10))
@@ -55,7 +55,7 @@ struct LineOutputTests {
         #expect(pipe.drain() == "lost 3\nread\nagain\n")
     }
 
-    @Test("All lines together wait for room as long as the patience lasts, and no longer")
+    @Test("While no reader makes room, all lines together wait for the patience once, and not each")
     func patience() throws {
         let pipe = try Pipe()
         pipe.fill(leaving: 0)

@@ -97,7 +97,7 @@ struct OutputTests {
     }
 
     @Test(
-        "Text takes as many columns as a terminal gives it",
+        "The width of a text is counted in the columns that a terminal gives it",
         arguments: [
             ("", 0), ("abc", 3), ("é", 1), ("e\u{301}", 1), ("鍵", 2), ("한", 2), ("Ａ", 2), ("👩‍👩‍👧", 2), ("❤\u{fe0f}", 2),
             ("\u{200b}", 0),
@@ -160,7 +160,7 @@ struct OutputTests {
         #expect(StatsCommand.report(json).lines(forTerminal: false)[1] == "uptimeSeconds\t63.5")
     }
 
-    @Test("A counter of an impossible size is still printed as a line")
+    @Test("A counter of an impossible size is clamped or printed as it is, without a crash")
     func impossibleStats() {
         let json: JSON = [
             "uptimeSeconds": .number("1e300"), "waitSeconds": .number("-1e999"), "diskBytes": .number("-1"),

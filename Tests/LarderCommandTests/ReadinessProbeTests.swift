@@ -6,7 +6,7 @@ import Testing
 
 @Suite("The readiness probe")
 struct ReadinessProbeTests {
-    @Test("An answer that is incomplete at the end of the patience counts as no answer")
+    @Test("An answer that is incomplete when the time limit of the probe ends counts as no answer")
     func late() async throws {
         let server = try ScriptedOrigin { _, connection in
             try connection.send("HTTP/1.1 503 Service Unavailable\r\nContent-Length: 100\r\n\r\n{")

@@ -11,7 +11,7 @@ struct ConfigurationTests {
     private let home = ["HOME": "/home/ada"]
 
     @Test(
-        "A client may have a quarter of the connections, any number on loopback, or the configured number",
+        "A client may have a quarter of the connections, on loopback all, or the configured number",
         arguments: [
             ("0.0.0.0", nil, 1000, 250), ("0.0.0.0", nil, 20, 16), ("::", "auto", 1000, 250),
             ("127.0.0.1", nil, 1000, 0),
@@ -25,7 +25,7 @@ struct ConfigurationTests {
     }
 
     @Test(
-        "Half of the connections may listen to events, and an address a quarter of that except on loopback",
+        "Half of the connections may listen to events, of one client a quarter of these, on loopback all",
         arguments: [
             ("127.0.0.1", [], 1000, 500, 0), ("0.0.0.0", [], 1000, 500, 125), ("0.0.0.0", [], 1, 1, 16),
             ("127.0.0.1", ["7", "3"], 1000, 7, 3), ("0.0.0.0", ["auto", "0"], 1000, 500, 0),
@@ -256,7 +256,7 @@ struct ConfigurationExampleTests {
 
 @Suite("The limits of requests to origins")
 struct TransferLimitsTests {
-    @Test("With few descriptors, requests to hanging origins leave most descriptors to other uses")
+    @Test("With few descriptors, requests to hanging origins leave at least half of them to clients")
     func few() {
         let limits = TransferLimits(descriptors: 600, maxDownloads: 512, maxDownloadsPerHost: 128)
         #expect(2 * limits.gateway <= 600 / 4)
@@ -267,7 +267,7 @@ struct TransferLimitsTests {
         #expect(2 * limits.downloadsPerHost <= limits.downloads)
     }
 
-    @Test("With enough descriptors, the configured limits apply, and 4,096 requests use the gateway")
+    @Test("With enough descriptors, downloads have their configured limits, and /fetch has 4,096 transfers")
     func enough() {
         let limits = TransferLimits(descriptors: 1 << 20, maxDownloads: 512, maxDownloadsPerHost: 128)
         #expect(limits.gateway == 4096)
@@ -277,7 +277,7 @@ struct TransferLimitsTests {
         #expect(limits.downloadsPerHost == 128)
     }
 
-    @Test("Clients get descriptors that origins cannot use: 10,000 idle connections fit into 20,000")
+    @Test("Of 20,000 descriptors, clients get over 11,000, and origins leave an eighth to other uses")
     func clients() {
         let limits = TransferLimits(descriptors: 20_000, maxDownloads: 512, maxDownloadsPerHost: 128)
         #expect(limits.clients > 11_000)
@@ -286,7 +286,7 @@ struct TransferLimitsTests {
         #expect(plenty.clients == 16_384)
     }
 
-    @Test("Each limit is at least 1")
+    @Test("With three descriptors, each limit is still 1")
     func none() {
         let limits = TransferLimits(descriptors: 3, maxDownloads: 512, maxDownloadsPerHost: 128)
         #expect(limits.gateway == 1)

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("The memory of all request bodies")
 struct BodyMemoryTests {
-    @Test("A quarter of the memory is reserved for small bodies, and released memory is available again")
+    @Test("Large bodies leave a quarter of the memory to small bodies, and released memory is available again")
     func small() {
         let memory = BodyMemory(limit: 4 << 20)
         let large = BodyMemory.Share(memory)

@@ -75,7 +75,7 @@ struct BodyTests {
         }
     }
 
-    @Test("Bodies that together exceed the memory limit are refused, and a finished body frees its share")
+    @Test("Bodies that together exceed the memory limit are refused, until another body frees its share")
     func memoryOfAll() async throws {
         let configure: (inout DaemonConfiguration) -> Void = { $0.bodyMemoryLimit = 150 }
         try await withDaemon(Self.describing { .memory(limit: 100) }, configure: configure) { daemon in

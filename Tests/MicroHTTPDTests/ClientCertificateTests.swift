@@ -49,7 +49,7 @@ struct ClientCertificateTests {
         }
     }
 
-    @Test("A client without a certificate gets no answer that curl accepts")
+    @Test("With client certificates required, curl fails without a certificate, and succeeds with one")
     func curl() async throws {
         let credentials = try TLSCredentials(authority.server, clients: authority)
         let good = try await blocking { [authority] in try authority.issue("good", for: .client) }

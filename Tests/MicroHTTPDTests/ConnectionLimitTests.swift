@@ -94,7 +94,7 @@ struct ConnectionLimitTests {
         }
     }
 
-    @Test("Without room for a refusal, a new client waits until a served or a refused client has left")
+    @Test("When no further refusal can be sent, a new client waits until a served or refused client leaves")
     func pause() async throws {
         let clock = ManualClock()
         try await withDaemon(Self.echo, configure: Self.configure(limit: 2, clock: clock)) { daemon in

@@ -269,7 +269,7 @@ struct DefectTests {
         }
     }
 
-    @Test("With an unknown libmicrohttpd layout, the daemon says so and refuses only the defects it can see")
+    @Test("With an unknown layout of libmicrohttpd, the daemon says so, and refuses only visible defects")
     func unknownLayout() async throws {
         try await withDaemon(Self.handler, configure: { $0.isLayoutKnown = false }) { daemon in
             #expect(!daemon.checksHeads)
@@ -282,7 +282,7 @@ struct DefectTests {
         #expect(Daemon(handler: Self.handler).checksHeads)
     }
 
-    @Test("The loaded libmicrohttpd lays heads out as the check for gaps expects")
+    @Test("The loaded libmicrohttpd has the layout of heads in memory that the check for defects expects")
     func layout() {
         #expect(LayoutProbe.isLayoutKnown)
     }

@@ -50,7 +50,7 @@ struct PreparedFieldsTests {
         }
     }
 
-    @Test("Prepared fields leave out fields that would split or contradict the answer")
+    @Test("Fields that would split or contradict the answer are not added to prepared fields")
     func unsafe() {
         var fields = PreparedFields()
         fields.append("X-Split", "a\r\nX-Injected: b")
@@ -67,7 +67,7 @@ struct PreparedFieldsTests {
         #expect(fields.fields.map { "\($0.name): \($0.value)" } == ["X-Good: a\tb"])
     }
 
-    @Test("A field with an empty value is sent, wherever it stands, also alone")
+    @Test("A field with an empty value is sent, alone or at any place among other fields")
     func empty() async throws {
         for names in [["A"], ["A", "B"], ["A", "B", "C"], ["B", "A"], ["B", "A", "C"]] {
             var fields = HTTPFields()

@@ -110,7 +110,7 @@ struct RequestTests {
         #expect(request.field("X-Three") == nil)
     }
 
-    @Test("Field lines with a name that is not a token are visible only as bytes")
+    @Test("Field lines with a name that is not a token are absent from the fields, and present in the raw bytes")
     func oddNames() async throws {
         let request = try await request("GET / HTTP/1.1\r\nHost: test\r\nOdd(name): a\r\nSpace : b\r\n\r\n")
         var names: [String] = []

@@ -63,7 +63,7 @@ struct ResponseTests {
         }
     }
 
-    @Test("A withheld body breaks off the answer to a GET, and completes the answer to a HEAD")
+    @Test("With a withheld body, a HEAD gets a complete answer with the length, and the answer to a GET breaks off")
     func withheld() async throws {
         try await withDaemon(Handler.answering { _ in Response(body: .withheld(length: 10)) }) { daemon in
             let client = try RawClient(port: daemon.port)

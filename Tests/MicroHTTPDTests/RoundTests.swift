@@ -4,7 +4,9 @@ import Testing
 
 @Suite("The rounds of a serving thread", .serialized)
 struct RoundTests {
-    @Test("A thread answers all ready requests, even beyond a full batch of events", arguments: [127, 128, 129, 256])
+    @Test(
+        "A thread answers all ready requests, even if they are more than a batch of events holds",
+        arguments: [127, 128, 129, 256])
     func asManyAsEpollTellsAtOnce(count: Int) async throws {
         let hasBegun = Gate("a request that holds its thread")
         let mayGoOn = Gate("the end of that")

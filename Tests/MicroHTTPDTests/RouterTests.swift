@@ -99,7 +99,7 @@ struct RouterTests {
         #expect(Self.router.routes[5].pattern == "/entries/:key/content")
     }
 
-    @Test("A literal segment that leads to no route gives way to a parameter")
+    @Test("If a literal segment leads to no route, the router tries a parameter in its place")
     func backtracking() {
         var router = Router<Int>()
         router.add("GET", "/x/a/b", 1)
@@ -110,7 +110,7 @@ struct RouterTests {
         #expect(describe(router.match(method: "GET", target: "/x/a/e")) == "404")
     }
 
-    @Test("A path without another route is the rest of the nearest pattern with a wildcard")
+    @Test("A path without a route of its own matches the longest pattern that ends in a wildcard")
     func rest() {
         var router = Router<Int>()
         router.add("GET", "/x/*", 1)

@@ -16,7 +16,7 @@ struct SendClockTests {
         clock.isTooSlow(now: seconds * 1000, SendProgress(taken: taken, waiting: waiting))
     }
 
-    @Test("A client that takes a byte now and then is too slow after a whole window, and not before")
+    @Test("A client that takes a byte each second is too slow once a whole window has passed, and not before")
     func trickle() {
         var clock = Self.clock()
         for second in Int64(1)...191 {
@@ -25,7 +25,7 @@ struct SendClockTests {
         #expect(Self.look(&clock, at: 192, taken: 692, waiting: 1_000_000))
     }
 
-    @Test("A client must take the minimum of a period in every window, and that is enough")
+    @Test("A client that takes the bytes of a period in every window is fast enough; one byte less is too slow")
     func rate() {
         var clock = Self.clock()
         #expect(!Self.look(&clock, at: 30, taken: 500, waiting: 1_000_000))
@@ -34,7 +34,7 @@ struct SendClockTests {
         #expect(Self.look(&clock, at: 384, taken: 120_499, waiting: 1_000_000))
     }
 
-    @Test("A client that reads at the minimum rate is never too slow, however large the steps of its kernel are")
+    @Test("A client that reads at the minimum rate is never too slow, for any step of its kernel's window")
     func steps() {
         for step in [Int64(1), 12_288, 95_232, SendClock.step] {
             var clock = Self.clock()
@@ -46,7 +46,7 @@ struct SendClockTests {
         }
     }
 
-    @Test("A fast start buys a client no time later")
+    @Test("A client that starts fast and then takes a single byte in a window is too slow")
     func banked() {
         var clock = Self.clock()
         #expect(!Self.look(&clock, at: 192, taken: 900_000, waiting: 1_000_000))
@@ -62,7 +62,7 @@ struct SendClockTests {
         #expect(Self.look(&clock, at: 851, taken: 500, waiting: 1000))
     }
 
-    @Test("A client that always takes the bytes that waited at the last look keeps up with a slow answer")
+    @Test("A client that has taken, at each sample, all bytes of the sample before keeps up with a slow answer")
     func keepsUp() {
         var clock = Self.clock(waiting: 10)
         // The client takes ten bytes at each look, and the next ten are on their way by then.
@@ -71,7 +71,7 @@ struct SendClockTests {
         }
     }
 
-    @Test("A client that leaves a single byte waiting for a whole window is too slow")
+    @Test("A client that never takes all waiting bytes during a whole window is too slow, even if few wait")
     func little() {
         var clock = Self.clock(waiting: 10)
         #expect(!Self.look(&clock, at: 30, taken: 505, waiting: 5))

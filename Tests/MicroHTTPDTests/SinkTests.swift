@@ -112,7 +112,7 @@ struct SinkTests {
         #expect(sink.abandoned.count == 0)
     }
 
-    @Test("Each chunk of a packet waits for room in the sink")
+    @Test("Chunks that arrive in one packet each wait for room in the sink")
     func chunksAtHand() async throws {
         let sink = NarrowSink()
         try await withDaemon(Self.feeding { sink }, configure: { $0.threads = 1 }) { daemon in
@@ -182,7 +182,7 @@ struct SinkTests {
         #expect(sink.writes.count == 1)
     }
 
-    @Test("A full sink gets no unread bytes of a client that has left")
+    @Test("A full sink gets none of the unread bytes of a client that has left")
     func hangUpWithUnread() async throws {
         let sink = NarrowSink()
         try await withDaemon(Self.feeding { sink }) { daemon in

@@ -38,7 +38,7 @@ struct SoonTests {
         }
     }
 
-    @Test("A soon-ready answer is asked for twice; then its request is received, and the connection kept")
+    @Test("A handler is asked twice for a soon-ready answer; then its request is received as any other")
     func twice() async throws {
         let handler = Handler()
         try await withDaemon(handler) { daemon in
@@ -74,7 +74,7 @@ struct SoonTests {
         }
     }
 
-    @Test("A soon-ready answer is asked for again after the thread has served the waiting connections")
+    @Test("A handler is asked again for a soon-ready answer after the waiting connections have been served")
     func othersFirst() async throws {
         let handler = Handler()
         try await withDaemon(handler, configure: { $0.threads = 1 }) { daemon in

@@ -29,7 +29,7 @@ struct SuspensionTests {
         }
     }
 
-    @Test("Answers that race with the end of the handler are all sent")
+    @Test("Answers that another thread gives before, while or after the handler returns are all sent")
     func race() async throws {
         let queue = DispatchQueue(label: "answers", attributes: .concurrent)
         let handler = Handler { _ in
@@ -103,7 +103,7 @@ struct SuspensionTests {
         }
     }
 
-    @Test("Racing hang-ups and answers leave no connection and no exchange")
+    @Test("Clients that hang up while their answers are given leave no connection and no exchange")
     func hangUpRace() async throws {
         let ended = Mailbox<Void>()
         let queue = DispatchQueue(label: "answers", attributes: .concurrent)

@@ -34,7 +34,7 @@ struct ThreadLoadsTests {
         }
     }
 
-    @Test("New connections go to the threads in turn")
+    @Test("New connections are given to the threads in turn")
     func turns() {
         let loads = ThreadLoads(threads: 4)
         #expect((0..<8).map { _ in loads.join() } == [0, 1, 2, 3, 0, 1, 2, 3])
@@ -53,7 +53,7 @@ struct ThreadLoadsTests {
         }
     }
 
-    @Test("A thread that lost few connections catches up at once; a thread that lost many catches up in turn")
+    @Test("A thread that lost a few connections gets the next ones; after a loss of many, threads take turns")
     func catchingUp() {
         let few = ThreadLoads(threads: 2)
         for _ in 0..<8 { _ = few.join() }

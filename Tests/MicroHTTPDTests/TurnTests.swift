@@ -20,14 +20,14 @@ struct TurnTests {
         turn.isOver(now: now, waits: { waits })
     }
 
-    @Test("A thread that never waits offers its processor after a turn, and not before")
+    @Test("A thread that never waits offers its processor after the shortest turn, and not before")
     func neverWaits() {
         var turn = Self.turn()
         #expect(!Self.isOver(&turn, at: Turn.shortest - 1))
         #expect(Self.isOver(&turn, at: Turn.shortest))
     }
 
-    @Test("A thread that has waited begins a turn when that is seen, however long ago its last turn was")
+    @Test("A thread that has waited begins a new turn when the wait is noticed, and does not offer at once")
     func hasWaited() {
         var turn = Self.turn()
         #expect(!Self.isOver(&turn, at: 1_000_000_000, waits: 2))
@@ -36,7 +36,7 @@ struct TurnTests {
         #expect(Self.isOver(&turn, at: 1_000_000_000 + Turn.shortest, waits: 2))
     }
 
-    @Test("A thread that gives no ready answer keeps its processor, and its waits are not counted")
+    @Test("A thread that gives no ready answer keeps its processor, and the count of its waits is not read")
     func answersNothing() {
         var turn = Turn()
         let isOver = turn.isOver(now: .max) {
@@ -46,7 +46,7 @@ struct TurnTests {
         #expect(!isOver)
     }
 
-    @Test("A stranger on the processor doubles the turns up to a limit; a quick return makes them short again")
+    @Test("When another program takes the offered processor, turns double up to a limit; a quick return resets them")
     func stranger() {
         var turn = Self.turn()
         var now: Int64 = 0
@@ -71,7 +71,7 @@ struct TurnTests {
         #expect(lasts(Turn.shortest))
     }
 
-    @Test("A thread that waits after a stranger had its processor has short turns again")
+    @Test("A thread that waits after another program had its processor has short turns again")
     func strangerIsGone() {
         var turn = Self.turn()
         turn.resume(left: 0, now: Turn.longest)

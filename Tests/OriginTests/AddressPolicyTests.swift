@@ -36,7 +36,7 @@ import Testing
     }
 
     @Test(
-        "A globally routable address is allowed, also beside the special ranges",
+        "A globally routable address is allowed, even next to the bounds of a special range",
         arguments: [
             "1.1.1.1", "8.8.8.8", "9.255.255.255", "11.0.0.0", "100.63.255.255", "100.128.0.0", "126.255.255.255",
             "128.0.0.1", "169.253.255.255", "172.15.255.255", "172.32.0.0", "192.0.1.0", "192.0.3.0", "192.167.255.255",
@@ -91,7 +91,7 @@ import Testing
     }
 
     @Test(
-        "A denied address or name is refused despite any allowing rule, and no other is",
+        "A rule that denies an address or name overrules rules that allow it, and affects no other",
         arguments: [
             ("10.0.0.0/8", "10.1.1.1", 80, "x", true), ("10.0.0.0/8", "1.1.1.1", 80, "x", false),
             ("x", "1.1.1.1", 80, "X.", true), ("*.x", "1.1.1.1", 80, "a.x", true), ("*.x", "1.1.1.1", 80, "x", false),
@@ -113,7 +113,7 @@ import Testing
         }
     }
 
-    @Test("An FTP data connection obeys the rules for its control port and for its own port")
+    @Test("The address of an FTP data connection is checked by the rules of its control port and of its own port")
     func data() throws {
         let denied = try ["1.1.1.1:21", "*:25", "*:50001"].map { text in try AddressRule(text) }
         let policy = AddressPolicy(allowing: [try AddressRule("10.0.0.1:21")], denying: denied)
@@ -128,7 +128,7 @@ import Testing
     }
 
     @Test(
-        "A name is refused before its look-up only if no address of it could be allowed",
+        "A name is refused without a look-up only if the rules would refuse each of its addresses",
         arguments: [
             ([], [], "x", 80, nil), ([], [], "x", 81, "port 81 is not one of 80, 443"),
             (["x"], [], "X.", 81, nil), (["*.x"], [], "a.x", 81, nil), (["*"], [], "x", 81, nil),
@@ -163,7 +163,7 @@ import Testing
     }
 
     @Test(
-        "An IPv4 address within an IPv6 address is refused where the IPv4 address itself is",
+        "An IPv6 address that contains an IPv4 address is refused if the IPv4 address is",
         arguments: [
             ("::ffff:169.254.169.254", true), ("::ffff:10.0.0.1", true), ("::ffff:10.1.0.1", true),
             ("::ffff:192.168.0.1", true), ("64:ff9b::10.0.0.1", true), ("64:ff9b::a9fe:a9fe", true),

@@ -93,7 +93,7 @@ import Testing
         #expect(try await Self.client().get(origin.url("/a")).body == [7])
     }
 
-    @Test("A rule with a port allows the data connection by address alone")
+    @Test("A rule for an address and a control port allows the FTP data connection to any port of the address")
     func dataPort() async throws {
         let origin = try ScriptedFTPOrigin(files: ["/a": [7]])
         let client = Self.client {

@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test("Refused addresses of a name are skipped, in any order and family")
+    @Test("Of a name's addresses, refused ones are skipped in any order and family, and an allowed one is used")
     func mixedAddresses() async throws {
         let origin = try ScriptedOrigin { request, connection in try connection.respond(body: request["Host"]!) }
         let port = origin.port
@@ -338,7 +338,9 @@ import Testing
         #expect(origin.connectionCount == 2)
     }
 
-    @Test("An answer with a malformed first chunk shows its head only if the chunk is late", arguments: [true, false])
+    @Test(
+        "The head of an answer with a malformed first chunk reaches the caller only if the chunk comes later",
+        arguments: [true, false])
     func firstChunk(isLate: Bool) async throws {
         let gate = Gate("the head is there")
         if !isLate { gate.open() }

@@ -137,7 +137,7 @@ import Testing
         #expect(Set(origin.requests.map(\.target)) == Set((0..<10).map { "/\($0)" }))
     }
 
-    @Test("A place that becomes free on a thread goes to the next transfer on any thread")
+    @Test("A place that a transfer on one thread frees goes to the next transfer, which may run on another")
     func placesAreShared() async throws {
         let atOnce = Locked(0)
         let origin = try ScriptedOrigin { request, connection in
@@ -163,7 +163,7 @@ import Testing
         #expect(origin.connectionCount == 4)
     }
 
-    @Test("A transfer that leaves while its turn moves to another thread frees its place")
+    @Test("A transfer that is cancelled while it gets its place on another thread frees the place")
     func leavingInTurn() async throws {
         let origin = try ScriptedOrigin { _, connection in try connection.respond(body: "x") }
         let client = OriginClient(

@@ -73,7 +73,7 @@ import Testing
 
     /// libcurl's own messages for such answers are "Out of memory", "A libcurl function was given a bad argument" and
     /// "Received HTTP/0.9 when not allowed", among others.
-    @Test("A malformed response is reported with its own reason and libcurl's code, not libcurl's message")
+    @Test("The error for a malformed response has Larder's own reason and libcurl's code, without libcurl's text")
     func words() async throws {
         #expect(try await reason("SSH-2.0-OpenSSH_9.2\r\n") == "it does not begin with an HTTP status line (1)")
         #expect(try await reason("HTTP/1.1 200 OK\r\n X: a\r\n\r\n") == "a line of its head is not a field (43)")

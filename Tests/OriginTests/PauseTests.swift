@@ -107,7 +107,7 @@ import Testing
         #expect(collector.text == "/x")
     }
 
-    @Test("A paused transfer does not stall, a resumed transfer does")
+    @Test("The stall time-out does not run while a transfer is paused, and runs again once it is resumed")
     func stall() async throws {
         let origin = try ScriptedOrigin { request, connection in
             if request.target != "/silent" {
@@ -152,7 +152,7 @@ import Testing
         }
     }
 
-    @Test("An error that the receiver throws at a held-back piece ends the transfer")
+    @Test("An error that the receiver throws for a piece held back during a pause ends the transfer")
     func throwing() async throws {
         let origin = try ScriptedOrigin { _, connection in
             try connection.sendHead(fields: [.contentLength: "1000000"])

@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    @Test("A reused handle keeps no part of the request before")
+    @Test("A reused libcurl handle keeps no part of the earlier request")
     func usedAgain() async throws {
         let client = OriginClient(configuration: .local { $0.threads = 1 })
         let origin = try ScriptedOrigin { _, connection in try connection.respond(body: "answer") }

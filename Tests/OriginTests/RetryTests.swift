@@ -64,7 +64,7 @@ import Testing
 
     // The test uses no sockets, because an origin cannot see how much of a head the client has read when it resets the
     // connection.
-    @Test("A request is not sent again after a single line of an interim head")
+    @Test("A request is not sent again once a single line of an interim head has arrived")
     func notRetriedWithinHead() throws {
         let multi = curl_multi_init()!
         defer { curl_multi_cleanup(multi) }

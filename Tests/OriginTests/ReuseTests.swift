@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test("A libcurl handle is reused only in versions where no pointer into an answer survives")
+    @Test("A libcurl handle is not reused in versions that keep pointers into an earlier answer's fields")
     func versions() {
         // curl issue 11101 affects the versions from 7.83.0, which introduced curl_easy_header, to 8.1.0.
         for version in [0x075300, 0x075801, 0x080000, 0x080100] as [UInt32] {
@@ -140,7 +140,7 @@ import Testing
         #expect(origin.requests.map(\.connection) == [0, 0, 1, 1, 2, 3, 3, 4, 5, 5])
     }
 
-    @Test("An answer that arrives entirely late reaches no caller with other credentials")
+    @Test("A late answer on a reused connection does not reach a caller with other credentials")
     func lateAnswer() async throws {
         // On the first connection, each later request gets the answer to the request before it, as if that answer had
         // arrived twice.

@@ -37,7 +37,7 @@ import Testing
         #expect(drain(&queue) == [4])
     }
 
-    @Test("Hosts take turns: a long queue for a host does not delay another host")
+    @Test("Hosts take turns, so that the long queue of one host does not delay another")
     func fairness() {
         var queue = TransferQueue(limit: 1, limitPerHost: 1)
         for transfer in 1...100 { queue.enqueue(UInt64(transfer), host: "busy") }
@@ -58,7 +58,7 @@ import Testing
         #expect(drain(&queue) == [1, 3])
     }
 
-    @Test("A transfer that leaves the queue never starts, and frees no place that it did not have")
+    @Test("A transfer that leaves the queue before its start never starts, and frees no place")
     func leaving() {
         var queue = queue(10, perHost: 1, [(1, "a"), (2, "a"), (3, "a")])
         #expect(queue.next() == 1)

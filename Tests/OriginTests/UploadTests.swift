@@ -42,7 +42,7 @@ import Testing
         #expect(origin.requests[0].body == Array("body".utf8))
     }
 
-    @Test("Every piece is sent when it is written, and so is the end", arguments: [6, nil] as [Int64?])
+    @Test("Each piece of a body, and its end, is sent at once when it is written", arguments: [6, nil] as [Int64?])
     func asWritten(length: Int64?) async throws {
         let pieces = ["one", "two"].map { Array($0.utf8) }
         let arrived = Counter("pieces")
@@ -153,7 +153,7 @@ import Testing
     }
 
     @Test(
-        "A producer that waits for room is called back when the body fails",
+        "A producer that waits for room is called when its body fails or is closed",
         arguments: [
             { $0.write(SharedBytes([1, 2])) }, { $0.finish() }, { $0.fail() }, { $0.close() },
         ] as [@Sendable (OriginUpload) -> Void])
@@ -168,7 +168,7 @@ import Testing
         #expect(body.write(SharedBytes([1])) == .closed)
     }
 
-    @Test("A body that fails before its transfer starts is not sent")
+    @Test("If the body fails before its transfer starts, the request is not sent")
     func failedBefore() async throws {
         let origin = try ScriptedOrigin { _, connection in try connection.respond() }
         let body = OriginUpload(length: nil)
@@ -180,7 +180,7 @@ import Testing
         #expect(origin.requestCount == 0)
     }
 
-    @Test("A client that has shut down closes the body")
+    @Test("A request to a client that has shut down is cancelled, and its body is closed")
     func afterShutDown() async throws {
         let client = OriginClient(configuration: .local)
         try await blocking { client.shutDown() }
@@ -195,7 +195,7 @@ import Testing
     // MARK: Answers before the end
 
     @Test(
-        "An early answer is delivered to its end, and the body is closed",
+        "An answer that refuses a body early is delivered to its end, and the body is closed",
         arguments: [
             "Content-Length: 5\r\n\r\nlarge", "Content-Length: 5\r\nConnection: close\r\n\r\nlarge",
             "Connection: close\r\n\r\nlarge", "\r\nlarge",

@@ -10,7 +10,7 @@ import Testing
 @Suite struct UploadWaitingTests {
     private let client = OriginClient(configuration: .local)
 
-    @Test("A request is sent again only while no byte of its body has been taken")
+    @Test("A failed request is sent again only if no byte of its body was taken")
     func retries() async throws {
         let secondTry = Counter("second try")
         let listener = try Listener { stream, number in
@@ -105,7 +105,7 @@ import Testing
         #expect(body.write(SharedBytes([1])) == .closed)
     }
 
-    @Test("An origin that leaves while the body waits ends the transfer at the next write")
+    @Test("When an origin leaves while the body waits for its producer, the next write ends the transfer")
     func goneWhileWaiting() async throws {
         let listener = try Listener { stream, _ in try? stream.readHead() }
         defer { listener.stop() }

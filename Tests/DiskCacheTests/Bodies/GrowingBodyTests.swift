@@ -56,7 +56,7 @@ struct GrowingBodyTests {
         #expect(taken.count == (hasBuffer ? 0 : WriteBuffers.limit))
     }
 
-    @Test("A growing body is written in large pieces that begin at page boundaries")
+    @Test("A growing body is written to its file in pieces as large as the write buffer")
     func largePieces() throws {
         let body = GrowingBody(buffers: WriteBuffers(), path: "body")
         let file = try open("body")
@@ -77,7 +77,7 @@ struct GrowingBodyTests {
         #expect(come == Array(text[..<come.count]))
     }
 
-    @Test("A body holds a buffer only from its first byte to its end, and then returns the buffer")
+    @Test("A body takes a write buffer at its first byte, and returns the buffer at its end")
     func buffersGoBack() throws {
         let buffers = WriteBuffers()
         for number in 0..<2 * WriteBuffers.limit {

@@ -63,7 +63,8 @@ struct CrashTests {
     }
 
     @Test(
-        "A kill leaves no body of a key that begins with an accent", arguments: [CrashPoint.bodyPlaced, .beforeCommit])
+        "A kill during a store leaves no body behind, even for a key that begins with an accent",
+        arguments: [CrashPoint.bodyPlaced, .beforeCommit])
     func accentFirst(_ point: CrashPoint) async throws {
         let fixture = try CacheFixture(.readable)
         try await fixture.withCache { cache async throws in try await cache.store(Self.old, key: "bystander") }
@@ -196,7 +197,7 @@ struct CrashTests {
         try await fixture.withCache { _ async throws in #expect(try roots() == []) }
     }
 
-    @Test("A start removes directories that stand in the places of temporary bodies")
+    @Test("A start removes directories that have the names of temporary bodies")
     func directoriesInIncoming() async throws {
         let fixture = try CacheFixture { $0.inlineLimit = 0 }
         try await fixture.withCache { cache async throws in try await cache.store("1", key: "k") }
@@ -225,7 +226,9 @@ struct CrashTests {
         }
     }
 
-    @Test("A failing operation alone is undone, with its files", arguments: Layout.allCases)
+    @Test(
+        "A failing operation is undone with its files, and the other operations of its group are kept",
+        arguments: Layout.allCases)
     func failingOperation(_ layout: Layout) async throws {
         struct Failure: Error {}
         let fixture = try CacheFixture(layout) { $0.inlineLimit = 0 }
@@ -251,7 +254,9 @@ struct CrashTests {
         }
     }
 
-    @Test("A failed transaction is undone, and each operation runs in its own transaction", arguments: Layout.allCases)
+    @Test(
+        "A failed transaction is undone, and its operations run again, each in its own transaction",
+        arguments: Layout.allCases)
     func failingCommit(_ layout: Layout) async throws {
         struct Failure: Error {}
         let fixture = try CacheFixture(layout) { $0.inlineLimit = 0 }

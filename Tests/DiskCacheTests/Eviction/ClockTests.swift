@@ -67,7 +67,7 @@ struct ClockTests {
         }
     }
 
-    @Test("A clock of hits that is ahead advances with the wall clock, however often it is read")
+    @Test("A clock of hits that is ahead of the wall clock advances with it, however often it is read")
     func pace() {
         let wall = ManualClock()
         let clock = HitClock(wall, notBefore: wall.now() + .seconds(10))
@@ -80,7 +80,9 @@ struct ClockTests {
         #expect(clock.now() == wall.now())
     }
 
-    @Test("An entry stored or slid before the set-back expires one ttl after the new time", arguments: [true, false])
+    @Test(
+        "An entry that was stored or slid before the clock was set back expires one ttl after the new time",
+        arguments: [true, false])
     func freshness(isSlid: Bool) async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in

@@ -19,7 +19,9 @@ struct DiskEvictionTests {
         cache.recordHit(try #require(try cache.entry(for: key)))
     }
 
-    @Test("Entries that were read before a restart survive a scan after it", arguments: Layout.allCases)
+    @Test(
+        "Entries that were read before a restart are not evicted by a scan after the restart",
+        arguments: Layout.allCases)
     func restart(_ layout: Layout) async throws {
         let fixture = try CacheFixture(layout) { $0.diskLimit = Self.limit }
         let hot = (0..<10).map { "hot \($0)" }
@@ -81,7 +83,7 @@ struct DiskEvictionTests {
         try await cache.flush()
     }
 
-    @Test("A large body is not evicted when its texts exceed the room that was made for it")
+    @Test("A large body with a long ETag is not evicted, although room was made for the body alone")
     func largeWithTexts() async throws {
         let fixture = try CacheFixture { $0.diskLimit = 4_000_000 }
         try await fixture.withCache { cache async throws in
@@ -97,7 +99,7 @@ struct DiskEvictionTests {
         }
     }
 
-    @Test("A large body that replaces the small entry next in line for eviction is not evicted")
+    @Test("A large body is not evicted at once when it replaces the small entry that was next for eviction")
     func largeInPlaceOfOld() async throws {
         let fixture = try CacheFixture { $0.diskLimit = 4_000_000 }
         try await fixture.withCache { cache async throws in

@@ -97,7 +97,7 @@ struct DiskReserveTests {
         }
     }
 
-    @Test("Room that was promised to abandoned bodies is available again", arguments: Layout.allCases)
+    @Test("The room that an abandoned body had reserved is available again", arguments: Layout.allCases)
     func promisedInVain(_ layout: Layout) async throws {
         try await Self.withCache(layout) { disk, cache in
             try await cache.store("x", key: "first")
@@ -118,7 +118,7 @@ struct DiskReserveTests {
         }
     }
 
-    @Test("The reserve costs no fresh entry while expired entries are left", arguments: Layout.allCases)
+    @Test("Restoring the reserve evicts no fresh entry while expired entries are left", arguments: Layout.allCases)
     func expiredFirst(_ layout: Layout) async throws {
         let clock = ManualClock()
         try await Self.withCache(layout, clock) { disk, cache in
@@ -137,7 +137,7 @@ struct DiskReserveTests {
         }
     }
 
-    @Test("A store into the reserve is refused when all entries are pinned", arguments: Layout.allCases)
+    @Test("A store that needs the reserve is refused when all entries are pinned", arguments: Layout.allCases)
     func pinned(_ layout: Layout) async throws {
         try await Self.withCache(layout) { disk, cache in
             for number in 0..<20 {

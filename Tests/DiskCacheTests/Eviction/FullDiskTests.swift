@@ -56,7 +56,9 @@ struct FullDiskTests {
         }
     }
 
-    @Test("The log of a full volume gives back its room for updates and removals", arguments: Layout.allCases)
+    @Test(
+        "On a full volume, the index's log gives back its room, so that updates and removals succeed",
+        arguments: Layout.allCases)
     func logIsGivenBack(_ layout: Layout) async throws {
         try await Self.withCache("64m", layout) { disk, cache in
             try await Self.store(150, of: 10_000, keyCount: 50, in: cache)
@@ -66,7 +68,9 @@ struct FullDiskTests {
         }
     }
 
-    @Test("A small volume has a smaller ballast, and allows removals once it is full", arguments: Layout.allCases)
+    @Test(
+        "A small volume has a smaller ballast, which still lets entries be removed when the volume is full",
+        arguments: Layout.allCases)
     func smallBallast(_ layout: Layout) async throws {
         try await Self.withCache("8m", layout) { disk, cache in
             try await Self.store(100, of: 3000, keyCount: 100, in: cache)
@@ -76,7 +80,9 @@ struct FullDiskTests {
         }
     }
 
-    @Test("A purge after a kill that cost the ballast takes steps small enough to succeed", arguments: Layout.allCases)
+    @Test(
+        "After a kill that left no ballast, a purge on a nearly full disk succeeds, because its steps are small",
+        arguments: Layout.allCases)
     func purgeWithoutBallast(_ layout: Layout) async throws {
         try await Self.withDisk("64m") { disk, directory in
             let isKilled = Counter()

@@ -299,7 +299,7 @@ extension LimitTests {
         }
     }
 
-    @Test("An announced length alone evicts no entry")
+    @Test("An announced length evicts no entry before bytes of the body arrive")
     func announcedLength() async throws {
         let fixture = try CacheFixture { $0.diskLimit = 1 << 20 }
         try await fixture.withCache { cache async throws in

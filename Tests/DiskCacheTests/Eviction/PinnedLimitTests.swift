@@ -25,7 +25,7 @@ struct PinnedLimitTests {
         return try cache.keys()
     }
 
-    @Test("A stored entry stays, although it leaves less than a sixteenth of the limit free")
+    @Test("A stored entry is not evicted, although it leaves less than a sixteenth of the limit free")
     func stays() async throws {
         try await withPinned { (cache, left) async throws in
             try await cache.store(longText(left * 3 / 4), key: "stored")
@@ -45,7 +45,7 @@ struct PinnedLimitTests {
         }
     }
 
-    @Test("The texts of an entry count beside pinned entries")
+    @Test("An entry is refused when its body fits beside the pinned entries, but not with its long ETag")
     func texts() async throws {
         try await withPinned { (cache, left) async throws in
             // The body fits with short texts, but not with the long ETag.
@@ -75,7 +75,7 @@ struct PinnedLimitTests {
         }
     }
 
-    @Test("Unpinned entries above a smaller limit are evicted without a store")
+    @Test("After the limit is lowered, entries that lose their pin are evicted without waiting for a store")
     func unpinned() async throws {
         let fixture = try CacheFixture { $0.diskLimit = 4_000_000 }
         try await fixture.withCache { cache async throws in

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("The room on the disk")
 struct RoomTests {
-    @Test("A directory in which no file can be opened does not count as full")
+    @Test("A directory in which no probe file can be created does not count as full")
     func notFull() throws {
         let temporary = try TemporaryDirectory()
         #expect(FileSystem.hasRoom(in: temporary.path))
@@ -25,7 +25,7 @@ struct RoomTests {
         #expect(FileSystem.status(of: probe) == nil)
     }
 
-    @Test("The log exceeds its restart size by at most one group of bodies, however many wait")
+    @Test("The log outgrows the size at which it restarts by one group of bodies at most, however many wait")
     func log() async throws {
         let fixture = try CacheFixture { $0.inlineLimit = 1 << 20 }
         try await fixture.withCache { cache async throws in

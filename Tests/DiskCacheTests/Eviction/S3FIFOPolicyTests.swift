@@ -118,7 +118,7 @@ struct S3FIFOPolicyTests {
         #expect(queues.moves <= 1000)
     }
 
-    @Test("A replaced key returns to the main queue only if it was there, and only once")
+    @Test("An entry that replaces a key of the main queue enters the main queue, and only the first time")
     func replaced() {
         var policy = S3FIFOPolicy()
         let totals = QueueTotals(entries: 10, bytes: 10, smallBytes: 1)
@@ -128,7 +128,7 @@ struct S3FIFOPolicyTests {
         #expect(queues == [.small, .main, .small])
     }
 
-    @Test("The newest entry is spared when no store waits for room, even beyond the small queue's share")
+    @Test("While no store waits for room, the newest entry is not evicted, even above the small queue's share")
     func newest() {
         var cache = Cache(100)
         for number in 0..<40 { for _ in 0..<2 { cache.ask("hot \(number)") } }
@@ -143,7 +143,7 @@ struct S3FIFOPolicyTests {
         #expect(next.flatMap { cache.queues.key(of: $0.id)?.text } == "next")
     }
 
-    @Test("The newest entry is spared even when it is the only entry")
+    @Test("While no store waits for room, the newest entry is not evicted, even when it is the only entry")
     func onlyOne() {
         var cache = Cache(100)
         cache.ask("only", cost: 90)

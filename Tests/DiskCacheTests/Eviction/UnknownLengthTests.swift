@@ -56,7 +56,7 @@ struct UnknownLengthTests {
     }
 
     @Test(
-        "Bodies that never fit are refused, and all entries that were read stay",
+        "Bodies longer than the free room are refused, and no entry that was read is evicted",
         arguments: [20, 30, 37], Layout.allCases)
     func readEntriesStay(count: Int, layout: Layout) async throws {
         try await Self.withEntries(count, areRead: true, layout) { (cache, _) async throws in
@@ -71,7 +71,7 @@ struct UnknownLengthTests {
         }
     }
 
-    @Test("A body that never fits drives out unread entries for its share only, a tenth of the limit")
+    @Test("A body that is too long evicts unread entries for its share only, a tenth of the limit")
     func share() async throws {
         try await Self.withEntries(37, areRead: false) { (cache, _) async throws in
             for _ in 0..<5 {
@@ -84,7 +84,7 @@ struct UnknownLengthTests {
         }
     }
 
-    @Test("Concurrent bodies share about a fifth of the limit, each at least a quarter of the largest share")
+    @Test("Concurrent bodies share about a fifth of the limit, and none gets under a quarter of the largest")
     func several() async throws {
         try await Self.withEntries(37, areRead: false) { (cache, _) async throws in
             let reservations = try (0..<8).map { cache.reserve(try .data("k\($0)"), kind: .data) }
@@ -103,7 +103,7 @@ struct UnknownLengthTests {
         }
     }
 
-    @Test("A small body is stored beside a large one that has taken its share", arguments: [false, true])
+    @Test("A small body is stored while a large body holds its full share", arguments: [false, true])
     func besideLarge(areRead: Bool) async throws {
         try await Self.withEntries(37, areRead: areRead) { (cache, _) async throws in
             let large = cache.reserve(try .data("large"), kind: .data)
@@ -117,7 +117,7 @@ struct UnknownLengthTests {
         }
     }
 
-    @Test("A body within its share is stored beside unread entries, and stays")
+    @Test("A body within its share is stored although unread entries fill the limit, and is not evicted")
     func stored() async throws {
         try await Self.withEntries(37, areRead: false) { (cache, _) async throws in
             for number in 0..<5 {
@@ -131,7 +131,7 @@ struct UnknownLengthTests {
         }
     }
 
-    @Test("A body takes the room of expired entries beyond its share")
+    @Test("A body longer than its share takes the room of expired entries")
     func expired() async throws {
         try await Self.withEntries(37, areRead: true, ttl: .seconds(10)) { (cache, fixture) async throws in
             fixture.clock.advance(by: .seconds(60))
@@ -184,7 +184,7 @@ struct UnknownLengthTests {
         }
     }
 
-    @Test("A body to be pinned is refused like any other, and all entries that were read stay")
+    @Test("A body that is to be pinned is refused as an unpinned body is, and no entry that was read is evicted")
     func pinned() async throws {
         try await Self.withEntries(30, areRead: true) { (cache, _) async throws in
             let reservation = cache.reserve(try .data("k"), kind: .data, pinned: true)

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("The threads that may wait for the disk")
 struct DiskThreadsTests {
-    @Test("Busy and stopped threads skip work that no caller waits for")
+    @Test("Threads skip work that no caller waits for while all are busy and after they have been stopped")
     func busy() async throws {
         let threads = DiskThreads(count: 2)
         let done = Recorder<String>()

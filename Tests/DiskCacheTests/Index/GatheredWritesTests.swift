@@ -49,7 +49,7 @@ struct GatheredWritesTests {
         #expect(log.writes.map(\.offset) == [0, 32 + 3 * 4120])
     }
 
-    @Test("A write to another place is done at once, after the gathered pages, and no commit stays behind")
+    @Test("A write to another place writes the gathered pages first, then itself, at once, commits too")
     func elsewhere() {
         let log = Log()
         log.append([UInt8](repeating: 1, count: 32), at: 0)
@@ -66,7 +66,7 @@ struct GatheredWritesTests {
         #expect(log.writes.last?.bytes == Self.head(isCommit: true))
     }
 
-    @Test("No gathered write exceeds 120 KiB, and a longer body passes in a write of its own")
+    @Test("No gathered write exceeds 120 KiB, and a longer piece is written alone")
     func limit() {
         let log = Log()
         log.append([UInt8](repeating: 1, count: 32), at: 0)

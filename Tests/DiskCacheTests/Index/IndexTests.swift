@@ -29,7 +29,7 @@ struct IndexTests {
     }
 
     @Test(
-        "An unreadable index is set aside unless it is empty; the cache starts empty and removes the bodies",
+        "With an unreadable index the cache starts empty, and sets the index aside unless its file is empty",
         arguments: Trouble.allCases)
     func unreadable(_ trouble: Trouble) async throws {
         let fixture = try CacheFixture { $0.inlineLimit = 10 }
@@ -85,7 +85,7 @@ struct IndexTests {
         #expect(try Data(contentsOf: URL(fileURLWithPath: index)) == damaged)
     }
 
-    @Test("An index keeps its original page size, and can give back pages of any size")
+    @Test("An index keeps the page size with which it was created, and can give back free pages")
     func pageSize() async throws {
         let fixture = try CacheFixture()
         for asked in [8192, 4096] {
@@ -112,7 +112,7 @@ struct IndexTests {
         }
     }
 
-    @Test("A response is found by the canonical host of its URL, however the host was sent, also while it is under way")
+    @Test("A purge by the canonical host matches stored and pending responses, however their host was sent")
     func responseHosts() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in
@@ -179,7 +179,7 @@ struct IndexTests {
         }
     }
 
-    @Test("An index without a checkpoint survives, because its log has the commits")
+    @Test("A copied index without a checkpoint has all entries, because its log has the commits")
     func walOnly() async throws {
         let fixture = try CacheFixture()
         let copy = fixture.temporary.path("copy/default")
@@ -218,7 +218,7 @@ struct IndexTests {
         try await poll("the lock is free") { (try? CacheDirectory(path: temporary.path("deep/cache"))) != nil }
     }
 
-    @Test("The opening of a directory waits for a previous owner that is about to release its lock")
+    @Test("Opening a directory waits shortly for the previous owner to release its lock")
     func lockOfTheKilled() throws {
         let temporary = try TemporaryDirectory()
         let first = try CacheDirectory(path: temporary.path("cache"))
@@ -251,7 +251,7 @@ struct IndexTests {
         #expect(try CacheDirectory.isCache(at: temporary.path))
     }
 
-    @Test("An unreadable directory is an error, not a directory without a cache")
+    @Test("An unreadable directory is reported as an error, and not as a directory without a cache")
     func unreadableDirectory() throws {
         let temporary = try TemporaryDirectory()
         // Root can read any directory, but not a symbolic link to itself.

@@ -68,7 +68,7 @@ struct LostIndexTests {
         try await fixture.withCache { cache async throws in #expect(try await cache.text(key: "k") == "1") }
     }
 
-    @Test("After the index was put back, a failed group of writes is still retried write by write")
+    @Test("After a lost index was put back, the writes of a failed group are retried one by one")
     func groupAfterPutBack() async throws {
         let fixture = try CacheFixture()
         let failures = Locked(0)
@@ -104,7 +104,9 @@ struct LostIndexTests {
         #expect(results.elements == [true, true])
     }
 
-    @Test("A displaced cache does no harm to the cache in its place", arguments: Layout.allCases)
+    @Test(
+        "A cache with a directory that was moved away does no harm to the new cache in that place",
+        arguments: Layout.allCases)
     func successor(_ layout: Layout) async throws {
         let fixture = try CacheFixture(layout) { $0.inlineLimit = 10 }
         let url = "http://h/a"

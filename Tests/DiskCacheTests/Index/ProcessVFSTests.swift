@@ -42,7 +42,7 @@ struct ProcessVFSTests {
     }
 
     @Test(
-        "A commit is in the file when it returns, for any path of its pages; uncommitted changes are not",
+        "A returned commit is in the file however its pages were written, and uncommitted changes are not",
         arguments: ["NORMAL", "FULL"])
     func kill(synchronous: String) throws {
         let directory = try TemporaryDirectory()

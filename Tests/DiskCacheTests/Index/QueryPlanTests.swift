@@ -41,7 +41,9 @@ final class QueryPlanTests {
         EntryFilter(prefix: "p", host: "h", tag: "t", state: .fresh, kind: .json),
     ]
 
-    @Test("A walk follows the order of an index, and sorts only entries with equal values", arguments: [true, false])
+    @Test(
+        "A walk reads entries in the order of an index, and sorts no more than entries with equal values",
+        arguments: [true, false])
     func walks(descending: Bool) throws {
         let position = ListCursor(value: 1.databaseValue, id: 1)
         for order in EntrySort.Order.allCases {
@@ -68,7 +70,7 @@ final class QueryPlanTests {
         (.prefix, "entriesByURL (url>? AND url<?)"), (.key, "sqlite_autoindex_entries_1 (key=?)"),
     ]
 
-    @Test("A sort finds its entries by the index of the leading condition, for every order and filter")
+    @Test("A sorting plan finds its entries by the leading condition's index, for every order and filter")
     func sorting() throws {
         let filter = EntryFilter(
             key: "k", url: "http://h/", prefix: "p", host: "h", tag: "t", state: .fresh, kind: .json)
@@ -87,7 +89,7 @@ final class QueryPlanTests {
         }
     }
 
-    @Test("The counts that choose a plan read covering indexes only")
+    @Test("The counts by which a plan is chosen read covering indexes only")
     func counting() throws {
         for filter in [EntryFilter(host: "h"), EntryFilter(state: .stale), EntryFilter(state: .fresh)] {
             let steps = try plan(
@@ -133,7 +135,7 @@ final class QueryPlanTests {
         #expect(steps == ["SEARCH entries USING INDEX sqlite_autoindex_entries_1 (key>? AND key<?)"])
     }
 
-    @Test("The variants of a URL are counted by key, and only they are searched for the oldest")
+    @Test("The variants of a URL are counted by key, and the oldest is searched among them only")
     func variants() throws {
         let count = try plan(of: IndexWriter.variantCountStatement, ["a", "b"])
         #expect(count == ["SEARCH entries USING COVERING INDEX sqlite_autoindex_entries_1 (key>? AND key<?)"])

@@ -134,7 +134,7 @@ struct ReadablePathTests {
         }
     }
 
-    @Test("A caller's key that ends like a marked name is marked itself, cut at a character boundary")
+    @Test("A caller's key that ends in ~ and an MD5 has its own MD5 appended, after a cut between characters")
     func markedDataKeys() throws {
         let tail = "~d41d8cd98f00b204e9800998ecf8427e"
         let key = try CacheKey.data(String(repeating: "é", count: 111) + tail)
@@ -145,7 +145,7 @@ struct ReadablePathTests {
             ReadablePath.path(forData: odd) == "QDataCaches/x" + String(repeating: "é", count: 110) + "y~" + odd.md5Hex)
     }
 
-    @Test("A body in the way of a directory gets its key behind its name")
+    @Test("When a directory needs the name of a body, the body's name is extended by its key")
     func alternative() {
         let key = CacheKey.url(canonical: "http://example.com/a")
         let plain = "QUrlCaches/http/example.com/a"
@@ -183,7 +183,7 @@ struct ReadablePathTests {
         #expect(Array(paths.dropFirst()) == ["QUrlCaches/http/h/" + marked, "QUrlCaches/http/h/" + cut + "~1"])
     }
 
-    @Test("A name gets its key once, even after a sign that Swift joins with the ~ behind it")
+    @Test("A name is extended by its key only once, even after a character that Swift joins with the ~")
     func alternativeBehindAPrependedSign() throws {
         let key = try CacheKey.data("a\u{601}")
         let marked = "QDataCaches/a\u{601}~" + key.md5Hex
@@ -214,7 +214,7 @@ struct ReadablePathTests {
         #expect(accepted > 5000)
     }
 
-    @Test("No file or directory of a canonical URL ends like the marked name of another URL")
+    @Test("No file or directory of a canonical URL ends in ~ and the key of another URL")
     func noImpostor() {
         let victim = CacheKey.url(canonical: "http://h/a")
         for url in ["http://h/a~\(victim.text)", "http://h/a~\(victim.text)/b"] {

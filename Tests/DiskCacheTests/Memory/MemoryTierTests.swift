@@ -33,7 +33,7 @@ struct MemoryTierTests {
         #expect(tier.statistics.count == 1)
     }
 
-    @Test("An insertion evicts the oldest values, except values with hits")
+    @Test("An insertion evicts the oldest values without hits")
     func eviction() {
         let tier = MemoryTier<String>(limit: 80, shardCount: 1)
         for key in "abcdefgh" { #expect(insert(tier, String(key), "value", cost: 10)) }
@@ -85,7 +85,7 @@ struct MemoryTierTests {
         #expect(tier.statistics.count == 0)
     }
 
-    @Test("An eviction leaves tickets valid")
+    @Test("A ticket that was drawn before an eviction stays valid")
     func ticketSurvivesTrim() {
         let tier = MemoryTier<String>(limit: 1000)
         #expect(insert(tier, "a", "A", cost: 1))
@@ -128,7 +128,7 @@ struct MemoryTierTests {
         for number in 0..<100 { #expect(insert(tier, "\(number)", "value", cost: 100)) }
     }
 
-    @Test("A large value makes room in every shard, not only in its own")
+    @Test("A large value evicts values of every shard, not only of its own")
     func evictionAcrossShards() {
         let tier = MemoryTier<String>(limit: 8_000, shardCount: 16)
         for number in 0..<800 { #expect(insert(tier, "\(number)", "value", cost: 10)) }
@@ -154,7 +154,7 @@ struct MemoryTierTests {
         #expect(tier.bytesReserved == 950)
     }
 
-    @Test("A lower current limit evicts values and bounds new values; the configured limit is its maximum")
+    @Test("A lowered current limit evicts values and bounds new ones, and rises to the configured limit at most")
     func currentLimit() {
         let tier = MemoryTier<String>(limit: 8 << 20)
         for number in 0..<8 { #expect(insert(tier, "\(number)", "value", cost: 1 << 20)) }
@@ -170,7 +170,7 @@ struct MemoryTierTests {
         #expect(tier.statistics.bytes > 7 << 20)
     }
 
-    @Test("A lower current limit applies beside the bytes that are held outside the tier")
+    @Test("A lowered limit is for values beside the bytes held outside the tier; if these grow, values are evicted")
     func currentLimitBesideOthers() {
         let tier = MemoryTier<String>(limit: 8 << 20)
         tier.setHeldByOthers(2 << 20)
@@ -182,7 +182,7 @@ struct MemoryTierTests {
         #expect(tier.statistics.bytes == 0)
     }
 
-    @Test("A used value that is replaced on disk counts as used when it comes back")
+    @Test("A value with hits that is replaced on disk counts as used when its new version is inserted")
     func replacedInUse() {
         let tier = MemoryTier<String>(limit: 1000)
         #expect(insert(tier, "hot", "1", cost: 10))

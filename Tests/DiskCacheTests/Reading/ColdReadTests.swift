@@ -5,7 +5,7 @@ import Testing
 
 @testable import DiskCache
 
-@Suite("A thread that may not wait for the disk")
+@Suite("Loads by a thread that may not wait for the disk")
 struct ColdReadTests {
     /// Makes the kernel forget the content of a file, by default of the index, and makes connections forget their
     /// pages, until `isForgotten` returns true. The kernel keeps pages that it is writing, and the cache's own threads
@@ -45,7 +45,9 @@ struct ColdReadTests {
         if case .onDisk = result { true } else { false }
     }
 
-    @Test("A load without waiting reports an entry on disk, and finds it once it was read", arguments: Layout.allCases)
+    @Test(
+        "A load that may not wait reports that the entry is on disk, and returns it once it was read",
+        arguments: Layout.allCases)
     func entries(_ layout: Layout) async throws {
         let fixture = try CacheFixture(layout) { $0.memoryLimit = 0 }
         try await fixture.withCache { cache async throws in try await cache.store("1", key: "k") }
@@ -68,7 +70,7 @@ struct ColdReadTests {
         }
     }
 
-    @Test("A body with a known slot passes without the index, or is reported to be on disk")
+    @Test("A body with a known slot is read from the slab without the index, or is reported to be on disk")
     func slab() async throws {
         let fixture = try CacheFixture { $0.memoryLimit = 256 << 10 }
         try await fixture.withCache { cache async throws in
@@ -103,7 +105,7 @@ struct ColdReadTests {
         }
     }
 
-    @Test("A repeated request is answered before the index is read to take the entry into memory")
+    @Test("A repeated request is answered first; then the index is read to take the entry into memory")
     func admitted() async throws {
         let fixture = try CacheFixture { $0.memoryLimit = 256 << 10 }
         try await fixture.withCache { cache async throws in
@@ -139,7 +141,7 @@ struct ColdReadTests {
         }
     }
 
-    @Test("A load without waiting sees recent stores and removals")
+    @Test("A load that may not wait sees recent stores and removals")
     func log() async throws {
         let fixture = try CacheFixture { $0.memoryLimit = 0 }
         try await fixture.withCache { cache async throws in
@@ -173,7 +175,7 @@ struct ColdReadTests {
         try await done.wait(for: 101)
     }
 
-    @Test("A look-up of responses without waiting reports that the index is on disk")
+    @Test("A look-up of responses that may not wait reports that the index is on disk")
     func responses() async throws {
         let fixture = try CacheFixture()
         let url = ResponseURL("http://h/r")

@@ -135,7 +135,7 @@ struct DamageTests {
         }
     }
 
-    @Test("A verification that meets a replacement ends with the new body or without a body")
+    @Test("A verification during a replacement ends with the new body or without a body")
     func verificationRace() async throws {
         let fixture = try CacheFixture { $0.memoryLimit = 0 }
         try await fixture.withCache { cache async throws in

@@ -47,7 +47,7 @@ struct HitFloodTests {
         #expect(log.pending("hit-17") == nil)
     }
 
-    @Test("Hits and slides of an entry stay together, and come back together from a failed flush")
+    @Test("A flush takes the hits and slides of an entry together, and puts both back if it fails")
     func withSlides() {
         _ = log.note(hit, for: "a")
         _ = log.note(slide, for: "a")
@@ -66,7 +66,7 @@ struct HitFloodTests {
         #expect(log.isEmpty)
     }
 
-    @Test("Hits that were counted in memory do not push out other hits when they are written")
+    @Test("Writing the hits that were counted in memory does not push out other hits")
     func countedBesideOthers() {
         let passed = (0..<15_500).map { "passed-\($0)" }
         for key in passed { _ = log.note(hit, for: key) }
@@ -100,7 +100,7 @@ struct HitFloodTests {
         #expect(log.countedHits == 400 * 120)
     }
 
-    @Test("Entries that come to memory and leave it again leave no items in the queue for a flush")
+    @Test("Entries that enter and leave memory again and again leave a bounded number of items in the queue")
     func comingAndGoing() {
         var queue = CounterQueue()
         for number in 0..<10_000 {

@@ -62,7 +62,7 @@ struct HitTests {
         }
     }
 
-    @Test("Written hits and slides show in the memory tier")
+    @Test("After a flush, an entry in the memory tier shows the written hits and slides")
     func memoryAfterFlush() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in
@@ -83,7 +83,7 @@ struct HitTests {
         }
     }
 
-    @Test("Hits are written without a request within a second or so")
+    @Test("Hits are written within a second or so, without a further request")
     func writtenDown() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in
@@ -169,7 +169,7 @@ struct HitTests {
         }
     }
 
-    @Test("The log forgets a key only after a completed flush, and restores a cancelled flush")
+    @Test("The log forgets the hits of a key after a completed flush, and restores them after a cancelled one")
     func log() {
         let log = HitLog(HitClock(ManualClock(), notBefore: Timestamp(seconds: 1)))
         let now = Timestamp(seconds: 1)
@@ -190,7 +190,7 @@ struct HitTests {
         #expect(log.pending("k") == PendingHits(version: 3, hits: 1))
     }
 
-    @Test("Hits are counted once when a transaction flushes a key twice and the second flush is undone")
+    @Test("Hits count once when a transaction flushes a key twice and only the second flush is undone")
     func undoneAlone() async throws {
         struct Failure: Error {}
         let fixture = try CacheFixture()
@@ -250,7 +250,7 @@ struct HitTests {
         #expect(seen.elements.allSatisfy { $0?.hits == 1 && $0?.expiryDate == expiry })
     }
 
-    @Test("A read during which a flush ends is repeated, so that it misses no hits")
+    @Test("A read is repeated when a flush ends during it, so that it misses no hits")
     func endedMeanwhile() throws {
         let log = HitLog(HitClock(ManualClock(), notBefore: Timestamp(seconds: 1)))
         _ = log.note(PendingHits(version: 1, hits: 1), for: "k")

@@ -5,7 +5,7 @@ import Testing
 
 @testable import DiskCache
 
-@Suite("Bodies that pass by the memory tier")
+@Suite("Bodies that are served from the slab without entering the memory tier")
 struct PassingTests {
     private static let body = longText(1000)
 
@@ -109,7 +109,9 @@ struct PassingTests {
         case removed, purged, replaced, expired, slid, clockSetBack, retagged, shortened, spoiled, spoiledHead
     }
 
-    @Test("A body no longer passes after a change that its slot does not show", arguments: Change.allCases)
+    @Test(
+        "A body is no longer served by its known slot after a change that the slot does not show",
+        arguments: Change.allCases)
     func changed(_ change: Change) async throws {
         let fixture = try Self.fixture()
         try await fixture.withCache { cache async throws in
@@ -161,7 +163,7 @@ struct PassingTests {
         }
     }
 
-    @Test("The slot of an entry becomes known again after an update of its ttl, but not after a slide")
+    @Test("After an update of an entry's ttl, a load makes its slot known again; after a slide, it does not")
     func followed() async throws {
         let fixture = try Self.fixture()
         try await fixture.withCache { cache async throws in
@@ -185,7 +187,7 @@ struct PassingTests {
         }
     }
 
-    @Test("A slot that was read before a slide was written does not become known after it")
+    @Test("A slot that was read before a slide was written does not become known after the write")
     func slideWritten() async throws {
         let fixture = try Self.fixture()
         try await fixture.withCache { cache async throws in
@@ -202,7 +204,7 @@ struct PassingTests {
         }
     }
 
-    @Test("A request counts only when the passing body could be read")
+    @Test("A request for a passing body counts as a miss of the memory tier only if the body was read")
     func unread() async throws {
         let fixture = try Self.fixture()
         try await fixture.withCache { cache async throws in

@@ -17,7 +17,7 @@ struct SlideFloodTests {
         for number in 0..<count { _ = cache.parts.hits.note(slide(9), for: "slid-\(number)") }
     }
 
-    @Test("Slides that were marked together are written a few at a time, before slides of other entries")
+    @Test("Marked slides are written a few at a time, before slides that were noted after the marking")
     func marked() {
         let log = HitLog(HitClock(ManualClock(), notBefore: Timestamp(seconds: 1)))
         for number in 0..<1000 { _ = log.note(slide(1), for: "a\(number)") }
@@ -45,7 +45,9 @@ struct SlideFloodTests {
         #expect(log.beginFlush(limit: .periodic).items.count == 1000)
     }
 
-    @Test("Many slides do not hold up a store that comes behind a sweep or a purge", arguments: [true, false])
+    @Test(
+        "Many slides that a sweep or a purge must write do not delay a store that comes after it",
+        arguments: [true, false])
     func storesGoOn(isSweep: Bool) async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in
@@ -95,7 +97,7 @@ struct SlideFloodTests {
         }
     }
 
-    @Test("A refresh of a purged entry is not kept, though the entry expires while slides are written")
+    @Test("A refresh of a purged entry is not kept, even if the entry expires while the purge writes slides")
     func refreshMeanwhile() async throws {
         let fixture = try CacheFixture()
         let isArmed = Locked(false)
@@ -129,7 +131,7 @@ struct SlideFloodTests {
         #expect(try cache.keys().isEmpty)
     }
 
-    @Test("An entry that slides while a sweep writes other slides is kept")
+    @Test("A sweep keeps an expired entry that slides while the sweep writes other slides")
     func slidMeanwhile() async throws {
         let fixture = try CacheFixture()
         let opened = Locked<(DiskCache, Entry)?>(nil)
@@ -159,7 +161,7 @@ struct SlideFloodTests {
         #expect(try await cache.text(key: "k") == "1")
     }
 
-    @Test("Many slides are written in one transaction right after the other")
+    @Test("Many slides are written in several transactions without a pause between them")
     func oneAfterTheOther() async throws {
         let fixture = try CacheFixture()
         let (count, inOne) = (20_000, HitLog.FlushLimit.periodic.slides)

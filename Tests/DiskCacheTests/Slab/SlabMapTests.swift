@@ -25,7 +25,7 @@ struct SlabMapTests {
         map.committed()
     }
 
-    @Test("Each slot is given out once, and again only after its release is committed")
+    @Test("Each slot is given to one body at a time, and a released slot only after the commit of its release")
     func reuse() throws {
         let map = try load()
         let slots = (0..<5000).map { _ in map.take(for: 1000) }
@@ -79,7 +79,7 @@ struct SlabMapTests {
         #expect(try load().usedCount == 1)
     }
 
-    @Test("An extent that becomes empty is reported once, and can then hold slots of any size")
+    @Test("An extent that has become empty is reported once, and can hold slots of another size from then on")
     func emptied() throws {
         let map = try load()
         let slots = (0..<10).map { _ in map.take(for: 100_000) }
@@ -111,7 +111,7 @@ struct SlabMapTests {
         #expect(map.slackBytes == 19 * size)
     }
 
-    @Test("The extent with the fewest bytes is drained when other extents have room, and gets no new bodies")
+    @Test("When the other extents have room, the emptiest extent is drained, and gets no new bodies")
     func draining() throws {
         let map = try load()
         let perExtent = SlotClass(holding: 1000).slotsPerExtent
@@ -135,7 +135,7 @@ struct SlabMapTests {
         #expect(map.takeEmptied() == [Int64(Slot.extentBytes)..<Int64(2 * Slot.extentBytes)])
     }
 
-    @Test("A slot that is not used cannot be freed, because a damaged row may name any slot")
+    @Test("A request to free an unused slot is refused, because a damaged row may name any slot")
     func unused() throws {
         let map = try load()
         let slot = map.take(for: 1000)

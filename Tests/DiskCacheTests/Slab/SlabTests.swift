@@ -14,7 +14,7 @@ struct SlabTests {
         return Int64(raw.st_blocks) * 512
     }
 
-    @Test("A body is not served from a slot that another body took during the read")
+    @Test("A body is not served from its slot when another body took the slot during the read")
     func reusedWhileRead() async throws {
         let fixture = try CacheFixture { $0.memoryLimit = 0 }
         try await fixture.withCache { cache async throws in

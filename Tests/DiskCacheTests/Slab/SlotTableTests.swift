@@ -14,7 +14,7 @@ struct SlotTableTests {
 
     private static func hash(_ number: Int) -> Int { ExactText("key \(number)").hashValue }
 
-    @Test("The table finds inserted slots after any growth, and forgets few of them before its limit")
+    @Test("The table finds inserted slots after it has grown, and forgets few of them within its limit")
     func growth() {
         let table = SlotTable(memoryLimit: 1 << 20)
         #expect(table.memoryBytes == 0)
@@ -52,7 +52,7 @@ struct SlotTableTests {
         #expect(table.find(hash) == nil)
     }
 
-    @Test("A slot that was read before a change of its key does not enter the table, and is not current")
+    @Test("A slot that was read before its entry changed does not enter the table, and is not current")
     func tickets() throws {
         let table = SlotTable(memoryLimit: 1 << 20)
         let hash = Self.hash(1)

@@ -9,7 +9,7 @@ struct LateTagTests {
     private let url = "https://example.com/a"
     private let mine = CacheKey.response(to: ResponseURL("https://example.com/a"), variant: "mine")
 
-    @Test("A response is not kept when it gets a tag that was purged after its request")
+    @Test("A response is not kept when its answer brings a tag that was purged after its request began")
     func lateTag() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in
@@ -33,7 +33,7 @@ struct LateTagTests {
         }
     }
 
-    @Test("A purge by tag does not affect a response that its other conditions exclude")
+    @Test("A purge by a tag does not affect a response that another condition of the same filter excludes")
     func elsewhere() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in
@@ -47,7 +47,7 @@ struct LateTagTests {
         }
     }
 
-    @Test("A tag from a joining caller or from the metadata counts for earlier purges, too")
+    @Test("An earlier purge matches tags that a joining caller or the metadata of the publish adds later")
     func otherKinds() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in
@@ -69,7 +69,7 @@ struct LateTagTests {
         }
     }
 
-    @Test("After purges by more tags than the limit, a late tag counts as purged, and an early tag does not")
+    @Test("After purges of too many tags, any tag that is added later counts as purged, but no earlier tag does")
     func tooMany() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in
@@ -89,7 +89,7 @@ struct LateTagTests {
         }
     }
 
-    @Test("Tags that are added after the key is decided count for earlier and later purges")
+    @Test("Tags that are added after the variant's key is decided match earlier and later purges")
     func decided() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in
@@ -107,7 +107,7 @@ struct LateTagTests {
         }
     }
 
-    @Test("A reservation that a purge spares is spared for its late tags, too")
+    @Test("A reservation that a purge spares is also spared when it gets the purged tag later")
     func spared() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in

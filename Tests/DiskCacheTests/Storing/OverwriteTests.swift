@@ -49,7 +49,7 @@ struct OverwriteTests {
         }
     }
 
-    @Test("A JSON that a caller stores under another URL does not affect a download, nor does a refused store")
+    @Test("A download is kept when a caller stores JSON under another URL, or a store for its URL is refused")
     func otherKey() async throws {
         try await CacheFixture().withCache { cache async throws in
             let outcome = try await download(cache) {
@@ -90,7 +90,7 @@ struct OverwriteTests {
         }
     }
 
-    @Test("A change before a download begins does not outlive the download")
+    @Test("A ttl that a caller set before a download began is replaced by the ttl of the download")
     func changedBefore() async throws {
         try await CacheFixture().withCache { cache async throws in
             let held = try await cache.store("older", url: url)
@@ -100,7 +100,7 @@ struct OverwriteTests {
         }
     }
 
-    @Test("The longest stale allowance of all downloads stays on the entry, after a new body and after a 304")
+    @Test("An entry keeps the longest stale allowance of all its downloads, after a new body and after a 304")
     func allowances() async throws {
         try await CacheFixture().withCache { cache async throws in
             var metadata = EntryMetadata(ttl: .seconds(10))

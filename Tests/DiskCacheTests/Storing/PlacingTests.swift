@@ -47,7 +47,7 @@ struct PlacingTests {
         }
     }
 
-    @Test("A body that moved out of the way is replaced where it is, and moves back when there is room")
+    @Test("A body that gave its name to a directory is replaced at its place, and moves back once it can")
     func moved() async throws {
         let fixture = try CacheFixture(.readable)
         try await fixture.withCache { cache async throws in
@@ -66,7 +66,7 @@ struct PlacingTests {
         }
     }
 
-    @Test("The replacement of a body that was deleted from outside does no harm to a directory in its place")
+    @Test("A replacement of a body that others deleted does no harm to a directory that took its name")
     func removedByOthers() async throws {
         let fixture = try CacheFixture(.readable)
         try await fixture.withCache { cache async throws in
@@ -130,7 +130,7 @@ struct PlacingTests {
     }
 
     @Test(
-        "A URL with the key of an earlier URL replaces it, and the earlier URL is not found",
+        "An entry replaces the entry of another URL with the same MD5, and that URL is no longer found",
         arguments: Layout.allCases)
     func collidingURLs(_ layout: Layout) async throws {
         // Simulates two URLs with one MD5.

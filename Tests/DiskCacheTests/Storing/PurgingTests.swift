@@ -10,7 +10,7 @@ struct PurgingTests {
     private let url = "https://example.com/dir/a?x=1"
 
     @Test(
-        "A download that a purge matches while it is received is answered, but not kept",
+        "A download that a purge matches while it is being received is answered, but not kept",
         arguments: [
             EntryFilter(key: CacheKey.url(canonical: "https://example.com/dir/a?x=1").text),
             EntryFilter(url: "https://example.com/dir/a?x=1"), EntryFilter(prefix: "https://example.com/dir/"),
@@ -44,7 +44,7 @@ struct PurgingTests {
     }
 
     @Test(
-        "A purge matches a response that is being received by its canonical URL, too",
+        "A purge matches a response that is being received by its URL as sent or by its canonical URL",
         arguments: [
             EntryFilter(url: "https://example.com/m%C3%BC/b"), EntryFilter(prefix: "https://example.com/m%C3%BC"),
             EntryFilter(url: "https://example.com/x/../m%c3%bc/b"), EntryFilter(host: "example.com"),
@@ -74,7 +74,7 @@ struct PurgingTests {
         }
     }
 
-    @Test("The host of a filter matches URLs with a dot behind the host, stored or being received")
+    @Test("The host of a filter also matches URLs with a dot behind the host, stored or being received")
     func dottedHost() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in
@@ -111,7 +111,7 @@ struct PurgingTests {
     }
 
     @Test(
-        "A caller's data is stored, although a purge matches it while it is received",
+        "A caller's data is stored, although a purge matches its key while it is being received",
         arguments: [
             EntryFilter(key: "k"), EntryFilter(prefix: "k"), EntryFilter(tag: "early"), EntryFilter(tag: "late"),
             EntryFilter(kind: .data), .all,
@@ -145,7 +145,7 @@ struct PurgingTests {
         }
     }
 
-    @Test("A running refresh of a purged entry is answered, but does not bring the entry back")
+    @Test("A refresh during which its entry is purged is answered, but does not bring the entry back")
     func refreshPurged() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in
@@ -190,7 +190,9 @@ struct PurgingTests {
         }
     }
 
-    @Test("Filters combine, and a removal matches the same entries as a count", arguments: Layout.allCases)
+    @Test(
+        "An entry must match all conditions of a filter, and a removal matches the same entries as a count",
+        arguments: Layout.allCases)
     func filters(_ layout: Layout) async throws {
         let fixture = try CacheFixture(layout)
         try await fixture.withCache { cache async throws in

@@ -37,7 +37,7 @@ struct PurgingTogetherTests {
         }
     }
 
-    @Test("Two filters that differ only in the bytes of a text both take effect")
+    @Test("Two filters with canonically equivalent texts of different bytes both take effect")
     func exactTexts() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in
@@ -48,7 +48,7 @@ struct PurgingTogetherTests {
         }
     }
 
-    @Test("A reservation is spared by the purge that its own answer requested, and by no other purge")
+    @Test("The purge that an answer requests spares the reservation of that answer, and no other purge does")
     func sparing() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in
@@ -71,7 +71,7 @@ struct PurgingTogetherTests {
         }
     }
 
-    @Test("A reservation of another namespace spares no reservation")
+    @Test("A purge that spares a reservation of another namespace spares none of its own namespace")
     func sparingElsewhere() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in
@@ -85,7 +85,7 @@ struct PurgingTogetherTests {
         }
     }
 
-    @Test("A purge by a held entry's tag or state matches the reservation that refreshes the entry")
+    @Test("A purge by the tag or state of a stored entry matches the reservation that refreshes the entry")
     func heldEntries() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in
@@ -110,7 +110,7 @@ struct PurgingTogetherTests {
         }
     }
 
-    @Test("A purge queries the index only for held entries that decide the match, once for each URL")
+    @Test("A purge looks up a stored entry only if it decides whether a reservation matches, once for each URL")
     func statements() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in

@@ -68,7 +68,7 @@ struct ResponseFieldsTests {
         }
     }
 
-    @Test("A caller's data under a key that begins like a response's key does not count, and stays")
+    @Test("Callers' data under keys that begin like a response's key does not count, and is not removed")
     func callersData() async throws {
         try await fixture.withCache { cache async throws in
             let md5 = CacheKey.response(to: url, variant: "0").md5Hex
@@ -111,7 +111,7 @@ struct ResponseFieldsTests {
         }
     }
 
-    @Test("Older responses are removed when a new answer or a refresh makes the fields of a response longer")
+    @Test("When a replaced or refreshed response has longer fields, the oldest responses are removed")
     func longer() async throws {
         try await fixture.withCache { cache async throws in
             for number in 0..<100 { _ = try await publish("\(number)", 10, in: cache) }
@@ -130,7 +130,7 @@ struct ResponseFieldsTests {
         }
     }
 
-    @Test("The responses of a URL are found by their keys only")
+    @Test("Statements about all responses of a URL find them by their keys, without a scan")
     func plan() throws {
         let cache = try fixture.open()
         defer { cache.close() }

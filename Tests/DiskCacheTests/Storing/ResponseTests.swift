@@ -20,7 +20,7 @@ struct ResponseTests {
         return try await reservation.publish(EntryMetadata(ttl: .seconds(9))).entry
     }
 
-    @Test("A URL has an entry for each variant, and a look-up finds no entries of another URL")
+    @Test("A URL has one entry for each variant, and a look-up finds no entry of another URL")
     func variants() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in
@@ -99,7 +99,7 @@ struct ResponseTests {
         }
     }
 
-    @Test("A purge of any variant matches a response that has no variant yet")
+    @Test("A purge of any variant matches a response that has no decided variant yet")
     func openVariant() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in
@@ -116,7 +116,7 @@ struct ResponseTests {
         }
     }
 
-    @Test("A purge by a tag of the held response matches the response that is to replace it")
+    @Test("A purge by a tag of the stored response matches the response that is to replace it")
     func refresh() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in
@@ -128,7 +128,7 @@ struct ResponseTests {
     }
 
     @Test(
-        "A growing body can be read in memory, as a file, and after it was abandoned",
+        "A growing body can be read while it is in memory, once it is in a file, and after it was abandoned",
         arguments: [1_000, 100_000])
     func growing(length: Int) throws {
         let fixture = try CacheFixture()

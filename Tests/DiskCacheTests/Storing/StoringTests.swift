@@ -114,7 +114,7 @@ struct StoringTests {
         }
     }
 
-    @Test("An entry keeps the metadata of its publish")
+    @Test("An entry has the metadata with which it was published")
     func metadata() async throws {
         let fixture = try CacheFixture()
         let start = fixture.clock.now()
@@ -162,7 +162,9 @@ struct StoringTests {
         }
     }
 
-    @Test("A later body replaces an earlier body, inline or as a file", arguments: Layout.allCases)
+    @Test(
+        "A new body replaces the earlier body, whether either is in the slab or a file of its own",
+        arguments: Layout.allCases)
     func replacing(_ layout: Layout) async throws {
         let fixture = try CacheFixture(layout) { $0.inlineLimit = 50 }
         try await fixture.withCache { cache async throws in
@@ -179,7 +181,7 @@ struct StoringTests {
         }
     }
 
-    @Test("A replacement adds tags and keeps the pin, unless its metadata states tags or a pin")
+    @Test("A replacement keeps the pin and adds tags, unless its metadata states the tags or the pin")
     func keepsTags() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in
@@ -274,7 +276,7 @@ struct StoringTests {
         }
     }
 
-    @Test("A condition sees the entry to be replaced, and can refuse the replacement")
+    @Test("The condition of a publish gets the entry that would be replaced, and can refuse the replacement")
     func condition() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in

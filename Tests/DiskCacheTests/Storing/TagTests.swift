@@ -8,7 +8,7 @@ import Testing
 struct TagTests {
     private let url = "https://example.com/a"
 
-    @Test("A publish or refresh drops the tags that it names, and purges by them no longer match")
+    @Test("A publish or refresh drops the tags that its metadata names, and purges by them no longer match")
     func dropped() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in

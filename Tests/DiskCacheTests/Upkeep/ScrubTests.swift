@@ -14,7 +14,7 @@ struct ScrubTests {
         return (entries + Int64(pace.rows) - 1) / Int64(pace.rows) + (bytes + pace.bytes - 1) / pace.bytes
     }
 
-    @Test("A pass over a large cache ends within a day of steps a minute apart")
+    @Test("A scrub with a step each minute passes over a large cache within a day")
     func pace() {
         let day: Int64 = 24 * 60
         #expect(Self.steps(entries: 1_000_000, bytes: 1 << 30) <= day)
@@ -31,7 +31,7 @@ struct ScrubTests {
         try await done.wait()
     }
 
-    @Test("The scrub goes on where it stopped, and begins anew after the last entry")
+    @Test("After a restart the scrub goes on where it stopped, and after the last entry it begins anew")
     func steps() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in

@@ -75,7 +75,7 @@ struct ObserverTests {
         }
     }
 
-    @Test("Bodies that are not kept and changes that are undone are not reported")
+    @Test("The observer gets no report of bodies that are not kept and changes that are undone")
     func undone() async throws {
         try await Self.with { (_, cache, watcher) async throws in
             let url = "http://h/purged"
@@ -106,7 +106,7 @@ struct ObserverTests {
         }
     }
 
-    @Test("A group of stores is reported in one batch, and an observer without interest gets no report")
+    @Test("The stores of a group are reported in one batch, and not at all while the observer has no interest")
     func batches() async throws {
         try await Self.with { (_, cache, watcher) async throws in
             let gate = Gate("the writer")

@@ -67,7 +67,7 @@ struct DurabilityTests {
         }
     }
 
-    @Test("Bodies are synced before their directories, and both before their rows, once for a group")
+    @Test("A group syncs its bodies, then each directory once, and then commits the rows")
     func order() async throws {
         let (_, log, cache) = try Self.open(.power)
         defer { cache.close() }
@@ -94,7 +94,7 @@ struct DurabilityTests {
         #expect(synced.dropFirst(3).sorted() == Set(named).map { "directory \($0)" }.sorted())
     }
 
-    @Test("The other name of a replaced body is synced before the body loses its own name")
+    @Test("The second name of a replaced body is synced before its own name goes to the new body")
     func replaced() async throws {
         let (_, log, cache) = try Self.open(.power)
         defer { cache.close() }
@@ -128,7 +128,7 @@ struct DurabilityTests {
         #expect(try await cache.text(key: Self.key) == Self.long + "2")
     }
 
-    @Test("A failed sync of a body is remembered, although the kernel reports success for the next sync")
+    @Test("After a failed sync of a body each later sync fails, although the kernel reports success")
     func failureIsRemembered() throws {
         let fixture = try CacheFixture()
         let path = fixture.directory.path + "/body"

@@ -61,7 +61,7 @@ struct TokenCredentialsTests {
         }
     }
 
-    @Test("A token is found in Base64 of either alphabet, anywhere in a text, without padding, and in layers")
+    @Test("A token is found in Base64 of either alphabet, within a text, unpadded, and encoded repeatedly")
     func encoded() {
         let token = Self.token
         func base64(_ text: String) -> String { Data(text.utf8).base64EncodedString() }
@@ -82,7 +82,7 @@ struct TokenCredentialsTests {
         }
     }
 
-    @Test("A token is found in the name of a field, in any case")
+    @Test("A token is found in the name of a field, in upper or lower case")
     func name() throws {
         for name in [Self.token, Self.token.uppercased(), Self.token.lowercased()] {
             #expect(TokenCredentials.areIn(HTTPField(name: try #require(HTTPField.Name(name)), value: "x")))
@@ -90,7 +90,7 @@ struct TokenCredentialsTests {
         #expect(!TokenCredentials.areIn(HTTPField(name: .cacheControl, value: "larder_me")))
     }
 
-    @Test("A line end behind the pair is ignored, but no other character is")
+    @Test("A line end behind the user name and password of Basic is ignored, and no other character is")
     func lineEnd() {
         let token = Self.token
         for end in ["\n", "\r\n", "\n\n"] {

@@ -25,7 +25,7 @@ struct TokenStoreTests {
         Array(text.utf8).withUnsafeBytes { store.bearer(of: $0) }
     }
 
-    @Test("Only the exact token is accepted, and no part, extension or renamed copy of it")
+    @Test("Only the exact token is accepted, and not a part of it, a longer text or a copy with another name")
     func bearers() throws {
         let (one, two) = (try add("one"), try add("two"))
         let store = try TokenStore(file: path)
@@ -70,7 +70,7 @@ struct TokenStoreTests {
         #expect(bearer(of: two, in: store) != nil)
     }
 
-    @Test("A rate allows calls per second and twice as many at once, and a reload does not reset it")
+    @Test("A rate of N allows N calls a second and 2 N at once, and a reload does not reset the count")
     func rate() throws {
         let one = try add("one", rate: 2)
         let start = ContinuousClock.now

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("The events of downloads")
 struct DownloadEventTests {
-    @Test("An ended download reports no progress, even while another download of its key runs")
+    @Test("A download that has ended reports no progress, even while another download of its key runs")
     func progressAfterTheEnd() async throws {
         let over = Gate("the end")
         let origin = try ScriptedOrigin { _, connection in
@@ -44,7 +44,7 @@ struct DownloadEventTests {
 
 @Suite("The pace of progress reports")
 struct ReportPaceTests {
-    @Test("Progress is reported at once, then four times a second, and the last piece in its turn")
+    @Test("Progress is reported at once, then at most four times a second, and the last piece is never omitted")
     func pace() {
         var pace = ReportPace()
         let start = ContinuousClock.now

@@ -63,7 +63,7 @@ struct EndedDownloadsTests {
         #expect(ended.latest(0, now: now).isEmpty)
     }
 
-    @Test("Expired ended downloads free their room for other namespaces")
+    @Test("Forgotten downloads free their room for other namespaces")
     func forgotten() {
         let room = SharedAllowance(limit: 100_000)
         let start = Timestamp(seconds: 1000)
@@ -88,7 +88,7 @@ struct EndedDownloadsTests {
         #expect(one.count > 80)
     }
 
-    @Test("A download longer than all room is not remembered, and clears the earlier downloads")
+    @Test("A download that exceeds the whole room is not remembered, and earlier downloads are forgotten")
     func tooLong() {
         var ended = EndedDownloads(within: SharedAllowance(limit: 2000))
         let now = Timestamp(seconds: 1000)

@@ -38,7 +38,7 @@ struct EventHubTests {
         #expect(hub.sent.value == 8)
     }
 
-    @Test("An event right after the beginning of the listening is delivered")
+    @Test("An event that is published right after a listener has begun to listen is delivered")
     func atOnce() async throws {
         for _ in 0..<50 {
             let (hub, sink) = (EventHub(), TestSink())
@@ -68,7 +68,7 @@ struct EventHubTests {
         #expect(texts.allSatisfy { $0 === texts[0] })
     }
 
-    @Test("A listener that comes back with its last id misses no event and gets no event twice")
+    @Test("A listener that reconnects with its last id misses no event and gets no event twice")
     func comingBack() async throws {
         let hub = EventHub()
         let (steady, first, again) = (TestSink(), TestSink(), TestSink())
@@ -92,7 +92,7 @@ struct EventHubTests {
         #expect(fromStart.words == (0..<301).map { "\($0)" })
     }
 
-    @Test("A listener that has missed events gets a reset first, and then the following events")
+    @Test("A listener that has missed events gets a reset, and then the later events")
     func missed() async throws {
         let hub = EventHub(limits { $0.windowCount = 10 })
         let (steady, early, other) = (TestSink(), TestSink(), TestSink())
@@ -112,7 +112,7 @@ struct EventHubTests {
         #expect(early.events[0].id == steady.events[29].id)
     }
 
-    @Test("A stalled listener delays no other listener, and is cut off once it falls out of the window")
+    @Test("A stalled listener delays no other, and is cut off once its next event is no longer kept")
     func stalled() async throws {
         let hub = EventHub(limits { $0.windowCount = 100 })
         let (steady, slow) = (TestSink(), TestSink(room: 1))
@@ -145,7 +145,7 @@ struct EventHubTests {
         #expect(hub.dropped.value == 0)
     }
 
-    @Test("When more events come at once than may wait, every listener gets a reset")
+    @Test("When more events are published at once than the backlog may hold, every listener gets a reset")
     func overflow() async throws {
         let (hub, sink) = (EventHub(limits { $0.windowBytes = 1 << 20 }), TestSink())
         try await listen(hub, sink)
@@ -159,7 +159,7 @@ struct EventHubTests {
         #expect(!sink.isAborted)
     }
 
-    @Test("Some time after the last listener left, no events are kept, and a returning listener gets a reset")
+    @Test("A minute after the last listener left, no events are kept, and a returning listener gets a reset")
     func patience() async throws {
         let clock = ManualClock()
         let hub = EventHub(limits { $0.patience = .seconds(60) }, now: { clock.monotonicNow() })
@@ -189,7 +189,7 @@ struct EventHubTests {
         #expect(third.words == ["gap", "3"])
     }
 
-    @Test("The hub comes to rest without any event, some time after the last listener left")
+    @Test("Some time after the last listener left, the hub stops keeping events, even if no event comes")
     func restWithoutEvents() async throws {
         let hub = EventHub(limits { $0.patience = .milliseconds(30) })
         for _ in 0..<20 {
@@ -201,7 +201,7 @@ struct EventHubTests {
         try await poll("rest") { !hub.isWanted }
     }
 
-    @Test("A stop delivers all earlier events, even if they fill several pieces")
+    @Test("A stop delivers all earlier events, even if they are written in several pieces")
     func stopWithMuch() async throws {
         let (hub, sink) = (EventHub(), TestSink())
         try await listen(hub, sink)
@@ -235,7 +235,7 @@ struct EventHubTests {
         #expect(throws: EventHub.Refusal.full) { try listen("b") }
     }
 
-    @Test("Heartbeats tell each listener its place, and end a listener that may not stay")
+    @Test("Heartbeats send each listener the id of its place, and end a listener that may not stay")
     func heartbeat() async throws {
         let hub = EventHub(limits { $0.heartbeat = .milliseconds(5) })
         let (steady, other, full) = (TestSink(), TestSink(), TestSink(room: 1))

@@ -32,7 +32,8 @@ struct ReplayWindowTests {
     }
 
     @Test(
-        "Beyond the count limit the oldest events go, and an earlier place is unknown", arguments: [3, 3000])
+        "Beyond the limit of events the oldest are dropped, and a place before them is unknown",
+        arguments: [3, 3000])
     func count(limit: Int) {
         var window = window(count: limit, bytes: .max)
         for event in TestEvents.failures(0..<2 * limit) { window.append(event) }
@@ -43,7 +44,7 @@ struct ReplayWindowTests {
         #expect(words(window, after: 2 * first - 1) == ["\(2 * limit - 1)"])
     }
 
-    @Test("Beyond the byte limit the oldest events go, and the last event stays at any length")
+    @Test("When events exceed the byte limit, the oldest are dropped, but the last is kept at any length")
     func bytes() {
         var window = window(bytes: 100_000)
         for event in TestEvents.failures(0..<50) { window.append(event) }
@@ -56,7 +57,7 @@ struct ReplayWindowTests {
         #expect(words(window, after: 50) == nil)
     }
 
-    @Test("Of each download, by key and namespace, only the last progress is kept, until the download ends")
+    @Test("Only the last progress event of each download is kept, and none once the download has ended")
     func progress() {
         var window = window()
         for (kind, key, namespace) in [
@@ -129,7 +130,7 @@ struct EventIDSealTests {
         #expect(seal.number(of: String(decoding: text.dropLast(), as: UTF8.self)) == nil)
     }
 
-    @Test("Ids hide the distance and the identity of events, and fit into a line")
+    @Test("Ids show neither the numbers of events nor the distance between them, and fit into a line")
     func opaque() {
         let seal = EventIDSeal()
         let texts = (0..<1000).map { seal.id(of: UInt64($0 / 2)).text }

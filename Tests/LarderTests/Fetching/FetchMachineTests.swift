@@ -38,7 +38,7 @@ struct FetchMachineTests {
         }
     }
 
-    @Test("A 304 that does not confirm the held response leads to one more request, without impatient followers")
+    @Test("After a 304 that confirms no stored response, the origin is asked again, without impatient followers")
     func changed() {
         var machine = machine(isDownload: false)
         #expect(machine.join(1, number: 1) == .waits(isFirst: true))
@@ -51,7 +51,7 @@ struct FetchMachineTests {
         #expect(words(machine.handle(.began(isKept: true, isOpen: true))) == ["deliver [0] arrived"])
     }
 
-    @Test("An end that overtakes the removal of invalidated responses waits for the answer")
+    @Test("A transfer that ends before invalidated responses are removed is handled after the removal")
     func earlyEnd() {
         for (end, after) in [
             (Machine.Event.finished, ["store"]),
@@ -66,7 +66,7 @@ struct FetchMachineTests {
         }
     }
 
-    @Test("A caller that joins an abandoned download before it is cancelled gets the download that follows")
+    @Test("A caller that joins an abandoned download before its cancellation waits for a new download")
     func heir() {
         var machine = machine(isDownload: true)
         #expect(words(machine.handle(.left(0, givesUp: true))) == ["cancelIfQueued"])
@@ -89,7 +89,7 @@ struct FetchMachineTests {
     }
 
     @Test(
-        "A request for an answer that will not be kept ends with its last client, and any other goes on",
+        "A request without clients is cancelled if its answer will not be kept, and otherwise goes on",
         arguments: [false, true])
     func abandoned(outlivesCallers: Bool) {
         var machine = machine(isDownload: false, outlivesCallers: outlivesCallers)
@@ -98,7 +98,7 @@ struct FetchMachineTests {
         #expect(words(machine.handle(.left(1, givesUp: true))) == [outlivesCallers ? "cancelIfQueued" : "cancel"])
     }
 
-    @Test("A fetch that two threads try to give up stays open when its body has readers")
+    @Test("A fetch that two threads try to give up can still be joined when its body has readers")
     func closedTwice() {
         var machine = machine(isDownload: false)
         _ = machine.handle(.began(isKept: true, isOpen: true))
@@ -129,7 +129,7 @@ struct FetchMachineTests {
         #expect(words(machine.handle(.broke(.noSpace))) == ["end [0, 1] failed(\(DownloadError.noSpace))"])
     }
 
-    @Test("A follower that joins after the head of a 304 is told apart")
+    @Test("A follower that joins after the head of a 304 is marked as late until the second request")
     func afterHead() {
         var machine = machine(isDownload: false)
         _ = machine.join(1, number: 1)

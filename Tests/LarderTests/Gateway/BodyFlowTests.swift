@@ -87,7 +87,7 @@ struct BodyFlowTests: Sendable {
         bytes.withUnsafeBytes { flow.receive($0) }
     }
 
-    @Test("A body that is not kept waits for its first client, and then passes straight through")
+    @Test("A body that is not kept waits in memory for its first client, and is then passed on as it arrives")
     func unkept() {
         let flow = flow()
         send(bytes(1_000), to: flow)
@@ -102,7 +102,7 @@ struct BodyFlowTests: Sendable {
         #expect(demands.elements.isEmpty)
     }
 
-    @Test("A part is taken only if it is complete, short enough and in a single piece")
+    @Test("A part is taken as a whole only if it has arrived, is short enough and is in a single piece")
     func taken() throws {
         let flow = flow()
         #expect(flow.take(0..<1_000) == nil)
@@ -143,7 +143,7 @@ struct BodyFlowTests: Sendable {
         #expect(demands.elements == [.pause, .resume])
     }
 
-    @Test("Without a client at most the window is in memory, and no byte is lost")
+    @Test("Without a client, the origin is paused when the window in memory is full, and no byte is lost")
     func windowWithoutClient() {
         let flow = flow()
         for number in 0..<6 { send(bytes(64 << 10, from: number << 16), to: flow) }
@@ -227,7 +227,7 @@ struct BodyFlowTests: Sendable {
     }
 
     @Test(
-        "A reader that stalls too far behind is broken off after a while, and delays no other reader",
+        "A reader that stalls too far behind is cut off after a while, and then delays no other reader",
         arguments: [64 << 20, 0])
     func stalled(room: Int) throws {
         let flow = flow(room: room)
@@ -256,7 +256,7 @@ struct BodyFlowTests: Sendable {
         #expect(slow.end == .brokenOff && slow.received.count == piece.count)
     }
 
-    @Test("A reader that is far behind and goes on gets every byte, and sets the pace")
+    @Test("A reader that is far behind but goes on reading gets every byte, and the origin waits for it")
     func steady() {
         let flow = flow(room: 0)
         let (quick, slow) = (Client(), Client(room: 5))
@@ -280,7 +280,7 @@ struct BodyFlowTests: Sendable {
         }
     }
 
-    @Test("Two slow readers pause the origin, and the slower of them is broken off only if it stalls")
+    @Test("Two slow readers pause the origin, and the slower of them is cut off only if it stalls")
     func twoSlow() {
         let flow = flow(room: 0)
         let (first, second) = (Client(room: 1), Client(room: 1))
@@ -302,7 +302,7 @@ struct BodyFlowTests: Sendable {
         #expect(first.end == .complete && second.end == .complete)
     }
 
-    @Test("A reader of a part that has not arrived does not stop the pause for other readers")
+    @Test("A reader that waits for a later part of the body does not end the pause for a slow reader")
     func farPart() {
         let flow = flow()
         let (far, slow) = (Client(), Client(room: 1))

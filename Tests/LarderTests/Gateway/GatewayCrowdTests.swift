@@ -39,7 +39,7 @@ struct GatewayCrowdTests {
     }
 
     @Test(
-        "A request with its own token costs the same in any crowd, and equal tokens share a request",
+        "A request with its own token costs the same beside any number of others; equal tokens share a fetch",
         .timeLimit(.minutes(1)))
     func tokens() async throws {
         let count = 4_000
@@ -66,7 +66,7 @@ struct GatewayCrowdTests {
         }
     }
 
-    @Test("Candidates are the newest 64 fetches with a head that a request may wait for")
+    @Test("A request may wait for the newest 64 fetches with the same Authorization")
     func waiting() async throws {
         try await TestGateway.with { (gateway) async throws in
             var table = GatewayFetchTable()
@@ -85,7 +85,7 @@ struct GatewayCrowdTests {
         }
     }
 
-    @Test("When answers are known to vary, a variant's fetch is found among any number of fetches")
+    @Test("When the URL is known to vary, the fetch of a request's variant is found among a thousand")
     func waitingForVariants() async throws {
         try await TestGateway.with { (gateway) async throws in
             var table = GatewayFetchTable()
@@ -106,7 +106,7 @@ struct GatewayCrowdTests {
         }
     }
 
-    @Test("Only the answers that a request selects are candidates, in the order of their requests")
+    @Test("Of the fetches with answers, a request may join those of its variant, in the order of their requests")
     func answers() async throws {
         try await TestGateway.with { (gateway) async throws in
             var table = GatewayFetchTable()
@@ -137,7 +137,7 @@ struct GatewayCrowdTests {
         }
     }
 
-    @Test("A fetch that refreshes a response is found by the response's key until it ends")
+    @Test("A fetch that refreshes a stored response is found by the key of that response until the fetch ends")
     func refreshing() async throws {
         try await TestGateway.with { (gateway) async throws in
             var table = GatewayFetchTable()
@@ -152,7 +152,7 @@ struct GatewayCrowdTests {
         }
     }
 
-    @Test("A fetch without a place checks few more fetches than there are places, the oldest of each origin")
+    @Test("A fetch that waits for a place checks the oldest fetches of each origin, few more than there are places")
     func places() async throws {
         try await TestGateway.with { (gateway) async throws in
             let group = GatewayGroup()

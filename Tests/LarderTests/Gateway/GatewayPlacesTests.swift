@@ -48,7 +48,8 @@ struct GatewayPlacesTests {
     }
 
     @Test(
-        "An abandoned fetch gives way when places are short", arguments: [nil, "x"] as [String?], [2, 10])
+        "A fetch without clients gives up its place when another request needs one",
+        arguments: [nil, "x"] as [String?], [2, 10])
     func giveWay(beginning: String?, perHost: Int) async throws {
         let over = Gate("the end")
         let origin = try trickling(over, beginning: beginning)
@@ -61,7 +62,7 @@ struct GatewayPlacesTests {
         }
     }
 
-    @Test("An abandoned fetch gives way to a request in another namespace, which shares the origin client")
+    @Test("A fetch without clients gives up its place to a request of another namespace, too")
     func giveWayToAnother() async throws {
         let over = Gate("the end")
         let origin = try trickling(over)
@@ -74,7 +75,7 @@ struct GatewayPlacesTests {
         }
     }
 
-    @Test("A request that has not departed when its client leaves never departs")
+    @Test("A request that waits for a place when its client leaves is never sent")
     func neverDeparts() async throws {
         let over = Gate("the end")
         let origin = try trickling(over, beginning: nil)
@@ -91,7 +92,7 @@ struct GatewayPlacesTests {
         }
     }
 
-    @Test("When its client left before it could wait, a request is freed at its end with all that it held")
+    @Test("A request that was dispatched after its client had left is freed when its fetch ends")
     func leftBefore() async throws {
         let origin = try ScriptedOrigin { _, connection in try connection.respond(body: "ok") }
         defer { origin.stop() }
@@ -107,7 +108,7 @@ struct GatewayPlacesTests {
         }
     }
 
-    @Test("A request without a turn gets the stale response that it may have, else a time-out")
+    @Test("A request that gets no place in time is answered with a permitted stale response, or a time-out")
     func turn() async throws {
         let over = Gate("the end")
         let origin = try ScriptedOrigin { request, connection in
@@ -144,7 +145,7 @@ struct GatewayPlacesTests {
 
 @Suite("A leader that hangs")
 struct GatewayPatienceTests {
-    @Test("Followers of a leader that hangs ask the origin themselves after a while")
+    @Test("When the leader of a fetch hangs, its followers ask the origin themselves after a while")
     func followers() async throws {
         let hanging = Gate("the first answer")
         let origin = try ScriptedOrigin { request, connection in
@@ -201,7 +202,7 @@ struct GatewayLeaderTests {
     }
 }
 
-@Suite("A body on its way to the origin")
+@Suite("A request body on its way to the origin")
 struct GatewayUploadTests {
     /// Writes at the origin's pace until the upload is closed.
     private func produce(into upload: GatewayUpload, until over: Gate) {
@@ -215,7 +216,7 @@ struct GatewayUploadTests {
         }
     }
 
-    @Test("An upload to an origin that echoes it does not hang, even while no answer can be passed on")
+    @Test("An upload to an origin that echoes it does not hang, even while the client does not read the answer")
     func echo() async throws {
         let echo = try Listener { stream, _ in
             while let line = try? stream.readLine(), !line.isEmpty {}

@@ -8,7 +8,7 @@ import Testing
 @testable import Origin
 
 /// The test itself plays the events of the origin, so that they come in the order that once failed.
-@Suite("A short answer that waits for its body")
+@Suite("A short answer that is held back until its body has arrived")
 struct HeldAnswerTests {
     private let head = OriginHead(
         status: 200, fields: [.contentLength: "8", .cacheControl: "max-age=60"], effectiveURL: "", declaredLength: 8,
@@ -87,7 +87,7 @@ struct HeldAnswerTests {
         try Array(text.utf8).withUnsafeBytes { try fetch.originDidSend($0) }
     }
 
-    @Test("A short answer is delivered when its whole body has arrived, and not before")
+    @Test("A short answer is delivered only once its whole body has arrived")
     func whole() async throws {
         try await withFetch { gateway, fetch, leader, _ in
             let mark = gateway.tools.cache.mark(ofResponsesTo: fetch.policy.leader.url)
@@ -104,7 +104,7 @@ struct HeldAnswerTests {
         }
     }
 
-    @Test("A short answer is delivered when its origin pauses, and then its body as it arrives")
+    @Test("When the origin pauses in a short answer, the answer is delivered, and then the rest as it arrives")
     func pause() async throws {
         try await withFetch { _, fetch, leader, _ in
             try fetch.originDidAnswer(head)
@@ -118,7 +118,7 @@ struct HeldAnswerTests {
         }
     }
 
-    @Test("A short answer that breaks off is for its own client, and a waiter asks the origin again")
+    @Test("A short answer that breaks off is delivered to its own client only, and a waiter asks the origin again")
     func breaksOff() async throws {
         try await withFetch { gateway, fetch, leader, origin in
             let second = Asker(gateway, try ExactURL(origin.url("/a")))
@@ -135,7 +135,7 @@ struct HeldAnswerTests {
         }
     }
 
-    @Test("A short answer that was given up is found by no other request")
+    @Test("A short answer of a fetch that was given up is not delivered to a later request")
     func givenUp() async throws {
         try await withFetch { gateway, fetch, leader, origin in
             leader.leave()
@@ -182,7 +182,7 @@ struct HeldAnswerTests {
         }
     }
 
-    @Test("A request for the cache alone waits for a part that has arrived whole and is being stored")
+    @Test("A request with only-if-cached waits for a part that has arrived whole and is being stored")
     func storingPart() async throws {
         try await withFetch([.range: "bytes=10-17"]) { gateway, fetch, _, origin in
             var part = head
@@ -202,7 +202,7 @@ struct HeldAnswerTests {
         }
     }
 
-    @Test("Clients that wait for a second request get the answer to the first when that comes sooner")
+    @Test("Clients that wait for a second request get the answer to the first if it comes sooner")
     func lateAnswer() async throws {
         let origin = try ScriptedOrigin { _, connection in connection.waitForHangUp() }
         defer { origin.stop() }

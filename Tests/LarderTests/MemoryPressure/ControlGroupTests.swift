@@ -52,7 +52,7 @@ struct ControlGroupTests {
     }
 
     @Test(
-        "The group of version 1 is the group of the memory controller",
+        "The control group of version 1 is found by the line and the mount of the memory controller",
         arguments: [
             ("4:memory:/docker/1f\n0::/", mount("/docker/1f", "/old", options: "rw,memory"), ""),
             ("5:cpu,cpuacct:/a\n4:memory,hugetlb:/b:c\n", mount("/", "/old", options: "rw,memory"), "/b:c"),
@@ -71,7 +71,7 @@ struct ControlGroupTests {
         return ControlGroupUse(of: directory.path)
     }
 
-    @Test("Pages of files do not count against the limit of a group")
+    @Test("A group is at its limit only if its memory without pages of files is")
     func use() throws {
         func isHigh(high: String, max: String, current: Int, files: Int) throws -> Bool? {
             try Self.use([
@@ -87,7 +87,7 @@ struct ControlGroupTests {
         #expect(try Self.use(["memory.max": "1\n", "memory.current": "1\n"]) == nil)
     }
 
-    @Test("A group of version 1 is read, too, with the limits of the groups around it")
+    @Test("The files of a group of version 1 are read, with the limits of the groups around it")
     func useOfVersionOne() throws {
         func isHigh(limit: String, current: Int, files: Int, lowest: String = "") throws -> Bool? {
             try Self.use([
@@ -122,7 +122,7 @@ struct ControlGroupTests {
     }
 
     @Test(
-        "A limit may be hidden when the group with the memory controller is not visible",
+        "A memory limit is considered possible when the group with the memory controller is not visible",
         arguments: [
             ("0::/", mount("/", "/sys/fs/cgroup"), false), ("0::/", other, false), ("", other, false),
             ("0::/a", mount("/", "/sys/fs/cgroup"), false), ("0::/a", other, true),

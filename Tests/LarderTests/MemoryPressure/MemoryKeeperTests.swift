@@ -73,7 +73,7 @@ struct MemoryKeeperTests {
         }
     }
 
-    @Test("Stalls by repeated reads of files are no sign while there is enough memory")
+    @Test("Stalls for reading files again are no sign of short memory while enough is available")
     func stallsWithMemoryEnough() async throws {
         let files = [
             "meminfo": "MemTotal:       1000000 kB\nMemFree:        10000 kB\nMemAvailable:   125001 kB\n",
@@ -124,7 +124,7 @@ struct MemoryKeeperTests {
         return sensor.sign() == .short
     }
 
-    @Test("A used-up limit of a group, or of a group around it, is a sign despite the machine's free memory")
+    @Test("With free memory in the machine, a stall is a sign if the group or a group around it is at its limit")
     func stallsInGroups() throws {
         let stat = "anon 900000\ninactive_file 90000\n"
         let taken = ["memory.max": "1000000\n", "memory.current": "999000\n", "memory.stat": stat]
@@ -138,7 +138,7 @@ struct MemoryKeeperTests {
         #expect(try Self.isSign(own: taken, ofMachine: true))
     }
 
-    @Test("A stalled group without pages of files is at a limit, even if the limit is not visible")
+    @Test("A stall of a group that has few pages of files is a sign, even if no limit is visible")
     func stallsInGroupsWithoutFiles() throws {
         let group = ["memory.max": "max\n", "memory.current": "999000\n", "memory.stat": "anon 990000\n"]
         #expect(try Self.isSign(own: group))
@@ -157,7 +157,7 @@ struct MemoryKeeperTests {
         #expect(try Self.isSign(old: taken, ofMachine: true))
     }
 
-    @Test("A stall by swapped memory is a sign once for each large count of reads")
+    @Test("A stall for swapped memory is a sign each time that many more pages were read back")
     func stallsOfSwap() throws {
         let directory = try TemporaryDirectory()
         func write(_ count: Int, to name: String) throws {
@@ -187,7 +187,7 @@ struct MemoryKeeperTests {
         }
     }
 
-    @Test("A stall is a sign when no file tells how much memory is taken")
+    @Test("A stall is a sign when no file says how much memory is in use or may be used")
     func stallsOfUnknownCause() throws {
         let stat = "anon 900000\ninactive_file 90000\n"
         let free = ["memory.max": "max\n", "memory.current": "999000\n", "memory.stat": stat]
@@ -202,7 +202,7 @@ struct MemoryKeeperTests {
         #expect(try !Self.isSign(own: limited, machine: nil))
     }
 
-    @Test("A group at its limit is a sign unless files fill it, and exhausted memory is the strongest sign")
+    @Test("A group at its limit is a sign unless pages of files fill it, and an oom event is a stronger sign")
     func events() async throws {
         let none = "low 0\nhigh 0\nmax 0\noom 0\noom_kill 0\n"
         let files = [

@@ -8,7 +8,7 @@ struct MemoryPressurePolicyTests {
     private let start = ContinuousClock.now
     private var policy = MemoryPressurePolicy(fullLimit: full)
 
-    @Test("Without a sign the limit is full, and no growth is due")
+    @Test("Without a sign of short memory, the limit is the configured one, and no growth is due")
     func calm() {
         var policy = policy
         #expect(policy.limit == Self.full)
@@ -16,14 +16,14 @@ struct MemoryPressurePolicyTests {
         #expect(policy.grow(at: start + .seconds(1000)) == nil)
     }
 
-    @Test("A sign takes a quarter of the held bytes, not of the limit")
+    @Test("A sign of short memory lowers the limit to three quarters of the held bytes")
     func quarter() {
         var policy = policy
         #expect(policy.shrink(.short, holding: 80 << 20, at: start) == 60 << 20)
         #expect(policy.shrink(.short, holding: 60 << 20, at: start + .seconds(2)) == 45 << 20)
     }
 
-    @Test("A burst of signs counts as a single sign")
+    @Test("Signs of short memory within two seconds count as a single sign")
     func burst() {
         var policy = policy
         #expect(policy.shrink(.short, holding: Self.full, at: start) == 120 << 20)
@@ -33,7 +33,7 @@ struct MemoryPressurePolicyTests {
         #expect(policy.shrink(.short, holding: 120 << 20, at: start + .seconds(2)) == 90 << 20)
     }
 
-    @Test("The limit falls to a sixteenth at the lowest, and at once when memory is exhausted")
+    @Test("Repeated signs lower the limit to a sixteenth at the least, and exhausted memory does so at once")
     func floor() {
         var policy = policy
         for second in 0..<100 { _ = policy.shrink(.short, holding: policy.limit, at: start + .seconds(2 * second)) }

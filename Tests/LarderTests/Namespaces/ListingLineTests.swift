@@ -3,9 +3,9 @@ import Testing
 
 @testable import Larder
 
-@Suite("The line of listings")
+@Suite("The queue of listings")
 struct ListingLineTests {
-    @Test("A full line refuses a listing at once, and admits listings again when it has room")
+    @Test("A full queue refuses a listing at once, and admits listings again when it has room")
     func limit() async throws {
         let line = ListingLine()
         let gate = Gate("the first of the line")

@@ -15,7 +15,7 @@ struct NamespaceQuotasTests {
     }
 
     @Test(
-        "Each namespace has its limit or a tenth, and the default namespace has the rest")
+        "Each namespace gets its configured limit or a tenth, and the default namespace gets the rest")
     func shares() {
         let alone = NamespaceQuotas(Self.settings([:]), diskLimit: 1000, memoryLimit: 500)
         #expect(alone.disk == ["default": 1000])
@@ -34,7 +34,7 @@ struct NamespaceQuotasTests {
         #expect(quotas.disk.values.reduce(0, +) == 1000)
     }
 
-    @Test("Namespaces may have nine tenths together, and a change that asks for no more is not refused")
+    @Test("A change that raises the limits of all namespaces above nine tenths is refused, and no other change")
     func overLimit() throws {
         func check(_ disk: [String: Int64?], was old: [String: Int64?] = [:], _ name: String) throws {
             try NamespaceQuotas.check(
@@ -98,7 +98,7 @@ struct DiskGrantsTests {
         #expect(grants.granted == quotas)
     }
 
-    @Test("A namespace that starts above its quota is granted exactly its quota")
+    @Test("A namespace that holds more than its quota at the start is granted exactly its quota")
     func overQuota() {
         var grants = DiskGrants(granted: [0: 100, 1: 900])
         let isComplete8 = grants.update(quotas: [0: 100, 1: 900], taken: [0: 100, 1: 2000], retired: 0)

@@ -162,7 +162,7 @@ import Testing
     /// The path of the file, its media type, the content coding that its server declares, and whether the body stays
     /// encoded.
     @Test(
-        "A compressed file stays compressed, and a compressed transfer of any other file is decoded",
+        "The coding of a compressed file's own format is not decoded, and any other file's coding is",
         arguments: [
             ("/a.tar.gz", "application/x-tar", "gzip", true), ("/a.tar.gz", "application/x-gzip", "x-gzip", true),
             ("/b.TGZ?x=y.html", "application/octet-stream", "gzip", true),
@@ -189,7 +189,7 @@ import Testing
     }
 
     @Test(
-        "A file in a compression that is not decoded here stays as it is",
+        "A compressed file is delivered unchanged, even in a coding that Larder cannot decode",
         arguments: [
             ("/f.tar.bz2", "x-bzip2"), ("/f.tbz2", "bzip2"), ("/f.tar.xz", "xz"), ("/f.txz", "x-xz"),
             ("/f.tar.Z", "x-compress"), ("/f.Z", "compress"), ("/f.lzma", "lzma"), ("/f.tar.lz4", "lz4"),
@@ -207,7 +207,7 @@ import Testing
         }
     }
 
-    @Test("The name in the requested URL identifies a compressed file behind every redirect")
+    @Test("A file is known as compressed by the name in the requested URL, even after a redirect")
     func compressedBehindRedirect() async throws {
         let gzip = Self.hello["gzip"]!
         let origin = try ScriptedOrigin { request, connection in
@@ -220,7 +220,7 @@ import Testing
     }
 
     @Test(
-        "A file that Content-Disposition names as compressed loses only the coding of its transfer")
+        "A file that Content-Disposition names as compressed keeps its own coding, and loses a further one")
     func compressedByName() async throws {
         let gzip = Self.hello["gzip"]!
         let origin = try ScriptedOrigin { request, connection in

@@ -121,7 +121,7 @@ import Testing
         #expect(try decode([[0x3b]], ["br"]) == [])
     }
 
-    @Test("A decompression bomb stops at the limit, even if it expands between two codings")
+    @Test("A decompression bomb is stopped at the limit, even if its expansion is in the inner of two codings")
     func bomb() throws {
         // 10 GiB.
         let bomb = Coded.zstdBomb(blockCount: 81_920)

@@ -17,7 +17,7 @@ struct ProcessorTests {
         return count
     }
 
-    @Test("A thread that is asked more often offers its processor every 200 µs")
+    @Test("A thread that may offer its processor more often does so at most every 200 µs")
     func offer() {
         let begin = Processor.nanoseconds()
         let count = offers()
@@ -26,7 +26,7 @@ struct ProcessorTests {
         #expect(count <= (Processor.nanoseconds() - begin) / 200_000 + 1)
     }
 
-    @Test("A thread that keeps its processor does not offer it until it shares it again")
+    @Test("After keep() a thread does not offer its processor, until it calls share()")
     func keep() {
         Processor.keep()
         #expect(offers() == 0)

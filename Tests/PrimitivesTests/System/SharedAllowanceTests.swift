@@ -3,7 +3,7 @@ import Testing
 
 @Suite("The allowance that several owners share")
 struct SharedAllowanceTests {
-    @Test("An owner alone may take half, and every later owner finds some left")
+    @Test("The first owner may take half, and each later owner half of the rest")
     func halves() {
         let allowance = SharedAllowance(limit: 1000)
         let parts = (0..<5).map { _ in SharedAllowance.Part(of: allowance) }
@@ -15,7 +15,7 @@ struct SharedAllowanceTests {
         #expect(taken == [500, 250, 125, 62, 31])
     }
 
-    @Test("Each owner can take the floor, however much the other owners have taken")
+    @Test("Each owner can take the guaranteed minimum, however much the other owners have taken")
     func floor() {
         let allowance = SharedAllowance(limit: 100, floor: 10)
         let parts = (0..<20).map { _ in SharedAllowance.Part(of: allowance) }

@@ -30,7 +30,7 @@ struct TimestampTests {
         #expect(Timestamp(milliseconds: milliseconds).httpDate == text)
     }
 
-    @Test("A year with more or fewer than four digits is written as it is")
+    @Test("A year with more or fewer than four digits is written with its own number of digits")
     func strangeYears() {
         let next = Timestamp(milliseconds: 253_402_300_800_000)
         #expect(next.rfc3339 == "10000-01-01T00:00:00.000Z")
@@ -78,7 +78,7 @@ struct TimestampTests {
         #expect(Timestamp(httpDate: text, now: now) == instant)
     }
 
-    @Test("A two-digit year is at most 50 years ahead (RFC 9110 §5.6.7)")
+    @Test("A two-digit year is read as at most 50 years in the future (RFC 9110 §5.6.7)")
     func twoDigitYears() throws {
         func year(_ digits: String, now: String) throws -> String {
             let now = try #require(Timestamp(httpDate: "Thu, 01 Jan \(now) 00:00:00 GMT", now: Timestamp(seconds: 0)))
@@ -132,7 +132,7 @@ struct TimestampTests {
     }
 
     @Test(
-        "A date with an oversized number is refused, not calculated with",
+        "A date with an oversized number is refused, and no calculation overflows",
         arguments: [
             "999", "999999999999999999", "9223372036854775807", "9223372036854775808",
             String(repeating: "9", count: 400),

@@ -135,7 +135,7 @@ struct CanonicalURLTests {
     }
 
     @Test(
-        "An origin is asked with the query's escapes and the host's dot as they were written",
+        "The request URL has the query's escapes and the host's final dot as they were written",
         arguments: [
             ("HTTP://H/%61?a=%7e%2f%c3&b=+", "http://h/a?a=%7e%2f%c3&b=+"), ("http://h./?é", "http://h./?%C3%A9"),
             ("http://Example.com.:80/a/../b?", "http://example.com./b"), ("http://h/?a=b#c", "http://h/?a=b"),
@@ -147,7 +147,7 @@ struct CanonicalURLTests {
 
     /// libcurl looks for numbers of an address before it decodes escapes and converts names.
     @Test(
-        "The numbers of an IPv4 address behind escapes, other digits or other dots are the address",
+        "An IPv4 address written with escapes, other digits or other dots has its usual canonical form",
         arguments: [
             "http://127%2e1/", "http://127%2E0.1/", "http://%31%32%37.1/", "http://127\u{3002}1/",
             "http://127\u{FF0E}0\u{FF61}0.1/", "http://\u{FF11}\u{FF12}\u{FF17}.1/",
@@ -170,7 +170,7 @@ struct CanonicalURLTests {
         #expect(try CanonicalURL(String(text.dropLast(3))).string.utf8.count == 8192)
     }
 
-    @Test("Parameters are the same URL as their own escapes in the query, and are sent form-encoded")
+    @Test("Parameters give the same canonical URL as their escapes in the query, and are sent form-encoded")
     func parameterEscapes() throws {
         var params = URLParameters()
         params.append("a", "~é b*")
@@ -201,7 +201,7 @@ struct CanonicalURLTests {
         #expect(throws: InvalidURL.tooLong(limit: 8192)) { try CanonicalURL(longest, params: params) }
     }
 
-    @Test("The parts of a canonical URL are the parts of its text")
+    @Test("A canonical URL has its scheme, host, port, path and query as parts")
     func parts() throws {
         let url = try CanonicalURL("HTTPS://[2001:DB8::1]:8443/a/./%c3?q=1#f")
         #expect(url.scheme == "https")

@@ -38,7 +38,7 @@ struct URLPrefixTests {
         #expect(try URLPrefix(prefix).string == prefix)
     }
 
-    @Test("A host with a dot at its end is the beginning of longer names and a whole name, too")
+    @Test("A prefix that ends in a dot of the host matches longer names and the host as a whole name")
     func dotAtEnd() throws {
         #expect(try URLPrefix("http://Example.").strings == ["http://example.", "http://example/", "http://example:"])
         #expect(try URLPrefix("http://192.168.").strings == ["http://192.168."])
@@ -46,7 +46,7 @@ struct URLPrefixTests {
     }
 
     @Test(
-        "A text without a slash means the URLs of its scheme, host and port, in any spelling",
+        "A prefix without a slash matches the URLs that begin with its scheme, host and port, in any spelling",
         arguments: [
             ("HTTP", ["http"]), ("Https:", ["https:"]), ("ftp", ["ftp"]), ("h", ["h"]), ("H", ["H"]),
             ("note", ["note"]),
