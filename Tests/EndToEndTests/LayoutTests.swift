@@ -123,7 +123,7 @@ struct CorruptionTests {
         }
     }
 
-    @Test("The command larder verify finds a body that was damaged during a stop")
+    @Test("The command larder verify finds a body that was damaged while the server was stopped")
     func verify() async throws {
         let directory = try TemporaryDirectory()
         try await TestServer.with(directory: directory) { (server) async throws in

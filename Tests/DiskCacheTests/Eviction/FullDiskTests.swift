@@ -76,7 +76,9 @@ struct FullDiskTests {
         }
     }
 
-    @Test("A purge after a kill that cost the ballast takes steps small enough to succeed", arguments: Layout.allCases)
+    @Test(
+        "After a kill that left no ballast, a purge on a nearly full disk succeeds, because its steps are small",
+        arguments: Layout.allCases)
     func purgeWithoutBallast(_ layout: Layout) async throws {
         try await Self.withDisk("64m") { disk, directory in
             let isKilled = Counter()
