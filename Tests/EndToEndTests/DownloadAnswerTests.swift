@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    @Test("The file name survives a revalidation whose 304 does not repeat it")
+    @Test("The file name survives a revalidation by a 304 that does not repeat the name")
     func revalidated() async throws {
         let origin = try ScriptedOrigin { request, connection in
             if request["If-None-Match"] != nil { return try connection.respond(304, fields: [.eTag: "\"a\""]) }

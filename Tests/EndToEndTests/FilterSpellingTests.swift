@@ -200,7 +200,7 @@ struct FilterSpellingTests {
         }
     }
 
-    @Test("The MD5 of a URL removes its responses, in whatever spelling they were fetched")
+    @Test("A removal by the MD5 of a URL removes its responses, in every spelling in which they were fetched")
     func keyOfResponses() async throws {
         let origin = try ScriptedOrigin { _, connection in
             try connection.respond(fields: [.cacheControl: "max-age=600"], body: "x")
@@ -233,7 +233,7 @@ struct FilterSpellingTests {
         }
     }
 
-    @Test("A URL in any spelling removes all variants that /fetch stored for it, in whatever spelling they were sent")
+    @Test("A removal by a URL in any spelling removes the URL's variants that /fetch stored under every spelling")
     func responses() async throws {
         let origin = try ScriptedOrigin { request, connection in
             try connection.respond(

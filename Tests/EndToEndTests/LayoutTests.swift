@@ -73,7 +73,7 @@ struct LayoutTests {
                 #expect(try await server.download(["url": .string(origin.url(path)), "ttl": 60]).status == 200)
             }
         }
-        // The layout of new bodies may change; the present bodies stay readable.
+        // A restart may change the layout of new bodies; the stored bodies stay readable.
         try await TestServer.with(clock: clock, directory: directory, configure: { $0.layout = .hashed }) {
             (server) async throws in
             for path in paths {

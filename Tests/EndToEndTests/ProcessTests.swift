@@ -223,7 +223,7 @@ struct ProcessTests {
         #expect(!larder.process.output.contains("s3cret"))
     }
 
-    @Test("A log whose reader has left does not end the server")
+    @Test("The server runs on after the reader of its log has left")
     func closedLog() async throws {
         let directory = try TemporaryDirectory()
         // `sed` exits after the line with the port. Descriptor 3, beside the pipe, tells the test the process id and

@@ -151,7 +151,7 @@ struct ServerFailureTests {
         let directory = try TemporaryDirectory()
         let larder = try await LarderProcess(
             directory: directory.path("cache"), arguments: ["--layout", "hashed", "--inline-limit", "0"])
-        // The directory in which every body begins as a file.
+        // Every body begins as a file in this directory.
         let incoming = directory.path("cache/default/incoming")
         try FileManager.default.moveItem(atPath: incoming, toPath: incoming + ".away")
         try directory.write("in the way", to: "cache/default/incoming")

@@ -197,7 +197,7 @@ struct WritePreconditionTests {
         }
     }
 
-    @Test("The conditions of a DELETE by the MD5 of a URL decide about all entries of that URL at once")
+    @Test("The conditions of a DELETE by the MD5 of a URL apply to all entries of that URL together")
     func allForAURL() async throws {
         let origin = try ScriptedOrigin { _, connection in
             try connection.respond(fields: [.cacheControl: "max-age=600"], body: "x")

@@ -165,7 +165,7 @@ struct TLSProcessTests {
         #expect(try await larder.stop() == .status(0))
     }
 
-    @Test("With --tls-client-ca, only clients with a certificate of its authorities are served; SIGHUP reloads them")
+    @Test("With --tls-client-ca, only certificates of its authorities are accepted, and SIGHUP loads other authorities")
     func clients() async throws {
         let others = try await blocking { try TestAuthority() }
         let (good, other) = try await withAuthority { authority in

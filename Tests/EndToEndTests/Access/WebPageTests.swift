@@ -20,7 +20,7 @@ struct WebPageTests {
         #expect(server.space.cache.hitsAtHand > 0)
     }
 
-    @Test("A request to a foreign host name gets 421, even from a ready answer; addresses and localhost are accepted")
+    @Test("A request to a foreign host name gets 421, also if an answer is ready; localhost and addresses are accepted")
     func rebinding() async throws {
         try await TestServer.with(configure: { $0.allowedHosts = ["cache.internal"] }) { (server) async throws in
             let target = "/entries/a/content"

@@ -69,7 +69,7 @@ struct ClientCommandTests {
         }
     }
 
-    @Test("The put command stores a file or standard input under a key, or under a URL as JSON for downloads")
+    @Test("The put command stores a file or standard input under a key, or JSON under a URL, where downloads find it")
     func put() async throws {
         try await TestServer.with { (server) async throws in
             let larder = ClientCommands(server)

@@ -44,7 +44,7 @@ struct DeploymentTests {
         for deployment in try [Deployment.kubernetes(), .kubernetes(overlay: "production")] {
             let configuration = try deployment.configuration
             let (memory, volume) = (try #require(deployment.memory), try #require(deployment.volume))
-            // Beside the memory tier, incoming bodies take 256 MiB, and everything else takes another 256 MiB.
+            // Beside the memory tier, incoming bodies take 256 MiB, and the rest of the process takes another 256 MiB.
             #expect(configuration.memoryLimit + (512 << 20) <= memory, "\(deployment.name)")
             guard case .percent(let reserve) = configuration.diskReserve else {
                 Issue.record("\(deployment.name): the reserve is no share")

@@ -222,7 +222,7 @@ struct EventTests {
         }
     }
 
-    @Test("The stream is as documented, and its heartbeats carry the id of the last event")
+    @Test("The stream has the documented format, and its heartbeats carry the id of the last event")
     func answer() async throws {
         var limits = EventHub.Limits()
         limits.heartbeat = .milliseconds(20)

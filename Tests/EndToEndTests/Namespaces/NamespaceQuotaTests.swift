@@ -69,7 +69,7 @@ struct NamespaceQuotaTests {
     }
 
     @Test(
-        "A quota is a whole number of bytes in any spelling of JSON", arguments: ["1048576", "1048576.0", "1.048576e6"])
+        "A quota may be any JSON spelling of a whole byte count", arguments: ["1048576", "1048576.0", "1.048576e6"])
     func wholeNumbers(spelling: String) async throws {
         try await TestServer.with(configure: Self.configure) { (server) async throws in
             let made = try await server.putNamespace("a", ["diskLimit": .number(spelling), "memoryLimit": 0])

@@ -35,7 +35,7 @@ struct NamespaceRecoveryTests {
         try await TestServer.with(directory: directory) { (server) async throws in
             #expect(try await server.putNamespace("a", ["version": "1"]).status == 200)
         }
-        // The state after a kill between the making of two directories and their use.
+        // A kill between the making of two directories and their use leaves this state.
         for name in ["a.2", "b.3"] { try Self.makeDirectory(name, in: directory) }
         let registry = try JSON(parsing: try text(of: directory.path("cache/namespaces.json")))
         try directory.write(
@@ -100,7 +100,7 @@ struct NamespaceRecoveryTests {
             #expect(try await server.putNamespace("a").status == 200)
             #expect(try await server.inNamespace("a").request("PUT", "/entries/k/content", text: "kept").status == 200)
         }
-        // A copy that an operator has made. A purge of the original does not reach the copy.
+        // An operator may make such a copy. A purge of the original does not reach the copy.
         try FileManager.default.copyItem(
             atPath: directory.path("cache/a.1"), toPath: directory.path("cache/\(name)"))
         let copied = try Self.files(in: directory.path("cache/\(name)"))

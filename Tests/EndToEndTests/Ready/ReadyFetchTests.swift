@@ -177,7 +177,7 @@ struct ReadyFetchTests {
         }
     }
 
-    @Test("Each spelling of JSON's url and params gets its own ready answer with the same JSON, and a PUT replaces all")
+    @Test("Each spelling of a JSON entry's url and params has its own ready answer, and a PUT replaces all of them")
     func json() async throws {
         try await TestServer.with { (server) async throws in
             let path = "/json?url=http%3A%2F%2Fa.example%2F&params=%7B%22a%22%3A1%7D"
