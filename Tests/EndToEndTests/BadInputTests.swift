@@ -5,7 +5,7 @@ import Testing
 
 @testable import Larder
 
-@Suite("The problems of bad input")
+@Suite("The problems that bad input gets")
 struct BadInputTests {
     struct Case: CustomTestStringConvertible, Sendable {
         var method = "POST"
@@ -218,7 +218,7 @@ struct BadInputTests {
         }
     }
 
-    @Test("An unknown namespace gets 404, two namespaces in one request get 400, and default exists")
+    @Test("An unknown namespace gets 404, two namespaces in one request get 400, and the namespace default exists")
     func namespaces() async throws {
         try await Self.server.with { (server) async throws in
             let name = HTTPField.Name("Larder-Namespace")!

@@ -22,7 +22,7 @@ struct CheckCommandTests {
         return String(try #require(URL(string: url)?.port))
     }
 
-    @Test("A listening server is ready on its port and on its port for probes, as flags or variables name them")
+    @Test("The check finds a listening server ready at its port and at its admin port, given by flags or variables")
     func ready() async throws {
         let directory = try TemporaryDirectory()
         let larder = try await LarderProcess(directory: directory.path("cache"), arguments: ["--admin-port", "0"])
@@ -30,7 +30,7 @@ struct CheckCommandTests {
         for (arguments, environment) in [
             (["--port", port], [:]), ([], ["LARDER_PORT": port]), (["--port", "1", "--admin-port", admin], [:]),
             ([], ["LARDER_PORT": "1", "LARDER_ADMIN_PORT": admin]), (["--host", "localhost", "--port", port], [:]),
-            // The address on which a container's server listens, checked from inside the container.
+            // In a container, the server listens on this address, and the check runs beside it.
             (["--port", port], ["LARDER_HOST": "0.0.0.0"]),
         ] as [([String], [String: String?])] {
             let output = try await check(arguments, environment: environment)
@@ -61,7 +61,7 @@ struct CheckCommandTests {
         try await origin.waitForRequests(1)
         larder.process.kill(SIGTERM)
         try await poll("draining") { larder.logLines("draining").count == 1 }
-        // The server logs the line right before it begins to drain.
+        // The server logs the line right before it begins to drain, so the first checks may find it ready.
         var output = try await check(["--admin-port", admin])
         while output.exit == .status(0) { output = try await check(["--admin-port", admin]) }
         #expect(output.exit == .status(1))
@@ -96,7 +96,7 @@ struct CheckCommandTests {
         #expect(nothing.text.hasPrefix("not ready: \(silent.url("")): "), "\(nothing.text)")
     }
 
-    @Test("A server with TLS only, the port 0 and an invalid port are usage errors")
+    @Test("A check of a server with TLS only, of the port 0 or of an invalid port is a usage error")
     func mistakes() async throws {
         let tls = try await check(environment: ["LARDER_TLS_CERTIFICATE": "server.pem", "LARDER_TLS_KEY": "server.key"])
         #expect(tls.exit == .status(64))

@@ -28,11 +28,11 @@ struct ContentCachingTests {
         }
     }
 
-    @Test("Every answer for a body says no-cache: whole, part, 304, HEAD or stale; from disk, memory or at hand")
+    @Test("Every answer for a body says no-cache: whole, part, 304, HEAD or stale; from the disk, from memory or ready")
     func revalidated() async throws {
         try await withEntry { (server, paths) async throws in
             for path in paths {
-                // The reads come from the disk, from memory, and from the answers at hand.
+                // The reads come from the disk, from memory, and from the ready answers.
                 for _ in 0..<4 { #expect(try await server.get(path)["Cache-Control"] == "no-cache") }
                 let head = try await server.client.request("HEAD", path)
                 #expect(head.status == 200 && head["Cache-Control"] == "no-cache")
@@ -54,7 +54,7 @@ struct ContentCachingTests {
         }
     }
 
-    @Test("With contentCaching untilExpiry, max-age is the entry's remaining time, also in answers at hand")
+    @Test("With contentCaching untilExpiry, max-age is the entry's remaining time, also in ready answers")
     func untilExpiry() async throws {
         try await withEntry { (server, paths) async throws in
             for path in paths { _ = try await server.get(path) }
@@ -84,7 +84,7 @@ struct ContentCachingTests {
         }
     }
 
-    @Test("A change of contentCaching applies from its answer on, also to answers at hand")
+    @Test("A change of contentCaching applies as soon as the change is acknowledged, also to ready answers")
     func changed() async throws {
         try await withEntry { (server, paths) async throws in
             for (choice, expected) in [("untilExpiry", "max-age=100"), ("revalidate", "no-cache")] {
@@ -113,7 +113,7 @@ struct ContentCachingTests {
         }
     }
 
-    @Test("A body that bypasses the memory tier has the same Cache-Control")
+    @Test("A body that bypasses the memory tier has the same Cache-Control as other bodies")
     func passing() async throws {
         try await TestServer.with(configure: { $0.memoryLimit = 256 << 10 }) { (server) async throws in
             let body = [UInt8](repeating: 0x61, count: 3000)
@@ -151,7 +151,7 @@ struct ContentCachingTests {
         }
     }
 
-    @Test("The API's own answers say no-store, and so do its errors")
+    @Test("All answers of the API except bodies of entries say no-store, errors included")
     func ownAnswers() async throws {
         try await withEntry { (server, paths) async throws in
             let key = String(paths[0].split(separator: "/")[1])

@@ -103,7 +103,7 @@ struct ContentTests {
         }
     }
 
-    @Test("A PUT with If-None-Match: * stores only a new key, and with If-Match only over the matching entry")
+    @Test("A PUT with If-None-Match: * stores only under a new key, a PUT with If-Match only over the matching entry")
     func storePreconditions() async throws {
         try await TestServer.with { (server) async throws in
             let any: HTTPFields = [.ifNoneMatch: "*"]
@@ -124,7 +124,7 @@ struct ContentTests {
         }
     }
 
-    @Test("A PUT with a ttl of 0 stores no entry and removes the present one; an empty body gets 422")
+    @Test("A PUT with a ttl of 0 stores no entry and removes the present entry; a PUT of an empty body gets 422")
     func nothingToStore() async throws {
         try await TestServer.with { (server) async throws in
             #expect(try await server.put("note", Array("hi".utf8), query: "ttl=0").json == ["removed": 0])

@@ -34,8 +34,8 @@ struct ContractTests {
         }
     }
 
-    /// Makes every documented call once; the client checks each answer against its schema. The failures are in the
-    /// other suites, whose calls are checked in the same way.
+    /// Makes every documented call once; the client checks each answer against its schema. Other
+    /// suites test calls that fail, and their client checks the answers in the same way.
     @Test("Every documented call gets an answer that matches its documentation")
     func everyCall() async throws {
         let origin = try ScriptedOrigin { request, connection in

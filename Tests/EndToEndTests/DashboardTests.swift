@@ -38,7 +38,7 @@ struct DashboardTests {
         }
     }
 
-    @Test("A file says no-cache and has a strong ETag, and a request with that ETag gets 304")
+    @Test("A file is sent with no-cache and a strong ETag, and a request with that ETag gets 304")
     func validation() async throws {
         try await TestServer.with { (server) async throws in
             var tags: Set<String> = []

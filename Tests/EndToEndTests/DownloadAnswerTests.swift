@@ -27,7 +27,7 @@ import Testing
             #expect(entry["finalUrl"] == .string(origin.url("/deep/a?b=c")))
             #expect(entry["fileName"] == "a b.pdf")
             let key = try key(reply)
-            // The reads come from the disk, from memory, and from the answers at hand.
+            // The reads come from the disk, from memory, and from the ready answers.
             for _ in 0..<3 {
                 let content = try await server.get("/entries/\(key)/content")
                 #expect(content.fields[.contentDisposition] == "attachment; filename=\"../a b.pdf\"")
@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    @Test("The file name survives a revalidation whose 304 does not repeat it")
+    @Test("The file name survives a revalidation by a 304 that does not repeat the name")
     func revalidated() async throws {
         let origin = try ScriptedOrigin { request, connection in
             if request["If-None-Match"] != nil { return try connection.respond(304, fields: [.eTag: "\"a\""]) }
@@ -139,7 +139,7 @@ import Testing
     }
 
     @Test(
-        "Credentials that authenticate a connection get 400, because an entry is for every caller",
+        "A download with NTLM or Negotiate credentials gets 400, because every caller may read its entry",
         arguments: ["NTLM a", "negotiate b"])
     func connectionCredentials(value: String) async throws {
         try await TestServer.with { (server) async throws in
@@ -152,7 +152,7 @@ import Testing
     }
 
     @Test(
-        "An answer for an authenticated connection gets 502, and is not stored for other callers",
+        "A download gets 502 and stores no entry if its answer belongs to an authenticated connection",
         arguments: [("Persistent-Auth", "true"), ("WWW-Authenticate", "Negotiate oRQw"), ("WWW-Authenticate", "ntlm")])
     func connectionAuthentication(name: String, value: String) async throws {
         let origin = try ScriptedOrigin { _, connection in

@@ -24,7 +24,7 @@ struct DownloadFormTests {
         }
     }
 
-    @Test("Parameters whose names are canonically equivalent stay separate")
+    @Test("Parameters stay separate if their names differ only in the Unicode form of an accent")
     func canonicallyEquivalentNames() async throws {
         let origin = try ScriptedOrigin { request, connection in try connection.respond(body: request.target) }
         defer { origin.stop() }
@@ -47,7 +47,7 @@ struct DownloadFormTests {
     }
 
     @Test(
-        "Empty tags in a form or a query count towards the limit, and a comma before an accent separates tags")
+        "Empty tags in a form or a query count towards the limit, and a comma separates tags even before an accent")
     func countedTags() async throws {
         let origin = try ScriptedOrigin { request, connection in try connection.respond(body: request.target) }
         defer { origin.stop() }

@@ -51,7 +51,7 @@ struct DownloadTests {
         }
     }
 
-    @Test("A slide stores the call's ttl, and the next slide without a ttl uses the stored one")
+    @Test("A hit with updateExpiry stores its ttl, and a later hit without a ttl slides by the stored ttl")
     func slideStoresTheCallsTTL() async throws {
         let origin = try ScriptedOrigin { _, connection in try connection.respond(body: "hello") }
         defer { origin.stop() }
@@ -145,7 +145,7 @@ struct DownloadTests {
         }
     }
 
-    @Test("Within staleIfError a caller gets the stale entry for an origin's error, and after it the error")
+    @Test("Within staleIfError a caller gets the stale entry in place of an origin's error, and afterwards the error")
     func staleIfError() async throws {
         let origin = try ScriptedOrigin { request, connection in
             try connection.respond(request.index == 0 ? 200 : 503, body: "body")
@@ -164,7 +164,7 @@ struct DownloadTests {
         }
     }
 
-    @Test("Without a ttl the origin's freshness applies, else the default; a no-store answer is stored as stale")
+    @Test("Without a ttl, the origin's freshness or else the default ttl applies; a no-store answer is stored as stale")
     func lifetimes() async throws {
         let cases: [(String, HTTPFields, Duration)] = [
             ("/s-maxage", [.cacheControl: "s-maxage=100, max-age=5"], .seconds(100)),
@@ -253,7 +253,7 @@ struct DownloadTests {
         }
     }
 
-    @Test("Params become part of the URL, sorted and form-encoded, and of the key")
+    @Test("Params are sorted, form-encoded and appended to the URL, and so they are part of the key")
     func params() async throws {
         let origin = try ScriptedOrigin { request, connection in try connection.respond(body: request.target) }
         defer { origin.stop() }
@@ -286,7 +286,7 @@ struct DownloadTests {
         }
     }
 
-    @Test("A failed, short, oversized or partial answer of an origin gets 502, and is not stored")
+    @Test("A download gets 502 and stores no entry if the origin's answer fails, is short, oversized or partial")
     func failures() async throws {
         let origin = try ScriptedOrigin { request, connection in
             switch request.target {
@@ -359,7 +359,7 @@ struct DownloadTests {
         }
     }
 
-    @Test("An address that is not globally routable and not allowed gets 403, and no connection is made")
+    @Test("A URL with an address that is neither globally routable nor allowed gets 403, and no connection is made")
     func privateAddress() async throws {
         let origin = try ScriptedOrigin { _, connection in try connection.respond(body: "secret") }
         defer { origin.stop() }

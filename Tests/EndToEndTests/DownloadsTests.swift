@@ -99,7 +99,7 @@ struct DownloadsTests {
         }
     }
 
-    @Test("An ended download shows the current state of its entry, or none after its replacement or removal")
+    @Test("An ended download shows the current state of its entry, or no entry after a replacement or a removal")
     func entryOfEnded() async throws {
         let origin = try ScriptedOrigin { _, connection in try connection.respond(body: "[1]") }
         defer { origin.stop() }
@@ -124,7 +124,7 @@ struct DownloadsTests {
         }
     }
 
-    @Test("The list has running downloads first, then the latest ended, up to its limit, and tells if more exist")
+    @Test("The list shows running downloads, then the latest ended downloads up to its limit, and tells if more exist")
     func limit() async throws {
         try await TestServer.withGatedOrigin(isHeld: { $0 == "/slow" }) { server, origin, gate in
             let ended = 101
@@ -156,7 +156,7 @@ struct DownloadsTests {
         }
     }
 
-    @Test("Cancelling a download gives 502 to its waiters, and keeps an older entry")
+    @Test("The waiters of a cancelled download get 502, and an older entry stays")
     func cancelling() async throws {
         let gate = Gate("never")
         let origin = try ScriptedOrigin { request, connection in
@@ -183,7 +183,7 @@ struct DownloadsTests {
         }
     }
 
-    @Test("A request right after the cancelling of a download gets a new download")
+    @Test("A request right after the cancellation of a download starts a new download")
     func askingAfterCancelling() async throws {
         let origin = try ScriptedOrigin { request, connection in
             // The first request of each pair never ends by itself.
@@ -209,7 +209,7 @@ struct DownloadsTests {
         }
     }
 
-    @Test("A second cancelling also cancels the download that was to follow the first cancelled one")
+    @Test("A second cancellation also cancels the download that waits for the end of the first cancelled download")
     func cancellingTwice() async throws {
         let origin = try ScriptedOrigin { _, connection in connection.waitForHangUp() }
         defer { origin.stop() }
@@ -240,7 +240,7 @@ struct DownloadsTests {
         }
     }
 
-    @Test("A batch over the limit of downloads or of values is refused as a whole")
+    @Test("A batch with too many downloads or JSON values is refused as a whole")
     func batchLimits() async throws {
         try await TestServer.with { server in
             let client = HTTPClient(port: server.api.port)
@@ -258,7 +258,7 @@ struct DownloadsTests {
         }
     }
 
-    @Test("When the client of a batch leaves, running downloads go on and waiting ones do not begin")
+    @Test("When the client of a batch leaves, its running downloads go on, and its waiting downloads do not begin")
     func batchAbandoned() async throws {
         try await TestServer.withGatedOrigin(configure: { $0.maxDownloadsPerHost = 4 }) { server, origin, gate in
             let batch = JSON.array((0..<2000).map { ["url": .string(origin.url("/\($0)"))] })
@@ -274,7 +274,7 @@ struct DownloadsTests {
         }
     }
 
-    @Test("When the client of a batch leaves, the waiting downloads that other callers want are still done")
+    @Test("When the client of a batch leaves, waiting downloads that other callers requested are still done")
     func batchAbandonedBesideOthers() async throws {
         try await TestServer.withGatedOrigin(configure: { $0.maxDownloadsPerHost = 4 }) { server, origin, gate in
             let downloads = server.space.downloads

@@ -4,7 +4,7 @@ import Primitives
 import TestSupport
 import Testing
 
-/// A stop under load. `scripts/test` runs this suite after the other tests, alone.
+/// Stops the server under load. `scripts/test` runs this suite after the other tests, alone.
 @Suite("SIGTERM during 500 requests and 20 downloads", .serialized)
 struct DrainScaleTests {
     private static let downloads = 20
@@ -84,7 +84,7 @@ struct DrainScaleTests {
         return calls + fetches + uploads + reads
     }
 
-    @Test("The probe turns 503 first, no request is lost or reset, acknowledged changes stay, and the exit is 0")
+    @Test("/readyz turns 503 first, no request is lost or reset, acknowledged changes stay, and the exit status is 0")
     func drain() async throws {
         let mayEnd = Gate("the rest of every body at the origin")
         let origin = try ScriptedOrigin { _, connection in
@@ -116,7 +116,7 @@ struct DrainScaleTests {
         while reply.status == 200 { reply = try await client.request("GET", "/readyz") }
         #expect(reply.status == 503)
         #expect(try reply.member("status") == "draining")
-        // A client that has not seen the 503 yet is served.
+        // The server still serves a client that has not seen the 503 yet.
         #expect(try await client.request("GET", "/livez").status == 200)
         isOver.withLock { $0 = true }
         for count in try await hits { #expect(count > 0) }

@@ -23,7 +23,7 @@ struct DurationTests {
     }
 
     @Test(
-        "The same texts are durations in JSON, forms, batches, queries, PATCH, and a field, a number in quotes too",
+        "JSON, forms, batches, queries, PATCH and Larder-TTL take the same durations, in JSON also a number in quotes",
         arguments: durations, [false, true])
     func everywhere(duration: (text: String, seconds: Int), isText: Bool) async throws {
         let (text, seconds) = duration

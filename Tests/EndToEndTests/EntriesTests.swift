@@ -48,7 +48,7 @@ struct EntriesTests {
         }
     }
 
-    @Test("The metadata of an entry is there while the entry is held, even stale, and is complete")
+    @Test("The metadata of a held entry is complete, and is returned even when the entry is stale")
     func metadata() async throws {
         let origin = try ScriptedOrigin { _, connection in
             try connection.respond(
@@ -148,7 +148,7 @@ struct EntriesTests {
         }
     }
 
-    @Test("A tag is found in every canonically equivalent spelling of its accents")
+    @Test("A filter finds a tag by every canonically equivalent spelling of its accents")
     func canonicallyEquivalentTags() async throws {
         try await TestServer.with { (server) async throws in
             try await server.put("one", Array("hi".utf8), query: "tags=caf%C3%A9")

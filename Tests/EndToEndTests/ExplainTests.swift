@@ -88,7 +88,7 @@ struct ExplainTests {
         }
     }
 
-    @Test("A fresh entry of a forbidden origin is a hit, and an expired entry of it is refused")
+    @Test("A fresh entry of a forbidden origin is reported as a hit, and an expired entry of it as refused")
     func refusedOrigin() async throws {
         try await TestServer.with { (server) async throws in
             let url = "http://10.0.0.1/a"
@@ -107,7 +107,7 @@ struct ExplainTests {
         }
     }
 
-    @Test("An expired entry with a validator would be revalidated, and params are part of the URL")
+    @Test("The detail says that an expired entry with a validator would be revalidated; params belong to the URL")
     func validator() async throws {
         let origin = try ScriptedOrigin { _, connection in
             try connection.respond(fields: [.eTag: "\"1\""], body: "x")
@@ -151,7 +151,7 @@ struct ExplainTests {
         }
     }
 
-    @Test("The answer lists each variant that /fetch stored for the URL as written, and none of another spelling")
+    @Test("The answer lists the variants that /fetch stored for the URL as written, and none for another spelling")
     func responses() async throws {
         let origin = try ScriptedOrigin { request, connection in
             try connection.respond(

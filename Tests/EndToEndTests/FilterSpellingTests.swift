@@ -3,7 +3,7 @@ import Primitives
 import TestSupport
 import Testing
 
-/// A filter in another spelling of a URL that is held selects it, or is refused: it never says that there is nothing.
+/// A filter in another spelling of a held URL selects its entries, or is refused. It never reports that none exist.
 @Suite("Filters in every spelling of a URL, a host and a prefix")
 struct FilterSpellingTests {
     private static let json: HTTPFields = [.contentType: "application/json"]
@@ -100,7 +100,7 @@ struct FilterSpellingTests {
         }
     }
 
-    @Test("Escapes of a query have one spelling, for keys, downloads, filters and copies of /fetch")
+    @Test("All spellings of a query's escapes are one URL, for keys, downloads, filters and responses of /fetch")
     func queries() async throws {
         let origin = try ScriptedOrigin { request, connection in
             try connection.respond(fields: [.cacheControl: "max-age=600"], body: request.target)
@@ -137,7 +137,7 @@ struct FilterSpellingTests {
         }
     }
 
-    @Test("A dot at a host's end makes no other URL, for keys and for every filter")
+    @Test("A host with a final dot is the same host without it, for keys and for every filter")
     func dots() async throws {
         let (base, dotted) = ("http://a.example:9", "http://A.example.:9")
         try await TestServer.with { (server) async throws in
@@ -184,7 +184,7 @@ struct FilterSpellingTests {
         }
     }
 
-    @Test("A URL, a prefix or a host that is too long is 414", arguments: ["url", "prefix", "host"])
+    @Test("A filter with a URL, a prefix or a host that is too long gets 414", arguments: ["url", "prefix", "host"])
     func tooLong(name: String) async throws {
         let text = String(repeating: "a", count: 9000)
         try await TestServer.with { (server) async throws in
@@ -200,7 +200,7 @@ struct FilterSpellingTests {
         }
     }
 
-    @Test("The MD5 of a URL removes its responses, in whatever spelling they were fetched")
+    @Test("A removal by the MD5 of a URL removes its responses, in every spelling in which they were fetched")
     func keyOfResponses() async throws {
         let origin = try ScriptedOrigin { _, connection in
             try connection.respond(fields: [.cacheControl: "max-age=600"], body: "x")
@@ -233,7 +233,7 @@ struct FilterSpellingTests {
         }
     }
 
-    @Test("A URL in any spelling removes all variants that /fetch stored for it, in whatever spelling they were sent")
+    @Test("A removal by a URL in any spelling removes the URL's variants that /fetch stored under every spelling")
     func responses() async throws {
         let origin = try ScriptedOrigin { request, connection in
             try connection.respond(
@@ -269,7 +269,7 @@ struct FilterSpellingTests {
     }
 
     @Test(
-        "A response that is under way in another spelling is not kept after a removal by URL, MD5, prefix or host",
+        "A response that is still arriving in another spelling is not kept after a removal by URL, MD5, prefix or host",
         arguments: ["url", "md5", "prefix", "host"])
     func underWay(filter: String) async throws {
         let gate = Gate("the origin's answer")

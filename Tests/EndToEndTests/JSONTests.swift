@@ -144,7 +144,7 @@ struct JSONTests {
     }
 
     @Test(
-        "JSON in another encoding than UTF-8 is refused with words, whether its charset is declared or not",
+        "JSON in another encoding than UTF-8 is refused with an explanation, whether its charset is declared or not",
         arguments: [
             (String.Encoding.utf16, "UTF-16"), (.utf16LittleEndian, "UTF-16"), (.utf16BigEndian, "UTF-16"),
             (.utf32LittleEndian, "UTF-32"), (.isoLatin1, "UTF-8"),
@@ -186,7 +186,7 @@ struct JSONTests {
         ("PATCH", "/entries/k", #"{"tags": ["x"]}"#), ("PUT", "/namespaces/a", #"{"version": "x"}"#),
     ]
 
-    @Test("JSON is taken in UTF-8, and in ASCII that is declared as a charset with the same bytes")
+    @Test("JSON is accepted in UTF-8, and ASCII text also under a declared charset that contains ASCII")
     func takenCharsets() async throws {
         try await TestServer.with { (server) async throws in
             try await server.put("k", [1])
@@ -204,7 +204,7 @@ struct JSONTests {
     }
 
     @Test(
-        "JSON that is declared in another charset is refused with 415 and words, and nothing is stored",
+        "JSON that is declared in another charset is refused with 415 and an explanation, and no entry is stored",
         arguments: [
             ("iso-8859-1", false), ("US-ASCII", false), ("\"latin1\"", false), ("windows-1252", false),
             ("utf-16", true),

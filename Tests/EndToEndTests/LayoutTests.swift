@@ -73,7 +73,7 @@ struct LayoutTests {
                 #expect(try await server.download(["url": .string(origin.url(path)), "ttl": 60]).status == 200)
             }
         }
-        // The layout of new bodies may change; the present bodies stay readable.
+        // A restart may change the layout of new bodies; the stored bodies stay readable.
         try await TestServer.with(clock: clock, directory: directory, configure: { $0.layout = .hashed }) {
             (server) async throws in
             for path in paths {
@@ -123,7 +123,7 @@ struct CorruptionTests {
         }
     }
 
-    @Test("The command larder verify finds a body that was damaged during a stop")
+    @Test("The command larder verify finds a body that was damaged while the server was stopped")
     func verify() async throws {
         let directory = try TemporaryDirectory()
         try await TestServer.with(directory: directory) { (server) async throws in

@@ -15,7 +15,7 @@ struct LogTests {
         return try await larder.client.request("POST", "/download", fields: fields, body: body).status
     }
 
-    @Test("A failed download leaves one warning with URL, cause and no secret; a cached or cancelled one none")
+    @Test("A failed download logs one warning with URL, cause and no secret; a cached or cancelled download logs none")
     func failedDownload() async throws {
         let gate = Gate("the origin's answer")
         let origin = try ScriptedOrigin { request, connection in
@@ -106,7 +106,7 @@ struct LogTests {
         #expect(people.output.contains(" draining delay=0.25\n"), "\(people.output)")
     }
 
-    @Test("An IPv6 address has brackets in the URLs of the log, the check and errors, and is reachable")
+    @Test("A server at an IPv6 address is reachable, and the log, the check and errors show its URL with brackets")
     func addresses() async throws {
         let directory = try TemporaryDirectory()
         let larder = try await LarderProcess(

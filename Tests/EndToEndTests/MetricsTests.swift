@@ -16,7 +16,7 @@ struct MetricsTests {
         return line.flatMap { Double($0.dropFirst(sample.count + 1)) }
     }
 
-    @Test("Requests of every operation of openapi.yaml are counted, including those that trim memory")
+    @Test("Requests of every operation of openapi.yaml are counted, including requests to trim memory")
     func operations() async throws {
         try await TestServer.with { (server) async throws in
             #expect(try await server.client.request("POST", "/memory/trim").status == 200)
@@ -30,7 +30,7 @@ struct MetricsTests {
         }
     }
 
-    @Test("Running transfers are those of downloads and of /fetch together")
+    @Test("The number of running transfers includes downloads and fetches")
     func runningTransfers() async throws {
         let gate = Gate("both transfers have been counted")
         let origin = try ScriptedOrigin { _, connection in
@@ -80,7 +80,7 @@ struct MetricsTests {
         }
     }
 
-    @Test("Entries of a renewed or removed namespace count once as purged, and no counter falls")
+    @Test("Entries of a namespace that is removed or gets a new version count once as purged, and no counter falls")
     func purgedNamespaces() async throws {
         try await TestServer.with { (server) async throws in
             let purges = #"larder_purges_total{kind="data"}"#
@@ -100,7 +100,7 @@ struct MetricsTests {
         }
     }
 
-    @Test("Expired entries count when they are swept, not before")
+    @Test("Expired entries count as expired when the upkeep removes them, not before")
     func expiries() async throws {
         try await TestServer.with { (server) async throws in
             for key in ["a", "b", "c"] { #expect(try await server.put(key, [1], query: "ttl=60").status == 200) }
@@ -184,7 +184,7 @@ struct MetricsTests {
 
     // MARK: - Bytes and the process
 
-    @Test("Sent bytes are those of heads and bodies, on open and closed connections, and never fall")
+    @Test("The counter of sent bytes includes heads and bodies, on open and closed connections, and never falls")
     func sentBytes() async throws {
         try await TestServer.with { (server) async throws in
             let body = [UInt8](repeating: 7, count: 200_000)

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("The executable")
 struct ProcessTests {
-    @Test("Entries survive a restart, and a running server keeps a second one and verify off its directory")
+    @Test("Entries survive a restart, and a running server locks its directory against a second server and verify")
     func restart() async throws {
         let directory = try TemporaryDirectory()
         let path = directory.path("cache")
@@ -94,7 +94,7 @@ struct ProcessTests {
     }
 
     @Test(
-        "After SIGTERM /readyz turns 503, requests still succeed during the delay, running ones end, exit 0"
+        "After SIGTERM /readyz turns 503, requests succeed during the delay, running requests end, and the exit is 0"
     )
     func drain() async throws {
         let gate = Gate("the origin's answer")
@@ -124,7 +124,7 @@ struct ProcessTests {
         #expect(try await larder.process.wait() == .status(0))
     }
 
-    @Test("The server ends after --drain-timeout despite a silent origin and a silent client, exit 0")
+    @Test("The server ends with status 0 after --drain-timeout, despite a silent origin and a silent client")
     func drainTimeout() async throws {
         let gate = Gate("never")
         let origin = try ScriptedOrigin { _, _ in try gate.waitBlocking() }
@@ -156,7 +156,7 @@ struct ProcessTests {
         _ = try await again.stop()
     }
 
-    @Test("SIGUSR1 and a trim give memory back to the system, and all bodies are still served")
+    @Test("SIGUSR1 and the trim call give memory back to the system, and all bodies are still served")
     func givingMemoryBack() async throws {
         let directory = try TemporaryDirectory()
         let larder = try await LarderProcess(directory: directory.path("cache"))
@@ -223,7 +223,7 @@ struct ProcessTests {
         #expect(!larder.process.output.contains("s3cret"))
     }
 
-    @Test("A log whose reader has left does not end the server")
+    @Test("The server runs on after the reader of its log has left")
     func closedLog() async throws {
         let directory = try TemporaryDirectory()
         // `sed` exits after the line with the port. Descriptor 3, beside the pipe, tells the test the process id and
@@ -315,7 +315,7 @@ struct ProcessTests {
         #expect(try await process.wait() == .status(0))
     }
 
-    @Test("An unknown LARDER_ variable warns with its name, not its value, and the server starts")
+    @Test("An unknown LARDER_ variable causes a warning with its name, not its value, and the server starts")
     func unknownVariables() async throws {
         let directory = try TemporaryDirectory()
         let larder = try await LarderProcess(

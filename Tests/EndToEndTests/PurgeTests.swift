@@ -21,7 +21,7 @@ struct PurgeTests {
         return try await server.client.request("DELETE", path)
     }
 
-    @Test("A purge during a first download leaves its waiters their answer, but no entry", arguments: ways)
+    @Test("After a purge in a first download, the waiters get their answer, but no entry is kept", arguments: ways)
     func firstDownload(way: String) async throws {
         try await TestServer.withGatedOrigin { server, origin, gate in
             let url = origin.url("/a")
@@ -116,7 +116,7 @@ struct PurgeTests {
             _ = try await purge("key", url, on: server)
             async let late = concurrently(5) { _ in try await server.download(call) }
             try await poll("five that came later") { server.space.downloads.laterCount(of: md5(url)) == 5 }
-            // Even then the origin gets one request per key at a time.
+            // Even after the purge, the origin gets one request per key at a time.
             #expect(origin.requestCount == 1)
             first.open()
             #expect(try await early.status == 200)

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("The revalidation of entries")
 struct RevalidationTests {
-    @Test("A 304 from another URL than that of the stored body is not accepted, and the body is downloaded")
+    @Test("A 304 from another URL than the stored body's URL is not accepted, and the body is downloaded")
     func redirectMoved() async throws {
         let dates = ["/v1": "Sat, 10 Jan 2026 00:00:00 GMT", "/v2": "Mon, 05 Jan 2026 00:00:00 GMT"]
         let origin = try ScriptedOrigin { request, connection in
@@ -28,7 +28,7 @@ struct RevalidationTests {
         }
     }
 
-    @Test("A 304 with another ETag than that of the entry is not accepted, and the body is downloaded")
+    @Test("A 304 with another ETag than the entry's ETag is not accepted, and the body is downloaded")
     func otherVersion() async throws {
         let origin = try ScriptedOrigin { request, connection in
             if request["If-None-Match"] != nil { return try connection.respond(304, fields: [.eTag: "\"2\""]) }
@@ -89,7 +89,7 @@ struct RevalidationTests {
             let url = JSON.string(origin.url("/a"))
             _ = try await server.download(["url": url])
             server.clock.advance(by: .seconds(8 * 86_400))
-            // Twice, because the fields that the first 304 left complete the second 304.
+            // The test validates twice, because the fields that the first 304 left complete the second 304.
             for _ in 0..<2 {
                 let reply = try await server.download(["url": url, "refresh": true])
                 #expect(try reply.member("outcome") == "revalidated")

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Failures of the server itself")
 struct ServerFailureTests {
-    @Test("When pinned entries fill the disk limit, downloads and uploads get 507 until one is removed")
+    @Test("When pinned entries fill the disk limit, downloads and uploads get 507 until a pinned entry is removed")
     func diskLimit() async throws {
         let origin = try ScriptedOrigin { _, connection in
             try connection.respond(body: String(repeating: "x", count: 600_000))
@@ -58,7 +58,7 @@ struct ServerFailureTests {
     }
 
     @Test(
-        "When the disk fills up during 100 stores, each gets 507 or is whole, and later ones succeed with room",
+        "When the disk fills up during 100 stores, each gets 507 or stores a whole body; with new room, stores succeed",
         .enabled(if: canMount, "it needs a file system of its own"))
     func fullDiskInTheMiddle() async throws {
         let body = [UInt8](repeating: 7, count: 400 << 10)
@@ -131,7 +131,7 @@ struct ServerFailureTests {
         #expect(try await larder.stop() == .status(0))
     }
 
-    @Test("A removed index gives 500 without Retry-After, a log line, and a server that is not ready")
+    @Test("If the index file is removed, a PUT gets 500 without Retry-After and is logged, and the server is not ready")
     func lostIndex() async throws {
         let directory = try TemporaryDirectory()
         let larder = try await LarderProcess(directory: directory.path("cache"))
@@ -146,12 +146,12 @@ struct ServerFailureTests {
         #expect(try await larder.stop() == .status(0))
     }
 
-    @Test("A file in place of a directory of the cache gives 500 and a log line with the system's words")
+    @Test("A file in place of a directory of the cache causes a 500, and a log line with the system's error text")
     func brokenDirectory() async throws {
         let directory = try TemporaryDirectory()
         let larder = try await LarderProcess(
             directory: directory.path("cache"), arguments: ["--layout", "hashed", "--inline-limit", "0"])
-        // The directory in which every body begins as a file.
+        // Every body begins as a file in this directory.
         let incoming = directory.path("cache/default/incoming")
         try FileManager.default.moveItem(atPath: incoming, toPath: incoming + ".away")
         try directory.write("in the way", to: "cache/default/incoming")

@@ -75,7 +75,7 @@ struct SingleFlightTests {
         }
     }
 
-    @Test("A PATCH during a refresh stays, although the refresh asked for other tags, a pin and another ttl")
+    @Test("A PATCH during a refresh takes precedence over the tags, the pin and the ttl of the refresh")
     func patchDuringRefresh() async throws {
         let gate = Gate("the entry has been changed")
         let origin = try ScriptedOrigin { request, connection in
@@ -102,7 +102,7 @@ struct SingleFlightTests {
         }
     }
 
-    @Test("The tags, the pin and the stale allowance of a caller that joined are the entry's")
+    @Test("The entry gets the tags, the pin and the stale allowance of a caller that joined its download")
     func wishesOfJoiner() async throws {
         try await TestServer.withGatedOrigin { server, origin, gate in
             let url = origin.url("/slow")
@@ -119,7 +119,7 @@ struct SingleFlightTests {
         }
     }
 
-    @Test("A stale allowance that a caller states on a hit is the entry's, and a later refresh without it keeps it")
+    @Test("A hit with a stale allowance changes the entry's allowance, and a later refresh without one keeps it")
     func allowanceOnHit() async throws {
         let origin = try ScriptedOrigin { _, connection in try connection.respond(body: "x") }
         defer { origin.stop() }
@@ -149,7 +149,7 @@ struct SingleFlightTests {
         }
     }
 
-    @Test("The tags of joining callers unite, and the leader's ttl counts")
+    @Test("The entry gets the tags of all joining callers, and the ttl of the leader")
     func joining() async throws {
         try await TestServer.withGatedOrigin { server, origin, gate in
             let url = JSON.string(origin.url("/a"))
@@ -166,7 +166,7 @@ struct SingleFlightTests {
         }
     }
 
-    @Test("Two URLs, or two sets of fields, with one MD5 never join, and the second is refused as keyInUse")
+    @Test("Two URLs, or two sets of fields, with one MD5 never share a download; the second is refused as keyInUse")
     func collisions() async throws {
         try await TestServer.withGatedOrigin { server, origin, gate in
             let first = DownloadRequest(url: try CanonicalURL(origin.url("/first")))

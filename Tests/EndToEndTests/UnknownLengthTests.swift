@@ -3,11 +3,11 @@ import Primitives
 import TestSupport
 import Testing
 
-/// A body of unknown length that never fits is refused by every way in, and the entries that are read stay.
-@Suite("Bodies of unknown length, by every way into the cache")
+/// Each way into the cache refuses a body that turns out longer than the disk limit, and evicts no requested entry.
+@Suite("Bodies of unknown length, on every way into the cache")
 struct UnknownLengthTests {
     private static let piece = [UInt8](repeating: 7, count: 1 << 18)
-    /// The number of pieces of a body: 16 MiB in all, twice the limit.
+    /// The number of pieces of a body, which are 16 MiB together: twice the disk limit.
     private static let pieceCount = 64
 
     /// An origin that answers every request with 16 MiB, and does not announce the length.
@@ -49,7 +49,7 @@ struct UnknownLengthTests {
         return coded + [UInt8(b >> 8), UInt8(b & 0xff), UInt8(a >> 8), UInt8(a & 0xff)]
     }
 
-    /// Runs `way` beside twenty entries of 256 KiB under a limit of 8 MiB, and expects that all of them stay.
+    /// Stores and requests 20 entries of 256 KiB under a limit of 8 MiB, runs `way`, and expects all entries to stay.
     private func check(_ way: (TestServer) async throws -> Void) async throws {
         try await TestServer.with(configure: {
             ($0.diskLimit, $0.diskReserve, $0.schemes) = (8 << 20, .bytes(0), ["http", "ftp"])
@@ -67,7 +67,7 @@ struct UnknownLengthTests {
     }
 
     @Test(
-        "A download that never fits gets 507, and all entries that are read stay",
+        "A download of unknown length that exceeds the disk limit gets 507, and requested entries are not evicted",
         arguments: ["/chunked", "/closed", "/coded"])
     func download(path: String) async throws {
         let origin = try Self.origin()
@@ -78,7 +78,7 @@ struct UnknownLengthTests {
         }
     }
 
-    @Test("Each download of a batch that never fits gets 507, and all entries that are read stay")
+    @Test("Each download of a batch that exceeds the disk limit gets 507, and requested entries are not evicted")
     func batch() async throws {
         let origin = try Self.origin()
         defer { origin.stop() }
@@ -91,7 +91,7 @@ struct UnknownLengthTests {
         }
     }
 
-    @Test("An FTP file of unknown size that never fits gets 507, and all entries that are read stay")
+    @Test("An FTP file of unknown size that exceeds the disk limit gets 507, and requested entries are not evicted")
     func ftp() async throws {
         var behaviour = ScriptedFTPOrigin.Behaviour()
         behaviour.tellsSize = false
@@ -105,7 +105,7 @@ struct UnknownLengthTests {
     }
 
     @Test(
-        "A body of /fetch that never fits is passed on but not stored, and all entries that are read stay",
+        "A /fetch body that exceeds the disk limit is passed on but not stored, and requested entries are not evicted",
         arguments: ["/chunked", "/closed"])
     func fetch(path: String) async throws {
         let origin = try Self.origin()
@@ -118,7 +118,7 @@ struct UnknownLengthTests {
         }
     }
 
-    @Test("A PUT in chunks that never fits gets 507, and all entries that are read stay")
+    @Test("A chunked PUT that exceeds the disk limit gets 507, and requested entries are not evicted")
     func put() async throws {
         try await check { (server) async throws in
             let reply = try await server.client.withConnection { connection in
@@ -136,7 +136,7 @@ struct UnknownLengthTests {
         }
     }
 
-    @Test("A chunked body that fits is stored beside entries that are read, and stays")
+    @Test("A chunked body that fits the disk limit is stored, by a download and by /fetch")
     func fits() async throws {
         let origin = try ScriptedOrigin { _, connection in
             try connection.startChunks(fields: [.cacheControl: "max-age=60"])

@@ -172,7 +172,7 @@ struct WritePreconditionTests {
     }
 
     /// RFC 9110 §13.2.1: a server ignores conditions where the answer without them would be neither 2xx nor 412.
-    @Test("An error in a request's head, or a missing entry, goes before the request's conditions")
+    @Test("An error in the head of a request, or a missing entry, takes precedence over the request's conditions")
     func otherErrorsFirst() async throws {
         try await withEntries { (server) async throws in
             let fields: HTTPFields = [.ifMatch: "\"other\"", .contentType: "application/json"]
@@ -197,7 +197,7 @@ struct WritePreconditionTests {
         }
     }
 
-    @Test("The conditions of a DELETE by the MD5 of a URL decide about all entries of that URL at once")
+    @Test("The conditions of a DELETE by the MD5 of a URL apply to all entries of that URL together")
     func allForAURL() async throws {
         let origin = try ScriptedOrigin { _, connection in
             try connection.respond(fields: [.cacheControl: "max-age=600"], body: "x")
@@ -219,7 +219,7 @@ struct WritePreconditionTests {
         }
     }
 
-    @Test("If-Unmodified-Since compares with the date of the origin, or without one with the time of storing")
+    @Test("If-Unmodified-Since is compared with the origin's Last-Modified, or else with the time of storing")
     func dates() async throws {
         let origin = try ScriptedOrigin { request, connection in
             let isDated = request.target == "/dated"
@@ -244,7 +244,7 @@ struct WritePreconditionTests {
         }
     }
 
-    @Test("A running download is cancelled under a condition that holds, and runs on under one that does not")
+    @Test("A DELETE cancels a running download if its condition holds; otherwise the download runs on")
     func cancelling() async throws {
         try await TestServer.withGatedOrigin { server, origin, _ in
             let url = origin.url("/a")

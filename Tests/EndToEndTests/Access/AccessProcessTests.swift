@@ -13,7 +13,7 @@ struct AccessProcessTests {
         }
     }
 
-    @Test("Beyond loopback the server does not start without tokens, and it prints commands to paste")
+    @Test("Without tokens, the server does not listen beyond loopback, and prints the commands that make it start")
     func exposed() async throws {
         let directory = try TemporaryDirectory()
         let refused = try await run(["serve", "--host", "0.0.0.0", "--port", "0", "--directory", "c"], in: directory)
@@ -35,7 +35,7 @@ struct AccessProcessTests {
         }
         for arguments in [["--host", "::1"], ["--host", "localhost"], ["--host", "127.0.0.2"]] {
             let larder = try await LarderProcess(directory: directory.path("cache"), arguments: arguments)
-            // The server listens already, but perhaps does not wait for signals yet.
+            // The server listens, but may not handle SIGTERM yet, so the test kills it.
             try await larder.crash()
         }
         let both = try await run(["serve", "--open", "--tokens-file", "tokens", "--port", "0"], in: directory)
@@ -53,7 +53,7 @@ struct AccessProcessTests {
     }
 
     @Test(
-        "Tokens are made, listed and removed; a server rereads them at SIGHUP and ignores a broken file")
+        "The token commands make, list and remove tokens; a server rereads them at SIGHUP and ignores a broken file")
     func reload() async throws {
         let directory = try TemporaryDirectory()
         let path = directory.path("tokens")
@@ -96,7 +96,7 @@ struct AccessProcessTests {
         #expect(!larder.process.output.contains(one.suffix(43)) && !larder.process.output.contains(two.suffix(43)))
     }
 
-    @Test("Each change is in the log with token, target and count, and reads are not")
+    @Test("The log has a line for each change, with token, target and count, and no line for a read")
     func audit() async throws {
         let directory = try TemporaryDirectory()
         let path = directory.path("tokens")
@@ -132,7 +132,7 @@ struct AccessProcessTests {
         #expect(!larder.process.output.contains("secret"))
     }
 
-    @Test("Each download is in the log, a batch with its count, and hits are not")
+    @Test("The log has a line for each download, one for a batch with its count, and none for a hit")
     func downloads() async throws {
         let origin = try ScriptedOrigin { _, connection in try connection.respond(body: "x") }
         defer { origin.stop() }

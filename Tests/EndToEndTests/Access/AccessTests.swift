@@ -23,7 +23,7 @@ struct AccessTests {
                 case "/fetch/*": return "/fetch/\(origin)/\(which)"
                 case "/fetch": return "/fetch?url=\("\(origin)/\(which)".percentEncoded)"
                 case "/json", "/explain": return "\(pattern)?url=\("\(origin)/\(which)".percentEncoded)"
-                // The invalid type ends the call, because a valid call would not end.
+                // The server refuses the invalid type at once. A valid call would not end.
                 case "/events": return "/events?type=none"
                 case "/dashboard/:file": return "/dashboard/main.js"
                 case "/namespaces/:name": return "/namespaces/\(which == "held" ? "default" : "none")"
@@ -34,7 +34,7 @@ struct AccessTests {
         }
     }
 
-    @Test("Without a sufficient token, no call reveals any data or whether the entry exists")
+    @Test("Without a sufficient token, no call reveals data, or whether an entry exists")
     func refused() async throws {
         let origin = try ScriptedOrigin { _, connection in
             try connection.respond(fields: [.contentType: "application/json", .cacheControl: "max-age=60"], body: "{}")
@@ -113,7 +113,7 @@ struct AccessTests {
         }
     }
 
-    @Test("A call that lacks a scope asks no origin and changes no entry")
+    @Test("A call that needs a scope which its token lacks asks no origin and changes no entry")
     func withoutEffect() async throws {
         let origin = try ScriptedOrigin { _, connection in try connection.respond(body: "x") }
         defer { origin.stop() }
@@ -140,7 +140,7 @@ struct AccessTests {
         }
     }
 
-    @Test("The origin gets its own Authorization, and never a token")
+    @Test("The origin gets the Authorization that is meant for it, and never a token of Larder")
     func notForwarded() async throws {
         let origin = try ScriptedOrigin { request, connection in
             let names = request.fields.map(\.name.canonicalName).filter { $0.contains("authorization") }
@@ -154,7 +154,7 @@ struct AccessTests {
             fields[.authorization] = "Basic origin"
             let reply = try await server.client.request("GET", target, fields: fields)
             #expect(reply.text == "authorizationBasic origin")
-            // A token in Authorization counts and is not passed on, alone or beside Larder-Authorization.
+            // A token in Authorization is accepted and not passed on, alone or beside Larder-Authorization.
             fields = tokens.fields("me", for: "/entries")
             #expect(try await server.client.request("GET", target, fields: fields).text == "")
             for field in tokens.fields("me", for: target) { fields.append(field) }
@@ -218,7 +218,7 @@ struct AccessTests {
         }
     }
 
-    @Test("Pinning or unpinning a download takes the scope write, also in a batch")
+    @Test("Pinning or unpinning a download needs the scope write, also in a batch")
     func pinning() async throws {
         let origin = try ScriptedOrigin { _, connection in try connection.respond(body: "x") }
         defer { origin.stop() }

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Tokens of programs that can send only a user name and a password.
-@Suite("Tokens in Basic and in URLs")
+@Suite("Tokens in Basic credentials and in URLs")
 struct BasicTokenTests {
     private static func basic(_ pair: String) -> String { "Basic " + Data(pair.utf8).base64EncodedString() }
 
@@ -18,7 +18,7 @@ struct BasicTokenTests {
         }
     }
 
-    @Test("A token counts as the password or the user name of Basic, on every call, and does not reach the origin")
+    @Test("On every call, a token is accepted as password or user name of Basic, and does not reach the origin")
     func counts() async throws {
         let origin = try Self.origin()
         defer { origin.stop() }
@@ -49,7 +49,7 @@ struct BasicTokenTests {
     }
 
     @Test(
-        "Larder-Authorization wins, a token beside it is consumed, and other credentials reach the origin")
+        "Beside Larder-Authorization, a token in Authorization is ignored and removed; other credentials are passed on")
     func beside() async throws {
         let origin = try Self.origin()
         defer { origin.stop() }
@@ -71,7 +71,7 @@ struct BasicTokenTests {
         }
     }
 
-    @Test("A server without tokens does not pass a token in Authorization to the origin either")
+    @Test("A server without tokens, too, removes a token in Authorization, and refuses it in any other field")
     func withoutTokens() async throws {
         let origin = try Self.origin()
         defer { origin.stop() }
@@ -96,7 +96,7 @@ struct BasicTokenTests {
         }
     }
 
-    @Test("Credentials with a token in another form are refused with 400, in every field, and no origin is asked")
+    @Test("Malformed credentials with a token, and a token in a field for the origin, get 400, and no origin is asked")
     func otherForms() async throws {
         let origin = try Self.origin()
         defer { origin.stop() }
@@ -193,7 +193,7 @@ struct BasicTokenTests {
         }
     }
 
-    @Test("401 offers Bearer and Basic, but only Bearer to scripts of web pages")
+    @Test("A 401 offers Bearer and Basic, but only Bearer to scripts of web pages")
     func challenge() async throws {
         let tokens = try TestTokens([.init(name: "me")])
         try await TestServer.with(tokens: tokens.store) { (server) async throws in

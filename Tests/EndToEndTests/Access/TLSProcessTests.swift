@@ -46,7 +46,7 @@ struct TLSProcessTests {
         }
     }
 
-    @Test("Stored bodies come back whole over https, with several requests a connection")
+    @Test("Stored bodies come back whole over https, with several requests on each connection")
     func stored() async throws {
         let larder = try await start()
         let server = "https://127.0.0.1:\(larder.port)"
@@ -165,7 +165,7 @@ struct TLSProcessTests {
         #expect(try await larder.stop() == .status(0))
     }
 
-    @Test("With --tls-client-ca only clients with its certificates are served, and SIGHUP loads other authorities")
+    @Test("With --tls-client-ca, only certificates of its authorities are accepted, and SIGHUP loads other authorities")
     func clients() async throws {
         let others = try await blocking { try TestAuthority() }
         let (good, other) = try await withAuthority { authority in
@@ -226,7 +226,7 @@ struct TLSProcessTests {
         #expect(!FileManager.default.fileExists(atPath: directory.path("unused")))
     }
 
-    @Test("An expired certificate is served, with a warning")
+    @Test("A server with an expired certificate starts with a warning, and serves clients")
     func expired() async throws {
         let old = try await withAuthority { try $0.issue("old", for: .server, hasExpired: true) }
         let larder = try await LarderProcess(

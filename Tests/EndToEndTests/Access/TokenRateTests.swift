@@ -33,7 +33,7 @@ struct TokenRateTests {
         }
     }
 
-    @Test("A batch counts as many requests as its elements, and refused requests count, too")
+    @Test("A batch counts as one request for each of its elements, and refused requests count, too")
     func batchRate() async throws {
         let start = ContinuousClock.now
         let passed = Locked(Duration.zero)

@@ -20,7 +20,7 @@ struct WebPageTests {
         #expect(server.space.cache.hitsAtHand > 0)
     }
 
-    @Test("A foreign host name gets 421, also for ready answers, and addresses and localhost are accepted")
+    @Test("A request to a foreign host name gets 421, also if an answer is ready; localhost and addresses are accepted")
     func rebinding() async throws {
         try await TestServer.with(configure: { $0.allowedHosts = ["cache.internal"] }) { (server) async throws in
             let target = "/entries/a/content"
@@ -69,7 +69,7 @@ struct WebPageTests {
         }
     }
 
-    @Test("A call of a page of another site is refused and has no effect")
+    @Test("A call by a page of another site is refused and has no effect")
     func crossSite() async throws {
         let origin = try ScriptedOrigin { _, connection in try connection.respond(body: "x") }
         defer { origin.stop() }
@@ -108,7 +108,7 @@ struct WebPageTests {
         }
     }
 
-    @Test("A link of another site leads to stored entries, and to no other call")
+    @Test("A link on another site may open stored entries, and no other call")
     func links() async throws {
         let origin = try ScriptedOrigin { _, connection in try connection.respond(body: "x") }
         defer { origin.stop() }
@@ -142,7 +142,7 @@ struct WebPageTests {
         }
     }
 
-    @Test("A page of an allowed origin may call and read the answer, and other pages may not")
+    @Test("A page of an allowed origin may make calls and read the answers, and other pages may not")
     func allowed() async throws {
         let app = "https://app.example"
         try await TestServer.with(configure: { $0.corsOrigins = [app] }) { (server) async throws in
@@ -178,7 +178,7 @@ struct WebPageTests {
         }
     }
 
-    @Test("A preflight needs no token, and the call behind it does")
+    @Test("A preflight needs no token, but the call that follows it does")
     func withTokens() async throws {
         let app = "https://app.example"
         let tokens = try TestTokens([.init(name: "me")])

@@ -18,7 +18,7 @@ struct ClientAccessTests {
             "\(output.errors)")
     }
 
-    @Test("The token comes from the environment, is limited to its scopes, and is never printed")
+    @Test("A command reads its token from the environment, is limited to the token's scopes, and never prints it")
     func tokens() async throws {
         let tokens = try TestTokens([.init(name: "reader", scopes: [.read]), .init(name: "me")])
         try await TestServer.with(tokens: tokens.store) { (server) async throws in
@@ -96,7 +96,7 @@ struct ClientAccessTests {
         }
     }
 
-    @Test("A wrong call exits with 64 and a message, and the help lists every command")
+    @Test("A command with wrong arguments exits with 64 and a message, and the help lists every command")
     func usage() async throws {
         let larder = ClientCommands(server: "http://127.0.0.1:1")
         for arguments in [

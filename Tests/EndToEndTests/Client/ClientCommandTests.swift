@@ -36,7 +36,7 @@ struct ClientCommandTests {
         }
     }
 
-    @Test("A body reaches a file completely or not at all, and standard output byte for byte")
+    @Test("The get command writes a body to a file completely or not at all, and to standard output byte for byte")
     func output() async throws {
         let content = (0..<300_000).map { UInt8(truncatingIfNeeded: $0) }
         let origin = try ScriptedOrigin { request, connection in
@@ -61,7 +61,7 @@ struct ClientCommandTests {
             #expect(folder.exit == .status(73))
             #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path) == ["body"])
             #expect(try directory.read("body") == content)
-            // An existing path that is not a regular file is written to.
+            // The command writes to an existing path that is not a regular file, such as a device.
             #expect(try await larder.run(["get", origin.url("/a"), "-o", "/dev/null"]).exit == .status(0))
             server.clock.advance(by: .seconds(60))
             #expect(try await larder.run(["get", origin.url("/a")]).exit == .status(4))
@@ -69,7 +69,7 @@ struct ClientCommandTests {
         }
     }
 
-    @Test("The put command stores a file or standard input, and under a URL JSON that a download finds")
+    @Test("The put command stores a file or standard input under a key, or JSON under a URL, where downloads find it")
     func put() async throws {
         try await TestServer.with { (server) async throws in
             let larder = ClientCommands(server)
@@ -96,7 +96,7 @@ struct ClientCommandTests {
         }
     }
 
-    @Test("The ls command lists all pages, rm removes them, and the exit status reports missing entries")
+    @Test("The ls command lists entries across pages, rm removes them, and the exit status reports missing entries")
     func listing() async throws {
         try await TestServer.with { (server) async throws in
             let larder = ClientCommands(server)

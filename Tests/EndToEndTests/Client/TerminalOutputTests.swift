@@ -34,7 +34,7 @@ struct TerminalOutputTests {
         #expect(try await larder.run(["get", "binary"]).text == hostile)
     }
 
-    @Test("The ls command fits the terminal's width with the URL first, and pipes and --json get all of it")
+    @Test("On a terminal, ls shortens its lines to the width and shows the URL first; a pipe and --json get full URLs")
     func list() async throws {
         let url = "http://h.example/" + String(repeating: "very-long/", count: 30) + "end"
         try await TestServer.with { (server) async throws in

@@ -18,7 +18,7 @@ struct WarmCommandTests {
         }
     }
 
-    @Test("Every URL of the list is kept with its own ttl, and a second run contacts the origin for none")
+    @Test("Each listed URL is downloaded and kept with its own ttl, and a second run does not contact the origin")
     func twice() async throws {
         let origin = try ScriptedOrigin { _, connection in
             try connection.respond(body: String(repeating: "x", count: 1000))
@@ -53,7 +53,7 @@ struct WarmCommandTests {
         }
     }
 
-    @Test("A failed URL is reported with its reason, the other URLs are kept, and the exit status is 1")
+    @Test("A failed URL is reported with its reason, the other URLs are downloaded, and the exit status is 1")
     func failures() async throws {
         let origin = try ScriptedOrigin { request, connection in
             try connection.respond(request.target == "/1" ? 404 : 200, body: "x")
@@ -76,7 +76,7 @@ struct WarmCommandTests {
         }
     }
 
-    @Test("A run after a kill downloads the remaining URLs, and requests no URL twice")
+    @Test("A run after a killed run downloads only the remaining URLs, so the origin gets each URL once")
     func killed() async throws {
         let gate = Gate("the later answers")
         let origin = try gatedOrigin(answering: 50, gate)

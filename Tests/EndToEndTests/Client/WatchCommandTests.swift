@@ -6,7 +6,7 @@ import Testing
 
 @Suite("The command larder watch")
 struct WatchCommandTests {
-    @Test("Each event is printed at once, and a lost connection resumes behind the last event")
+    @Test("The command prints each event at once, and resumes a lost connection behind the last event")
     func lines() async throws {
         let gate = Gate("the second event")
         let server = try ScriptedOrigin { request, connection in
@@ -40,7 +40,7 @@ struct WatchCommandTests {
         #expect(server.requests[0]["Larder-Namespace"] == nil)
     }
 
-    @Test("An unreachable server or a refusal ends the command")
+    @Test("The command ends with an error when the server is unreachable or refuses the request")
     func refused() async throws {
         let port = try RefusingPort()
         #expect(try await ClientCommands(server: port.url("")).run(["watch"]).exit == .status(69))

@@ -5,7 +5,7 @@ import TestSupport
 /// The name of an entry in the load: a caller's key `w1-3`, or a URL with the path `/d/w1/3` or `/d/w1/3/x`.
 struct CrashName {
     let text: String
-    /// The tag of half of a worker's names, of keys and URLs alike.
+    /// The tag, which half of a worker's names share, keys and URLs alike.
     let tag: String
 
     /// All names of a worker, which no other worker uses. Some paths lie inside others: `/d/w1/3` beside `/d/w1/3/x`.
@@ -98,6 +98,6 @@ struct CrashWorker {
 
     private func key(_ name: String) -> String { CrashName.isURL(name) ? md5(origin + name) : name }
 
-    /// A ttl that identifies the call that set it, and that no round outlives.
+    /// Returns a ttl that identifies the call that set it. Every round is shorter than any such ttl.
     private static func ttl(_ version: Int) -> Int { 100_000 + version }
 }

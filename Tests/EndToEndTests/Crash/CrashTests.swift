@@ -11,7 +11,7 @@ struct CrashTests {
     static let rounds = ProcessInfo.processInfo.environment["LARDER_CRASH_ROUNDS"].flatMap { Int($0) } ?? 20
 
     @Test(
-        "After kill -9, acknowledged entries are whole, no removed entry is back, and verify is clean",
+        "After kill -9, acknowledged entries are whole, no removed entry is back, and verify finds no damage",
         arguments: ["hashed", "readable"])
     func crashes(layout: String) async throws {
         let run = try CrashRun(layout: layout)

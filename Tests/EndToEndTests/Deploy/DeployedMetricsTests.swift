@@ -62,7 +62,7 @@ struct DeployedMetricsTests {
         }
     }
 
-    @Test("The panel of own errors and the alert LarderErrors divide the same requests by the same requests")
+    @Test("The dashboard's panel of own errors and the alert LarderErrors compute the ratio of the same metrics")
     func errors() throws {
         let rules = try DeployedFile("deploy/prometheus/alerts.yaml").yaml.members(named: "rules")
         let alert = rules.flatMap { $0.arrayValue ?? [] }.first { $0["alert"]?.stringValue == "LarderErrors" }
@@ -78,7 +78,7 @@ struct DeployedMetricsTests {
         #expect(asked[0].count == 2 && asked[0] == asked[1])
     }
 
-    @Test("Every alert fires in a unit test of promtool")
+    @Test("Every alert has a unit test for promtool in which the alert fires")
     func tried() throws {
         let alerts = try DeployedFile("deploy/prometheus/alerts.yaml").yaml.members(named: "alert")
         let tests = try DeployedFile("deploy/prometheus/alerts_test.yaml").yaml.members(named: "alert_rule_test")

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("The settings of the deployments")
 struct DeploymentTests {
-    @Test("The variables are valid settings, and put the cache on the volume")
+    @Test("The variables of each deployment are valid settings, and put the cache on the volume")
     func variables() throws {
         for deployment in try Deployment.all() {
             let configuration = try deployment.configuration
@@ -15,7 +15,7 @@ struct DeploymentTests {
         }
     }
 
-    @Test("No deployment is open: all set a tokens file, except the bare image, which does not start")
+    @Test("Every deployment sets a tokens file, except the bare image, which does not start without further settings")
     func closed() throws {
         for deployment in try Deployment.all() {
             let configuration = try deployment.configuration
@@ -29,7 +29,7 @@ struct DeploymentTests {
         }
     }
 
-    @Test("The time to stop covers the hook before the signal, the drain, and the closing of the index")
+    @Test("The grace period covers the hook before the stop signal, the drain, and the closing of the index")
     func grace() throws {
         for deployment in try Deployment.all() {
             let configuration = try deployment.configuration
@@ -44,7 +44,7 @@ struct DeploymentTests {
         for deployment in try [Deployment.kubernetes(), .kubernetes(overlay: "production")] {
             let configuration = try deployment.configuration
             let (memory, volume) = (try #require(deployment.memory), try #require(deployment.volume))
-            // Beside the memory tier, incoming bodies take 256 MiB, and everything else takes another 256 MiB.
+            // Beside the memory tier, incoming bodies take 256 MiB, and the rest of the process takes another 256 MiB.
             #expect(configuration.memoryLimit + (512 << 20) <= memory, "\(deployment.name)")
             guard case .percent(let reserve) = configuration.diskReserve else {
                 Issue.record("\(deployment.name): the reserve is no share")
@@ -73,7 +73,7 @@ struct DeploymentTests {
         #expect(user != 0)
     }
 
-    @Test("Prometheus in Compose is allowed by its host name, and an unlisted host name gets 421")
+    @Test("In Compose, Prometheus may request the metrics under the server's host name; an unlisted host name gets 421")
     func scraped() async throws {
         let prometheus = try DeployedFile("deploy/prometheus/prometheus.yaml").yaml
         let target = try #require(prometheus.members(named: "targets").first?.arrayValue?.first?.stringValue)

@@ -34,7 +34,7 @@ struct NetworkPolicyTests {
         try rule().members(named: "ipBlock").map { try Block($0) }
     }
 
-    @Test("The egress rules and the address policy agree at both sides of each end of their ranges")
+    @Test("The egress rule and the address policy agree on both ends of each range and on the addresses beside them")
     func ranges() throws {
         let blocks = try Self.blocks()
         let special = (SpecialPurposeRanges.v4 + SpecialPurposeRanges.v6).map(\.range)

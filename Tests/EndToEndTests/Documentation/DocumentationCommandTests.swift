@@ -29,7 +29,7 @@ struct DocumentationCommandTests {
         return hasData && !words.contains("-G") ? "POST" : "GET"
     }
 
-    @Test("A shell runs each command as it stands, and the command calls the documented operation")
+    @Test("Each command on the page runs unchanged in a shell, and calls the operation that it documents")
     func commands() async throws {
         let server = "http://127.0.0.1:8080"
         let document = try OpenAPIDocument.repository()

@@ -123,7 +123,7 @@ struct DocumentationPageTests {
         #expect(page.text.contains("&amp;lt;"))
     }
 
-    @Test("A document with a dangling reference is refused, and so is YAML that is not JSON")
+    @Test("A document with a dangling reference is refused, and so is YAML that has no equivalent in JSON")
     func faults() throws {
         let broken: JSON = ["paths": ["/a": ["get": ["parameters": [["$ref": "#/components/parameters/None"]]]]]]
         #expect(throws: APIDescription.Fault.self) { try APIDescription(broken) }

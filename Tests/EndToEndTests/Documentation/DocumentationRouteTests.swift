@@ -7,7 +7,7 @@ import Testing
 
 @Suite("The routes of /docs")
 struct DocumentationRouteTests {
-    @Test("The page is the page of the repository's document, and comes with a style sheet and no scripts")
+    @Test("The page is made from the repository's openapi.yaml, and has a style sheet and no scripts")
     func page() async throws {
         try await TestServer.with { (server) async throws in
             let page = try await server.get("/docs")
@@ -31,7 +31,7 @@ struct DocumentationRouteTests {
         }
     }
 
-    @Test("A client revalidates the page on each use, and gets 304 for its current copy")
+    @Test("A client revalidates the page on each use, and gets 304 if its copy is current")
     func validation() async throws {
         try await TestServer.with { (server) async throws in
             var tags: Set<String> = []

@@ -5,7 +5,7 @@ import Testing
 @Suite("Descriptions as HTML")
 struct MarkdownTests {
     @Test(
-        "Inline forms become HTML, and all other text is escaped",
+        "Inline Markdown becomes HTML, and all other text is escaped",
         arguments: [
             ("a `b` c", "a <code>b</code> c"), ("**a**, *b*", "<strong>a</strong>, <em>b</em>"),
             ("**a `b`**", "<strong>a <code>b</code></strong>"),

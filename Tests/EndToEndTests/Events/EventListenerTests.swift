@@ -28,7 +28,7 @@ struct EventListenerTests {
         }
     }
 
-    @Test("A listener that was away for too long, or over a restart, gets a reset and then all new events")
+    @Test("A listener that was away for too long, or during a restart, gets a reset and then all new events")
     func reset() async throws {
         var limits = EventHub.Limits()
         limits.windowCount = 10
@@ -60,7 +60,7 @@ struct EventListenerTests {
         }
     }
 
-    @Test("A stalled listener is cut off, and meanwhile the other listeners get all events")
+    @Test("A stalled listener is disconnected, and meanwhile the other listeners get all events")
     func stalled() async throws {
         var limits = EventHub.Limits()
         limits.windowBytes = 4 << 20
@@ -91,7 +91,7 @@ struct EventListenerTests {
         }
     }
 
-    @Test("Listeners beyond the limit in all, or for their address, get 503 with Retry-After")
+    @Test("Listeners beyond the limit of the server, or of their address, get 503 with Retry-After")
     func limits() async throws {
         for (limit, perClient, words) in [(2, 0, "--max-listeners)"), (9, 2, "--max-listeners-per-client")] {
             try await TestServer.with(configure: {
@@ -140,7 +140,7 @@ struct EventListenerTests {
             let late = try await server.get("/events")
             #expect(late.status == 503)
             #expect(late["Retry-After"] == "1")
-            // The server drops the stalled listener before the other limits would.
+            // The server drops the stalled listener before any other limit applies to it.
             try await poll("the end of who reads nothing") { server.service.events.listenerCount == 0 }
             withExtendedLifetime(stalled) {}
         }

@@ -185,7 +185,7 @@ struct EventTests {
         }
     }
 
-    @Test("All evictions for room are reported, either singly or as the count of an eviction step")
+    @Test("Each eviction for room is reported, by an event of its own or in the count of an eviction step")
     func evicted() async throws {
         try await TestServer.with(configure: { $0.diskLimit = 400_000 }) { (server) async throws in
             let listener = try await server.listen("type=entry.evicted")
@@ -222,7 +222,7 @@ struct EventTests {
         }
     }
 
-    @Test("The stream is as documented, and its heartbeats carry the id of the last event")
+    @Test("The stream has the documented format, and its heartbeats carry the id of the last event")
     func answer() async throws {
         var limits = EventHub.Limits()
         limits.heartbeat = .milliseconds(20)

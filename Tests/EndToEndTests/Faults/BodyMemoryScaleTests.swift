@@ -9,7 +9,7 @@ import Testing
 struct BodyMemoryScaleTests {
     private static let clients = 48
 
-    @Test("48 bodies of 8 MiB at once end with 200 or 503, lose no entry, and free their memory")
+    @Test("48 simultaneous requests with bodies of 8 MiB get 200 or 503, lose no entry, and free their memory")
     func large() async throws {
         let directory = try TemporaryDirectory()
         let larder = try await LarderProcess(directory: directory.path("cache"))

@@ -73,7 +73,7 @@ struct OriginFaultTests {
     }
 
     @Test(
-        "Each failure causes an error with a detail, keeps the older entry, adds none, and does not last",
+        "During a failure, downloads get 502 with a detail and no entry changes; afterwards requests succeed",
         arguments: Fault.allCases)
     func fails(_ fault: Fault) async throws {
         let isFailing = Locked(false)
@@ -85,7 +85,7 @@ struct OriginFaultTests {
             let held: JSON = ["url": .string(origin.url("/held")), "ttl": 60, "refresh": true]
             #expect(try await server.download(held).status == 200)
             isFailing.withLock { $0 = true }
-            // The same origin, but with the scheme of TLS.
+            // For `noTLS`, the URL has the scheme https, but the origin speaks no TLS.
             let plain = origin.url("/new")
             let new = fault == .noTLS ? plain.replacing("http:", with: "https:") : plain
             let calls: [JSON] = [held, ["url": .string(new), "ttl": 60]]
@@ -108,7 +108,7 @@ struct OriginFaultTests {
         #expect(verified.exit == .status(0), "\(verified.text)")
     }
 
-    @Test("Bytes behind a response that is too long are never the response to the next request")
+    @Test("Bytes that an origin sends behind a complete response are never taken for the response to the next request")
     func tooLong() async throws {
         let leftovers = Counter("leftovers that were sent")
         let origin = try ScriptedOrigin { request, connection in

@@ -4,7 +4,7 @@ import Testing
 extension ExchangeTable {
     private static let stored = ok(hour, v1)
 
-    /// A stored answer to GET, and its state after another request for the same URL.
+    /// Makes a row: an answer to GET is stored, another request for its URL follows, and the last GET shows the effect.
     private static func after(
         _ method: String, _ answer: Exchange.Answer, is outcome: Exchange.Outcome
     ) -> Exchange {
@@ -33,7 +33,7 @@ extension ExchangeTable {
         after("POST", answer(status), is: .hit)
     }
 
-    /// A stored answer at `x`, and its state after a POST to the row's URL.
+    /// Makes a row: an answer at `x` is stored, a POST to the row's URL follows, and a GET of `x` shows the effect.
     private static func other(_ name: String, _ posted: Exchange.Answer, is outcome: Exchange.Outcome)
         -> Exchange
     {
@@ -131,7 +131,7 @@ extension ExchangeTable {
 
     static let methods: [Exchange] = changes + reads + successes + errors + locations + posts
 
-    /// A stored answer at `x` with cache groups, and its state after a request that invalidates groups.
+    /// Makes a row: an answer at `x` has cache groups, a request invalidates groups, and a GET of `x` shows the effect.
     private static func group(
         _ name: String, _ groups: String, _ method: String = "POST", _ status: Int = 200,
         invalidates: String,

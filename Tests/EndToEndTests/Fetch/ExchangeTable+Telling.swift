@@ -1,6 +1,6 @@
 import Testing
 
-/// Fields about the way of an answer: Cache-Status (RFC 9211), Via, and hop-by-hop fields (RFC 9110 §7.6).
+/// Fields about the path of an answer: Cache-Status (RFC 9211), Via, and hop-by-hop fields (RFC 9110 §7.6).
 extension ExchangeTable {
     private static let missed = Exchange.Ask(suffix: "x")
 

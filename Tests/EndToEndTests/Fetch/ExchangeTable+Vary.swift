@@ -4,7 +4,7 @@ import Testing
 extension ExchangeTable {
     private static func varying(_ names: String) -> Exchange.Answer { ok(hour, v1, "Vary: \(names)") }
 
-    /// Two requests with a value each for the field that Vary names.
+    /// Makes a row of two requests. Each has its own value of the field that Vary names.
     private static func two(
         _ name: String, _ field: String, _ first: String, _ second: String,
         is outcome: Exchange.Outcome,

@@ -25,7 +25,7 @@ struct FetchCrowdTests {
     }
 
     @Test(
-        "A crowd that must validate shares a single 304, right after the answer was stored and later",
+        "Simultaneous clients that must validate share a single 304, right after the answer was stored and later",
         arguments: ["no-cache", "max-age=0", "max-age=0, must-revalidate", "no-cache, max-age=60"], [0, 11])
     func validation(control: String, pause: Int) async throws {
         let gate = Gate("all clients to wait")
@@ -48,7 +48,7 @@ struct FetchCrowdTests {
         }
     }
 
-    @Test("A validation that brings a new no-cache answer each time costs a crowd no queue of rounds")
+    @Test("Simultaneous clients do not wait for each other if each validation brings a new no-cache answer")
     func changing() async throws {
         let origin = try ScriptedOrigin { request, connection in
             try connection.respond(fields: [.cacheControl: "no-cache", .eTag: "\"\(request.index)\""], body: "x")
@@ -59,7 +59,7 @@ struct FetchCrowdTests {
                 #expect(try await get(server, origin.url("/a")).text == "x")
                 try await server.waitForFetches()
             }
-            // The last answer to a validation could not be shared.
+            // The last validation brought an answer that cannot be shared, so later clients do not wait for it.
             let joins = server.service.metrics.joins.value
             let texts = try await concurrently(8) { _ in try await get(server, origin.url("/a")).text }
             #expect(texts == Array(repeating: "x", count: 8))
@@ -67,7 +67,7 @@ struct FetchCrowdTests {
         }
     }
 
-    @Test("Clients that waited share an answer that took the origin longer than it stays fresh", arguments: [1, 3])
+    @Test("Waiting clients share an answer even if it was longer under way than it stays fresh", arguments: [1, 3])
     func slow(rounds: Int) async throws {
         let gates = (0..<rounds).map { Gate("the crowd of round \($0)") }
         let origin = try ScriptedOrigin { request, connection in
@@ -87,7 +87,7 @@ struct FetchCrowdTests {
         }
     }
 
-    @Test("Clients that waited do not share an answer that arrives stale and forbids stale use")
+    @Test("Waiting clients do not share an answer that is stale when it arrives and has must-revalidate")
     func slowAndStrict() async throws {
         let gate = Gate("the first answer")
         let origin = try ScriptedOrigin { request, connection in

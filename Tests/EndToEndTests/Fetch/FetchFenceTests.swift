@@ -133,7 +133,7 @@ struct FetchFenceTests {
         }
     }
 
-    @Test("A page of an allowed origin gets Larder's own CORS fields, and none of the origin's beside them")
+    @Test("A page of an allowed origin gets Larder's own CORS fields, and no CORS fields of the fetched answer")
     func crossOrigin() async throws {
         let origin = try ScriptedOrigin { _, connection in
             var fields: HTTPFields = [.cacheControl: "max-age=60", .accessControlAllowOrigin: "*"]
@@ -164,7 +164,7 @@ struct FetchFenceTests {
     ]
 
     @Test(
-        "A worker's script gets 403 although its answer is ready, and Vary always names the deciding fields",
+        "A request for a worker's script gets 403, even with a ready answer; Vary always names the deciding fields",
         arguments: workerRequests)
     func workers(name: String, value: String) async throws {
         let origin = try ScriptedOrigin { _, connection in
@@ -198,7 +198,7 @@ struct FetchFenceTests {
     }
 
     @Test(
-        "A worker's script is refused from /entries/{key}/content and /json, ready and from the disk",
+        "A request for a worker's script is refused at /entries/{key}/content and /json, also if an answer is ready",
         arguments: workerRequests)
     func contentForWorkers(name: String, value: String) async throws {
         try await TestServer.with { (server) async throws in

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Larder
 
-/// Answers that cannot be kept, and ranges that are asked for beside a running fetch.
+/// Answers that are not stored, and ranges that clients request while a fetch of the whole body runs.
 @Suite("Answers of /fetch for a single client")
 struct FetchOwnAnswerTests {
     private func get(_ server: TestServer, _ url: String, _ fields: HTTPFields = [:]) async throws -> HTTPReply {
@@ -12,7 +12,7 @@ struct FetchOwnAnswerTests {
     }
 
     @Test(
-        "A client's condition is judged against an answer that may not be kept",
+        "Larder evaluates a client's condition even against an answer that it may not store",
         arguments: ["private, max-age=60", "no-store", "max-age=60"])
     func conditions(control: String) async throws {
         let origin = try ScriptedOrigin { request, connection in
@@ -41,7 +41,7 @@ struct FetchOwnAnswerTests {
         }
     }
 
-    @Test("A date is no match for an answer without Last-Modified, and a 304 keeps the client's cookies")
+    @Test("If-Modified-Since never matches an answer without Last-Modified, and a 304 keeps the client's cookies")
     func weakConditions() async throws {
         let origin = try ScriptedOrigin { request, connection in
             var fields: HTTPFields = [.cacheControl: "no-store", .setCookie: "session=1", .eTag: "\"v7\""]
@@ -58,7 +58,7 @@ struct FetchOwnAnswerTests {
         }
     }
 
-    @Test("A condition on an error has no effect")
+    @Test("A client's condition has no effect on an error of the origin")
     func conditionsOfErrors() async throws {
         let origin = try ScriptedOrigin { _, connection in
             try connection.respond(404, fields: [.cacheControl: "no-store", .eTag: "\"v7\""], body: "gone")
@@ -69,7 +69,7 @@ struct FetchOwnAnswerTests {
         }
     }
 
-    @Test("A fetch ends with its client when its answer is known not to be kept", arguments: [false, true])
+    @Test("A fetch ends when its client leaves, if the answer is known not to be stored", arguments: [false, true])
     func abandoned(saysNoStore: Bool) async throws {
         let hasEnded = Counter("ended requests")
         let origin = try ScriptedOrigin { request, connection in
@@ -119,7 +119,7 @@ struct FetchOwnAnswerTests {
     }
 
     @Test(
-        "A range far ahead of the received bytes asks the origin by itself",
+        "A range far ahead of the received bytes is requested from the origin separately",
         arguments: ["bytes=\((4 << 20) - 2000)-", "bytes=-1000"], ["bytes", nil])
     func farRange(range: String, acceptRanges: String?) async throws {
         let gate = Gate("the rest of the film")
@@ -143,7 +143,7 @@ struct FetchOwnAnswerTests {
         }
     }
 
-    @Test("A range far ahead waits for its bytes when the origin does not serve ranges", arguments: ["none", nil])
+    @Test("A request for a range far ahead waits if the origin does not serve ranges", arguments: ["none", nil])
     func noRanges(acceptRanges: String?) async throws {
         let gate = Gate("the rest of the film")
         let origin = try film(gate, servesRanges: false, acceptRanges: acceptRanges)

@@ -52,7 +52,7 @@ struct FetchPartsTests {
             #expect(across[.contentRange] == "bytes 8-11/36")
             #expect(across["Cache-Status"]?.hasPrefix("larder; hit") == true)
             #expect(origin.requestCount == 2)
-            // A range beyond the stored parts, and then the whole.
+            // The client requests a range beyond the stored parts, and then the whole body.
             #expect(try await get(server, url, [.range: "bytes=18-35"]).text == "ijklmnopqrstuvwxyz")
             #expect(origin.requestCount == 3)
             let whole = try await get(server, url)
@@ -63,7 +63,7 @@ struct FetchPartsTests {
         }
     }
 
-    @Test("A range within a part that is still arriving gets its own bytes, not the part's")
+    @Test("A request for a range within a part that is still arriving gets only the bytes of the range")
     func comingPart() async throws {
         let (hasHead, isAnswered) = (Gate("the first client has a head"), Gate("the second client has its answer"))
         let origin = try ScriptedOrigin { request, connection in

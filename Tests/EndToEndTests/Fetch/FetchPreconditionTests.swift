@@ -27,7 +27,7 @@ struct FetchPreconditionTests {
     }
 
     @Test(
-        "An answer of another version than If-Match names gets 412, whole or range (RFC 9110 §13.1.1)",
+        "A request gets 412 if the origin's version is not in If-Match, for body and range (RFC 9110 §13.1.1)",
         arguments: ["max-age=60", "no-store"], [nil, "bytes=2-4"])
     func otherVersion(cacheControl: String, range: String?) async throws {
         let origin = try origin(cacheControl: cacheControl)
@@ -43,7 +43,7 @@ struct FetchPreconditionTests {
         }
     }
 
-    @Test("An answer to a request with If-Match is stored and answers later If-Match without the origin")
+    @Test("The answer to a request with If-Match is stored, and the cache answers later requests with If-Match")
     func kept() async throws {
         let origin = try origin(cacheControl: "max-age=60")
         defer { origin.stop() }
@@ -71,7 +71,7 @@ struct FetchPreconditionTests {
         }
     }
 
-    @Test("A change that the origin made does not get 412 for its new version (RFC 9110 §13.1.1)")
+    @Test("A POST with If-Match gets the origin's answer, even if it is a new version (RFC 9110 §13.1.1)")
     func changeWithCondition() async throws {
         let origin = try ScriptedOrigin { request, connection in
             try connection.respond(

@@ -8,7 +8,7 @@ struct FetchPrivacyTests {
         try await HTTPClient(port: server.api.port).request("GET", "/fetch/" + url, fields: fields)
     }
 
-    @Test("A part stored for Authorization and a ttl is never combined with parts for all callers")
+    @Test("A part that a ttl stored for a caller with Authorization is never combined with parts for all callers")
     func partsOfOthers() async throws {
         let body = Array("0123456789".utf8)
         let origin = try ScriptedOrigin { request, connection in
@@ -38,7 +38,7 @@ struct FetchPrivacyTests {
     }
 
     @Test(
-        "A private or no-store 304 reaches its own client and no waiter (RFC 9111 §5.2.2.5, §5.2.2.7)",
+        "A private or no-store 304 reaches the client that caused it, and no waiter (RFC 9111 §5.2.2.5, §5.2.2.7)",
         arguments: ["private, max-age=60", "no-store, max-age=60"])
     func confirmedForOne(cacheControl: String) async throws {
         let gate = Gate("the first 304")
@@ -69,7 +69,7 @@ struct FetchPrivacyTests {
         }
     }
 
-    @Test("A cookie of a 304 reaches its own client and no waiter (RFC 9111 §7.3)")
+    @Test("The cookie of a 304 reaches the client that caused it, and no waiter (RFC 9111 §7.3)")
     func confirmedCookie() async throws {
         let gate = Gate("the first 304")
         let origin = try ScriptedOrigin { request, connection in
@@ -100,7 +100,7 @@ struct FetchPrivacyTests {
         }
     }
 
-    @Test("An answer with a cookie and no stated lifetime reaches only its own client (RFC 9111 §7.3)")
+    @Test("An answer with a cookie and no stated lifetime reaches only the client that caused it (RFC 9111 §7.3)")
     func unstatedCookie() async throws {
         let gate = Gate("the first answer")
         let origin = try ScriptedOrigin { request, connection in
@@ -234,7 +234,7 @@ struct FetchPrivacyTests {
         }
     }
 
-    @Test("An answer with a hidden private stays private after a 304 without Cache-Control")
+    @Test("A private answer with Connection: cache-control stays private after a 304 without Cache-Control")
     func hiddenPrivateStays() async throws {
         let origin = try ScriptedOrigin { request, connection in
             var fields: HTTPFields = [.eTag: "\"v1\"", .lastModified: "Thu, 01 Jan 2015 00:00:00 GMT"]

@@ -10,7 +10,7 @@ struct FetchRaceTests {
         try await HTTPClient(port: server.api.port).request("GET", "/fetch/" + url, fields: fields)
     }
 
-    @Test("An answer that was asked for earlier does not replace a newer stored answer", arguments: [false, true])
+    @Test("The answer to an earlier request does not replace the answer to a later request", arguments: [false, true])
     func overtaken(isHeadLate: Bool) async throws {
         let gate = Gate("the newer answer to be stored")
         let origin = try ScriptedOrigin { request, connection in
@@ -37,7 +37,7 @@ struct FetchRaceTests {
         }
     }
 
-    @Test("An answer replaces a stored answer from a time when the clock was ahead")
+    @Test("A new answer replaces an answer that was stored while the clock was ahead")
     func clockSetBack() async throws {
         let origin = try ScriptedOrigin { request, connection in
             try connection.respond(fields: [.cacheControl: "max-age=60"], body: "\(request.index)")
@@ -54,7 +54,7 @@ struct FetchRaceTests {
         }
     }
 
-    @Test("A purge of the response that a crowd validates leads to one shared request")
+    @Test("After a purge of the response that waiting clients validate, the clients share one new request")
     func purgedMeanwhile() async throws {
         let (validation, answer) = (Gate("all clients to wait"), Gate("all clients to wait again"))
         let origin = try ScriptedOrigin { request, connection in
@@ -88,7 +88,7 @@ struct FetchRaceTests {
         }
     }
 
-    @Test("A validation beside a newer copy of the same version does not ask for the body again")
+    @Test("A 304 suffices, without another request for the body, if a newer copy of its version was stored meanwhile")
     func sameVersion() async throws {
         let gate = Gate("the newer copy to be stored")
         let origin = try ScriptedOrigin { request, connection in
@@ -116,7 +116,7 @@ struct FetchRaceTests {
     }
 
     @Test(
-        "A 304 that no other client may use teaches a crowd not to wait for the next",
+        "After a 304 that no other client may use, simultaneous clients do not wait for each other",
         arguments: [[:], [.range: "bytes=5-9", .ifNoneMatch: "\"v1\""]] as [HTTPFields])
     func unshareable304(fields: HTTPFields) async throws {
         let origin = try ScriptedOrigin { request, connection in

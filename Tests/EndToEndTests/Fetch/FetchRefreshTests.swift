@@ -27,7 +27,7 @@ struct FetchRefreshTests {
         }
     }
 
-    @Test("A client that has read a reload to its end never gets the older answer again")
+    @Test("A client that has read a reloaded answer to its end never gets the older answer again")
     func reload() async throws {
         let origin = try ScriptedOrigin { request, connection in
             // The body is long enough for a file, so that its storing takes a while.

@@ -43,7 +43,7 @@ struct FetchScaleTests {
 
     @Test("1,000 clients of an unshareable URL get an answer each, and none queues behind another")
     func noQueueing() async throws {
-        // The delay is the origin's own. The test waits for no ttl.
+        // The origin waits in real time. The test does not wait for a ttl to pass.
         let origin = try ScriptedOrigin { request, connection in
             let tick = Gate("some time at the origin")
             try? tick.waitBlocking(limit: .milliseconds(300))

@@ -11,7 +11,7 @@ struct FetchSharingTests {
         try await HTTPClient(port: server.api.port).request("GET", "/fetch/" + url, fields: fields)
     }
 
-    @Test("A herd for two variants of an unknown URL makes two origin requests (RFC 9111 §4.1)")
+    @Test("Simultaneous requests for two variants of an unknown URL cause two requests to the origin (RFC 9111 §4.1)")
     func variants() async throws {
         let gate = Gate("all clients to wait")
         let origin = try ScriptedOrigin { request, connection in
@@ -55,7 +55,7 @@ struct FetchSharingTests {
         }
     }
 
-    @Test("A client's own 304 does not stop other clients from sharing after an error")
+    @Test("A 304 to a client's own condition does not prolong the 10 seconds without sharing after an error")
     func notForConditional() async throws {
         let origin = try ScriptedOrigin { request, connection in
             switch (request.index, request["If-None-Match"]) {
@@ -108,7 +108,7 @@ struct FetchSharingTests {
         }
     }
 
-    @Test("Tags on several lines form a single list")
+    @Test("The tags of several Larder-Tags lines form a single list")
     func tagLines() async throws {
         let origin = try ScriptedOrigin { _, connection in
             try connection.respond(fields: [.cacheControl: "max-age=60"], body: "x")
@@ -125,7 +125,7 @@ struct FetchSharingTests {
         }
     }
 
-    @Test("An unread answer that turns out too large to store ends its transfer")
+    @Test("The transfer of an answer that no client reads ends when the answer turns out too large to store")
     func unread() async throws {
         let (isAsked, hasLeft, isOver) = (Gate("the request"), Gate("the client to leave"), Gate("the transfer's end"))
         let origin = try ScriptedOrigin { _, connection in
@@ -169,7 +169,7 @@ struct FetchSharingTests {
         }
     }
 
-    @Test("An answer is not stored if its group is invalidated on its way (RFC 9875 §3, promise 3)")
+    @Test("An answer is not stored if its group is invalidated while it arrives (RFC 9875 §3, promise 3)")
     func lateGroup() async throws {
         let gate = Gate("the invalidation")
         let origin = try ScriptedOrigin { request, connection in
@@ -218,7 +218,7 @@ struct FetchSharingTests {
     }
 
     @Test(
-        "A client's own min-fresh or cookie does not stop other clients from sharing",
+        "An unshareable answer due to a client's min-fresh or cookie does not stop other clients from sharing",
         arguments: [[.cacheControl: "min-fresh=5"], [.cookie: "id=1"]] as [HTTPFields])
     func notForOneClient(fields: HTTPFields) async throws {
         let gate = Gate("the answer for all")

@@ -65,7 +65,7 @@ struct FetchStreamingTests {
     }
 
     @Test(
-        "A short body that comes with its head equals a streamed body, stored or not",
+        "A short body that arrives with its head is served like a streamed body, stored or not",
         arguments: [1, 1_000, 16 << 10, 64 << 10, (64 << 10) + 1], ["max-age=60", "no-store"])
     func bodyWithHead(length: Int, control: String) async throws {
         let body = pattern(length, seed: 3)
@@ -126,7 +126,7 @@ struct FetchStreamingTests {
         }
     }
 
-    @Test("A broken body reaches its client as far as it came, ends early and is not stored")
+    @Test("If a body breaks off, its client gets the received bytes and an early end, and no entry is stored")
     func breaksOff() async throws {
         let origin = try ScriptedOrigin { [half] _, connection in
             try connection.sendHead(fields: [.contentLength: String(half.count * 2), .cacheControl: "max-age=60"])
@@ -166,7 +166,7 @@ struct FetchStreamingTests {
         }
     }
 
-    @Test("A request for another variant does not wait for the variant under way")
+    @Test("A request for another variant does not wait for the variant that is being fetched")
     func otherVariant() async throws {
         let gate = Gate("the answer in English")
         let origin = try ScriptedOrigin { request, connection in
@@ -279,7 +279,7 @@ struct FetchStreamingTests {
         }
     }
 
-    @Test("A head without room beside the records of a request's many fields gets 502", arguments: [60, 100])
+    @Test("A response head that leaves no room for the records of many request fields gets 502", arguments: [60, 100])
     func largeHeadForMany(fieldCount: Int) async throws {
         let count = Locked(0)
         let origin = try ScriptedOrigin { _, connection in
@@ -353,7 +353,7 @@ struct FetchStreamingTests {
         }
     }
 
-    @Test("An upload that no origin will get is discarded, and its client gets 503")
+    @Test("An upload through a stopped gateway is discarded, and its client gets 503")
     func refusedUpload() async throws {
         try await TestServer.with { (server) async throws in
             server.space.gateway.stop()

@@ -140,7 +140,7 @@ struct FetchWireTests {
         }
     }
 
-    @Test("A PATCH of a response's ttl and tags counts for every client")
+    @Test("A PATCH of a response's ttl and tags applies to every client")
     func patch() async throws {
         let origin = try ScriptedOrigin { request, connection in
             try connection.respond(fields: [.cacheControl: "max-age=60"], body: "\(request.index)")
@@ -164,7 +164,7 @@ struct FetchWireTests {
         }
     }
 
-    @Test("A group that no caller's tag may equal is listed as a tag and can be purged")
+    @Test("A cache group with a name that no caller may give a tag is listed as a tag and can be purged")
     func groupWithComma() async throws {
         let long = String(repeating: "g", count: 200)
         let origin = try ScriptedOrigin { _, connection in

@@ -17,8 +17,8 @@ struct SlowClientsScaleTests {
     /// after they connected.
     private static let hits = 1000
 
-    /// The bound of a piece's processor time, in hits. A piece costs a turn of the loop, a read, and for a body a write
-    /// into a file.
+    /// The limit of the processor time for a piece, as a multiple of the time for a hit. A piece costs a turn of the
+    /// loop, a read, and for a body a write into a file.
     private static let hitsOfPiece = 4.0
     /// The seconds that a client of slowhttptest waits between two pieces that it sends or receives. The server notices
     /// a received piece only when the socket has room for more.

@@ -132,7 +132,7 @@ struct NamespaceLifeTests {
         }
     }
 
-    @Test("A request with a slow body is answered by the namespace that it began in, even after its end")
+    @Test("A request with a slow body is completed in the version in which it began, even after that version's end")
     func slowRequest() async throws {
         let origin = try ScriptedOrigin { _, connection in try connection.respond(body: "x") }
         defer { origin.stop() }
@@ -151,7 +151,7 @@ struct NamespaceLifeTests {
                     """ + "{")
                 return connection
             }
-            // By then, the head of the slow request has been read, too.
+            // When this later request is answered, the server has read the head of the slow request, too.
             #expect(try await space.get("/entries/k/content").text == "x")
             try await server.putNamespace("a", ["version": "2"])
             #expect(try await server.putNamespace("a", ["version": "3"]).status == 200)
@@ -168,7 +168,7 @@ struct NamespaceLifeTests {
         }
     }
 
-    @Test("A batch ends in the namespace that it began in, including its items that start later")
+    @Test("All downloads of a batch, even the late ones, use the version of the namespace in which the batch began")
     func batch() async throws {
         try await TestServer.withGatedOrigin { server, origin, gate in
             try await server.putNamespace("a", ["version": "1"])
@@ -226,7 +226,7 @@ struct NamespaceLifeTests {
         }
     }
 
-    @Test("Requests in an ended version block no other namespace and no removal; a sixth version gets 503")
+    @Test("Requests in four ended versions block no other namespace and no removal, but a new version gets 503")
     func heldByMany() async throws {
         try await TestServer.withGatedOrigin { server, origin, gate in
             let space = server.inNamespace("a")

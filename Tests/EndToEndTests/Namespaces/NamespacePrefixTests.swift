@@ -15,7 +15,7 @@ struct NamespacePrefixTests {
         }
     }
 
-    @Test("Every call behind the prefix works in its namespace, from the disk, from memory and ready")
+    @Test("Every call behind the prefix works in its namespace, answered from the disk, from memory or ready")
     func calls() async throws {
         let origin = try origin()
         defer { origin.stop() }
@@ -221,7 +221,7 @@ struct NamespacePrefixTests {
     }
 
     @Test(
-        "Calls about the whole server or a named namespace are the same behind an existing prefix"
+        "Calls about the whole server or a named namespace have the same effect behind the prefix of any namespace"
     )
     func server() async throws {
         try await TestServer.with { (server) async throws in

@@ -36,7 +36,7 @@ struct NamespaceQuotaTests {
         }
     }
 
-    @Test("The default namespace gives up a new quota's room before the answer, except for pinned entries")
+    @Test("The default namespace evicts unpinned entries for a new quota before the answer, and keeps pinned entries")
     func handedOver() async throws {
         try await TestServer.with(configure: Self.configure) { (server) async throws in
             let body = [UInt8](repeating: 1, count: 1 << 20)
@@ -69,7 +69,7 @@ struct NamespaceQuotaTests {
     }
 
     @Test(
-        "A quota is a whole number of bytes in any spelling of JSON", arguments: ["1048576", "1048576.0", "1.048576e6"])
+        "A quota may be any JSON spelling of a whole byte count", arguments: ["1048576", "1048576.0", "1.048576e6"])
     func wholeNumbers(spelling: String) async throws {
         try await TestServer.with(configure: Self.configure) { (server) async throws in
             let made = try await server.putNamespace("a", ["diskLimit": .number(spelling), "memoryLimit": 0])
@@ -134,7 +134,7 @@ struct NamespaceQuotaTests {
         }
     }
 
-    @Test("Room that a removed namespace frees for a new namespace causes no eviction in a third")
+    @Test("Room that a removed namespace leaves to a new namespace causes no eviction in a third namespace")
     func removedAndGiven() async throws {
         try await TestServer.with(configure: Self.configure) { (server) async throws in
             let body = String(repeating: "x", count: 100_000)

@@ -35,7 +35,7 @@ struct NamespaceRecoveryTests {
         try await TestServer.with(directory: directory) { (server) async throws in
             #expect(try await server.putNamespace("a", ["version": "1"]).status == 200)
         }
-        // The state after a kill between the making of two directories and their use.
+        // A kill between the making of two directories and their use leaves this state.
         for name in ["a.2", "b.3"] { try Self.makeDirectory(name, in: directory) }
         let registry = try JSON(parsing: try text(of: directory.path("cache/namespaces.json")))
         try directory.write(
@@ -100,7 +100,7 @@ struct NamespaceRecoveryTests {
             #expect(try await server.putNamespace("a").status == 200)
             #expect(try await server.inNamespace("a").request("PUT", "/entries/k/content", text: "kept").status == 200)
         }
-        // A copy that an operator has made. A purge of the original does not reach the copy.
+        // An operator may make such a copy. A purge of the original does not reach the copy.
         try FileManager.default.copyItem(
             atPath: directory.path("cache/a.1"), toPath: directory.path("cache/\(name)"))
         let copied = try Self.files(in: directory.path("cache/\(name)"))
@@ -120,7 +120,7 @@ struct NamespaceRecoveryTests {
     }
 
     @Test(
-        "A file lost beside its spare stops the start, and the default namespace keeps its policy"
+        "A missing namespaces.json beside its spare stops the start, so the default namespace keeps its origins"
     )
     func lostBesideSpare() async throws {
         let directory = try TemporaryDirectory()
@@ -149,7 +149,7 @@ struct NamespaceRecoveryTests {
         }
     }
 
-    @Test("A first start that a kill cut short leaves no file that stops the next start")
+    @Test("A kill during the first start leaves no file that stops the next start")
     func cutFirstStart() async throws {
         let directory = try TemporaryDirectory()
         try FileManager.default.createDirectory(
@@ -162,7 +162,7 @@ struct NamespaceRecoveryTests {
         #expect(names.contains("namespaces.json") && !names.contains("namespaces.json.first"))
     }
 
-    @Test("A cache directory from a build without namespaces is used as it is")
+    @Test("The entries in a cache directory of a build without namespaces are served")
     func noRegistry() async throws {
         let directory = try TemporaryDirectory()
         try await TestServer.with(directory: directory) { (server) async throws in
@@ -218,7 +218,7 @@ struct NamespaceRecoveryTests {
     }
 
     @Test(
-        "A damaged, missing or newer file stops the start with a remedy and changes no file",
+        "A damaged, missing or newer registry stops the start with a remedy, and no file is changed",
         arguments: Damage.allCases)
     func refusedRegistry(damage: Damage) async throws {
         let directory = try TemporaryDirectory()

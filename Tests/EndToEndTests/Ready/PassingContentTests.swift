@@ -8,10 +8,10 @@ import Testing
 @testable import Larder
 @testable import LarderAPI
 
-/// Responses with bodies straight from the disk, past the memory tier. Every test proves that its responses pass the
-/// tier: on the usual way, an entry enters the memory tier. On the way past the tier, an entry does not enter it,
-/// unless the entry was also requested a short time before.
-@Suite("Responses past the memory tier")
+/// Responses with bodies straight from the disk, which bypass the memory tier. A usual response puts its entry into the
+/// tier. A response that bypasses the tier does not, unless the entry was also requested a short time before. By this
+/// difference, every test proves that its responses bypass the tier.
+@Suite("Responses that bypass the memory tier")
 struct PassingContentTests {
     private static let namespaceField = HTTPField.Name("Larder-Namespace")!
     private static let keys = (0..<400).map { "entry-\($0)" }
@@ -49,7 +49,7 @@ struct PassingContentTests {
         return space.cache.parts.memory.peek(key) != nil
     }
 
-    @Test("A response past the memory tier equals the usual response in every field", arguments: [nil, "other"])
+    @Test("A response that bypasses the memory tier equals a response from memory", arguments: [nil, "other"])
     func same(namespace: String?) async throws {
         try await withEntries(namespace: namespace) { (server, fields) async throws in
             for method in ["GET", "HEAD"] {
@@ -68,7 +68,7 @@ struct PassingContentTests {
         }
     }
 
-    @Test("A cold response equals a warm response, and a request with a query takes the usual way")
+    @Test("A body outside of the page cache is served whole, and a request with a query uses the memory tier")
     func cold() async throws {
         try await withEntries { (server, _) async throws in
             let cache = try #require(server.service.namespaces.find("default")).cache
@@ -76,10 +76,10 @@ struct PassingContentTests {
             var coldCount = 0
             for (number, key) in Self.keys.prefix(40).enumerated() {
                 let isPlain = number % 4 != 3
-                // An escaped path means the same key, but only its route looks for the entry, and no earlier step.
+                // An escaped path names the same key. Only its route finds the entry; no step before the route does.
                 let path = Self.path(number % 2 == 0 ? key : "%65" + key.dropFirst())
                 #expect(slab.forget())
-                // The slot of another entry, because the look at a slot makes the kernel read it.
+                // The test looks at the slot of another entry, because a look makes the kernel read the slot.
                 let other = try #require(try cache.parts.reader.row(forKey: Self.keys[number + 200])?.slot)
                 if slab.content(of: other, mayWait: false) == nil, isPlain, number % 2 == 1 { coldCount += 1 }
                 let hits = server.service.metrics.hits.value
@@ -96,7 +96,7 @@ struct PassingContentTests {
         }
     }
 
-    @Test("A cold entry is reported as soon available until the disk is read, and counts as a single hit")
+    @Test("A body outside of the page cache is reported as soon available until it is read, and counts as one hit")
     func soon() async throws {
         try await withEntries { (server, _) async throws in
             let cache = server.space.cache
@@ -123,7 +123,9 @@ struct PassingContentTests {
         }
     }
 
-    @Test("Conditional, range and malformed requests never get the plain body, warm or cold", arguments: [false, true])
+    @Test(
+        "Conditional, range and malformed requests never get the plain body, from the page cache or from the disk",
+        arguments: [false, true])
     func others(isCold: Bool) async throws {
         try await withEntries { (server, _) async throws in
             let slab = try #require(server.service.namespaces.find("default")).cache.parts.slab
@@ -131,7 +133,7 @@ struct PassingContentTests {
                 ([.ifNoneMatch: "*"], 304), ([.range: "bytes=0-4"], 206), ([.ifMatch: "\"other\""], 412),
             ]
             for (number, (fields, status)) in cases.enumerated() {
-                // Each path names a key that was requested once, so that a plain request would pass the tier.
+                // Each path names a key that was requested once, so a plain request would bypass the memory tier.
                 for path in [Self.path("entry-\(10 + number)"), Self.path("%65ntry-\(20 + number)")] {
                     if isCold { #expect(slab.forget()) }
                     #expect(try await server.get(path, fields: fields).status == status)
@@ -147,7 +149,7 @@ struct PassingContentTests {
         }
     }
 
-    @Test("A response past the memory tier counts as a hit in the metrics and in the entry")
+    @Test("A response that bypasses the memory tier counts as a hit in the metrics and in the entry")
     func counted() async throws {
         try await withEntries { (server, _) async throws in
             func requests() async throws -> String? {

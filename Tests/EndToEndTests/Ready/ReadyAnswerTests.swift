@@ -169,7 +169,7 @@ struct ReadyAnswerTests {
         }
     }
 
-    @Test("Many spellings of an entry's URL keep only a few ready answers")
+    @Test("An entry that is requested by many spellings of its URL keeps only a few ready answers")
     func spellings() async throws {
         try await withEntry { (server) async throws in
             let paths = ["%6b", "%6B", "k"].flatMap { key in

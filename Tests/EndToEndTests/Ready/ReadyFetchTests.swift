@@ -118,7 +118,7 @@ struct ReadyFetchTests {
         }
     }
 
-    @Test("Requests with a ttl and without have separate ready answers (without: RFC 9111 §5.2.2.5)")
+    @Test("Requests with a ttl and requests without it have separate ready answers (without: RFC 9111 §5.2.2.5)")
     func ttl() async throws {
         let origin = try ScriptedOrigin { request, connection in
             try connection.respond(fields: [.cacheControl: "no-store"], body: "answer \(request.index)")
@@ -171,13 +171,13 @@ struct ReadyFetchTests {
                 #expect(reply.fields[values: .contentSecurityPolicy] == ["sandbox; default-src 'none'"])
                 #expect(reply.fields[values: .xContentTypeOptions] == ["nosniff"])
                 #expect(reply[.vary] == "Sec-Fetch-Dest, Service-Worker")
-                // A second later, the answer is made anew.
+                // A second later, Larder makes a new ready answer.
                 server.clock.advance(by: .seconds(1))
             }
         }
     }
 
-    @Test("JSON by url and params gets a ready answer, another spelling the same JSON, and a new PUT replaces both")
+    @Test("Each spelling of a JSON entry's url and params has its own ready answer, and a PUT replaces all of them")
     func json() async throws {
         try await TestServer.with { (server) async throws in
             let path = "/json?url=http%3A%2F%2Fa.example%2F&params=%7B%22a%22%3A1%7D"

@@ -72,7 +72,7 @@ struct ReadyKeepingTests {
         }
     }
 
-    @Test("No ready answer is made for a request with a special answer, or from a changed entry")
+    @Test("No ready answer is made for a request that gets an answer of its own, or from a changed entry")
     func asksFirst() async throws {
         let made = Counter("made")
         let keep: @Sendable (ReadyAnswers, HotEntry.Mark, String, Call) -> Void = { ready, mark, _, call in

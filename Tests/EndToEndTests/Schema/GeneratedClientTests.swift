@@ -59,7 +59,7 @@ struct GeneratedClientTests {
         #expect(count > 30)
     }
 
-    @Test("Every number has 64 bits")
+    @Test("Every number has the format double")
     func numbers() throws {
         let faults = try Self.faults { path, value in
             value["type"] == .string("number") && value["format"] != .string("double")
@@ -67,7 +67,7 @@ struct GeneratedClientTests {
         #expect(faults == [])
     }
 
-    @Test("Only plain text has a pattern")
+    @Test("A pattern stands only in a schema with a single type and without the format date-time")
     func patterns() throws {
         let faults = try Self.faults { path, value in
             value["pattern"]?.stringValue != nil

@@ -173,7 +173,7 @@ struct JSONValueTests {
     }
 
     @Test(
-        "YAML that readers of 1.1 and 1.2 understand differently is refused",
+        "YAML with different meanings in YAML 1.1 and 1.2 is refused",
         arguments: [
             "a: yes", "a: off", "200: x", "a: 10:30", "a: 0o17", "a: 017", "a: ~", "a: 1\na: 2", "",
         ])
@@ -188,7 +188,7 @@ struct JSONValueTests {
                 == .array([.number(1), .bool(true), .number(0), .bool(false)]))
     }
 
-    @Test("A reference follows escaped names and positions")
+    @Test("A reference with escaped names or array positions is resolved")
     func references() throws {
         let value = try JSONValue(parsing: #"{"a/b": {"c~d": [10, 20]}}"#.utf8)
         #expect(value.resolve(reference: "#/a~1b/c~0d/1") == .number(20))

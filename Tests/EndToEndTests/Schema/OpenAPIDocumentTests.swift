@@ -161,7 +161,7 @@ struct OpenAPIDocumentTests {
         },
     ]
 
-    @Test("An exchange as documented has no violations")
+    @Test("An exchange that matches the document has no violations")
     func goodExchange() throws {
         let document = try OpenAPIDocument(yaml: Self.small)
         #expect(try document.violations(of: Self.good).isEmpty)

@@ -53,8 +53,8 @@ final class SoakFetcher {
             fields[HTTPField.Name("Larder-Update-Expiry")!] = "true"
         default: break
         }
-        // Both are read before the request is sent, because a later purge or a later request proves no error of the
-        // response.
+        // The test reads both before it sends the request, because a purge or an origin request that comes later does
+        // not make the response wrong.
         let floor = run.floor(of: path)
         let latest = run.origin.version(of: path)
         let what = "fetch of \(name)"

@@ -180,7 +180,7 @@ struct SoakModel: Sendable {
         return versions.count == 1 ? versions.first : nil
     }
 
-    /// The error in finding this version, or no version, under a name; `nil` when the finding is possible.
+    /// Returns the error if a request found `version` under a name (`nil`: no entry), or `nil` if the model permits it.
     ///
     /// - Parameter time: the time of the request for a fresh entry; `nil` when the entry need not be fresh.
     func verdict(_ name: String, found version: Int?, at time: Double?) -> String? {

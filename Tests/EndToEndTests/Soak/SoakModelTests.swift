@@ -23,7 +23,7 @@ struct SoakModelTests {
         #expect(model.verdict("b", found: nil, at: nil) != nil)
     }
 
-    @Test("A call without a response leaves the old or the new version, and a refused call leaves the old")
+    @Test("A call without a response leaves the old or the new version, and a refused call leaves the old version")
     func unknown() {
         var model = Self.model(isPinned: true)
         model.begin(["a"], .store(Self.held(2)))

@@ -133,7 +133,7 @@ extension SoakOwner {
             }
             run.model.withLock { $0.end([orders[index].name.text], .refused) }
             let status = problem["status"]?.doubleValue.map { Int($0) } ?? 0
-            // The excuses are those of a single download. In addition, a draining server cancels slow downloads.
+            // A failure has the excuses of a single download. In addition, a draining server cancels slow downloads.
             let isExcused =
                 status == 507 || (!orders[index].isGood && [502, 504].contains(status))
                 || run.server.life?.isEnding != false

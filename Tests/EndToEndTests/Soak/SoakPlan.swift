@@ -2,9 +2,9 @@ import Foundation
 
 /// The plan of a run of the soak, from the environment variables that `scripts/soak` sets.
 ///
-/// The slope of memory is judged in a single long life, because a process that has just started grows for good reasons.
-/// So all kills and drains come in the first quarter of the run. The rest of the run is a single life, and the slope is
-/// taken over its last part: the last two thirds of the run.
+/// The growth of memory is judged in one server process that runs long, because a process that has just started grows
+/// for good reasons. So all kills and drains come in the first quarter of the run. The rest of the run is the life of a
+/// single process, and the slope of its memory is measured over the last two thirds of the run.
 struct SoakPlan: Sendable {
     /// The duration of the load, in seconds.
     var duration: Double
@@ -26,7 +26,7 @@ struct SoakPlan: Sendable {
             sanitizer: environment["LARDER_SOAK_SANITIZER"])
     }()
 
-    /// The beginning of the last life, in seconds from the start.
+    /// The beginning of the last process, in seconds from the start of the run.
     var stormEnd: Double { duration / 4 }
     /// The beginning of the measurement of memory, in seconds from the start.
     var measuredFrom: Double { duration / 3 }

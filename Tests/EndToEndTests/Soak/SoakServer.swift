@@ -2,7 +2,7 @@ import Foundation
 import Primitives
 import TestSupport
 
-/// The server of a run: one process after the other over the same directory.
+/// The server of a run. Its processes run one after the other, over the same directory.
 final class SoakServer: Sendable {
     /// The life of a process.
     final class Life: Sendable {

@@ -6,7 +6,7 @@ final class SoakTally: Sendable {
         var requests = 0
         /// Responses from the cache.
         var hits = 0
-        /// Responses with an error status by status, and other notable ends and events by kind.
+        /// The number of responses for each error status, and of other notable ends and events for each kind.
         var errors: [String: Int] = [:]
     }
 

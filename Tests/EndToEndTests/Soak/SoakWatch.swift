@@ -84,7 +84,7 @@ final class SoakWatch: Sendable {
     /// The highest resident memory at any moment, in MiB.
     var peak: Double { samples.withLock { $0.values.joined().map(\.residentMiB).max() ?? 0 } }
 
-    /// The growth of a life from `start` on, in MiB a minute, and the number of samples for it.
+    /// The growth of a process's memory from `start` on, in MiB a minute, and the number of samples for it.
     func slope(ofLife number: Int, from start: Double) -> (slope: Double, count: Int) {
         let samples = samples.withLock { $0[number] ?? [] }.filter { $0.time >= start }
         return (Self.slope(samples), samples.count)

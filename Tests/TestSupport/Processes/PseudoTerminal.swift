@@ -27,7 +27,7 @@ package final class PseudoTerminal: Sendable {
         close(own)
     }
 
-    /// Leaves the terminal to the process, which must have started: from now on its end is the end of the output.
+    /// Closes ``descriptor``. The process must have started; from now on the output ends when the process ends.
     package func release() {
         let wasReleased = isReleased.withLock { isReleased in
             defer { isReleased = true }
