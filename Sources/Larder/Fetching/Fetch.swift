@@ -34,6 +34,7 @@ final class Fetch<Policy: FetchPolicy>: OriginReceiver, Sendable {
         var transfer: OriginTransfer?
         /// The last demand to the transfer. The transfer may not exist yet.
         var demand: TransferDemand?
+        var asks = 0
         var reservation: Reservation?
         var head: OriginHead?
         var summary: OriginSummary?
@@ -114,8 +115,14 @@ final class Fetch<Policy: FetchPolicy>: OriginReceiver, Sendable {
     }
 
     private func ask() {
+        let number = state.withLock { state in
+            state.asks += 1
+            return state.asks
+        }
         let transfer = tools.origin.fetch(policy.makeRequest(for: self), receiver: self)
         let isUnwanted = state.withLock { state in
+            // A transfer may end, and the next may begin, before this line.
+            guard state.asks == number else { return false }
             state.transfer = transfer
             if let demand = state.demand { transfer.obey(demand) }
             return state.machine.isUnwanted && state.machine.phase == .asking

@@ -46,8 +46,8 @@ extension Gateway {
         guard fetch.state.withLock(\.machine.isPatienceOver) else { return }
         let now = tools.clock.now()
         for other in visibleFetches(of: fetch.policy.leader)
-        where other !== fetch && other.policy.isShared && other.policy.leader.mayHave(head, now: now) {
-            other.handle(.overtaken)
+        where other !== fetch && other.policy.isShared && other.policy.leader.mayHaveAsWaiter(head, now: now) {
+            other.handle(.overtaken) { $0.notes.overtaker = fetch }
         }
     }
 

@@ -192,6 +192,14 @@ package final class GatewayCall: Sendable {
         if let (fetch, number) = fetch { fetch.handle(.left(number, givesUp: true)) }
     }
 
+    /// Ends waiting for the request of another call. Returns `false`, without effect, when the call does not wait so.
+    func stopFollowing() -> Bool {
+        let fetch = state.withLock { state in state.fetch.map { $0.number > 0 } == true ? state.fetch.take() : nil }
+        guard let (fetch, number) = fetch else { return false }
+        fetch.handle(.left(number, givesUp: true))
+        return true
+    }
+
     /// Whether the call waits, or waited, for the request of another call.
     var isFollower: Bool { state.withLock(\.isFollower) }
 

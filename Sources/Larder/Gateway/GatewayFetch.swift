@@ -21,9 +21,11 @@ extension Fetch where Policy == GatewayPolicy {
     /// A purged fetch takes no call. Neither does a fetch that would have more tags than an entry may have
     /// (`Entry.tagLimit`). The caller holds the lock of the URL's shard. `number` is not 0. `known` is an earlier
     /// response to the URL; answers of this fetch most likely vary by the same fields. `mayAskForRange`: whether the
-    /// origin may be asked for a range that lies far ahead of the received bytes.
+    /// origin may be asked for a range that lies far ahead of the received bytes. `isWaiter`: the answer has arrived
+    /// after the call had waited for it.
     func admit(
-        _ call: GatewayCall, number: UInt64, knowing known: StoredResponse?, mayAskForRange: Bool
+        _ call: GatewayCall, number: UInt64 = 0, knowing known: StoredResponse? = nil, mayAskForRange: Bool = false,
+        isWaiter: Bool = false
     ) -> GatewayAdmission {
         let (tags, leader) = (call.request.tags, policy.leader)
         let admission: GatewayAdmission = state.withLock { state in
@@ -44,18 +46,25 @@ extension Fetch where Policy == GatewayPolicy {
         }
         let now = tools.clock.now()
         if case .reads(let shared) = admission,
-            !call.mayHave(shared.head, now: now) || (mayAskForRange && call.isFarAhead(of: shared, now: now))
+            !(isWaiter ? call.mayHaveAsWaiter(shared.head, now: now) : call.mayHave(shared.head, now: now))
+                || (mayAskForRange && call.isFarAhead(of: shared, now: now))
         {
             return .refused(shared.head)
         }
         if case .refused = admission { return admission }
-        if !tags.isEmpty {
-            state.withLock { state in
-                state.notes.tags.formUnion(tags)
-                state.reservation?.addTags(tags.sorted())
-            }
-        }
+        addTags(of: call)
         return admission
+    }
+
+    /// Adds a call's tags to the future entry, unless the entry would have too many.
+    private func addTags(of call: GatewayCall) {
+        if call.request.tags.isEmpty { return }
+        state.withLock { state in
+            let tags = state.notes.tags.union(call.request.tags)
+            guard tags.count <= Entry.tagLimit else { return }
+            state.notes.tags = tags
+            state.reservation?.addTags(call.request.tags.sorted())
+        }
     }
 
     /// Returns the whole answer while it is being stored, if `call` may have it in place of the older response `held`
@@ -68,6 +77,7 @@ extension Fetch where Policy == GatewayPolicy {
             return shared
         }
         guard let shared, call.mayHave(shared.head, now: tools.clock.now()) else { return nil }
+        addTags(of: call)
         return shared
     }
 

@@ -67,7 +67,8 @@ extension GatewayPolicy {
             kept: reservation?.body, room: gateway.group.tailRoom, afterGrace: afterGrace
         ) { [weak fetch] demand in
             fetch?.obey(demand)
-            if let fetch, demand == .pause { watchForStandstill(fetch) }
+            // The policy holds the cache, which a slow reader of a removed namespace must not keep alive.
+            if let fetch, demand == .pause { fetch.policy.watchForStandstill(fetch) }
         }
         arrived.pass = pass
         if let stored, let reservation {

@@ -66,6 +66,7 @@ extension GatewayPolicy {
             switch result {
             case .success(.stored(let entry)):
                 fetch.handle(.refreshed(.stored)) { $0.notes.held = $0.notes.held?.refreshed(entry) }
+                gateway.unite(fetch.state.withLock(\.notes.tags), with: [entry])
             case .failure(.versionChanged) where isRetry: fetch.handle(.refreshed(.changed))
             case .failure(.versionChanged): gateway.queue.async { refreshCopy(with: validators, fetch) }
             case .success(.notKept), .failure: fetch.handle(.refreshed(.notKept(isForAll: true)))
@@ -90,8 +91,20 @@ extension GatewayPolicy {
         switch outcome {
         case .arrived: passOnArrived(to: waiters, fetch)
         case .impatient: release(waiters, fetch)
-        case .overtaken: for waiter in waiters { gateway.dispatch(waiter.caller) }
+        case .overtaken: passOnEarlier(to: waiters, fetch)
         case .found, .stale, .stored, .confirmed, .failed: break
+        }
+    }
+
+    /// Gives the waiters the answer of the fetch that has overtaken this one.
+    private func passOnEarlier(to waiters: [GatewayFetch.Waiter], _ fetch: GatewayFetch) {
+        let overtaker = fetch.state.withLock { $0.notes.overtaker.take() }
+        for caller in waiters.map(\.caller) {
+            if case .reads(let shared)? = overtaker?.admit(caller, isWaiter: true) {
+                caller.join(shared, now: fetch.tools.clock.now())
+            } else {
+                gateway.dispatch(caller)
+            }
         }
     }
 
@@ -137,9 +150,9 @@ extension GatewayPolicy {
     private func release(_ waiters: [GatewayFetch.Waiter], _ fetch: GatewayFetch) {
         let held = fetch.state.withLock(\.notes.held)
         let now = fetch.tools.clock.now()
-        for waiter in waiters where !serveStale(held, to: waiter.caller, after: .unreachable, now: now) {
-            gateway.sendBack(waiter.caller)
-        }
+        let callers = waiters.map(\.caller).filter { !serveStale(held, to: $0, after: .unreachable, now: now) }
+        fetch.state.withLock { $0.notes.released += callers }
+        for caller in callers { gateway.dispatch(caller) }
     }
 
     /// Serves the held response in place of an answer, if the call may have it. Returns whether it did.
@@ -195,18 +208,18 @@ extension GatewayPolicy {
 
     private func fail(_ waiters: [GatewayFetch.Waiter], _ error: DownloadError, _ fetch: GatewayFetch) {
         fetch.tools.metrics.failed.increment()
-        let held = fetch.state.withLock(\.notes.held)
+        let (held, released) = fetch.state.withLock { ($0.notes.held, $0.notes.released) }
         let now = fetch.tools.clock.now()
-        for waiter in waiters {
-            if error == .cancelled, waiter.isFollower {
-                // The fetch was cancelled when no client waited for it, but this follower joined in that moment.
-                gateway.sendBack(waiter.caller)
-            } else if error.allowsStale, serveStale(held, to: waiter.caller, after: .unreachable, now: now) {
+        // The fetch was cancelled when no client waited for it, but these followers joined in that moment.
+        for waiter in waiters where error == .cancelled && waiter.isFollower { gateway.sendBack(waiter.caller) }
+        let callers = waiters.filter { error != .cancelled || !$0.isFollower }.map(\.caller)
+        for caller in callers + (error.allowsStale ? released.filter { $0.stopFollowing() } : []) {
+            if error.allowsStale, serveStale(held, to: caller, after: .unreachable, now: now) {
                 continue
             } else if let held, error.allowsStale, held.head.freshness.forbidsStale {
-                waiter.caller.fail(.cannotValidate(error))
+                caller.fail(.cannotValidate(error))
             } else {
-                waiter.caller.fail(.origin(error))
+                caller.fail(.origin(error))
             }
         }
     }

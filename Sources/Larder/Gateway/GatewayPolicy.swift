@@ -41,6 +41,10 @@ struct GatewayPolicy: FetchPolicy {
         var isWholeNoted = false
         /// The calls about which the gateway decides anew when the fetch has ended.
         var awaitsStoring: [GatewayCall] = []
+        /// The followers whose patience ended. The first answer or failure is theirs, of this fetch or a later one.
+        var released: [GatewayCall] = []
+        /// The fetch that has an answer for the waiters of this one.
+        var overtaker: GatewayFetch?
         /// The bytes of the body that arrived before `flow` existed.
         var early: [UInt8] = []
     }

@@ -31,58 +31,6 @@ struct HeldAnswerTests {
         }
     }
 
-    /// A client, and the answer that it gets.
-    private final class Asker: BodyConsumer {
-        private struct State {
-            var status: Int?
-            var body: [UInt8] = []
-            var isWhole: Bool?
-        }
-
-        let didEnd = Gate("the answer's end")
-        private let state = Locked(State())
-        private let place = Locked<GatewayCall?>(nil)
-
-        init(_ gateway: Gateway, _ url: ExactURL, _ fields: HTTPFields = [:]) {
-            let request = GatewayRequest(method: .get, url: url, fields: fields)
-            let place = gateway.fetch(request) { [self] in take($0) }
-            self.place.withLock { $0 = place }
-        }
-
-        var status: Int? { state.withLock(\.status) }
-        var text: String { state.withLock { String(decoding: $0.body, as: UTF8.self) } }
-        var isWhole: Bool? { state.withLock(\.isWhole) }
-
-        func leave() { place.withLock(\.self)?.leave() }
-
-        private func take(_ result: Result<GatewayAnswer, GatewayError>) {
-            guard case .success(let answer) = result else { return end(isWhole: false) }
-            state.withLock { $0.status = answer.status }
-            switch answer.body {
-            case .live(let live):
-                guard let bytes = live.takeWhole() else { return live.feed(self) }
-                _ = write(bytes)
-                end(isWhole: true)
-            case .withheld, .pieces: end(isWhole: true)
-            }
-        }
-
-        private func end(isWhole: Bool) {
-            state.withLock { $0.isWhole = isWhole }
-            didEnd.open()
-        }
-
-        func write(_ bytes: SharedBytes) -> Backpressure {
-            state.withLock { $0.body += Array(bytes.bytes) }
-            return .room
-        }
-
-        func onRoom(_ action: @escaping @Sendable () -> Void) { action() }
-        func onClose(_ action: @escaping @Sendable () -> Void) {}
-        func finish() { end(isWhole: true) }
-        func fail() { end(isWhole: false) }
-    }
-
     private func send(_ text: String, to fetch: GatewayFetch) throws {
         try Array(text.utf8).withUnsafeBytes { try fetch.originDidSend($0) }
     }
@@ -175,10 +123,14 @@ struct HeldAnswerTests {
             try fetch.originDidAnswer(head)
             try send("complete", to: fetch)
             #expect(second.text == "complete")
-            let third = Asker(gateway, url, fields)
+            let third = Asker(gateway, url, fields, tags: ["late"])
             try await third.didEnd.wait()
             #expect(third.text == "complete")
-            fetch.cancel()
+            fetch.originDidFinish(
+                .success(OriginSummary(byteCount: 8, framing: .length, redirectCount: 0, retryCount: 0)))
+            try await poll("the answer to be stored with the tag") {
+                try gateway.tools.cache.list().entries.first?.tags == ["late"]
+            }
         }
     }
 
@@ -199,30 +151,6 @@ struct HeldAnswerTests {
             try await second.didEnd.wait()
             #expect(second.status == 206)
             #expect(origin.requestCount == 1)
-        }
-    }
-
-    @Test("Clients that wait for a second request get the answer to the first if it comes sooner")
-    func lateAnswer() async throws {
-        let origin = try ScriptedOrigin { _, connection in connection.waitForHangUp() }
-        defer { origin.stop() }
-        try await TestGateway.with(patience: .seconds(2)) { (gateway) async throws in
-            let url = try ExactURL(origin.url("/a"))
-            let leader = Asker(gateway, url)
-            try await origin.waitForRequests(1)
-            let followers = [Asker(gateway, url), Asker(gateway, url)]
-            // One of the followers leads the second request, and the other waits for it.
-            try await poll("the patience to end") { gateway.tools.metrics.joins.value == 3 }
-            try await origin.waitForRequests(2)
-            let fetch = try #require(gateway.fetches.first)
-            try fetch.originDidAnswer(head)
-            try send("complete", to: fetch)
-            #expect(leader.text == "complete")
-            try await poll("the followers to get the answer before their patience ends", limit: .seconds(1)) {
-                followers.allSatisfy { $0.text == "complete" }
-            }
-            #expect(origin.requestCount == 2)
-            gateway.stop()
         }
     }
 }

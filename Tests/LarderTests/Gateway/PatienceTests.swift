@@ -1,0 +1,104 @@
+import HTTPTypes
+import Primitives
+import TestSupport
+import Testing
+
+@testable import Larder
+@testable import Origin
+
+/// No origin answers by itself. The test plays the events of the fetches that it names.
+@Suite("Clients that wait longer than their patience")
+struct PatienceTests {
+    private func head(maxAge: Int) -> OriginHead {
+        OriginHead(
+            status: 200, fields: [.contentLength: "8", .cacheControl: "max-age=\(maxAge)"], effectiveURL: "",
+            declaredLength: 8, framing: .length, version: "1.1")
+    }
+
+    /// Runs `body` when the patience of two followers has ended: one of them leads a second request, and the other
+    /// waits for it.
+    private func withLateFollowers(
+        _ body: (Gateway, GatewayFetch, _ leader: Asker, _ followers: [Asker]) async throws -> Void
+    ) async throws {
+        let origin = try ScriptedOrigin { _, connection in connection.waitForHangUp() }
+        defer { origin.stop() }
+        try await TestGateway.with(patience: .seconds(2)) { (gateway) async throws in
+            let url = try ExactURL(origin.url("/a"))
+            let leader = Asker(gateway, url)
+            try await origin.waitForRequests(1)
+            let followers = [Asker(gateway, url), Asker(gateway, url)]
+            try await poll("the patience to end") { gateway.tools.metrics.joins.value == 3 }
+            try await origin.waitForRequests(2)
+            try await body(gateway, #require(gateway.fetches.first), leader, followers)
+            #expect(origin.requestCount == 2)
+            gateway.stop()
+        }
+    }
+
+    @Test(
+        "Clients that wait for a second request get the answer to the first, even if that is stale by now",
+        arguments: [60, 1])
+    func lateAnswer(maxAge: Int) async throws {
+        try await withLateFollowers { _, fetch, leader, followers in
+            try fetch.originDidAnswer(head(maxAge: maxAge))
+            try Array("complete".utf8).withUnsafeBytes { try fetch.originDidSend($0) }
+            #expect(leader.text == "complete")
+            try await poll("the followers to get the answer before their patience ends", limit: .seconds(1)) {
+                followers.allSatisfy { $0.text == "complete" }
+            }
+        }
+    }
+
+    @Test("A client that waits for a second request gets the failure of the first, for which it waited before")
+    func lateFailure() async throws {
+        try await withLateFollowers { _, fetch, leader, followers in
+            fetch.originDidFinish(.failure(OriginError(.timedOut(.waiting))))
+            #expect(leader.isWhole == false)
+            // The leader of the second request waits for its own answer.
+            #expect(followers.filter { $0.isWhole == false }.count == 1)
+        }
+    }
+
+    @Test("A crowd sends one request each time its patience ends, and does not ask one by one")
+    func slowOrigin() async throws {
+        let answering = Gate("the answers")
+        let origin = try ScriptedOrigin { _, connection in
+            try answering.waitBlocking()
+            try connection.respond(fields: [.cacheControl: "max-age=60"], body: "complete")
+        }
+        defer { origin.stop() }
+        try await TestGateway.with(patience: .milliseconds(200)) { (gateway) async throws in
+            let url = try ExactURL(origin.url("/a"))
+            let clients = (0..<60).map { _ in Asker(gateway, url) }
+            try await origin.waitForRequests(6)
+            answering.open()
+            for client in clients { try await client.didEnd.wait() }
+            #expect(clients.allSatisfy { $0.text == "complete" })
+            #expect(origin.requestCount < 30)
+        }
+    }
+
+    @Test("A client that still holds a body does not keep the gateway and its cache alive")
+    func heldBody() async throws {
+        let origin = try ScriptedOrigin { _, connection in
+            try connection.respond(fields: [.cacheControl: "max-age=60"], body: "complete")
+        }
+        defer { origin.stop() }
+        let held = Locked<LiveBody?>(nil)
+        struct Weak: Sendable { weak let gateway: Gateway? }
+        try await TestGateway.with { (gateway) async throws in
+            let request = GatewayRequest(method: .get, url: try ExactURL(origin.url("/a")), fields: [:])
+            let watched = try await {
+                let own = Gateway(tools: gateway.tools)
+                own.fetch(request) { result in
+                    guard case .success(let answer) = result, case .live(let body) = answer.body else { return }
+                    held.withLock { $0 = body }
+                }
+                try await poll("the answer to be stored") { held.withLock { $0 != nil } && own.fetchCount == 0 }
+                return Weak(gateway: own)
+            }()
+            try await poll("the gateway to be freed") { watched.gateway == nil }
+        }
+        #expect(held.withLock { $0 != nil })
+    }
+}
