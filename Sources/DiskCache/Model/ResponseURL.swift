@@ -14,7 +14,7 @@ package struct ResponseURL: Hashable, Sendable {
         spread = UInt8(md5.suffix(2), radix: 16) ?? 0
     }
 
-    /// `nil` if `url` is canonical, or has no canonical form. Its host may have any spelling.
+    /// The canonical form; `nil` if `url` is canonical, or has no such form. The host may have any spelling.
     private static func canonical(ofAny url: String) -> String? {
         guard let canonical = try? CanonicalURL(url).string else { return nil }
         return canonical == url ? nil : canonical
@@ -77,7 +77,7 @@ struct URLParts {
         (self.host, self.port) = (Self.text(host), port.map(Self.text))
     }
 
-    /// Parsing only the host is faster.
+    /// Parses only the host, which is faster.
     static func host(of url: String) -> String {
         var url = url
         return url.withUTF8 { url in

@@ -1,5 +1,5 @@
-// Invariants: a cell with a number of at least `first` stands for a remembered hash; there are `count` of them. Of the
-// numbers from `first` up to `next`, at most as many as there are bits, exactly the bits of these cells are set.
+// Invariants: a cell whose number is at least `first` stands for a remembered hash. There are `count` such cells.
+// Exactly the bits of their numbers are set. `next` - `first` is at most the number of bits, so no two share one.
 
 /// Remembers the hashes of the last evicted entries, up to a limit that each insertion states. A bucket is a cache line
 /// of eight cells. A full bucket forgets its oldest hash early, and two hashes may look alike (one in four thousand of

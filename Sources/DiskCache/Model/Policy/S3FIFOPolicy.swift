@@ -1,11 +1,11 @@
 // Invariants: the policy holds only hashes of evicted entries, at most one for each entry; without them it decides
-// worse, never wrongly. A choice spares at most `moveLimit` entries, seldom more than a few, as each uses up a hit.
+// worse, never wrongly. A choice spares at most `moveLimit` entries, mostly few, because each sparing uses up a hit.
 
 /// S3-FIFO (Yang, Zhang, Qiu, Yue, Rashmi: "FIFO queues are all you need for cache eviction", SOSP '23), with the sizes
 /// of entries taken into account. New entries go to a small queue, a tenth of all bytes. Its oldest entry moves to the
-/// main queue if it was requested, otherwise it is evicted, so a scan passes by the main queue. An entry requested
+/// main queue if it was requested, otherwise it is evicted, so a scan does not fill the main queue. An entry requested
 /// again soon after its eviction goes to the main queue at once, where the oldest is spared once for each hit. A large
-/// entry needs a hit more. The constants were chosen by replaying traces (`scripts/bench eviction`). Each tier keeps
+/// entry needs one more hit. The constants were chosen by replaying traces (`scripts/bench eviction`). Each tier keeps
 /// its entries in its own ``EvictionQueues``, and counts hits in ``QueuePlace/frequency``; the policy sees no hits.
 struct S3FIFOPolicy: Sendable {
     /// The small queue's part of all bytes is one divided by this number.
@@ -34,7 +34,7 @@ struct S3FIFOPolicy: Sendable {
     }
 
     /// Chooses the next entry to go; `nil` when the queues are empty. The caller takes the entry out of its queue.
-    /// `sparesNewest`, for eviction ahead of need, spares the newest entry, however large, if it was not known before.
+    /// `sparesNewest`, for eviction ahead of need, spares the newest entry of the small queue, however large.
     mutating func victim<Queues: EvictionQueues>(
         of queues: inout Queues, sparesNewest: Bool
     ) throws(Queues.Failure) -> QueuedEntry<Queues.ID>? {
@@ -44,7 +44,7 @@ struct S3FIFOPolicy: Sendable {
             let isSmallFull = totals.smallBytes * Self.smallPart > totals.bytes
             let order: (first: EvictionQueue, second: EvictionQueue) = isSmallFull ? (.small, .main) : (.main, .small)
             var oldest = try queues.oldest(in: order.first)
-            // The entry is the only one of the small queue, although it alone exceeds that queue's part.
+            // The entry is alone in the small queue, and by itself exceeds that queue's part.
             let isNewest = order.first == .small && oldest?.cost == totals.smallBytes
             if oldest == nil || (sparesNewest && isNewest) { oldest = try queues.oldest(in: order.second) }
             guard let entry = oldest else { return nil }
@@ -67,7 +67,7 @@ struct S3FIFOPolicy: Sendable {
         if place.queue == .main || place.frequency > 0 { remember(hash: hash, totals: totals) }
     }
 
-    /// Also notes a request for an entry that is not held and will not be admitted, as if it had come and gone.
+    /// Remembers an entry that is evicted, or that was requested but is not admitted, as if it had come and gone.
     mutating func remember(hash: Int, totals: QueueTotals) {
         ghosts.insert(hash, limit: min(totals.entries, ghostLimit))
     }
