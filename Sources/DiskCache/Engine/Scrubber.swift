@@ -10,7 +10,7 @@ final class Scrubber: Sendable {
 
     struct Pace: Equatable {
         var rows: Int
-        /// The last body may exceed the number.
+        /// The last body may go beyond this number.
         var bytes: Int64
 
         /// A pass ends within a day when a step runs every minute: half a day for the rows, half a day for the bytes,

@@ -126,7 +126,7 @@ final class Writer: Sendable {
                     work: { try $0.flushHits(limit: isLast ? .all : .periodic) },
                     finish: { [self] error in
                         guard error != nil || !hits.isEmpty else { return }
-                        // Slides are kept even in large numbers, so they must not pile up.
+                        // The log forgets no slides, so they must not pile up.
                         flushSoon(atOnce: error == nil && hits.hasMoreSlides(than: .periodic))
                     })
                 // The flush comes first, so that an update in the same transaction overrides it.
@@ -141,7 +141,7 @@ final class Writer: Sendable {
         for job in queue.withLock({ exchange(&$0.jobs, with: []) }) { job.finish(.closed) }
     }
 
-    /// The writer stops after the last group. Without `maySleep`, returns at once.
+    /// Returns the next group, after the last of which the writer stops. With `maySleep`, waits for work.
     private func next(orSleep maySleep: Bool) -> (jobs: [WriterLoop.Job], mustFlush: Bool, isLast: Bool) {
         while true {
             let (found, deadline) = queue.withLock { queue in

@@ -247,7 +247,7 @@ package final class WriterLoop: @unchecked Sendable {
 
     private var wantsShrinking: Bool { !isCrashed && shrinking.isWanted(room: parts.budget.roomAtCommit) }
 
-    /// The checkpoint cuts the file once enough pages are gone.
+    /// Gives index pages back. Once enough are given back, a checkpoint cuts the file.
     private func shrinkSome() {
         do { try perform(makesRoom: true) { try IndexShrinking.step($0.index.db) } } catch { shrinking.stepFailed() }
         if !wantsShrinking { parts.index.checkpoint() }

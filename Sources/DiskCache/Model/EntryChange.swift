@@ -23,7 +23,7 @@ package struct EntryChange: Sendable {
     package let subject: Subject
 }
 
-/// The fields of an entry that an event reports. Keeps no reference to the entry, whose other fields may be long.
+/// The fields of an entry that an event reports. Keeps no reference to the entry: its other fields may be long.
 package struct EntrySummary: Sendable {
     package let key: String
     package let kind: Entry.Kind

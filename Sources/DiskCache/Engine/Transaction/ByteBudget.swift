@@ -5,12 +5,12 @@ import Primitives
 /// Invariant: no promise makes `used + reserved` exceed the limit, except between a commit and the release of its
 /// promise, and after the limit was lowered. The writer sets `used` after each commit; the reservations own `reserved`.
 ///
-/// A body of unknown length, which may never fit, gets free room as long as the head-room stays free, and beyond that a
-/// part of the *share*, a fifth of the limit for all such bodies: at most as much as it leaves free. So one gets a
-/// tenth of the limit, two a fifteenth each, and a small body finds room beside large ones.
+/// A body of unknown length, which may never fit, gets free room as long as the head-room stays free, and then a part
+/// of the *share*, a fifth of the limit for all such bodies. Its part is at most as large as the free rest of the
+/// share. So one gets a tenth of the limit, two get a fifteenth each, and a small body finds room beside large ones.
 ///
-/// The room of the file system is measured for each promise, because other programs take from it, or, with plenty of
-/// room, after each commit and ten times a second. Promises since the last commit are subtracted, as if unwritten.
+/// The room of the file system is measured for each promise, because other programs use it, too; with plenty of room
+/// only after each commit and ten times a second. Promises since the last commit are subtracted, as if unwritten.
 package final class ByteBudget: Sendable {
     private struct State {
         var limit: Int64
@@ -76,7 +76,7 @@ package final class ByteBudget: Sendable {
         return state.withLock { $0.promise(bytes, margin: 0, measured: room) ? Promise(bytes: bytes) : nil }
     }
 
-    /// Serves a body with the earlier promises `own`; `nil` without room.
+    /// `own` are the earlier promises of the same body. Returns `nil` without room.
     func reserve(ofUnknownLength bytes: Int64, beside own: Promise) -> Promise? {
         let room = room
         return state.withLock { state in
@@ -148,7 +148,7 @@ package final class ByteBudget: Sendable {
         return room
     }
 
-    /// The same after the last commit, minus the promises since then.
+    /// The bytes free above the reserve at the last commit, minus the promises since then.
     var roomAtCommit: Int64 { state.withLock { $0.room } }
 }
 
@@ -170,13 +170,13 @@ struct DiskFullness {
     static let leastRoom: Int64 = 256 << 10
 
     /// The distance that the writer keeps below the limit ahead of need, so that stores seldom wait for room: a
-    /// sixteenth of the unpinned part of the limit, which a part of the whole limit could exceed, at most 64 MiB.
+    /// sixteenth of the room that pinned entries leave (a part of the whole limit could exceed it), at most 64 MiB.
     static func headRoom(ofLimit limit: Int64, pinned: Int64 = 0) -> Int64 {
         min(max(0, limit - pinned) / 16, 64 << 20)
     }
 }
 
-/// Measures the free space above the reserve, in blocks: with other programs' data, without holes and shared blocks.
+/// Measures the free space above the reserve, in blocks: other programs' data counts; holes and shared blocks do not.
 struct FreeSpace: Sendable {
     var reserve: DiskReserve
     var directory: String
@@ -184,7 +184,7 @@ struct FreeSpace: Sendable {
     /// More bytes than any file system has, and few enough for sums without overflow.
     static let unlimited: Int64 = 1 << 60
 
-    /// The bytes that may be written before less than the reserve is free; negative: they are missing. ``unlimited``
+    /// The bytes that may be written before less than the reserve is free; negative: so many are missing. ``unlimited``
     /// without a reserve, or when the file system cannot be asked. `reusable` are the free bytes in index pages and
     /// slots, which new entries fill, or which are given back.
     func room(reusable: Int64) -> Int64 {

@@ -8,7 +8,7 @@ struct PendingStore: Sendable {
     let kind: Entry.Kind
     let url: String?
     let host: String?
-    /// The canonical URL of a response whose URL as sent has another spelling; otherwise `nil`.
+    /// The canonical URL of a response, if its URL as sent has another spelling; otherwise `nil`.
     private let canonicalURL: String?
     private(set) var tags: Set<ExactText>
     /// The tags of concurrent purges that match this store in all but the tag; `nil`: more than ``latePurgeLimit``.

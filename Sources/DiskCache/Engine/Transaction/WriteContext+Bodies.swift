@@ -36,12 +36,12 @@ extension WriteContext {
     }
 
     /// Gives the body at `path`, which a row names, a name in `incoming/` by a call that returns the error number.
-    /// Returns that name; `nil` if the body was removed from outside, or stands no longer in the way of a directory.
+    /// Returns that name; `nil` if another program removed the body, or a directory has taken its place.
     private func keepOld(
         _ path: String, id: Int64, _ operation: String, _ call: (_ place: String, _ old: String) -> Int32
     ) throws -> String? {
         let place = parts.bodies.absolute(path)
-        // The files in that directory belong to other entries.
+        // The files in the directory at this path belong to other entries.
         if FileSystem.status(of: place)?.isDirectory == true { return nil }
         let old = parts.bodies.newOldPath(id: id)
         let code = parts.bodies.movingIn { call(place, old) }
@@ -53,7 +53,7 @@ extension WriteContext {
         return old
     }
 
-    /// Moves a body to the path of its layout, or beside it if that is taken. It may take over the path of `replaced`.
+    /// Moves a body to the path of its layout, or beside it if that is taken. The body may take the path of `replaced`.
     func place(
         _ body: BodyFile, id: Int64, key: CacheKey, url: String?, replacing replaced: EntryRow?
     ) throws -> (path: String, identity: FileIdentity) {
@@ -77,7 +77,7 @@ extension WriteContext {
         throw DiskCacheError.system("rename", parts.bodies.absolute(path), EEXIST)
     }
 
-    /// Renames on a file system without hard links. For a moment the body then has only its other name.
+    /// Renames, if the file system has no hard links. For a moment, the body then has only its name in `incoming/`.
     private static func linkOrRename(_ place: String, _ old: String) -> Int32 {
         let code = FileSystem.link(place, to: old)
         return [EPERM, EOPNOTSUPP, EMLINK].contains(code) ? FileSystem.rename(place, to: old) : code
@@ -106,7 +106,7 @@ extension WriteContext {
         return false
     }
 
-    /// A body that stands in place of such a directory is moved away.
+    /// Makes the missing directories. A body that stands in place of such a directory is moved away.
     private func makeDirectories(above path: String, of id: Int64) throws {
         var position = path.utf8.startIndex
         while let slash = path.utf8[position...].firstIndex(of: UInt8(ascii: "/")) {

@@ -68,7 +68,7 @@ final class SlabCompaction {
     private let allowance: Int64
     /// The extents that cannot be emptied, because they hold a damaged body.
     private var stuck: Set<Int> = []
-    /// ``SlabMap/slackBytes`` when no body could be moved. Compaction does not try again before a change.
+    /// ``SlabMap/slackBytes`` when no body could be moved. Compaction does not try again before that number changes.
     private var futileSlack: Int64?
 
     /// The most bodies that a transaction moves. Other operations wait behind that transaction.

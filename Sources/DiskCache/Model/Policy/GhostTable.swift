@@ -1,4 +1,4 @@
-// Invariants: a cell whose number is at least `first` stands for a remembered hash. There are `count` such cells.
+// Invariants: a cell with a number of at least `first` stands for a remembered hash. There are `count` such cells.
 // Exactly the bits of their numbers are set. `next` - `first` is at most the number of bits, so no two share one.
 
 /// Remembers the hashes of the last evicted entries, up to a limit that each insertion states. A bucket is a cache line

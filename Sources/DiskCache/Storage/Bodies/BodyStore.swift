@@ -108,7 +108,7 @@ final class BodyStore: Sendable {
             try? FileSystem.makeDirectories(String(place[..<slash]))
             code = FileSystem.rename(old, to: place)
         }
-        // A rename between two names of one file does nothing. An `.old` that was not renamed stays for the next start.
+        // A rename between two names of a file has no effect. An `.old` that was not renamed stays for the next start.
         if code == 0 { FileSystem.unlink(old) }
     }
 

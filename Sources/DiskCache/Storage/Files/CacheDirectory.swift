@@ -70,7 +70,7 @@ package final class CacheDirectory: Sendable {
     func claim(_ place: NamespaceDirectory) throws(DiskCacheError) {
         let directory = path(of: place)
         if FileSystem.status(of: directory) != nil, !Self.isNamespace(at: directory) {
-            // ``BodyStore`` makes `incoming` first, while it is still empty. A new file system contains `lost+found`.
+            // A kill may leave only the empty `incoming`, which is made first. A new file system has `lost+found`.
             let isOurs = try FileSystem.names(in: directory).allSatisfy { ["incoming", "lost+found"].contains($0) }
             guard isOurs, try FileSystem.names(in: directory + "/incoming").isEmpty else {
                 throw .notACache(directory: directory)

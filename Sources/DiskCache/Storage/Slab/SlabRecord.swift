@@ -130,7 +130,7 @@ struct SlabRecordView {
         }
     }
 
-    /// `false` after a change that only the index knows.
+    /// Whether the record and the entry agree; `false` after a change that only the index has.
     func agrees(with entry: Entry) -> Bool {
         version == entry.version && expiry == entry.expiryDate.milliseconds && contentType == entry.contentType
             && lastModified == entry.lastModified && key.elementsEqual(entry.key.utf8)

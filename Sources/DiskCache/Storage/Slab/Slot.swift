@@ -37,7 +37,7 @@ package struct Slot: Hashable, Sendable {
     let index: Int
     let slotClass: SlotClass
 
-    /// The longest body that goes into the slab, 1 MiB, fits with its record.
+    /// The length of an extent: the longest body that goes into the slab, 1 MiB, fits with its record.
     static let extentBytes = 2 << 20
 
     /// For the index: the offset in units of ``SlotClass/unit``, and the class in the lowest seven bits.
