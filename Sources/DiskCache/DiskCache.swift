@@ -17,7 +17,7 @@ package final class DiskCache: Sendable {
 
     /// Opens or creates the directory of the namespace. The lock of the cache directory is kept as long as this object
     /// lives. An unreadable index is set aside under a dated name, with a notice to `log`, and the cache starts empty.
-    /// Changes that a crash left half done are finished or undone. `crashHook` and `sync` serve tests.
+    /// Changes that a crash left half done are finished or undone. `crashHook` and `sync` are for tests.
     package init(
         in directory: CacheDirectory, configuration: CacheConfiguration, clock: any WallClock = SystemClock(),
         observer: (any EntryObserver)? = nil, removals: RemovalCounters = RemovalCounters(),
@@ -63,7 +63,7 @@ package final class DiskCache: Sendable {
     }
 
     /// Asks the file system whether the directory and its index are still the files that were opened. Otherwise all
-    /// writes end with ``DiskCacheError/indexLost(path:)``; held entries can still be read.
+    /// writes end with ``DiskCacheError/indexLost(path:)``; the entries can still be read.
     package var isInPlace: Bool { parts.index.isInPlace }
     /// The totals as of the last commit. Reading them costs no I/O.
     package var totals: CacheTotals { parts.totals.withLock { $0 } }
@@ -96,7 +96,7 @@ package final class DiskCache: Sendable {
     /// to bodies that are being received. `pinned` is the size of the committed entries that are never evicted.
     package var takenDiskBytes: (all: Int64, pinned: Int64) { parts.budget.taken }
 
-    /// Entries beyond the limit are evicted in the background, in small steps. Pinned entries stay all the same.
+    /// Entries beyond the limit are evicted in the background, in small steps. Pinned entries stay even then.
     package func setDiskLimit(_ bytes: Int64) {
         parts.budget.setLimit(bytes)
         evictExcess()

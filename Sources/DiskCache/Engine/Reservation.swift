@@ -17,7 +17,7 @@ package final class Reservation: Sendable {
         var length: Int64 = 0
         /// The announced length. Further bytes are of unknown length.
         var announced: Int64 = 0
-        /// See ``WriteContext/makeRoom(forUnknownLength:beside:upTo:)``. `nil` until room had to be made.
+        /// The last publish before room had to be made; see ``WriteContext/makeRoom(forUnknownLength:beside:upTo:)``.
         var lastTurn: Int64?
 
         mutating func takePromise() -> ByteBudget.Promise { exchange(&promise, with: ByteBudget.Promise()) }
@@ -181,7 +181,7 @@ package final class Reservation: Sendable {
         if hasEnded { discard(body) }
     }
 
-    /// Checks the length and the content, reserves the rest of the exact cost, and closes the body.
+    /// Checks the length and the content, reserves the room that the exact cost still needs, and closes the body.
     private func seal(expectedLength: Int64?) throws(DiskCacheError) -> SealedBody {
         var sealed: SealedBody?
         try withBody { body throws(DiskCacheError) in
@@ -221,7 +221,7 @@ package final class Reservation: Sendable {
         return try parts.reader.row(forKey: key.text)?.entry.pinned == true
     }
 
-    /// Reserves the missing room for `length` bytes; if possible, at least the length `ahead` received so far, up to 1 MiB.
+    /// Reserves the missing room for `length` bytes; if possible, at least the `ahead` received bytes, up to 1 MiB.
     private func reserve(
         forLength length: Int64, ahead: Int64, isKnown: Bool, _ body: IncomingBody
     ) throws(DiskCacheError) {

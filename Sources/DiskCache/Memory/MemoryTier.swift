@@ -91,7 +91,7 @@ package final class MemoryTier<Value: Sendable>: Sendable {
 
     /// The way for a value of at least `cost` bytes. Does not count as a hit.
     func way(of key: String, cost: Int) -> MemoryWay {
-        // Values come and go all the time, so the tier counts as full when the room left is about that of a value.
+        // Values come and go all the time, so the tier counts as full when its free room is about that of a value.
         guard used.load(ordering: .relaxed) >= currentLimit - max(currentLimit / 64, 16 << 10) else { return .in }
         let key = ExactText(key)
         return shards[key.hashValue].withLock { $0.way(of: key, canKeep: cost <= valueLimit) }
@@ -103,7 +103,7 @@ package final class MemoryTier<Value: Sendable>: Sendable {
         shards[key.hashValue].withLock { $0.hasPassed(key, remembered: remembered) }
     }
 
-    /// Raises the cost of a value, for memory kept beside it. `false` without the value in the tier, or without room.
+    /// Raises the cost of a value, for memory kept beside it. `false`: the tier lacks the value, or has no room.
     func charge(_ cost: Int, to key: String) -> Bool {
         let key = ExactText(key)
         guard reserve(cost, evictingFrom: key.hashValue) else { return false }

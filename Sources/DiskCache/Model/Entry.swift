@@ -73,7 +73,7 @@ package struct Entry: Sendable {
     }
 
     package static let tagLimit = 256
-    /// The most responses to a URL that the cache keeps. A look-up reads only so many and would not find others.
+    /// The most responses to a URL that the cache keeps. A look-up reads no more, and would not find others.
     package static let variantLimit = 256
     /// The most bytes of ``fields`` in all responses to a URL, because a look-up reads all. A single one may have more.
     package static let variantFieldsLimit = 512 << 10
@@ -95,7 +95,7 @@ package struct Entry: Sendable {
     package var kind: Kind { storage.record.kind }
     /// Canonical, with the parameters in its query; `nil` for ``Kind/data``.
     package var url: String? { storage.record.url }
-    /// JSON text, given beside the URL.
+    /// JSON text that the caller gave beside the URL.
     package var params: String? { storage.record.params }
     /// The origin's final status; 200 for an entry that a caller stored.
     package var status: Int { storage.record.status }
@@ -219,7 +219,7 @@ package struct EntryMetadata: Sendable {
     package var contentType: String?
     package var etag: String?
     package var lastModified: String?
-    /// JSON text, given beside the URL.
+    /// JSON text that the caller gave beside the URL.
     package var params: String?
     package var downloadStartDate: Timestamp?
     package var downloadEndDate: Timestamp?
@@ -229,7 +229,7 @@ package struct EntryMetadata: Sendable {
     package var expiryDate: Timestamp?
     /// `nil`: the tags of the replaced entry, except the oldest beyond the limit. The reservation's tags are added.
     package var tags: [String]?
-    /// The tags of the replaced entry that go; `nil`: none. Called only when `tags` is `nil`. Must not wait.
+    /// Returns the tags of the replaced entry to drop; `nil`: none. Called only when `tags` is `nil`. Must not wait.
     package var droppedTags: (@Sendable (Entry) -> [String])?
     /// `nil`: like the replaced entry, or `false` without a replaced entry.
     package var pinned: Bool?

@@ -14,13 +14,13 @@ package struct ResponseURL: Hashable, Sendable {
         spread = UInt8(md5.suffix(2), radix: 16) ?? 0
     }
 
-    /// The canonical form; `nil` if `url` is canonical, or has no such form. The host may have any spelling.
+    /// The canonical form of `url`; `nil` if `url` has it already, or has none. The host may have any spelling.
     private static func canonical(ofAny url: String) -> String? {
         guard let canonical = try? CanonicalURL(url).string else { return nil }
         return canonical == url ? nil : canonical
     }
 
-    /// The same for a stored URL. Most are canonical and are not parsed.
+    /// The same for a stored URL. Most stored URLs are canonical, and are not parsed.
     static func canonical(of url: String) -> String? {
         // Stored URLs differ from canonical ones only by escapes, dot segments, a bare `?` and a dot behind the host.
         let (slash, dot, colon) = (UInt8(ascii: "/"), UInt8(ascii: "."), UInt8(ascii: ":"))

@@ -94,8 +94,8 @@ package final class ByteBudget: Sendable {
         return state.withLock { $0.hasShare(for: bytes, beside: own.shared, measured: room) }
     }
 
-    /// Serves eviction ahead of need. Promises from the share do not count here, although they may use the head-room.
-    /// Entries make way for them only when the body is stored.
+    /// Tells the writer how much to evict early. Promises from the share do not count, although they may use the
+    /// head-room. Entries make way for them only when the body is stored.
     var fullness: DiskFullness {
         state.withLock { state in
             DiskFullness(
@@ -104,8 +104,8 @@ package final class ByteBudget: Sendable {
         }
     }
 
-    /// Whether `bytes` more would fit if all unpinned entries went. Promised bytes stay. Unpinned bytes have to fit
-    /// beside the head-room, because eviction would remove them at once to restore it.
+    /// Whether `bytes` more would fit if all unpinned entries were evicted. Promised bytes stay. An unpinned body must
+    /// leave the head-room free, because eviction would otherwise remove it at once to restore the head-room.
     func couldHold(_ bytes: Int64, asPinned: Bool) -> Bool {
         let room = room
         return state.withLock { state in
@@ -123,7 +123,7 @@ package final class ByteBudget: Sendable {
         }
     }
 
-    /// `reusable` are the bytes of free pages and slots. A promise for the entries counts as well until its release.
+    /// `reusable`: the bytes of free pages and slots. A promise for an entry counts in addition until its release.
     func commit(used: Int64, pinned: Int64, reusable: Int64) {
         let room = freeSpace.room(reusable: reusable)
         let now = ContinuousClock.now
@@ -132,7 +132,7 @@ package final class ByteBudget: Sendable {
         }
     }
 
-    /// More room than this cannot fill up between two measurements, so it is not measured for each promise.
+    /// With more room than this, other programs cannot fill the disk between two measurements.
     private static let plentyOfRoom: Int64 = 2 << 30
     private static let measuringInterval = Duration.milliseconds(100)
 
@@ -163,7 +163,7 @@ struct DiskFullness {
 
     /// The reserve is broken by more than the index may have grown by itself. Then other programs have used it.
     var lacksRoom: Bool { room < -Self.leastRoom }
-    /// More than the head-room is missing. Then the newest entries may go, too.
+    /// More than the head-room is missing. Then the newest entries may be evicted, too.
     var isTooMuch: Bool { excess > 0 || lacksRoom }
 
     /// Eviction keeps this much free above the reserve.

@@ -23,7 +23,7 @@ package final class Eviction {
 
     package var memoryBytes: Int { policy.memoryBytes }
 
-    /// The bytes to remove ahead of need; 0 or less: none. After a step that found no entry to remove, returns 0 until
+    /// The bytes to evict before a store needs room; 0 or less: none. After a step that found no entry, returns 0 until
     /// the used bytes fall, or grow by more than a quarter of the head-room, or the pinned bytes or `isTooMuch` change.
     func wanted(_ fullness: DiskFullness) -> Int64 {
         let overLimit = fullness.excess + fullness.headRoom

@@ -86,7 +86,7 @@ extension WriteContext {
     /// Makes the directories above the path, and clears it. `false` when a directory that is in use stands there.
     private func move(_ part: String, to path: String, place: String, of id: Int64) throws -> Bool {
         try unsynced.willReplace()
-        // The first rename mostly succeeds. The causes of a failure are looked at only afterwards.
+        // The first rename mostly succeeds, so the causes of a failure are looked at only afterwards.
         for attempt in 0..<3 {
             let code = FileSystem.rename(part, to: place)
             switch code {
@@ -136,7 +136,7 @@ extension WriteContext {
             FileSystem.unlink(place)
             return
         }
-        // The body in the way is the body that is being replaced. Its URL is another one with the same MD5.
+        // The body in the way is the body that is being replaced; its entry has another URL with the same MD5.
         if row.id == id { return try setAside(path, id: id) }
         guard let old = try keepOld(path, id: row.id, "rename", FileSystem.rename) else {
             throw DiskCacheError.system("rename", place, ENOENT)

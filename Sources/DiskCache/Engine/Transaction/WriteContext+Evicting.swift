@@ -1,11 +1,11 @@
 // Invariants:
-// - Pinned entries never go: they are in no queue, nor in the query for expired entries. Expired entries go first.
+// - Pinned entries are never evicted: no queue has them, nor the query for expired entries. Expired entries go first.
 // - A choice depends only on rows and totals of the transaction, and on the policy's hashes of evicted entries. An
 //   undone transaction leaves at most a hash too many or too few.
 // - The room on the file system counts like the limit. An unpinned entry is stored only if it fits beside the pinned
 //   entries and the head-room. Otherwise it would be the first to go, although its caller knows it as stored.
-// - A step removes at most `evictionLimit` entries, and spares a bounded number, because callers and operations wait
-//   for it.
+// - A step removes at most `evictionLimit` entries, and spares a bounded number, because callers and other operations
+//   wait for it.
 
 import Primitives
 
@@ -16,7 +16,7 @@ extension WriteContext {
     /// A step that has spared this many entries ends with its first removal.
     private static let sparingLimit = 256
 
-    /// Runs a step of eviction ahead of need. The newest, just acknowledged entry stays even if it is too large for the
+    /// Evicts before a store needs room. The newest, just acknowledged entry stays even if it is too large for the
     /// policy's queue of new entries, unless the reserve is broken, or the limit is exceeded and no other entry may go.
     func evictAhead(toFree bytes: Int64, _ fullness: DiskFullness) throws -> Eviction.Freed {
         let cause = fullness.excess + fullness.headRoom >= bytes ? RemovalCause.limit : .reserve
@@ -78,7 +78,7 @@ extension WriteContext {
 
     /// Makes room like ``makeRoom(for:asPinned:)`` for a body of unknown length, which may never fit. So eviction
     /// passes over the queues once, takes no hits away, and spares entries that were read, or stored meanwhile. Beyond
-    /// the share, only expired entries go. `lastTurn`: the last publish before the body first asked for room.
+    /// the share, it removes only expired entries. `lastTurn`: the last publish before the body first asked for room.
     func makeRoom(forUnknownLength bytes: Int64, beside own: ByteBudget.Promise, upTo lastTurn: Int64) throws -> Bool {
         let isShared = parts.budget.hasShare(for: bytes, beside: own)
         return try makeRoom(

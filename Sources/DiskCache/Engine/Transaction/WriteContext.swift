@@ -50,7 +50,7 @@ package final class WriteContext {
     func remove(
         _ query: EntryQuery, because cause: RemovalCause, limit: Int, _ telling: BulkRemoval, after count: Int
     ) throws -> Int {
-        // The thread may yield until the end of the transaction, with the commit and the checkpoint that may follow.
+        // From now on the thread may yield, until the end of the transaction and of a checkpoint that may follow.
         Processor.share()
         let rows = try index.rows(query, limit: limit)
         for (number, row) in rows.enumerated() {
@@ -121,7 +121,7 @@ package final class WriteContext {
         // The memory tier is updated first: until the log drops the flush, readers get the pending hits from the log.
         journal.onCommit { [memory = parts.memory, slotTable = parts.slotTable, log = parts.hits, flush] in
             for (key, pending) in flush.items {
-                // A reader that read the row before the commit does not know the slide once the log has dropped it.
+                // After the log has dropped the slide, a reader that read the row before the commit would not know it.
                 if pending.slide != nil { slotTable.remove(ExactText(key).hashValue) }
                 guard let count = counts[ExactText(key)] else { continue }
                 memory.update(key) { $0.entry = $0.entry.applying(pending.written(hits: count)) }

@@ -4,7 +4,7 @@ enum EvictionQueue: UInt8, Sendable {
     case main = 1
 }
 
-/// The part of the policy's state that is kept with the entry, beside its cost.
+/// The part of the policy's state that is stored with each entry.
 struct QueuePlace: Equatable, Sendable {
     static let frequencyLimit: UInt8 = 3
     var queue: EvictionQueue

@@ -14,7 +14,7 @@ struct S3FIFOPolicy: Sendable {
     private static let largeFactor: Double = 4
     private static let moveLimit = 1000
     private var ghosts = GhostTable()
-    /// The most hashes. After a decrease, surplus hashes go with the next insertion, or at once when the limit is 0.
+    /// The most hashes. After a decrease, the next insertion drops surplus hashes; a limit of 0 drops all at once.
     var ghostLimit: Int {
         didSet { if ghostLimit == 0, oldValue > 0 { ghosts = GhostTable() } }
     }
@@ -33,8 +33,8 @@ struct S3FIFOPolicy: Sendable {
             ? QueuePlace(queue: .main) : QueuePlace(queue: .small, frequency: 1)
     }
 
-    /// Chooses the next entry to go; `nil` when the queues are empty. The caller takes the entry out of its queue.
-    /// `sparesNewest`, for eviction ahead of need, spares the newest entry of the small queue, however large.
+    /// Chooses the next entry to evict; `nil` when the queues are empty. The caller takes the entry out of its queue.
+    /// `sparesNewest`, for eviction without a waiting store, spares the newest entry of the small queue, however large.
     mutating func victim<Queues: EvictionQueues>(
         of queues: inout Queues, sparesNewest: Bool
     ) throws(Queues.Failure) -> QueuedEntry<Queues.ID>? {
@@ -59,10 +59,10 @@ struct S3FIFOPolicy: Sendable {
         }
     }
 
-    /// Whether an entry that is not held was requested a short time ago.
+    /// Whether an entry that the tier does not hold was requested a short time ago.
     func isKnown(hash: Int) -> Bool { ghosts.contains(hash) }
 
-    /// Notes that an entry goes for another reason than eviction and may be back soon, for example as another version.
+    /// Remembers an entry that leaves without eviction and may be back soon, for example as another version.
     mutating func remember(hash: Int, place: QueuePlace, totals: QueueTotals) {
         if place.queue == .main || place.frequency > 0 { remember(hash: hash, totals: totals) }
     }

@@ -21,7 +21,7 @@ final class IncomingBody: @unchecked Sendable {
     var length: Int64 { growing.length }
     var isFile: Bool { growing.file != nil }
 
-    /// A body that is announced as too long for memory goes to its file from the first byte.
+    /// A body with an announced length that is too long for memory goes to its file from the first byte.
     func expect(length: Int64) throws(DiskCacheError) {
         if length > memoryLimit, !isFile { try spill() }
     }

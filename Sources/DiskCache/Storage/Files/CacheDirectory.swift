@@ -55,7 +55,7 @@ package final class CacheDirectory: Sendable {
     /// before each file; when it returns `false`, the rest stays. Returns whether the directory is gone.
     package func remove(_ place: NamespaceDirectory, while mayGoOn: () -> Bool = { true }) -> Bool {
         let directory = path(of: place)
-        // The index goes last, because it marks the directory as a namespace: after a kill, the rest is found.
+        // The index is removed last, because it marks the directory as a namespace: after a kill, the rest is found.
         for name in (try? FileSystem.names(in: directory)) ?? [] where name != Self.marks[0] {
             guard FileSystem.remove("\(directory)/\(name)", while: mayGoOn) else { return false }
         }

@@ -173,7 +173,7 @@ struct PathCandidates: RandomAccessCollection {
     /// The number of texts with the same MD5 never comes near this limit.
     let endIndex = 1000
 
-    /// The path of the layout; if readable, then the path beside a directory; then it with `~1`, `~2`, … behind.
+    /// First the layout's path; if readable, then the path beside a directory; then the last with `~1`, `~2`, … behind.
     init(layout: Layout, key: CacheKey, url: String?) {
         self.key = key
         let path = layout.path(for: key, url: url)

@@ -59,7 +59,7 @@ enum CachedFilesVFS {
             guard let file else { return SQLITE_IOERR }
             let target = UnsafeMutableRawBufferPointer(start: target, count: Int(count))
             let found = CachedFile.read(CachedFilesVFS.vfs.tail(of: file).pointee.descriptor, into: target, at: offset)
-            // A shorter read may also be the end of the file. A connection that may wait finds out.
+            // A shorter read may also be the end of the file. A connection that may wait reads again and finds out.
             return found == Int(count) ? SQLITE_OK : CachedFilesVFS.notCached
         }
         file.pointee.pMethods = UnsafePointer(tail.pointer(to: \.methods)!)
