@@ -69,7 +69,7 @@ extension DiskCache {
             { context in
                 let row = try context.index.row(forKey: key)
                 if let condition, !condition(row?.entry) { throw DiskCacheError.conditionFailed }
-                // A filter by key alone leaves no doubts, so the result is empty.
+                // A purge by key alone needs no look in the index, so the result is empty.
                 _ = context.parts.pendingStores.purge(PurgeScope.scopes(of: [EntryFilter(key: key)]))
                 guard let row else { return false }
                 try context.remove(row)

@@ -83,7 +83,7 @@ extension DiskCache {
             return (body, record.version)
         }
         guard let (body, version) = found else {
-            // Only a part of the slot was in memory. The rest of the record may be on a page that is not.
+            // Only a part of the slot was in memory. The rest of the record may be on the disk.
             return !mayWait && count < slot.slotClass.size ? .onDisk : .found(nil)
         }
         // The slot may have been freed since the look-up, and written again by a transaction that is not committed.

@@ -62,7 +62,7 @@ extension DiskCache {
         verifier.verify(key, completion: completion)
     }
 
-    /// Fresh or stale. The body is not checked. Waits for the disk. For `url` see ``load(_:expectingURL:mayWait:)``.
+    /// The entry, fresh or stale, with an unchecked body. May wait. For `url` see ``load(_:expectingURL:mayWait:)``.
     package func entry(for key: String, expectingURL url: String? = nil) throws(DiskCacheError) -> Entry? {
         guard case .found(let entry) = try lookUp(key, mayWait: true), let entry, entry.isOf(url) else { return nil }
         return entry
@@ -77,7 +77,7 @@ extension DiskCache {
         }
     }
 
-    /// Every variant of exactly that URL, fresh or stale, without a check of bodies. `nil` only without `mayWait`.
+    /// All variants of exactly that URL, fresh or stale. Checks no body. `nil`, only without `mayWait`: on the disk.
     package func responses(
         to url: ResponseURL, limit: Int = Entry.variantLimit, mayWait: Bool
     ) throws(DiskCacheError) -> [Entry]? {

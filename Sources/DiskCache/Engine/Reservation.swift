@@ -26,7 +26,7 @@ package final class Reservation: Sendable {
     package let body: GrowingBody
     /// The store as it began. ``PendingStores`` has the key and the tags that were decided later.
     private let store: PendingStore
-    /// `nil`: as the entry that it replaces.
+    /// `nil`: the new entry is pinned if the replaced entry is.
     private let pinned: Bool?
     private let number: Int
     private let parts: CacheParts
@@ -48,8 +48,8 @@ package final class Reservation: Sendable {
 
     package var key: CacheKey { state.withLock { $0.key } }
     package var receivedBytes: Int64 { state.withLock { $0.length } }
-    /// A purge has matched this reservation, so publishing keeps no entry. Never true for a body that a caller stores,
-    /// because such a body counts as new when it is published. Never changes after the end.
+    /// Whether a purge has matched this reservation, so that publishing keeps no entry. Never true for a body that a
+    /// caller stores, because it counts as new when it is published. Never changes after the end.
     package var isPurged: Bool { store.purged.isSet }
 
     /// `nil` when the reservation belongs to another cache.

@@ -22,7 +22,7 @@ package final class WriterLoop: @unchecked Sendable {
     private let shrinking: IndexShrinking
     private let compaction: SlabCompaction
     private(set) var isCrashed = false
-    /// The last transaction failed because the files of the cache were removed or replaced.
+    /// Whether the last transaction failed because the files of the cache were removed or replaced.
     private var isIndexLost = false
 
     package init(_ parts: CacheParts) throws(DiskCacheError) {

@@ -89,7 +89,7 @@ package final class MemoryTier<Value: Sendable>: Sendable {
         return isKept
     }
 
-    /// The way for a value of at least `cost` bytes. Does not count as a hit.
+    /// Chooses the way to read a value of at least `cost` bytes. Does not count as a hit.
     func way(of key: String, cost: Int) -> MemoryWay {
         // Values come and go all the time, so the tier counts as full when its free room is about that of a value.
         guard used.load(ordering: .relaxed) >= currentLimit - max(currentLimit / 64, 16 << 10) else { return .in }

@@ -67,7 +67,7 @@ package enum Footprint: Hashable, Sendable {
     /// MiB. A page that is not cached here is copied out of the kernel's memory.
     var lookupCacheBytes: Int { self == .full ? max(12 << 20, lookupCount << 20) : 1 << 20 }
     var writerCacheBytes: Int { self == .full ? 8 << 20 : 2 << 20 }
-    /// Threads that wait for the disk. Disks do several things at once.
+    /// Threads that wait for the disk. A disk serves several requests at once.
     var diskThreadCount: Int { self == .full ? 8 : 2 }
     var ballastBytes: Int64 { self == .full ? 4 << 20 : 1 << 20 }
 }

@@ -60,7 +60,7 @@ package final class ByteBudget: Sendable {
     var used: Int64 { state.withLock { $0.used } }
     var reserved: Int64 { state.withLock { $0.reserved } }
 
-    /// More bytes than that may be in use or promised already; this method takes none of them away.
+    /// More than `bytes` may be in use or promised already. This method takes none of them away.
     func setLimit(_ bytes: Int64) { state.withLock { $0.limit = bytes } }
 
     /// `all` includes promises; `pinned` are committed entries.
@@ -152,7 +152,7 @@ package final class ByteBudget: Sendable {
     var roomAtCommit: Int64 { state.withLock { $0.room } }
 }
 
-/// The use of the disk, in bytes, as the writer sees it when it looks for upkeep.
+/// The use of the disk, in bytes, as the writer sees it when it decides about upkeep.
 struct DiskFullness {
     /// The bytes above the limit that are taken or promised; negative: below the limit.
     var excess: Int64
@@ -161,9 +161,9 @@ struct DiskFullness {
     var room: Int64
     var used: (all: Int64, pinned: Int64)
 
-    /// The reserve is broken by more than the index may have grown by itself. Then other programs have used it.
+    /// Whether the reserve lacks more bytes than the index may have grown by. Then other programs have used them.
     var lacksRoom: Bool { room < -Self.leastRoom }
-    /// More than the head-room is missing. Then the newest entries may be evicted, too.
+    /// Whether more than the head-room is missing. Then the newest entries may be evicted, too.
     var isTooMuch: Bool { excess > 0 || lacksRoom }
 
     /// Eviction keeps this much free above the reserve.

@@ -193,7 +193,7 @@ struct UnsyncedBodies {
     mutating func wroteSlot() { holdsSlots = isWanted }
     mutating func keptOld() { holdsOld = isWanted }
 
-    /// The directory has a new name that must survive a power cut.
+    /// The directory of `place` has a new name that must survive a power cut.
     mutating func named(_ place: String) {
         guard isWanted, let slash = place.lastSlash else { return }
         directories.insert(String(place[..<slash]))

@@ -213,7 +213,7 @@ final class Ballast: @unchecked Sendable {
         restore()
     }
 
-    /// Returns whether there was room to give up.
+    /// Gives up the room. Returns whether there was any.
     func release() -> Bool {
         guard length > 0 else { return false }
         length = 0

@@ -30,7 +30,7 @@ final class LookupConnection: Sendable {
     private let cacheBytes: Int
     private let state = Locked(State())
 
-    /// `name` is a URI (<https://sqlite.org/uri.html>). The page cache is valid until the next write.
+    /// `name` is a URI (<https://sqlite.org/uri.html>). The page cache is valid until the next write to the index.
     init(_ name: String, cacheBytes: Int) {
         self.name = name
         self.cacheBytes = cacheBytes

@@ -31,7 +31,7 @@ enum Schema {
     /// `PRAGMA user_version`: the first format of a release. Builds before the release wrote formats 1 to 5.
     static let format = 6
 
-    /// 0 for an empty database. Throws ``DiskCacheError/newerFormat(found:supported:)`` and ``Unreadable``.
+    /// Returns 0 for an empty database. Throws ``DiskCacheError/newerFormat(found:supported:)`` and ``Unreadable``.
     static func format(of db: Database) throws -> Int {
         let found = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
         guard found <= format else { throw DiskCacheError.newerFormat(found: found, supported: format) }

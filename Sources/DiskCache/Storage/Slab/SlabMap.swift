@@ -1,6 +1,6 @@
-// Invariants: a slot that a committed row names is never given to another body, and a freed slot only after the commit.
-// The table `extents` and the rows that use its slots change in one transaction, so a kill neither loses a slot nor
-// uses it twice, and a start searches for no used slots.
+// Invariants: a slot that a committed row names is never given to another body, and a freed slot only after the commit
+// that frees it. The table `extents` and the rows that use its slots change in one transaction, so a kill neither loses
+// a slot nor uses it twice, and a start need not search for used slots.
 
 import Foundation
 import GRDB
@@ -10,7 +10,7 @@ final class SlabMap {
     private var extents: [Extent] = []
     /// The extents with free slots, by class. The last extent of each list is filled first.
     private var open = [[Int]](repeating: [], count: SlotClass.count)
-    /// The extents that have no class.
+    /// The extents that are not divided into slots.
     private var unused: [Int] = []
     /// The slots that the running transaction has freed, and the extents that it has changed.
     private var freed: [Slot] = []
@@ -57,7 +57,7 @@ final class SlabMap {
         if draining == number { draining = nil }
     }
 
-    /// Marks a slot as free from the next commit on. Returns whether the slot was used, as the slot of a sound row is.
+    /// Marks a slot as free from the next commit on. Returns whether it was used, as is the slot of each sound row.
     func free(_ slot: Slot) -> Bool {
         guard isUsed(slot) else { return false }
         freed.append(slot)
