@@ -3,9 +3,9 @@ import Primitives
 
 /// The only thread that changes the index and the published files, and that makes checkpoints. Invariants:
 /// - The lock guards `queue`. The thread alone uses all other state that changes.
-/// - Up to ``groupLimit`` waiting operations with ``groupBodyBytes`` of bodies share a transaction. If one fails after
-///   a change, all are undone and run again, each in a savepoint; if the transaction fails, each runs again in its own.
-///   So an operation may run more than once and must have no effect outside its ``WriteContext``.
+/// - Up to ``groupLimit`` waiting operations, with up to ``groupBodyBytes`` of bodies, share a transaction. If one
+///   fails after a change, all are undone and run again, each in a savepoint; if the transaction fails, each runs again
+///   in its own. So an operation may run more than once and must have no effect outside its ``WriteContext``.
 /// - Completions run on this thread after the commit and must not wait for it.
 final class Writer: Sendable {
     private struct Queue {

@@ -1,8 +1,8 @@
 // Invariants: `epoch` only grows. An answer made at an even epoch is right while the epoch stays the same. At an odd
-// epoch the entry has left the tier: `leave()` sets it under the shard's lock, so a writer that finds the entry gone
-// knows that no answer is right. `actions` belong to answers of the present epoch. Each runs once, without the lock. An
-// entry that has left takes no action, and the `change()` after `leave()` empties the list. `charged`, the bytes that
-// the tier counts for the answers, is never less than they take.
+// epoch the entry has left the tier: `leave()` makes the epoch odd under the shard's lock, so a writer that finds the
+// entry gone knows that no answer is right. `actions` belong to answers of the present epoch. Each runs once, without
+// the lock. An entry that has left takes no action, and the `change()` after `leave()` empties the list. `charged`, the
+// bytes that the tier counts for the answers, is never less than the answers take.
 
 import Primitives
 import Synchronization

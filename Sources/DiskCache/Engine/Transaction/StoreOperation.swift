@@ -39,7 +39,7 @@ struct StoreOperation: Sendable {
         if let slot = old?.slot { context.free(slot) }
 
         let cost = EntryRow.cost(of: entry, in: slot)
-        // The cost now includes the texts, so it may exceed the room.
+        // The cost now includes all texts, so it may exceed the room.
         guard keepsRoom(cost, replacing: old, context) else { throw DiskCacheError.noSpace }
         try context.put(entry, cost: cost, path: file?.path, slot: slot, identity: file?.identity, replacing: old)
         context.invalidate(key.text)
@@ -62,7 +62,7 @@ struct StoreOperation: Sendable {
 
     private func isPinned(replacing old: Entry?) -> Bool { metadata.pinned ?? old?.pinned ?? false }
 
-    /// The cost without the texts.
+    /// The cost without the texts other than the URL.
     private var leastCost: Int64 { EntryRow.cost(bodyLength: body.length, isFile: body.isFile, url: url) }
 
     /// Makes room among the responses to the same URL. Always `true` for other kinds.

@@ -11,8 +11,8 @@ import Synchronization
 ///   ``settled(_:)`` reads again.
 ///
 /// A flush is kept until it is committed, or undone and put back. A transaction may flush a key twice, with all keys
-/// and for an update of the key, and the second flush may be undone alone. Slides are kept until they are written; the
-/// least recent hits are forgotten (``HitTable``) when entries are read faster than the index can be updated.
+/// and then for an update of the key, and the second flush may be undone alone. Slides are kept until they are written;
+/// the least recent hits are forgotten (``HitTable``) when entries are read faster than the index can be updated.
 package final class HitLog: Sendable {
     struct Flush: Sendable {
         fileprivate var number: Int

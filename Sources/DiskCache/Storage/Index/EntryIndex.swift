@@ -69,7 +69,7 @@ package final class EntryIndex: Sendable {
     // MARK: - The log, on the writer's thread outside of transactions
 
     /// Empties the log when it is longer than 256 KiB and than a quarter of the free space. SQLite lets the log grow to
-    /// 16 MiB, which may be all the space of a small volume, and a longer log may never be emptied again.
+    /// 16 MiB, which may be all the space of a small volume. Then no space may be left in which to empty it.
     func keepLogShort() {
         let length = logLength
         // Emptying a shorter log takes longer than filling it.
