@@ -1,9 +1,9 @@
 import Primitives
 
 extension DiskCache {
-    /// Begins to receive a body. From now on, a purge that matches the arguments keeps a body from an origin from being
-    /// kept. `tags` are added to the tags of the metadata. `pinned` `nil`: as the entry that it replaces; if the pinned
-    /// entries leave no room for an unpinned entry, the store is refused before another entry is evicted for it.
+    /// Begins to receive a body. If a purge matches the arguments from now on, a body from an origin is not kept.
+    /// `tags` are added to the tags of the metadata. `pinned: nil`: like the replaced entry. If the pinned entries
+    /// leave no room for an unpinned entry, the store is refused before another entry is evicted for it.
     package func reserve(
         _ key: CacheKey, kind: Entry.Kind, url: String? = nil, tags: [String] = [], pinned: Bool? = nil
     ) -> Reservation {
@@ -21,9 +21,9 @@ extension DiskCache {
 
     /// Changes metadata; `nil` leaves a field as it is. The `ttl` counts from now; with zero or less the entry is stale
     /// at once, and a ``Entry/Kind/json`` or ``Entry/Kind/data`` entry is removed. `tags` replace the tags;
-    /// `staleAllowance` only extends. `condition` gets the entry at the instant of the change, and must not wait;
-    /// `false` ends with ``DiskCacheError/conditionFailed``. `completion` gets the durable entry, or `nil` without one.
-    /// A download that began before does not undo the change.
+    /// `staleAllowance` can only grow. `condition` gets the entry at the instant of the change, and must not wait;
+    /// `false` ends with ``DiskCacheError/conditionFailed``. `completion` gets the durable entry, or `nil` without an
+    /// entry. A download that began before does not undo the change.
     package func update(
         _ key: String, ttl: Duration? = nil, tags: [String]? = nil, addingTags: [String] = [], pinned: Bool? = nil,
         staleAllowance: Duration = .zero, fields: (@Sendable (Entry) -> String?)? = nil,
@@ -69,7 +69,7 @@ extension DiskCache {
             { context in
                 let row = try context.index.row(forKey: key)
                 if let condition, !condition(row?.entry) { throw DiskCacheError.conditionFailed }
-                // A filter by key alone leaves no doubts, so the result is empty.
+                // A purge by key alone needs no look in the index, so the result is empty.
                 _ = context.parts.pendingStores.purge([PurgeScope(filter: EntryFilter(key: key), tags: nil)])
                 guard let row else { return false }
                 try context.remove(row)
@@ -91,7 +91,7 @@ extension DiskCache {
         let begun = Locked<Purge?>(nil)
         let begin: @Sendable (WriteContext, Timestamp, Int) throws -> Int = { context, now, limit in
             try context.check(condition, filters, now: now)
-            // Uses the same instant as the rows, so that no store publishes an entry again that is removed here.
+            // Uses the same instant as the removal of the rows, so that no store brings back an entry removed here.
             try context.purgeStores(filters, sparing: spared, now: now)
             let purge = Purge(filters: filters, now: now, lastVersion: context.totals.sequence, telling: telling)
             context.journal.onCommit { begun.withLock { $0 = purge } }
@@ -113,7 +113,7 @@ extension DiskCache {
         try parts.reader.count(EntryQuery(filter, now: parts.clock.now()))
     }
 
-    /// Removes the entries that are of no more use (``EntryRow/isSweepable``). ``maintain(completion:)`` calls it, too.
+    /// Removes the useless expired entries (``EntryRow/isSweepable``). ``maintain(completion:)`` calls this, too.
     package func sweepExpired(completion: @escaping Completion<Int>) {
         let telling = BulkRemoval(verb: .expired)
         removeInSteps(telling, completion) { [self] removed, limit, ended in
@@ -126,8 +126,8 @@ extension DiskCache {
         }
     }
 
-    /// The most entries that a transaction removes, because other operations wait behind it. On a full disk it is
-    /// fewer: as many as the log has room for. Longer commits would hold a processor for longer and delay hits.
+    /// The most entries that a transaction removes: other operations wait for it, and a longer commit would hold a
+    /// processor for longer and delay hits. On a full disk it removes fewer: as many as the log has room for.
     private static let stepLimit = 100
     /// The most slides that a transaction writes for each entry that it may remove: 4,000 in all.
     private static let slidesPerRemoval = 40
@@ -166,7 +166,7 @@ extension DiskCache {
         return query
     }
 
-    /// Runs `step` until it removes fewer entries than `limit`; `removed` entries went before it.
+    /// Runs `step` until it removes fewer entries than `limit`. `removed` entries were removed before.
     private func removeInSteps(
         removed: Int = 0, limit: Int = stepLimit, _ telling: BulkRemoval, _ completion: @escaping Completion<Int>,
         step: @escaping @Sendable (_ removed: Int, _ limit: Int, _ ended: @escaping Completion<Int>) -> Void

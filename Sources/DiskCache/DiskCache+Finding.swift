@@ -83,7 +83,7 @@ extension DiskCache {
             return (body, record.version)
         }
         guard let (body, version) = found else {
-            // Only a part of the slot was in memory. The rest of the record may be on a page that is not.
+            // Only a part of the slot was in memory. The rest of the record may be on the disk.
             return !mayWait && count < slot.slotClass.size ? .onDisk : .found(nil)
         }
         // The slot may have been freed since the look-up, and written again by a transaction that is not committed.
@@ -95,13 +95,13 @@ extension DiskCache {
     }
 
     /// Brings an entry into the memory tier: at once if that needs no disk, otherwise on a disk thread unless all are
-    /// busy. Counts no hit. An error is ignored, because the next request for the entry meets it again.
+    /// busy. Counts no hit. Ignores an error, because the next request for the entry gets it, too.
     private func admit(_ key: String) {
         guard case .onDisk? = try? bring(key, mayWait: false) else { return }
         diskThreads.runUnlessBusy { [weak self] in _ = try? self?.bring(key, mayWait: true) }
     }
 
-    /// Lists a page, which may have fewer than `limit` entries and not be the last. In the order of ``EntrySort/key``,
+    /// Lists a page. A page with fewer than `limit` entries may not be the last. In the order of ``EntrySort/key``,
     /// each entry that exists all the time appears once, because a page continues after the last value. `cursor` is
     /// ``EntryPage/nextCursor`` for the same filter and order; others throw ``DiskCacheError/invalidCursor``.
     package func list(

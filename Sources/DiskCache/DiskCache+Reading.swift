@@ -3,8 +3,8 @@ import Primitives
 
 extension DiskCache {
     /// Loads an entry with its body, fresh or stale. An entry of another URL with the same MD5 counts as absent.
-    /// ``LoadResult/onDisk`` only without `mayWait`. A small body from the slab is compared with its digest, a file's
-    /// size, times and inode with the index. A body that fails is never served: ``LoadResult/needsVerification``.
+    /// ``LoadResult/onDisk`` comes only without `mayWait`. A small body from the slab is compared with its digest, a
+    /// file's size, times and inode with the index. A body that fails is not served: ``LoadResult/needsVerification``.
     package func load(
         _ key: String, expectingURL url: String? = nil, mayWait: Bool = true
     ) throws(DiskCacheError) -> LoadResult {
@@ -62,7 +62,7 @@ extension DiskCache {
         verifier.verify(key, completion: completion)
     }
 
-    /// Fresh or stale. The body is not checked. Waits for the disk. For `url` see ``load(_:expectingURL:mayWait:)``.
+    /// The entry, fresh or stale, with an unchecked body. May wait. For `url` see ``load(_:expectingURL:mayWait:)``.
     package func entry(for key: String, expectingURL url: String? = nil) throws(DiskCacheError) -> Entry? {
         guard case .found(let entry) = try lookUp(key, mayWait: true), let entry, entry.isOf(url) else { return nil }
         return entry
@@ -77,7 +77,7 @@ extension DiskCache {
         }
     }
 
-    /// Every variant of exactly that URL, fresh or stale, without a check of bodies. `nil` only without `mayWait`.
+    /// All variants of exactly that URL, fresh or stale. Checks no body. `nil`, only without `mayWait`: on the disk.
     package func responses(
         to url: ResponseURL, limit: Int = Entry.variantLimit, mayWait: Bool
     ) throws(DiskCacheError) -> [Entry]? {
@@ -92,13 +92,13 @@ extension DiskCache {
         try responses(to: url, limit: limit, mayWait: true) ?? []
     }
 
-    /// Costs no I/O, and reads show the hit at once. It is written to the index within a second, or in its turn when
-    /// hundreds of entries are hit each second; of thousands, only entries with frequent hits are sure to get a turn.
+    /// Records a hit without I/O, and reads show it at once. It is written to the index within a second, or later when
+    /// hundreds of entries are hit each second. Of thousands, only entries with frequent hits are sure to be written.
     package func recordHit(_ entry: Entry) {
         noteHit(of: entry.key, version: entry.version)
     }
 
-    /// The entry stays fresh for `ttl` (`nil`: its own) from now: for reads at once, on disk within a second.
+    /// Keeps the entry fresh for `ttl` (`nil`: the entry's own) from now: for reads at once, on disk within a second.
     package func slide(_ entry: Entry, ttl: Duration? = nil) -> Entry {
         let ttl = max(ttl ?? entry.ttl, .zero)
         let slide = PendingHits.Slide(ttl: ttl, expiryDate: parts.clock.now() + ttl)
@@ -110,10 +110,10 @@ extension DiskCache {
         return entry
     }
 
-    /// Keeps an answer made of the ``StoredEntry`` with that mark ready to be sent again. Its `bytes` beside the body
-    /// count in the memory tier. A later answer with the same `requests`, a hash of the requests that it serves,
-    /// replaces it. `onEnd`, which must not wait, is called once when the answer must be dropped. `false`: the entry
-    /// has changed or there is no room; `onEnd` may have been called then.
+    /// Keeps an answer, which was made of the ``StoredEntry`` with that mark, ready to be sent again. Its `bytes`
+    /// beside the body count in the memory tier. A later answer with the same `requests`, a hash of the requests that
+    /// it serves, replaces it. `onEnd`, which must not wait, is called once when the answer must be dropped. `false`:
+    /// the entry has changed or there is no room; `onEnd` may have been called then.
     package func keepAtHand(
         _ mark: HotEntry.Mark, for requests: Int, bytes: Int, onEnd: @escaping @Sendable () -> Void
     ) -> Bool {
@@ -136,11 +136,11 @@ extension DiskCache {
 
     /// The approximate memory of an entry beside its body and its texts.
     private static let memoryCost = 768
-    /// An expiry that lies further ahead than the ttl and this tolerance counts as wrong.
+    /// An expiry that lies further ahead than the ttl plus this tolerance counts as wrong.
     private static let clockTolerance: Duration = .seconds(60)
 
-    /// Applies the pending hits and slides to an entry that was read. An expiry that lies further ahead than the ttl
-    /// was set under a clock that was ahead. The ttl then counts from now; the entry would stay fresh too long.
+    /// Applies the pending hits and slides to an entry that was read. An expiry further ahead than the ttl was set
+    /// under a clock that was ahead. The ttl then counts from now, or the entry would stay fresh too long.
     func current(_ entry: Entry) -> Entry {
         let entry = entry.applying(parts.hits.pending(entry.key))
         return entry.expiryDate > parts.clock.now() + entry.ttl + Self.clockTolerance ? slide(entry) : entry
@@ -150,7 +150,7 @@ extension DiskCache {
         if parts.hits.noteHit(of: key, version: version) { writer.flushSoon() }
     }
 
-    /// `nil` when the body needs a verification. `isPassable`: the slab alone is enough to answer with it.
+    /// `nil` when the body needs a verification. `isPassable`: the record in the slab is enough for an answer.
     private func body(
         of row: EntryRow, mayWait: Bool
     ) throws(DiskCacheError) -> Lookup<(body: StoredBody, isPassable: Bool)?> {

@@ -3,10 +3,10 @@ import Primitives
 /// A namespace of the cache: entries with their bodies, on disk and in memory. All methods may be called on any thread.
 ///
 /// Reads are synchronous and short: at most a look-up in the index and a file of up to a mebibyte. Without `mayWait`
-/// they never wait for the disk; when it is needed, call again ``onDiskThread(_:)``. A write's completion is called on
-/// the writer's thread once the change is durable (``Durability``), and must not wait. The ``Writer`` changes the index
-/// and the published files. Each body is received through a ``Reservation``. ``PendingStores`` explains the promises
-/// about purges, `WriteContext+Bodies.swift` those about crashes.
+/// they never wait for the disk; if they need it, repeat the call on a disk thread (``onDiskThread(_:)``). A write's
+/// completion is called on the writer's thread once the change is durable (``Durability``), and must not wait. The
+/// ``Writer`` changes the index and the published files. Each body is received through a ``Reservation``.
+/// ``PendingStores`` explains the promises about purges, `WriteContext+Bodies.swift` the promises about crashes.
 package final class DiskCache: Sendable {
     package let configuration: CacheConfiguration
     let parts: CacheParts
@@ -17,7 +17,7 @@ package final class DiskCache: Sendable {
 
     /// Opens or creates the directory of the namespace. The lock of the cache directory is kept as long as this object
     /// lives. An unreadable index is set aside under a dated name, with a notice to `log`, and the cache starts empty.
-    /// Changes that a crash left half done are finished or undone. `crashHook` and `sync` serve tests.
+    /// Changes that a crash left half done are finished or undone. `crashHook` and `sync` are for tests.
     package init(
         in directory: CacheDirectory, configuration: CacheConfiguration, clock: any WallClock = SystemClock(),
         observer: (any EntryObserver)? = nil, removals: RemovalCounters = RemovalCounters(),
@@ -63,7 +63,7 @@ package final class DiskCache: Sendable {
     }
 
     /// Asks the file system whether the directory and its index are still the files that were opened. Otherwise all
-    /// writes end with ``DiskCacheError/indexLost(path:)``; held entries can still be read.
+    /// writes end with ``DiskCacheError/indexLost(path:)``; the entries can still be read.
     package var isInPlace: Bool { parts.index.isInPlace }
     /// The totals as of the last commit. Reading them costs no I/O.
     package var totals: CacheTotals { parts.totals.withLock { $0 } }
@@ -77,7 +77,7 @@ package final class DiskCache: Sendable {
         return statistics
     }
 
-    /// The hits that were answered from answers kept at hand; see ``HotEntry/recordHit(at:)``.
+    /// The hits that a ready answer served; see ``HotEntry/recordHit(at:)``.
     package var hitsAtHand: Int { Int(parts.hits.countedHits) }
 
     /// Bytes: `reserve` must stay free, `free` is free now. `nil` when the file system does not tell.
@@ -96,7 +96,7 @@ package final class DiskCache: Sendable {
     /// to bodies that are being received. `pinned` is the size of the committed entries that are never evicted.
     package var takenDiskBytes: (all: Int64, pinned: Int64) { parts.budget.taken }
 
-    /// Entries beyond the limit are evicted in the background, in small steps. Pinned entries stay all the same.
+    /// Entries beyond the limit are evicted in the background, in small steps. Pinned entries stay even then.
     package func setDiskLimit(_ bytes: Int64) {
         parts.budget.setLimit(bytes)
         evictExcess()
@@ -112,7 +112,7 @@ package final class DiskCache: Sendable {
 
     package var memoryLimit: Int { parts.memory.limit }
 
-    /// Changes both limits. Entries beyond them stay on disk. For one thread, as is ``setCurrentMemoryLimit(_:)``.
+    /// Sets both memory limits. Entries beyond them stay on disk. For one thread, as is ``setCurrentMemoryLimit(_:)``.
     package func setMemoryLimit(_ bytes: Int) {
         let hasChanged = bytes != memoryLimit
         parts.memory.setLimit(bytes)
@@ -173,7 +173,7 @@ package final class DiskCache: Sendable {
 package struct CacheLife: Sendable {
     fileprivate weak let parts: CacheParts?
 
-    /// The namespace has no user any more, and its files are closed.
+    /// Whether the namespace has no user any more, so that its files are closed.
     package var isOver: Bool { parts == nil }
     package var takenDiskBytes: Int64? { parts?.budget.taken.all }
 }

@@ -1,8 +1,8 @@
 import Primitives
 
-/// A body that is being received and will become an entry, when it is published. The last release abandons, too. Room
-/// on disk is reserved as bytes arrive, so a body that does not fit fails early. Completions run on the writer's or the
-/// caller's thread, and must not wait. One thread at a time may deliver bytes.
+/// A body that is being received and will become an entry, when it is published. Dropping the last reference abandons
+/// it. Room on disk is reserved as bytes arrive, so a body that does not fit fails early. Completions run on the
+/// writer's or the caller's thread, and must not wait. One thread at a time may deliver bytes.
 package final class Reservation: Sendable {
     private enum Phase: Sendable {
         case idle(IncomingBody)
@@ -15,18 +15,18 @@ package final class Reservation: Sendable {
         var phase: Phase
         var promise = ByteBudget.Promise()
         var length: Int64 = 0
-        /// Bytes beyond this number are of unknown length.
+        /// The announced length. Further bytes are of unknown length.
         var announced: Int64 = 0
-        /// See ``WriteContext/makeRoom(forUnknownLength:beside:upTo:)``. `nil` until room had to be made.
+        /// The last publish before room had to be made; see ``WriteContext/makeRoom(forUnknownLength:beside:upTo:)``.
         var lastTurn: Int64?
 
         mutating func takePromise() -> ByteBudget.Promise { exchange(&promise, with: ByteBudget.Promise()) }
     }
 
     package let body: GrowingBody
-    /// As it began. Its key and tags may be decided later.
+    /// The store as it began. ``PendingStores`` has the key and the tags that were decided later.
     private let store: PendingStore
-    /// `nil`: as the entry that it replaces.
+    /// `nil`: the new entry is pinned if the replaced entry is.
     private let pinned: Bool?
     private let number: Int
     private let parts: CacheParts
@@ -48,8 +48,8 @@ package final class Reservation: Sendable {
 
     package var key: CacheKey { state.withLock { $0.key } }
     package var receivedBytes: Int64 { state.withLock { $0.length } }
-    /// A purge has matched this reservation, so publishing keeps no entry. Never true for a body that a caller stores,
-    /// because such a body counts as new when it is published. Never changes after the end.
+    /// Whether a purge has matched this reservation, so that publishing keeps no entry. Never true for a body that a
+    /// caller stores, because it counts as new when it is published. Never changes after the end.
     package var isPurged: Bool { store.purged.isSet }
 
     /// `nil` when the reservation belongs to another cache.
@@ -61,14 +61,14 @@ package final class Reservation: Sendable {
         parts.pendingStores.decide(key, tags: tags, of: number)
     }
 
-    /// A reservation for a body from an origin counts as purged if a purge since then named one of the tags.
+    /// A reservation for a body from an origin counts as purged if a purge since its beginning named one of the tags.
     package func addTags(_ tags: [String]) {
         if !tags.isEmpty { parts.pendingStores.add(tags, to: number) }
     }
 
-    /// Announces the length, so that a body that does not fit fails before it is sent. Bytes beyond `length`, or
-    /// without this call, get free room and a share of the limit (see ``ByteBudget``). No entry that was read is
-    /// evicted for them.
+    /// Announces the length, so that a body that does not fit fails before it is sent. Bytes beyond `length`, and all
+    /// bytes without this call, get only free room and a part of the share (see ``ByteBudget``). No entry that was read
+    /// is evicted for them.
     package func expect(length: Int64) throws(DiskCacheError) {
         try withBody { body throws(DiskCacheError) in
             // Reserves no room yet, because an announced length alone must not evict entries.
@@ -181,7 +181,7 @@ package final class Reservation: Sendable {
         if hasEnded { discard(body) }
     }
 
-    /// Checks the length and the content, reserves the rest of the exact cost, and closes the body.
+    /// Checks the length and the content, reserves the room that the exact cost still needs, and closes the body.
     private func seal(expectedLength: Int64?) throws(DiskCacheError) -> SealedBody {
         var sealed: SealedBody?
         try withBody { body throws(DiskCacheError) in
@@ -215,13 +215,13 @@ package final class Reservation: Sendable {
 
     // MARK: - Room on disk
 
-    /// The pinning of the current entry stays unless there is an explicit value.
+    /// Without an explicit value, the new entry is pinned if the current entry is.
     private func willBePinned() throws(DiskCacheError) -> Bool {
         if let pinned { return pinned }
         return try parts.reader.row(forKey: key.text)?.entry.pinned == true
     }
 
-    /// Reserves the missing room for `length` bytes, and as much again as the `ahead` received bytes, at most 1 MiB.
+    /// Reserves the missing room for `length` bytes; if possible, at least the `ahead` received bytes, up to 1 MiB.
     private func reserve(
         forLength length: Int64, ahead: Int64, isKnown: Bool, _ body: IncomingBody
     ) throws(DiskCacheError) {

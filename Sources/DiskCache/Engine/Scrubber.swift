@@ -10,11 +10,11 @@ final class Scrubber: Sendable {
 
     struct Pace: Equatable {
         var rows: Int
-        /// The last body may exceed the number.
+        /// The last body may go beyond this number.
         var bytes: Int64
 
         /// A pass ends within a day when a step runs every minute: half a day for the rows, half a day for the bytes,
-        /// up to 7 million entries and 180 GiB (about 4 MiB/s). A small cache is checked more often.
+        /// of up to 7 million entries and 180 GiB (about 4 MiB/s). A small cache is checked more often.
         init(for totals: CacheTotals) {
             rows = Int(min(max(totals.entries / 720 + 1, 200), 10_000))
             bytes = min(max(totals.bodyBytes / 720 + 1, 16 << 20), 256 << 20)

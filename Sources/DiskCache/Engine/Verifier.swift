@@ -3,7 +3,7 @@ import Foundation
 import Primitives
 
 /// Verifies bodies by reading them, one at a time, on its own queue. Damaged entries are removed only on the writer's
-/// thread and after a second look, because the body may have been replaced between the looks at its row and its file.
+/// thread and after a second check, because the body may be replaced after its row and before its file is read.
 final class Verifier: Sendable {
     private let parts: CacheParts
     private let writer: Writer
@@ -30,7 +30,7 @@ final class Verifier: Sendable {
         }
     }
 
-    /// Waits. `evenIfUntouched`: reads also a file that looks as when it was published.
+    /// Waits. `evenIfUntouched`: also reads a file with an unchanged identity.
     func check(_ key: String, evenIfUntouched: Bool) throws(DiskCacheError) -> StoredEntry? {
         var suspect: Suspect?
         // Each round that does not return has seen the entry being replaced.

@@ -3,9 +3,9 @@ import Primitives
 
 /// The only thread that changes the index and the published files, and that makes checkpoints. Invariants:
 /// - The lock guards `queue`. The thread alone uses all other state that changes.
-/// - Up to ``groupLimit`` waiting operations with ``groupBodyBytes`` of bodies share a transaction. If one fails after
-///   a change, all are undone and run again, each in a savepoint; if the transaction fails, each runs again in its own.
-///   So an operation may run more than once and must have no effect outside its ``WriteContext``.
+/// - Up to ``groupLimit`` waiting operations, with up to ``groupBodyBytes`` of bodies, share a transaction. If one
+///   fails after a change, all are undone and run again, each in a savepoint; if the transaction fails, each runs again
+///   in its own. So an operation may run more than once and must have no effect outside its ``WriteContext``.
 /// - Completions run on this thread after the commit and must not wait for it.
 final class Writer: Sendable {
     private struct Queue {
@@ -126,7 +126,7 @@ final class Writer: Sendable {
                     work: { try $0.flushHits(limit: isLast ? .all : .periodic) },
                     finish: { [self] error in
                         guard error != nil || !hits.isEmpty else { return }
-                        // Slides are kept even in large numbers, so they must not pile up.
+                        // The log forgets no slides, so they must not pile up.
                         flushSoon(atOnce: error == nil && hits.hasMoreSlides(than: .periodic))
                     })
                 // The flush comes first, so that an update in the same transaction overrides it.
@@ -141,7 +141,7 @@ final class Writer: Sendable {
         for job in queue.withLock({ exchange(&$0.jobs, with: []) }) { job.finish(.closed) }
     }
 
-    /// The writer stops after the last group. Without `maySleep`, returns at once.
+    /// Returns the next group, after the last of which the writer stops. With `maySleep`, waits for work.
     private func next(orSleep maySleep: Bool) -> (jobs: [WriterLoop.Job], mustFlush: Bool, isLast: Bool) {
         while true {
             let (found, deadline) = queue.withLock { queue in

@@ -22,7 +22,7 @@ package final class WriterLoop: @unchecked Sendable {
     private let shrinking: IndexShrinking
     private let compaction: SlabCompaction
     private(set) var isCrashed = false
-    /// The last transaction failed because the files of the cache were removed or replaced.
+    /// Whether the last transaction failed because the files of the cache were removed or replaced.
     private var isIndexLost = false
 
     package init(_ parts: CacheParts) throws(DiskCacheError) {
@@ -160,7 +160,7 @@ package final class WriterLoop: @unchecked Sendable {
         }
     }
 
-    /// Runs a job, and undoes it if it fails. Throws when the whole transaction is lost.
+    /// Runs a job, and undoes it if it fails. Returns the job's error. Throws when the whole transaction is lost.
     private func run(
         _ job: Job, in context: WriteContext, isAlone: Bool, hasSavepoint: Bool
     ) throws -> DiskCacheError? {
@@ -211,7 +211,7 @@ package final class WriterLoop: @unchecked Sendable {
 
     // MARK: - Head-room
 
-    /// Less free room than this is measured again after files were removed.
+    /// If less than this is free, the room is measured again after files were removed.
     private static let scarceRoom: Int64 = 64 << 20
 
     private func measureRoom() {
@@ -228,7 +228,7 @@ package final class WriterLoop: @unchecked Sendable {
         if wantsShrinking { shrinkSome() }
     }
 
-    /// The bytes to evict ahead of need, because little room is left. 0 or less: none.
+    /// The bytes to evict before a store needs room; 0 or less: none.
     private var bytesToEvict: Int64 { isCrashed ? 0 : eviction.wanted(parts.budget.fullness) }
 
     private func evictSome(_ bytes: Int64) {
@@ -247,7 +247,7 @@ package final class WriterLoop: @unchecked Sendable {
 
     private var wantsShrinking: Bool { !isCrashed && shrinking.isWanted(room: parts.budget.roomAtCommit) }
 
-    /// The checkpoint cuts the file once enough pages are gone.
+    /// Gives index pages back. Once enough are given back, a checkpoint cuts the file.
     private func shrinkSome() {
         do { try perform(makesRoom: true) { try IndexShrinking.step($0.index.db) } } catch { shrinking.stepFailed() }
         if !wantsShrinking { parts.index.checkpoint() }

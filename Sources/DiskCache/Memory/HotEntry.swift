@@ -1,8 +1,8 @@
 // Invariants: `epoch` only grows. An answer made at an even epoch is right while the epoch stays the same. At an odd
-// epoch the entry has left the tier: `leave()` sets it under the shard's lock, so a writer that finds the entry gone
-// knows that no answer is right. `actions` belong to answers of the present epoch. Each runs once, without the lock. An
-// entry that has left takes no action, and the `change()` after `leave()` empties the list. `charged`, the bytes that
-// the tier counts for the answers, is never less than they take.
+// epoch the entry has left the tier: `leave()` makes the epoch odd under the shard's lock, so a writer that finds the
+// entry gone knows that no answer is right. `actions` belong to answers of the present epoch. Each runs once, without
+// the lock. An entry that has left takes no action, and the `change()` after `leave()` empties the list. `charged`, the
+// bytes that the tier counts for the answers, is never less than the answers take.
 
 import Primitives
 import Synchronization
@@ -25,7 +25,7 @@ package final class HotEntry: HitCounter, @unchecked Sendable {
         var charged = 0
     }
 
-    /// A client with ever new requests for an entry must neither fill the memory nor keep other answers out.
+    /// The most answers of an entry. A client with ever new requests must not fill the memory or bar other answers.
     private static let answerLimit = 4
     private let epoch = Atomic<Int>(0)
     let key: ExactText
@@ -51,7 +51,7 @@ package final class HotEntry: HitCounter, @unchecked Sendable {
 
     /// Registers `action`, which runs once: when the mark ceases to be current, or when newer answers need the place.
     /// An earlier action for the same `requests`, a hash, then never runs. Returns the bytes to charge for the answer;
-    /// `nil`, without a later run, when the mark is not current.
+    /// `nil` when the mark is not current: then the action never runs.
     func attach(_ mark: Mark, for requests: Int, bytes: Int, _ action: @escaping @Sendable () -> Void) -> Int? {
         // The replaced action is released after the lock.
         let (extra, oldest, _) = state.withLock { state -> (Int?, (@Sendable () -> Void)?, (@Sendable () -> Void)?) in
@@ -77,7 +77,7 @@ package final class HotEntry: HitCounter, @unchecked Sendable {
         change()
     }
 
-    /// Marks the entry as gone, in the step that takes it out, under its shard's lock; ``change()`` follows after it.
+    /// Marks the entry as gone. Called in the step that takes it out, under its shard's lock, before ``change()``.
     func leave() {
         epoch.bitwiseOr(1, ordering: .releasing)
     }
@@ -100,7 +100,7 @@ struct HeldEntry: Sendable {
 package struct StoredEntry: Sendable {
     package var entry: Entry
     package var body: StoredBody
-    /// `nil` for an entry that was read from disk. For answers at hand: ``DiskCache/keepAtHand(_:for:bytes:onEnd:)``.
+    /// `nil` for an entry that was read from disk. For ready answers: ``DiskCache/keepAtHand(_:for:bytes:onEnd:)``.
     package var hot: HotEntry.Mark?
 }
 

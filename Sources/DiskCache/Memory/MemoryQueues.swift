@@ -21,7 +21,7 @@ struct MemoryQueues: EvictionQueues, Sendable {
         }
     }
 
-    /// Nodes 0 and 1 are the anchors of the queues; the next older node is the youngest, the next younger the oldest.
+    /// Nodes 0 and 1 are the queues' anchors. An anchor's `older` is the youngest node, its `younger` the oldest.
     private var nodes = [EvictionQueue.small, .main].map { queue in
         Node(key: nil, younger: Int32(queue.rawValue), older: Int32(queue.rawValue), place: QueuePlace(queue: queue))
     }

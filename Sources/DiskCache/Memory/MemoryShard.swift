@@ -34,7 +34,7 @@ struct MemoryShard<Value: Sendable>: Sendable {
 
     func peek(_ key: ExactText) -> Value? { items[key]?.value }
 
-    /// Serves ``MemoryTier/way(of:cost:)`` when the tier is full.
+    /// Answers ``MemoryTier/way(of:cost:)`` when the tier is full.
     func way(of key: ExactText, canKeep: Bool) -> MemoryWay {
         if items[key] != nil { return .in }
         return canKeep && policy.isKnown(hash: key.hashValue) ? .pastAndIn : .past
@@ -68,7 +68,7 @@ struct MemoryShard<Value: Sendable>: Sendable {
         return true
     }
 
-    /// Makes all older tickets void. Does not count as a hit.
+    /// Changes a value in place, and makes all older tickets void. Does not count as a hit.
     mutating func update(_ key: ExactText, _ change: (inout Value) -> Void) {
         invalidations += 1
         guard var item = items[key] else { return }

@@ -1,9 +1,9 @@
 // Invariants:
-// - `used` is at least the sum of all items' costs, and of `others`, the memory of other parts on account of the limit:
+// - `used` is at least the sum of all items' costs and of `others`, the memory of other parts that the limit includes:
 //   a cost is added before its item enters a shard and subtracted after the item left it.
 // - An insertion never raises `used` above `current`. After a change of a limit or of `others` it may exceed `current`
-//   until the eviction has ended. `current` is at most `limit`, except while `setLimit(_:)` lowers both. It falls in
-//   small steps, so that a concurrent insertion evicts the excess of a single step at most.
+//   until the eviction has ended. `current` is at most `limit`, except while `setLimit(_:)` lowers both. `current`
+//   falls in small steps, so that a concurrent insertion evicts the excess of a single step at most.
 // - A thread holds one shard's lock at most, and does only table work under it. Values are dropped after the lock,
 //   because dropping a body may take long or call back.
 
@@ -39,7 +39,7 @@ package final class MemoryTier<Value: Sendable>: Sendable {
         shards = Sharded(count: shardCount ?? Self.shardCount(forLimit: limit)) { MemoryShard() }
     }
 
-    /// A shard for each 32 MiB, at most 16: each shard evicts alone, and chooses badly among a dozen values.
+    /// A shard for each 32 MiB, at most 16: each shard evicts alone, and chooses badly if it has only a dozen values.
     private static func shardCount(forLimit limit: Int) -> Int { min(16, limit / (32 << 20)) }
 
     /// Counts a hit or a miss.
@@ -65,8 +65,8 @@ package final class MemoryTier<Value: Sendable>: Sendable {
     ///
     /// The race that the ticket prevents: 1. A reader misses and reads version 1 from the disk. 2. A writer replaces or
     /// purges the entry, and then calls ``remove(_:)``, which finds no value, but voids the tickets of the shard. 3.
-    /// The reader would insert version 1, to be served for ever. A refused harmless insert is made up for by the next
-    /// reader.
+    /// The reader would insert version 1, to be served for ever. After a harmless insert that was refused, the next
+    /// reader inserts the value.
     @discardableResult
     package func insert(
         _ value: Value, for key: String, cost: Int, ticket: MemoryTicket, tally: HitCounter? = nil
@@ -89,9 +89,9 @@ package final class MemoryTier<Value: Sendable>: Sendable {
         return isKept
     }
 
-    /// The way for a value of at least `cost` bytes. Does not count as a hit.
+    /// Chooses the way to read a value of at least `cost` bytes. Does not count as a hit.
     func way(of key: String, cost: Int) -> MemoryWay {
-        // Values come and go all the time, so the tier counts as full when the room left is about that of a value.
+        // Values come and go all the time, so the tier counts as full when its free room is about that of a value.
         guard used.load(ordering: .relaxed) >= currentLimit - max(currentLimit / 64, 16 << 10) else { return .in }
         let key = ExactText(key)
         return shards[key.hashValue].withLock { $0.way(of: key, canKeep: cost <= valueLimit) }
@@ -103,7 +103,7 @@ package final class MemoryTier<Value: Sendable>: Sendable {
         shards[key.hashValue].withLock { $0.hasPassed(key, remembered: remembered) }
     }
 
-    /// Raises the cost of a value, for memory kept beside it. `false` without the value in the tier, or without room.
+    /// Raises the cost of a value, for memory kept beside it. `false`: the tier lacks the value, or has no room.
     func charge(_ cost: Int, to key: String) -> Bool {
         let key = ExactText(key)
         guard reserve(cost, evictingFrom: key.hashValue) else { return false }
@@ -169,7 +169,7 @@ package final class MemoryTier<Value: Sendable>: Sendable {
         } while currentLimit > target
     }
 
-    /// The bytes that other parts hold on account of this tier's limit. A single thread may call this method.
+    /// Sets the bytes that other parts hold within this tier's limit. A single thread may call this method.
     func setHeldByOthers(_ bytes: Int) {
         used.add(bytes - others.exchange(bytes, ordering: .relaxed), ordering: .relaxed)
         trim(toBytes: max(0, currentLimit - bytes))
@@ -188,8 +188,8 @@ package final class MemoryTier<Value: Sendable>: Sendable {
 
     private typealias Item = MemoryShard<Value>.Item
 
-    /// Adds `cost` to `used`. Evicts until it fits, shard by shard from the hash `start` on. `false`: all are empty, as
-    /// others insert.
+    /// Adds `cost` to `used`. Evicts until it fits, shard by shard from the hash `start` on. Returns `false` when all
+    /// shards are empty, because other threads are inserting.
     private func reserve(_ cost: Int, evictingFrom start: Int) -> Bool {
         var index = start
         while !addIfItFits(cost) {

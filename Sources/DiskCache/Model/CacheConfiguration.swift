@@ -16,7 +16,7 @@ package struct CacheConfiguration: Sendable {
     package var checkpointPages = 4000
     /// The limit for entries with their rows, until ``DiskCache/setDiskLimit(_:)``. Beyond it the cache takes up to 4
     /// MiB for removals on a full disk, less than 2 MiB of free slots for each slot size in use, and the log of the
-    /// index, which starts anew at 16 MiB, but not within a transaction or a read; it is mostly below 32 MiB.
+    /// index. The log starts anew at 16 MiB, but not within a transaction or a read; it is mostly below 32 MiB.
     package var diskLimit: Int64 = 10 << 30
     /// The part of the file system that stays free. Entries are evicted for it, or else stores are refused.
     package var diskReserve = DiskReserve.percent(5)
@@ -24,8 +24,8 @@ package struct CacheConfiguration: Sendable {
     package var entryLimit: Int64 = 1 << 30
     /// The limit of the memory tier, until ``DiskCache/setMemoryLimit(_:)`` changes it. 0 turns the tier off.
     package var memoryLimit: Int = 256 << 20
-    /// Whether a body can be answered from the entry's record in the slab: the media type, `Last-Modified` and the
-    /// digest are all that the answer says about the body. Called when an entry is read from the index; must not wait.
+    /// Whether an entry can be answered from its record in the slab alone: the answer needs only the media type,
+    /// `Last-Modified` and the digest. Called when an entry is read from the index; must not wait.
     package var isAnsweredByRecord: @Sendable (Entry) -> Bool = { $0.kind != .response }
     /// Whether an unreadable index is set aside, so that the cache starts empty. Otherwise opening the cache throws.
     package var setsAsideUnreadableIndex = true
@@ -67,7 +67,7 @@ package enum Footprint: Hashable, Sendable {
     /// MiB. A page that is not cached here is copied out of the kernel's memory.
     var lookupCacheBytes: Int { self == .full ? max(12 << 20, lookupCount << 20) : 1 << 20 }
     var writerCacheBytes: Int { self == .full ? 8 << 20 : 2 << 20 }
-    /// Threads that wait for the disk. Disks do several things at once.
+    /// Threads that wait for the disk. A disk serves several requests at once.
     var diskThreadCount: Int { self == .full ? 8 : 2 }
     var ballastBytes: Int64 { self == .full ? 4 << 20 : 1 << 20 }
 }

@@ -37,7 +37,7 @@ package struct CacheKey: Hashable, Sendable {
         return CacheKey(text: MD5Name.of(([url] + sorted).joined(separator: "\n")), form: .url)
     }
 
-    /// `variant` tells the variants of the URL apart; its MD5 makes the last digits. Most URLs have only an empty one.
+    /// `variant` tells the URL's variants apart; its MD5 gives the last digits. Most URLs have only the empty variant.
     package static func response(to url: ResponseURL, variant: String) -> CacheKey {
         let name = variant.isEmpty ? onlyVariant : variantName(variant)
         return CacheKey(text: url.md5 + "." + name, form: .response)
@@ -82,7 +82,7 @@ package struct CacheKey: Hashable, Sendable {
         }
     }
 
-    /// The name of the body's file in the hashed layout. Only a caller's own key can share it with another key.
+    /// The name of the body's file in the hashed layout. Two keys share a name only if one is a caller's own key.
     package var hashedName: String { form == .data ? md5Hex : text }
 
     package static func == (left: CacheKey, right: CacheKey) -> Bool { ExactText(left.text) == ExactText(right.text) }

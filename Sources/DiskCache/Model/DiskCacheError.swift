@@ -82,7 +82,7 @@ package struct DiskCacheNotice: Sendable {
     }
 
     package var level: Level
-    /// The same event always has the same message.
+    /// A fixed text for each kind of event. The details are in ``metadata``.
     package var message: String
     package var metadata: [String: Value]
 

@@ -54,7 +54,7 @@ package struct Entry: Sendable {
     package internal(set) var ttl: Duration
     /// The entry is fresh before this instant.
     package internal(set) var expiryDate: Timestamp
-    /// Since the body was published.
+    /// The hits since the body was published.
     package internal(set) var hits: Int64
     /// The time of the last hit, or of the publish if there was none. Never goes back, even when the clock does.
     package internal(set) var lastAccessDate: Timestamp
@@ -73,13 +73,13 @@ package struct Entry: Sendable {
     }
 
     package static let tagLimit = 256
-    /// The most responses to a URL that the cache keeps. A look-up reads only so many and would not find others.
+    /// The most responses to a URL that the cache keeps. A look-up reads no more, and would not find others.
     package static let variantLimit = 256
-    /// The most bytes of ``fields`` in all responses to a URL, because a look-up reads them all. One may have more.
+    /// The most bytes of ``fields`` in all responses to a URL, because a look-up reads all. A single one may have more.
     package static let variantFieldsLimit = 512 << 10
     var fieldsLength: Int { fields?.utf8.count ?? 0 }
 
-    /// The approximate length of the texts of origin and callers, which have no other limit.
+    /// The approximate length of the texts from the origin and from callers, which have no other limit.
     var textLength: Int64 {
         let texts = [
             record.key, record.url, record.host, record.params, record.contentType, record.etag, record.lastModified,
@@ -95,7 +95,7 @@ package struct Entry: Sendable {
     package var kind: Kind { storage.record.kind }
     /// Canonical, with the parameters in its query; `nil` for ``Kind/data``.
     package var url: String? { storage.record.url }
-    /// JSON text, given beside the URL.
+    /// JSON text that the caller gave beside the URL.
     package var params: String? { storage.record.params }
     /// The origin's final status; 200 for an entry that a caller stored.
     package var status: Int { storage.record.status }
@@ -108,7 +108,7 @@ package struct Entry: Sendable {
     package var digest: [UInt8] { storage.record.digest }
     /// RFC 8259, regardless of the media type.
     package var isJSON: Bool { storage.record.isJSON }
-    /// `nil` for an entry that a caller stored, as is the end.
+    /// `nil` for an entry that a caller stored, as is ``downloadEndDate``.
     package var downloadStartDate: Timestamp? { storage.record.downloadStartDate }
     package var downloadEndDate: Timestamp? { storage.record.downloadEndDate }
     package var createdDate: Timestamp { storage.record.createdDate }
@@ -187,9 +187,9 @@ struct PendingHits: Sendable, Equatable {
     }
 }
 
-/// The tags of an entry: the tags held for longest come first, each tag once.
+/// Joins the tags of an entry, each tag once. The tags held for longest come first.
 enum TagUnion {
-    /// The tags of `held` that are not in `more`, followed by the tags of `more`, sorted.
+    /// The tags of `held` that are not in `more`, and then the sorted tags of `more`.
     static func tags(_ held: [String], adding more: [String]) -> [String] {
         let new = Set(more.map(ExactText.init))
         var known = new
@@ -197,8 +197,8 @@ enum TagUnion {
     }
 
     /// The tags of a published entry: `stated`, or else the tags of the replaced or refreshed entry `held` without
-    /// `dropped`, and the tags `new` of the reservation. Tags that are taken over must not prevent a store, and an
-    /// origin that names another group with each response would soon exceed the limit. So the oldest tags go first.
+    /// `dropped`; and the tags `new` of the reservation. Tags that are taken over must not prevent a store, even if an
+    /// origin names another group with each response. So the oldest of them beyond the limit are dropped.
     static func tags(
         stated: [String]?, held: Entry?, dropping dropped: (@Sendable (Entry) -> [String])?, adding new: Set<ExactText>
     ) -> [String] {
@@ -219,7 +219,7 @@ package struct EntryMetadata: Sendable {
     package var contentType: String?
     package var etag: String?
     package var lastModified: String?
-    /// JSON text, given beside the URL.
+    /// JSON text that the caller gave beside the URL.
     package var params: String?
     package var downloadStartDate: Timestamp?
     package var downloadEndDate: Timestamp?
@@ -229,7 +229,7 @@ package struct EntryMetadata: Sendable {
     package var expiryDate: Timestamp?
     /// `nil`: the tags of the replaced entry, except the oldest beyond the limit. The reservation's tags are added.
     package var tags: [String]?
-    /// The tags of the replaced entry that go; `nil`: none. Called only when `tags` is `nil`. Must not wait.
+    /// Returns the tags of the replaced entry to drop; `nil`: none. Called only when `tags` is `nil`. Must not wait.
     package var droppedTags: (@Sendable (Entry) -> [String])?
     /// `nil`: like the replaced entry, or `false` without a replaced entry.
     package var pinned: Bool?

@@ -23,7 +23,7 @@ package struct EntryChange: Sendable {
     package let subject: Subject
 }
 
-/// The summary keeps no reference to the entry, because its other fields may be long.
+/// The fields of an entry that an event reports. Keeps no reference to the entry: its other fields may be long.
 package struct EntrySummary: Sendable {
     package let key: String
     package let kind: Entry.Kind
@@ -41,13 +41,13 @@ package struct EntrySummary: Sendable {
     }
 }
 
-/// The writer's thread calls the methods, so they must not block. Reads are no changes.
+/// Is told of changes, but not of reads. The writer's thread calls the methods, so they must not block.
 package protocol EntryObserver: Sendable {
     /// Whether an event would reach a listener now. Read for each change, so it must be very cheap.
     var isInterested: Bool { get }
 
-    /// Receives the changes of one transaction in order, after it is durable and before it is acknowledged. The number
-    /// at the end of a bulk removal may come in a call of its own. `changes` is never empty.
+    /// Receives the changes of one transaction in order, after it is durable and before it is acknowledged. The last
+    /// event of a bulk removal may come in a call of its own. `changes` is never empty.
     func entriesChanged(_ changes: [EntryChange])
 }
 
@@ -101,7 +101,7 @@ package final class RemovalCounters: Sendable {
     }
 }
 
-/// The share of a single cache in ``RemovalCounters``, counted until the cache is retired.
+/// Adds the removals of a single cache to ``RemovalCounters``, until the cache is retired.
 final class RemovalMeter: Sendable {
     private let counters: RemovalCounters
     private let isRetired = Locked(false)

@@ -8,13 +8,13 @@ package struct EntryFilter: Hashable, Sendable {
     package var key: String?
     /// The MD5 of the URL of a download or of JSON, without request fields, or of a response's URL.
     package var md5: String?
-    /// Exact, with the parameters.
+    /// The whole URL, with the parameters.
     package var url: String?
     /// The beginning of the URL, or of the key of a ``Entry/Kind/data`` entry, compared byte by byte.
     package var prefix: String?
-    /// The beginnings of URLs, one of which must match, when they differ from ``prefix``, which then is for keys only.
+    /// The beginnings of URLs, one of which must match; ``prefix`` is then for keys only. `nil`: it is for URLs, too.
     package var urlPrefixes: [String]?
-    /// The host of the canonical URL, without the port, however a response's URL as sent spells it.
+    /// The host of the canonical URL, without the port. A response's URL as sent may spell it differently.
     package var host: String?
     package var tag: String?
     package var state: State?

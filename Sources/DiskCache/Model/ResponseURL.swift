@@ -14,13 +14,13 @@ package struct ResponseURL: Hashable, Sendable {
         spread = UInt8(md5.suffix(2), radix: 16) ?? 0
     }
 
-    /// `nil` if `url` is canonical, or has no canonical form. Its host may have any spelling.
+    /// The canonical form of `url`; `nil` if `url` has it already, or has none. The host may have any spelling.
     private static func canonical(ofAny url: String) -> String? {
         guard let canonical = try? CanonicalURL(url).string else { return nil }
         return canonical == url ? nil : canonical
     }
 
-    /// The same for a stored URL. Most are canonical and are not parsed.
+    /// The same for a stored URL. Most stored URLs are canonical, and are not parsed.
     static func canonical(of url: String) -> String? {
         // Stored URLs differ from canonical ones only by escapes, dot segments, a bare `?` and a dot behind the host.
         let (slash, dot, colon) = (UInt8(ascii: "/"), UInt8(ascii: "."), UInt8(ascii: ":"))
@@ -77,7 +77,7 @@ struct URLParts {
         (self.host, self.port) = (Self.text(host), port.map(Self.text))
     }
 
-    /// Parsing only the host is faster.
+    /// Parses only the host, which is faster.
     static func host(of url: String) -> String {
         var url = url
         return url.withUTF8 { url in

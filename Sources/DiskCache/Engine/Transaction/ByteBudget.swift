@@ -5,12 +5,12 @@ import Primitives
 /// Invariant: no promise makes `used + reserved` exceed the limit, except between a commit and the release of its
 /// promise, and after the limit was lowered. The writer sets `used` after each commit; the reservations own `reserved`.
 ///
-/// A body of unknown length, which may never fit, gets free room as long as the head-room stays free, and beyond that a
-/// part of the *share*, a fifth of the limit for all such bodies: at most as much as it leaves free. So one gets a
-/// tenth of the limit, two a fifteenth each, and a small body finds room beside large ones.
+/// A body of unknown length, which may never fit, gets free room as long as the head-room stays free, and then a part
+/// of the *share*, a fifth of the limit for all such bodies. Its part is at most as large as the free rest of the
+/// share. So one gets a tenth of the limit, two get a fifteenth each, and a small body finds room beside large ones.
 ///
-/// The room of the file system is measured for each promise, because other programs take from it, or, with plenty of
-/// room, after each commit and ten times a second. Promises since the last commit are subtracted, as if unwritten.
+/// The room of the file system is measured for each promise, because other programs use it, too; with plenty of room
+/// only after each commit and ten times a second. Promises since the last commit are subtracted, as if unwritten.
 package final class ByteBudget: Sendable {
     private struct State {
         var limit: Int64
@@ -60,7 +60,7 @@ package final class ByteBudget: Sendable {
     var used: Int64 { state.withLock { $0.used } }
     var reserved: Int64 { state.withLock { $0.reserved } }
 
-    /// More bytes than that may be in use or promised already; this method takes none of them away.
+    /// More than `bytes` may be in use or promised already. This method takes none of them away.
     func setLimit(_ bytes: Int64) { state.withLock { $0.limit = bytes } }
 
     /// `all` includes promises; `pinned` are committed entries.
@@ -76,7 +76,7 @@ package final class ByteBudget: Sendable {
         return state.withLock { $0.promise(bytes, margin: 0, measured: room) ? Promise(bytes: bytes) : nil }
     }
 
-    /// Serves a body with the earlier promises `own`; `nil` without room.
+    /// `own` are the earlier promises of the same body. Returns `nil` without room.
     func reserve(ofUnknownLength bytes: Int64, beside own: Promise) -> Promise? {
         let room = room
         return state.withLock { state in
@@ -94,8 +94,8 @@ package final class ByteBudget: Sendable {
         return state.withLock { $0.hasShare(for: bytes, beside: own.shared, measured: room) }
     }
 
-    /// Serves eviction ahead of need. Promises from the share do not count here, although they may use the head-room.
-    /// Entries make way for them only when the body is stored.
+    /// Tells the writer how much to evict early. Promises from the share do not count, although they may use the
+    /// head-room. Entries make way for them only when the body is stored.
     var fullness: DiskFullness {
         state.withLock { state in
             DiskFullness(
@@ -104,8 +104,8 @@ package final class ByteBudget: Sendable {
         }
     }
 
-    /// Whether `bytes` more would fit if all unpinned entries went. Promised bytes stay. Unpinned bytes have to fit
-    /// beside the head-room, because eviction would remove them at once to restore it.
+    /// Whether `bytes` more would fit if all unpinned entries were evicted. Promised bytes stay. An unpinned body must
+    /// leave the head-room free, because eviction would otherwise remove it at once to restore the head-room.
     func couldHold(_ bytes: Int64, asPinned: Bool) -> Bool {
         let room = room
         return state.withLock { state in
@@ -123,7 +123,7 @@ package final class ByteBudget: Sendable {
         }
     }
 
-    /// `reusable` are the bytes of free pages and slots. A promise for the entries counts as well until its release.
+    /// `reusable`: the bytes of free pages and slots. A promise for an entry counts in addition until its release.
     func commit(used: Int64, pinned: Int64, reusable: Int64) {
         let room = freeSpace.room(reusable: reusable)
         let now = ContinuousClock.now
@@ -132,7 +132,7 @@ package final class ByteBudget: Sendable {
         }
     }
 
-    /// More room than this cannot fill up between two measurements, so it is not measured for each promise.
+    /// With more room than this, other programs cannot fill the disk between two measurements.
     private static let plentyOfRoom: Int64 = 2 << 30
     private static let measuringInterval = Duration.milliseconds(100)
 
@@ -148,11 +148,11 @@ package final class ByteBudget: Sendable {
         return room
     }
 
-    /// The same after the last commit, minus the promises since then.
+    /// The bytes free above the reserve at the last commit, minus the promises since then.
     var roomAtCommit: Int64 { state.withLock { $0.room } }
 }
 
-/// The use of the disk, in bytes, as the writer sees it when it looks for upkeep.
+/// The use of the disk, in bytes, as the writer sees it when it decides about upkeep.
 struct DiskFullness {
     /// The bytes above the limit that are taken or promised; negative: below the limit.
     var excess: Int64
@@ -161,22 +161,22 @@ struct DiskFullness {
     var room: Int64
     var used: (all: Int64, pinned: Int64)
 
-    /// The reserve is broken by more than the index may have grown by itself. Then other programs have used it.
+    /// Whether the reserve lacks more bytes than the index may have grown by. Then other programs have used them.
     var lacksRoom: Bool { room < -Self.leastRoom }
-    /// More than the head-room is missing. Then the newest entries may go, too.
+    /// Whether more than the head-room is missing. Then the newest entries may be evicted, too.
     var isTooMuch: Bool { excess > 0 || lacksRoom }
 
     /// Eviction keeps this much free above the reserve.
     static let leastRoom: Int64 = 256 << 10
 
     /// The distance that the writer keeps below the limit ahead of need, so that stores seldom wait for room: a
-    /// sixteenth of the unpinned part of the limit, which a part of the whole limit could exceed, at most 64 MiB.
+    /// sixteenth of the room that pinned entries leave (a part of the whole limit could exceed it), at most 64 MiB.
     static func headRoom(ofLimit limit: Int64, pinned: Int64 = 0) -> Int64 {
         min(max(0, limit - pinned) / 16, 64 << 20)
     }
 }
 
-/// Measures the free space above the reserve, in blocks: with other programs' data, without holes and shared blocks.
+/// Measures the free space above the reserve, in blocks: other programs' data counts; holes and shared blocks do not.
 struct FreeSpace: Sendable {
     var reserve: DiskReserve
     var directory: String
@@ -184,7 +184,7 @@ struct FreeSpace: Sendable {
     /// More bytes than any file system has, and few enough for sums without overflow.
     static let unlimited: Int64 = 1 << 60
 
-    /// The bytes that may be written before less than the reserve is free; negative: they are missing. ``unlimited``
+    /// The bytes that may be written before less than the reserve is free; negative: so many are missing. ``unlimited``
     /// without a reserve, or when the file system cannot be asked. `reusable` are the free bytes in index pages and
     /// slots, which new entries fill, or which are given back.
     func room(reusable: Int64) -> Int64 {

@@ -69,7 +69,7 @@ package final class CacheParts: Sendable {
         IndexReader(index: index, namespace: configuration.namespace, directory: bodies.directory)
     }
 
-    /// The longest body that goes into the slab. Negative: no body does.
+    /// The longest body that goes into the slab. Negative: no body goes there.
     var inlineLimit: Int64 {
         configuration.layout == .hashed && configuration.inlineLimit > 0 ? configuration.inlineLimit : -1
     }

@@ -1,15 +1,15 @@
 import GRDB
 import Primitives
 
-/// Decides when entries have to go from disk ahead of need, and keeps the policy's state. For the writer's thread.
+/// Decides when to evict entries before a store needs room, and keeps the policy's state. For the writer's thread.
 package final class Eviction {
-    /// The fullness at which eviction found no entry to remove; see ``wanted(_:)``.
+    /// The use of the disk when eviction last found no entry to remove; see ``wanted(_:)``.
     private var futile: (used: (all: Int64, pinned: Int64), isTooMuch: Bool)?
     var policy: S3FIFOPolicy
-    /// The bytes still to be removed because the file system had too little room at the last look.
+    /// The bytes that eviction has yet to remove because the file system has too little room; 0 or less: none.
     private var roomToMake: Int64 = 0
-    /// A pause of a second, because freed room may not be visible at once: a file keeps its blocks while a reader has
-    /// it open, and index pages are given back later. Eviction would remove all entries meanwhile.
+    /// The end of a pause of a second. Freed room may appear late: a file keeps its blocks while a reader has it open,
+    /// and index pages are given back later. Without the pause, eviction would remove all entries meanwhile.
     private var nextLook = ContinuousClock.now
 
     init(memoryLimit: Int) {
@@ -18,13 +18,13 @@ package final class Eviction {
 
     func fit(memoryLimit: Int) { policy.ghostLimit = Self.ghostLimit(ofMemory: memoryLimit) }
 
-    /// The hashes, of 16 bytes each, count in the memory limit and get at most half of it, to leave room for entries.
+    /// The policy's hashes take 16 bytes each. They count in the memory limit, and get at most half of it.
     private static func ghostLimit(ofMemory limit: Int) -> Int { limit / 2 / 16 }
 
     package var memoryBytes: Int { policy.memoryBytes }
 
-    /// The bytes to remove ahead of need; 0 or less: none. After a step that found no entry to remove, the number is 0
-    /// until bytes are freed, more than a quarter of the head-room is added, or the pinned bytes or `isTooMuch` change.
+    /// The bytes to evict before a store needs room; 0 or less: none. After a step that found no entry, returns 0 until
+    /// the used bytes fall, or grow by more than a quarter of the head-room, or the pinned bytes or `isTooMuch` change.
     func wanted(_ fullness: DiskFullness) -> Int64 {
         let overLimit = fullness.excess + fullness.headRoom
         let tooLittle = min(fullness.headRoom, DiskFullness.leastRoom) - fullness.room
@@ -58,7 +58,7 @@ package final class Eviction {
         }
     }
 
-    /// The expired, unpinned entries, the earliest expiry first. They go before all others.
+    /// Finds the expired, unpinned entries, the earliest expiry first. Eviction removes them before all others.
     static func expiredQuery(now: Timestamp) -> EntryQuery {
         var query = EntryQuery(EntryFilter(state: .stale), now: now)
         query.restrict("pinned = 0", [])
@@ -67,13 +67,13 @@ package final class Eviction {
     }
 }
 
-/// Gives back free pages of the index, which would take space beside the limit for ever. For the writer's thread.
+/// Gives free index pages back to the file system, because the disk limit does not count them. For the writer's thread.
 final class IndexShrinking {
-    /// The most pages that may stay free for reuse: as many bytes as eviction keeps free below the limit.
+    /// The most free pages that stay for reuse, together as long as the head-room; `.max`: the index never shrinks.
     private let slack: Int64
     private(set) var freePages: Int64
 
-    /// The most pages, of 4,096 bytes, that go in one transaction, because other operations wait behind it.
+    /// The most pages, of 4,096 bytes, that one transaction gives back, because other operations wait for it.
     private static let stepLimit = 2048
 
     init(_ db: Database, headRoom: Int64) throws {
@@ -83,7 +83,7 @@ final class IndexShrinking {
         freePages = try Self.freePages(db)
     }
 
-    /// All free pages should be given back when the file system has too little room.
+    /// Whether to give pages back: the pages beyond ``slack``, or all when the file system has too little room.
     func isWanted(room: Int64) -> Bool {
         slack < .max && freePages > (room - freePages * 4096 < 0 ? 0 : slack)
     }

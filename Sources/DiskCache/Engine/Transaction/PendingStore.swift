@@ -3,24 +3,24 @@ import Synchronization
 
 /// The key, URL and tags of a body that is being received, as far as they are known, for the purges that may match it.
 struct PendingStore: Sendable {
-    /// The key of an arbitrary variant while the variant of a response is undecided.
+    /// The key; while the variant of a response is undecided, the key of an arbitrary variant.
     private(set) var key: CacheKey
     let kind: Entry.Kind
     let url: String?
     let host: String?
-    /// `nil` unless a response's request spelled the URL differently.
+    /// The canonical URL of a response, if its URL as sent has another spelling; otherwise `nil`.
     private let canonicalURL: String?
     private(set) var tags: Set<ExactText>
-    /// The tags of purges that match this store in all but the tag; `nil`: more tags than ``latePurgeLimit``.
+    /// The tags of concurrent purges that match this store in all but the tag; `nil`: more than ``latePurgeLimit``.
     private var latePurges: Set<ExactText>? = []
-    /// The key is undecided, and a purge of any variant of the URL matches this store.
+    /// Whether the key is undecided. Then a purge of any variant of the URL matches this store.
     private(set) var isVariantOpen = false
     let purged = PurgeMark()
-    /// The last change of the entry by a caller since the reservation. It outlives the store.
+    /// The changes that callers made to the entry since the reservation. The published entry gets them, too.
     private(set) var patch: Patch?
 
-    /// Whether a concurrent purge can match this store. A body from an origin is as old as its request. A body that a
-    /// caller stores is new when it is published and acknowledged.
+    /// Whether the body comes from an origin, so that a concurrent purge can match this store: such a body is as old as
+    /// its request. A body that a caller stores is new when it is published and acknowledged.
     private var isFromOrigin: Bool { kind == .download || kind == .response }
 
     init(key: CacheKey, kind: Entry.Kind, url: String?, tags: [String], isVariantOpen: Bool = false) {
@@ -65,20 +65,20 @@ struct PendingStore: Sendable {
         self.patch = patch
     }
 
-    /// The tags of the reservation's callers, except those that a caller has replaced since.
+    /// The tags that the reservation's callers added, except the tags that a later change by a caller replaced.
     var addedTags: Set<ExactText> { tags.subtracting(patch?.replacedTags ?? []) }
 
     private mutating func addLatePurge(_ tags: Set<ExactText>) {
         guard let known = latePurges, !tags.isSubset(of: known) else { return }
-        // All stores that remember the first purge share its set.
+        // Keeps the set of the first purge as it is, so that all stores share its memory.
         let all = known.isEmpty ? tags : known.union(tags)
         latePurges = all.count > Self.latePurgeLimit ? nil : all
     }
 
-    /// A store that meets more purged tags than it can remember is not kept if it gets a tag afterwards.
+    /// The most tags of concurrent purges that a store remembers. Beyond it, a store that gets another tag is not kept.
     static let latePurgeLimit = 256
 
-    /// Whether a filter matches this store, apart from its tag and state.
+    /// Whether a filter matches this store, if the filter's tag and state are left out.
     private func isIn(_ filter: EntryFilter) -> Bool {
         func begins(_ text: String, _ prefix: String) -> Bool { text.utf8.starts(with: prefix.utf8) }
         if let kind = filter.kind, kind != self.kind { return false }
@@ -128,11 +128,11 @@ final class PurgeMark: Sendable {
     func set() { mark.store(true, ordering: .releasing) }
 }
 
-/// The stores under way. A purge reaches the bodies that come from an origin, and a purged body never comes back: the
+/// The stores in progress. A purge reaches the bodies that come from an origin, and a purged body never comes back: the
 /// purge marks the matching stores on the writer's thread before it removes the first entry, and publishing reads the
 /// mark on the same thread. A body published before the purge is removed, a body being received is marked, and a
-/// reservation made later is not concerned. A store that only lacks a tag of the purge remembers it, and is marked if
-/// it gets the tag later.
+/// reservation made later is not affected. A store that lacks only a tag of the purge remembers that tag, and is marked
+/// if it gets the tag later.
 final class PendingStores: Sendable {
     private struct State {
         var stores: [Int: PendingStore] = [:]
@@ -159,23 +159,23 @@ final class PendingStores: Sendable {
 
     func add(_ tags: [String], to number: Int) { state.withLock { $0.stores[number]?.add(tags) } }
 
-    /// Lets a change of an entry's metadata outlive the downloads of the entry that began before it.
+    /// Keeps a change of an entry's metadata when a download that began before it publishes the entry again.
     func patch(_ key: String, _ patch: PendingStore.Patch) {
         state.withLock { state in
             for index in state.stores.indices { state.stores.values[index].meet(patch, of: key) }
         }
     }
 
-    /// A store that a purge may match only by the entry that the store is to bring up to date. Only the index can tell.
+    /// A store that a purge may match only through the entry that it replaces or refreshes. The index must be asked.
     struct Doubt {
         var purged: PurgeMark
         var url: String?
-        /// The bounds of the keys of that entry.
+        /// The bounds of the keys that this entry can have.
         var heldKeys: (first: String, last: String)
         var scopes: [PurgeScope]
     }
 
-    /// Marks the stores that a purge matches when it begins. Returns the stores that need a look in the index.
+    /// Called when a purge begins. Marks the stores that it matches. Returns the stores that need a look in the index.
     func purge(_ scopes: [PurgeScope], sparing spared: Int? = nil) -> [Doubt] {
         state.withLock { state in
             var doubts: [Doubt] = []

@@ -1,6 +1,6 @@
 import Primitives
 
-/// A purge of the entries that were published before it began. Marks of the pending stores cover later bodies.
+/// A purge of the entries that were published before it began. Marks in ``PendingStores`` cover later bodies.
 struct Purge: Sendable {
     var filters: [EntryFilter]
     var now: Timestamp
@@ -32,9 +32,9 @@ extension WriteContext {
         }
     }
 
-    /// Marks the pending stores that a purge matches. A store that is to bring a held entry up to date must not bring
-    /// it back after a purge that matches the entry alone, by a tag that only the entry has or because the entry is
-    /// stale. For such stores the index is asked, once for all with the same keys and URL.
+    /// Marks the pending stores that a purge matches. A store that replaces or refreshes an entry must not bring it
+    /// back after a purge that matches only the entry, by a tag that only the entry has or because the entry is stale.
+    /// For such stores the index is asked, once for all stores with the same keys and URL.
     func purgeStores(_ filters: [EntryFilter], sparing spared: Int?, now: Timestamp) throws {
         var known: [ExactText: Bool] = [:]
         for doubt in parts.pendingStores.purge(PurgeScope.scopes(of: filters), sparing: spared) {

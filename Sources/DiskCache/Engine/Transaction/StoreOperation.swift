@@ -12,7 +12,7 @@ struct StoreOperation: Sendable {
     /// Returns `nil`, without any change, when the pinned entries leave no room for the body.
     func run(_ context: WriteContext) throws -> PublishOutcome? {
         guard let store = context.parts.pendingStores.store(number) else { throw DiskCacheError.reservationEnded }
-        // Most responses are the first of their URL. They replace no entry, and no variant makes room for them.
+        // Most responses are the first of their URL. They replace no entry, and need no room among other variants.
         let isFirst = try key.form == .response && !context.index.has(.variant, ofMD5: key.md5Hex)
         let old = try isFirst ? nil : context.index.row(forKey: key.text)
         if let condition, !condition(old?.entry) { throw DiskCacheError.conditionFailed }
@@ -39,11 +39,11 @@ struct StoreOperation: Sendable {
         if let slot = old?.slot { context.free(slot) }
 
         let cost = EntryRow.cost(of: entry, in: slot)
-        // The cost now includes the texts, so it may exceed the room.
+        // The cost now includes all texts, so it may exceed the room.
         guard keepsRoom(cost, replacing: old, context) else { throw DiskCacheError.noSpace }
         try context.put(entry, cost: cost, path: file?.path, slot: slot, identity: file?.identity, replacing: old)
         context.invalidate(key.text)
-        // A caller's own body is newer than the bodies of all fetches that are under way, and none of them replaces it.
+        // A caller's own body is newer than the bodies of all fetches that are under way, so none may replace it.
         if kind == .json || kind == .data {
             _ = context.parts.pendingStores.purge([PurgeScope(filter: EntryFilter(key: key.text), tags: nil)])
         }
@@ -62,7 +62,7 @@ struct StoreOperation: Sendable {
 
     private func isPinned(replacing old: Entry?) -> Bool { metadata.pinned ?? old?.pinned ?? false }
 
-    /// The cost without the texts.
+    /// The cost without the texts other than the URL.
     private var leastCost: Int64 { EntryRow.cost(bodyLength: body.length, isFile: body.isFile, url: url) }
 
     /// Makes room among the responses to the same URL. Always `true` for other kinds.
@@ -77,7 +77,7 @@ struct StoreOperation: Sendable {
         version: Int64, path: String?, _ store: PendingStore, replacing old: Entry?, _ context: WriteContext
     ) -> Entry {
         let patch = store.patch
-        // The allowances of all callers of downloads unite on the entry.
+        // An entry of downloads keeps the longest stale allowance of all callers.
         let allowance = kind == .download && old?.kind == .download ? old?.staleAllowance ?? .zero : .zero
         let parts = context.parts
         let record = Entry.Record(
@@ -130,7 +130,7 @@ struct RefreshOperation: Sendable {
             stated: patch?.tags ?? refresh.tags, held: old, dropping: refresh.droppedTags, adding: store.addedTags)
         record.pinned = patch?.pinned ?? refresh.pinned ?? record.pinned
         if let allowance = refresh.staleAllowance {
-            // The allowances of all callers of downloads unite on the entry.
+            // An entry of downloads keeps the longest stale allowance of all callers.
             record.staleAllowance = record.kind == .download ? max(allowance, record.staleAllowance) : allowance
         }
         record.fields = refresh.fields ?? record.fields

@@ -36,12 +36,12 @@ extension WriteContext {
     }
 
     /// Gives the body at `path`, which a row names, a name in `incoming/` by a call that returns the error number.
-    /// Returns that name; `nil` if the body was removed from outside, or stands no longer in the way of a directory.
+    /// Returns that name; `nil` if another program removed the body, or a directory has taken its place.
     private func keepOld(
         _ path: String, id: Int64, _ operation: String, _ call: (_ place: String, _ old: String) -> Int32
     ) throws -> String? {
         let place = parts.bodies.absolute(path)
-        // The files in that directory belong to other entries.
+        // The files in the directory at this path belong to other entries.
         if FileSystem.status(of: place)?.isDirectory == true { return nil }
         let old = parts.bodies.newOldPath(id: id)
         let code = parts.bodies.movingIn { call(place, old) }
@@ -53,7 +53,7 @@ extension WriteContext {
         return old
     }
 
-    /// Moves a body to the path of its layout, or beside it if that is taken. It may take over the path of `replaced`.
+    /// Moves a body to the path of its layout, or beside it if that is taken. The body may take the path of `replaced`.
     func place(
         _ body: BodyFile, id: Int64, key: CacheKey, url: String?, replacing replaced: EntryRow?
     ) throws -> (path: String, identity: FileIdentity) {
@@ -77,7 +77,7 @@ extension WriteContext {
         throw DiskCacheError.system("rename", parts.bodies.absolute(path), EEXIST)
     }
 
-    /// Renames on a file system without hard links. For a moment the body then has only its other name.
+    /// Renames, if the file system has no hard links. For a moment, the body then has only its name in `incoming/`.
     private static func linkOrRename(_ place: String, _ old: String) -> Int32 {
         let code = FileSystem.link(place, to: old)
         return [EPERM, EOPNOTSUPP, EMLINK].contains(code) ? FileSystem.rename(place, to: old) : code
@@ -86,7 +86,7 @@ extension WriteContext {
     /// Makes the directories above the path, and clears it. `false` when a directory that is in use stands there.
     private func move(_ part: String, to path: String, place: String, of id: Int64) throws -> Bool {
         try unsynced.willReplace()
-        // The first rename mostly succeeds. The causes of a failure are looked at only afterwards.
+        // The first rename mostly succeeds, so the causes of a failure are looked at only afterwards.
         for attempt in 0..<3 {
             let code = FileSystem.rename(part, to: place)
             switch code {
@@ -106,7 +106,7 @@ extension WriteContext {
         return false
     }
 
-    /// A body that stands in place of such a directory is moved away.
+    /// Makes the missing directories. A body that stands in place of such a directory is moved away.
     private func makeDirectories(above path: String, of id: Int64) throws {
         var position = path.utf8.startIndex
         while let slash = path.utf8[position...].firstIndex(of: UInt8(ascii: "/")) {
@@ -136,7 +136,7 @@ extension WriteContext {
             FileSystem.unlink(place)
             return
         }
-        // The body in the way is the body that is being replaced. Its URL is another one with the same MD5.
+        // The body in the way is the body that is being replaced; its entry has another URL with the same MD5.
         if row.id == id { return try setAside(path, id: id) }
         guard let old = try keepOld(path, id: row.id, "rename", FileSystem.rename) else {
             throw DiskCacheError.system("rename", place, ENOENT)
@@ -193,7 +193,7 @@ struct UnsyncedBodies {
     mutating func wroteSlot() { holdsSlots = isWanted }
     mutating func keptOld() { holdsOld = isWanted }
 
-    /// The directory has a new name that must survive a power cut.
+    /// The directory of `place` has a new name that must survive a power cut.
     mutating func named(_ place: String) {
         guard isWanted, let slash = place.lastSlash else { return }
         directories.insert(String(place[..<slash]))

@@ -1,23 +1,23 @@
 // Invariants:
-// - Pinned entries never go: they are in no queue, nor in the query for expired entries. Expired entries go first.
+// - Pinned entries are never evicted: no queue has them, nor the query for expired entries. Expired entries go first.
 // - A choice depends only on rows and totals of the transaction, and on the policy's hashes of evicted entries. An
 //   undone transaction leaves at most a hash too many or too few.
 // - The room on the file system counts like the limit. An unpinned entry is stored only if it fits beside the pinned
-//   entries and the head-room: it would be the first to go, although its caller knows it as stored.
-// - A step removes at most `evictionLimit` entries, and spares a bounded number, because callers and operations wait
-//   for it.
+//   entries and the head-room. Otherwise it would be the first to go, although its caller knows it as stored.
+// - A step removes at most `evictionLimit` entries, and spares a bounded number, because callers and other operations
+//   wait for it.
 
 import Primitives
 
 extension WriteContext {
-    /// The limit for one transaction, because other operations wait behind it.
+    /// The most entries that a transaction evicts, because other operations wait for it.
     static let evictionLimit = 64
     private static let tellingEvicted = BulkRemoval(verb: .evicted, singleLimit: 16)
     /// A step that has spared this many entries ends with its first removal.
     private static let sparingLimit = 256
 
-    /// Runs a step ahead of need. The newest, just acknowledged entry stays even if it is too large for the policy's
-    /// queue of new entries, unless the reserve is broken, or the limit is exceeded and no other entry may go.
+    /// Evicts before a store needs room. The newest, just acknowledged entry stays even if it is too large for the
+    /// policy's queue of new entries, unless the reserve is broken, or the limit is exceeded and no other entry may go.
     func evictAhead(toFree bytes: Int64, _ fullness: DiskFullness) throws -> Eviction.Freed {
         let cause = fullness.excess + fullness.headRoom >= bytes ? RemovalCause.limit : .reserve
         let freed = try evict(toFree: bytes, because: cause, sparesNewest: !fullness.lacksRoom)
@@ -30,7 +30,7 @@ extension WriteContext {
         return try evict(toFree: excess, because: .limit, sparesNewest: false).entries
     }
 
-    /// Removes at most ``evictionLimit`` entries, with `lastTurn` in a single pass (``DiskQueues/lastTurn``).
+    /// Evicts up to ``evictionLimit`` entries; with `lastTurn`, in a single pass (``DiskQueues/lastTurn``).
     private func evict(
         toFree bytes: Int64, because cause: RemovalCause, sparesNewest: Bool, upTo lastTurn: Int64? = nil
     ) throws -> Eviction.Freed {
@@ -50,7 +50,7 @@ extension WriteContext {
         return freed
     }
 
-    /// Spares entries with an expiry that slid a moment ago, although the index does not have that slide yet.
+    /// Removes expired entries. Spares an entry that is fresh by a slide that the index does not have yet.
     private func removeExpired(toFree bytes: Int64, because cause: RemovalCause, _ freed: inout Eviction.Freed) throws {
         var spared = 0
         while spared < Self.sparingLimit {
@@ -70,7 +70,7 @@ extension WriteContext {
         }
     }
 
-    /// `false`: no room can be made. Otherwise there is room, or at least one entry went and the caller tries again.
+    /// `true`: there is room, or at least one entry went and the caller tries again. `false`: no room can be made.
     package func makeRoom(for bytes: Int64, asPinned: Bool) throws -> Bool {
         guard bytes <= parts.budget.room + totals.diskBytes - totals.pinnedBytes else { return false }
         return try makeRoom(for: bytes, beside: asPinned ? 0 : headRoom, margin: 0)
@@ -78,7 +78,7 @@ extension WriteContext {
 
     /// Makes room like ``makeRoom(for:asPinned:)`` for a body of unknown length, which may never fit. So eviction
     /// passes over the queues once, takes no hits away, and spares entries that were read, or stored meanwhile. Beyond
-    /// the share, only expired entries go. `lastTurn`: the last publish before the body first asked for room.
+    /// the share, it removes only expired entries. `lastTurn`: the last publish before the body first asked for room.
     func makeRoom(forUnknownLength bytes: Int64, beside own: ByteBudget.Promise, upTo lastTurn: Int64) throws -> Bool {
         let isShared = parts.budget.hasShare(for: bytes, beside: own)
         return try makeRoom(
@@ -87,7 +87,7 @@ extension WriteContext {
 
     private var headRoom: Int64 { DiskFullness.headRoom(ofLimit: parts.budget.limit, pinned: totals.pinnedBytes) }
 
-    /// `margin` stays free, too.
+    /// `margin` more bytes stay free.
     private func makeRoom(
         for bytes: Int64, beside headRoom: Int64, margin: Int64, upTo lastTurn: Int64? = nil
     ) throws -> Bool {
@@ -116,7 +116,7 @@ struct DiskQueues: EvictionQueues {
     typealias ID = Int64
     typealias Failure = any Error
     let context: WriteContext
-    /// Starts a pass over the entries in the queues at this turn, each at most once. They keep their hits.
+    /// If set, a single pass examines each entry up to this turn at most once, and entries keep their hits.
     let lastTurn: Int64?
     private(set) var moves = 0
     var totals: QueueTotals { context.totals.queues }

@@ -61,14 +61,14 @@ extension WriteContext {
     }
 }
 
-/// Gives back the disk space of free slots, which new bodies of other sizes do not fill, by moving bodies out of an
-/// extent, which becomes a hole. For the writer's thread.
+/// Gives back the disk space of free slots, which bodies of other sizes cannot fill: moves all bodies out of an extent,
+/// so that the extent becomes a hole. For the writer's thread.
 final class SlabCompaction {
-    /// The bytes that free slots may take: half of the room that eviction keeps free below the limit.
+    /// The most bytes that free slots may take: half of the room that eviction keeps free below the limit.
     private let allowance: Int64
     /// The extents that cannot be emptied, because they hold a damaged body.
     private var stuck: Set<Int> = []
-    /// ``SlabMap/slackBytes`` when no body could be moved. Compaction does not try again before a change.
+    /// ``SlabMap/slackBytes`` when no body could be moved. Compaction does not try again before that number changes.
     private var futileSlack: Int64?
 
     /// The most bodies that a transaction moves. Other operations wait behind that transaction.

@@ -24,7 +24,7 @@ package final class WriteContext {
 
     func reach(_ point: CrashPoint) throws { try parts.crashHook(point) }
 
-    /// Drops all copies of a changed entry after the commit: in both tables of memory, and the marks of responses.
+    /// After the commit, drops an entry from the memory tier and the slot table, and voids the marks of responses.
     func invalidate(_ key: String) {
         journal.onCommit { [parts] in
             parts.memory.remove(key)
@@ -50,7 +50,7 @@ package final class WriteContext {
     func remove(
         _ query: EntryQuery, because cause: RemovalCause, limit: Int, _ telling: BulkRemoval, after count: Int
     ) throws -> Int {
-        // The thread may yield until the end of the transaction, with the commit and the checkpoint that may follow.
+        // From now on the thread may yield, until the end of the transaction and of a checkpoint that may follow.
         Processor.share()
         let rows = try index.rows(query, limit: limit)
         for (number, row) in rows.enumerated() {
@@ -98,7 +98,7 @@ package final class WriteContext {
         guard entry.tags.count <= Entry.tagLimit else { throw DiskCacheError.tooManyTags(limit: Entry.tagLimit) }
     }
 
-    /// Writes the slide of an entry to the index, if the entry is fresh only by that slide. Returns whether it did.
+    /// Writes the slide of an entry to the index, if only that makes the entry fresh. Returns whether it did so.
     func flushSlide(of entry: Entry) throws -> Bool {
         let slid = entry.applying(parts.hits.pending(entry.key))
         guard !entry.isFresh(at: now), slid.isFresh(at: now) else { return false }
@@ -121,7 +121,7 @@ package final class WriteContext {
         // The memory tier is updated first: until the log drops the flush, readers get the pending hits from the log.
         journal.onCommit { [memory = parts.memory, slotTable = parts.slotTable, log = parts.hits, flush] in
             for (key, pending) in flush.items {
-                // A reader that read the row before the commit does not know the slide once the log has dropped it.
+                // After the log has dropped the slide, a reader that read the row before the commit would not know it.
                 if pending.slide != nil { slotTable.remove(ExactText(key).hashValue) }
                 guard let count = counts[ExactText(key)] else { continue }
                 memory.update(key) { $0.entry = $0.entry.applying(pending.written(hits: count)) }
@@ -130,7 +130,7 @@ package final class WriteContext {
         }
     }
 
-    /// At the limit, evicts the response that was stored or confirmed longest ago. `false`: all are pinned.
+    /// At the limit for a URL, evicts the response that was stored or confirmed longest ago. `false`: all are pinned.
     func makeRoomForVariant(of key: CacheKey) throws -> Bool {
         guard try index.has(.fullVariants, ofMD5: key.md5Hex) else { return true }
         let excess = try index.variantCount(ofMD5: key.md5Hex) - (Entry.variantLimit - 1)
@@ -174,7 +174,7 @@ final class Journal {
 
     typealias Mark = (undos: Int, commits: Int, cleanups: Int, changes: Int)
 
-    /// Undoes the last step. The steps are undone in reverse order.
+    /// `action` undoes the step that was just taken. Steps are undone in reverse order.
     func onUndo(_ action: @escaping () -> Void) { undos.append(action) }
 
     /// Runs after the commit, before the change is acknowledged.

@@ -29,7 +29,7 @@ package class HitCounter: @unchecked Sendable {
     /// `last` is a time of the wall clock.
     typealias Hits = (count: Int64, last: Timestamp)
 
-    /// The log knows of the hits from now on. Returns `false` when it knew already: two hits were both the first.
+    /// Called when the log learns of the hits. Returns `false` when it knew already: two hits were both the first.
     final func register() -> Bool {
         counted.bitwiseOr(1, ordering: .acquiringAndReleasing).oldValue & 1 == 0
     }
@@ -45,9 +45,9 @@ package class HitCounter: @unchecked Sendable {
     }
 }
 
-/// The clock for the times of hits, which decide the order of eviction: the wall clock, but it never goes back, because
-/// new entries would look older than all others. While the wall clock is behind, it advances a millisecond whenever the
-/// wall clock has moved, so hits keep their order; with each hit it would outrun the wall clock on a busy server.
+/// The clock for the times of hits, by which listings sort: the wall clock, but never going back, because new entries
+/// would look older than all others. While the wall clock is behind, this clock advances a millisecond whenever the
+/// wall clock has moved, so hits keep their order. With each hit, it would outrun the wall clock on a busy server.
 final class HitClock: Sendable {
     private struct State {
         var latest: Timestamp
@@ -77,7 +77,7 @@ final class HitClock: Sendable {
 
     func now() -> Timestamp { state.withLock { $0.advance(to: clock) } }
 
-    /// Converts a recent instant of the wall clock: `noted`, or the current instant while that clock is behind.
+    /// Converts a recent time of the wall clock: `noted`, or the time of this clock while the wall clock is behind.
     func instant(ofHitAt noted: Timestamp) -> Timestamp {
         state.withLock { state in
             // ``HotEntry`` notes hits by the wall clock without advancing this clock.

@@ -11,8 +11,8 @@ import Synchronization
 ///   ``settled(_:)`` reads again.
 ///
 /// A flush is kept until it is committed, or undone and put back. A transaction may flush a key twice, with all keys
-/// and for an update of the key, and the second flush may be undone alone. Slides are kept until they are written; the
-/// least recent hits are forgotten (``HitTable``) when entries are read faster than the index can be updated.
+/// and then for an update of the key, and the second flush may be undone alone. Slides are kept until they are written;
+/// the least recent hits are forgotten (``HitTable``) when entries are read faster than the index can be updated.
 package final class HitLog: Sendable {
     struct Flush: Sendable {
         fileprivate var number: Int
@@ -27,7 +27,7 @@ package final class HitLog: Sendable {
 
         /// All slides, and as many entries with hits as ``HitTable`` may have; writing so many takes half a second.
         package static let all = FlushLimit(slides: .max, hits: 2 * HitTable.generationLimit * HitLog.shardCount)
-        /// For each second. An entry costs a page or two, twice: 10,000 a second took more than half of two cores.
+        /// For each second. 10,000 entries, each a page or two written twice, took more than half of two cores.
         package static let periodic = FlushLimit(slides: 4096, hits: 512)
 
         static func marked(_ limit: Int) -> FlushLimit { FlushLimit(slides: limit, hits: 0, onlyMarked: true) }
@@ -161,7 +161,7 @@ package final class HitLog: Sendable {
         for shard in shards.all { shard.withLock { $0.pending.markSlides() } }
     }
 
-    /// Whether any marked slides are still to be written, of any operation that marked them.
+    /// Whether slides that any operation has marked are still to be written.
     var hasMarkedSlides: Bool {
         shards.all.contains { $0.withLock { $0.pending.markedCount > 0 } }
     }
@@ -191,7 +191,7 @@ package final class HitLog: Sendable {
                 let slid = shard.pending.slidKeys(limit: left.slides, onlyMarked: limit.onlyMarked)
                 left.slides -= shard.take(slid, for: &flush, clock)
                 let hit = shard.pending.hitKeys(limit: left.hits)
-                // Entries that count in memory get at least half of the limit if there are so many.
+                // Entries that count their own hits get at least half of the limit if there are so many.
                 let counted = shard.counters.oldest(max(left.hits / 2, left.hits - hit.count))
                 left.hits -= shard.take(counted, for: &flush, clock)
                 left.hits -= shard.take(hit.prefix(left.hits), for: &flush, clock)
@@ -200,7 +200,7 @@ package final class HitLog: Sendable {
         return flush
     }
 
-    /// Reports the number of hits that entries have with the hits of the flush. Must be called before the commit.
+    /// Reports the new numbers of hits, which include the hits of the flush. Must be called before the commit.
     func wrote(_ flush: Flush, hits: [ExactText: Int64]) {
         for (key, hits) in hits {
             shards[key.hashValue].withLock { shard in

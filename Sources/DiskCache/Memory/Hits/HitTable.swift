@@ -1,8 +1,8 @@
 import Primitives
 
 /// The pending hits and slides of a shard of the ``HitLog``. Slides from before a mark are kept apart, to be written a
-/// few at a time; later hits and slides of the entry are merged into them. Hits have two generations. A hit goes to the
-/// younger, with the older's hits of the entry. A full younger becomes the older, and the former older is forgotten.
+/// few at a time; later hits and slides of the entry are merged into them. Hits have two generations. A hit joins the
+/// younger, with the entry's hits in the older. A full younger becomes the older, and the former older is forgotten.
 struct HitTable {
     /// The caller frees forgotten hits, because freeing may take long.
     typealias Forgotten = [ExactText: PendingHits]
@@ -139,7 +139,7 @@ struct CounterQueue {
         items[key] = Item(counter: counter, version: version, turn: nextTurn)
         queue.append((key, nextTurn))
         nextTurn += 1
-        // Clears so seldom that each place of a removed entry is passed over once.
+        // Runs only when most places are of removed entries, so that the cost for each is constant.
         if queue.count > 2 * items.count + 64 { removeGone() }
     }
 

@@ -4,11 +4,11 @@ enum EvictionQueue: UInt8, Sendable {
     case main = 1
 }
 
-/// The part of the policy's state that is kept with the entry, beside its cost.
+/// The part of the policy's state that is stored with each entry.
 struct QueuePlace: Equatable, Sendable {
     static let frequencyLimit: UInt8 = 3
     var queue: EvictionQueue
-    /// The hits since the entry came to this queue, at most ``frequencyLimit``. Each sparing takes one away.
+    /// The hits since the entry came to this queue, at most ``frequencyLimit``; one is lost when it is spared.
     var frequency: UInt8 = 0
 
     mutating func hit() {
@@ -34,7 +34,7 @@ struct QueueTotals: Equatable, Sendable {
 /// The queues of a tier, first in, first out. Pinned entries are in none of them.
 protocol EvictionQueues {
     associatedtype ID: Sendable
-    /// `Never` in memory.
+    /// `Never` for the queues in memory.
     associatedtype Failure: Error
 
     var totals: QueueTotals { get }

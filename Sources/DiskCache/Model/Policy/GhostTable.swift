@@ -1,5 +1,5 @@
-// Invariants: a cell with a number of at least `first` stands for a remembered hash; there are `count` of them. Of the
-// numbers from `first` up to `next`, at most as many as there are bits, exactly the bits of these cells are set.
+// Invariants: a cell with a number of at least `first` stands for a remembered hash. There are `count` such cells.
+// Exactly the bits of their numbers are set. `next` - `first` is at most the number of bits, so no two share one.
 
 /// Remembers the hashes of the last evicted entries, up to a limit that each insertion states. A bucket is a cache line
 /// of eight cells. A full bucket forgets its oldest hash early, and two hashes may look alike (one in four thousand of
@@ -17,7 +17,7 @@ struct GhostTable: Sendable {
     private(set) var count = 0
     var memoryBytes: Int { (cells.count + bits.count) * MemoryLayout<UInt64>.stride }
 
-    /// Called when the entry is back. Returns whether the hash was there.
+    /// Forgets a hash, because its entry is back. Returns whether the hash was there.
     mutating func remove(_ hash: Int) -> Bool {
         guard let index = find(Self.mark(hash)) else { return false }
         clear(index)
@@ -77,7 +77,7 @@ struct GhostTable: Sendable {
         guard isTight || isWide || next == .max || Int(next - first) >= bits.count * 64 else { return }
         var buckets = cells.count / Self.bucketSize
         if isTight || isWide {
-            // Does not grow to the limit at once, because the table fills only as entries go, and may never be full.
+            // Does not grow to the limit at once: the table fills only as entries are evicted, and may never be full.
             let target = isTight ? min(limit, max(count * 2, 32)) : limit
             buckets = max(1, target * 7 / 4 / Self.bucketSize)
         }

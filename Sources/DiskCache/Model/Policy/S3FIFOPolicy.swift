@@ -1,11 +1,11 @@
 // Invariants: the policy holds only hashes of evicted entries, at most one for each entry; without them it decides
-// worse, never wrongly. A choice spares at most `moveLimit` entries, seldom more than a few, as each uses up a hit.
+// worse, never wrongly. A choice spares at most `moveLimit` entries, mostly few, because each sparing uses up a hit.
 
 /// S3-FIFO (Yang, Zhang, Qiu, Yue, Rashmi: "FIFO queues are all you need for cache eviction", SOSP '23), with the sizes
 /// of entries taken into account. New entries go to a small queue, a tenth of all bytes. Its oldest entry moves to the
-/// main queue if it was requested, otherwise it is evicted, so a scan passes by the main queue. An entry requested
+/// main queue if it was requested, otherwise it is evicted, so a scan does not fill the main queue. An entry requested
 /// again soon after its eviction goes to the main queue at once, where the oldest is spared once for each hit. A large
-/// entry needs a hit more. The constants were chosen by replaying traces (`scripts/bench eviction`). Each tier keeps
+/// entry needs one more hit. The constants were chosen by replaying traces (`scripts/bench eviction`). Each tier keeps
 /// its entries in its own ``EvictionQueues``, and counts hits in ``QueuePlace/frequency``; the policy sees no hits.
 struct S3FIFOPolicy: Sendable {
     /// The small queue's part of all bytes is one divided by this number.
@@ -14,7 +14,7 @@ struct S3FIFOPolicy: Sendable {
     private static let largeFactor: Double = 4
     private static let moveLimit = 1000
     private var ghosts = GhostTable()
-    /// The most hashes. After a decrease, surplus hashes go with the next insertion, or at once when the limit is 0.
+    /// The most hashes. After a decrease, the next insertion drops surplus hashes; a limit of 0 drops all at once.
     var ghostLimit: Int {
         didSet { if ghostLimit == 0, oldValue > 0 { ghosts = GhostTable() } }
     }
@@ -33,8 +33,8 @@ struct S3FIFOPolicy: Sendable {
             ? QueuePlace(queue: .main) : QueuePlace(queue: .small, frequency: 1)
     }
 
-    /// Chooses the next entry to go; `nil` when the queues are empty. The caller takes the entry out of its queue.
-    /// `sparesNewest`, for eviction ahead of need, spares the newest entry, however large, if it was not known before.
+    /// Chooses the next entry to evict; `nil` when the queues are empty. The caller takes the entry out of its queue.
+    /// `sparesNewest`, for eviction without a waiting store, spares the newest entry of the small queue, however large.
     mutating func victim<Queues: EvictionQueues>(
         of queues: inout Queues, sparesNewest: Bool
     ) throws(Queues.Failure) -> QueuedEntry<Queues.ID>? {
@@ -44,7 +44,7 @@ struct S3FIFOPolicy: Sendable {
             let isSmallFull = totals.smallBytes * Self.smallPart > totals.bytes
             let order: (first: EvictionQueue, second: EvictionQueue) = isSmallFull ? (.small, .main) : (.main, .small)
             var oldest = try queues.oldest(in: order.first)
-            // The entry is the only one of the small queue, although it alone exceeds that queue's part.
+            // The entry is alone in the small queue, and by itself exceeds that queue's part.
             let isNewest = order.first == .small && oldest?.cost == totals.smallBytes
             if oldest == nil || (sparesNewest && isNewest) { oldest = try queues.oldest(in: order.second) }
             guard let entry = oldest else { return nil }
@@ -59,15 +59,15 @@ struct S3FIFOPolicy: Sendable {
         }
     }
 
-    /// Whether an entry that is not held was requested a short time ago.
+    /// Whether an entry that the tier does not hold was requested a short time ago.
     func isKnown(hash: Int) -> Bool { ghosts.contains(hash) }
 
-    /// Notes that an entry goes for another reason than eviction and may be back soon, for example as another version.
+    /// Remembers an entry that leaves without eviction and may be back soon, for example as another version.
     mutating func remember(hash: Int, place: QueuePlace, totals: QueueTotals) {
         if place.queue == .main || place.frequency > 0 { remember(hash: hash, totals: totals) }
     }
 
-    /// Also notes a request for an entry that is not held and will not be admitted, as if it had come and gone.
+    /// Remembers an entry that is evicted, or that was requested but is not admitted, as if it had come and gone.
     mutating func remember(hash: Int, totals: QueueTotals) {
         ghosts.insert(hash, limit: min(totals.entries, ghostLimit))
     }

@@ -3,7 +3,7 @@ import Primitives
 import Synchronization
 
 /// The files of a namespace: the bodies, and `incoming/`, which holds bodies before they are published and after they
-/// are taken away. It is on the same file system as the bodies, so that a rename publishes a body.
+/// are taken away. `incoming/` is on the same file system as the bodies, so that a rename publishes a body.
 ///
 /// - `incoming/<n>.part`: a body that is being received.
 /// - `incoming/<id>-<n>.old`: a body that the transaction in progress takes away from the entry `<id>`.
@@ -45,7 +45,7 @@ final class BodyStore: Sendable {
         return opened(try FileDescriptor(opening: name, Self.openFlags), length, name)
     }
 
-    /// Without `mayWait`, waits for the disk only if the kernel cannot tell whether it would have to.
+    /// Without `mayWait`, waits for the disk only if the kernel cannot tell whether opening the file needs the disk.
     func open(
         _ path: String, length: Int64, mayWait: Bool
     ) throws(DiskCacheError) -> Lookup<(file: BodyFile, status: FileStatus?)> {
@@ -193,27 +193,27 @@ struct BodyTree {
 
 /// Disk space for removals on a full disk: the index logs a removal first, and the ballast makes room for that log.
 final class Ballast: @unchecked Sendable {
-    // @unchecked Sendable: the initializer runs before the writer's thread, which alone uses the variables then.
+    // @unchecked Sendable: the initializer runs before the writer's thread, which alone uses the variables afterwards.
     private let file: FileDescriptor
     private let path: String
     private(set) var length: Int64 = 0
-    /// The most bytes held so far. ``restore()`` takes as many again, or the ballast would dwindle on a full disk.
+    /// The most bytes held so far. ``restore()`` takes as many again, or the ballast would shrink on a full disk.
     private var claim: Int64 = 0
     /// The most bytes that the file should occupy.
     private let size: Int64
-    /// A smaller ballast hardly allows any removal.
+    /// The least useful size: a smaller ballast has room for hardly any removal.
     private static let leastSize: Int64 = 256 << 10
 
     init(path: String, size: Int64) throws(DiskCacheError) {
         self.path = path
         self.size = size
         file = try FileDescriptor(opening: path, O_RDWR | O_CREAT, mode: 0o600)
-        // The size at the end of the last process, allocated again because a copy of the file may have holes.
+        // Takes the size that the last process left. Allocates its blocks again, because a copied file may have holes.
         take(file.status()?.identity.size ?? 0)
         restore()
     }
 
-    /// Returns whether there was room to give up.
+    /// Gives up the room. Returns whether there was any.
     func release() -> Bool {
         guard length > 0 else { return false }
         length = 0

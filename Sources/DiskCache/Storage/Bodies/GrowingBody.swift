@@ -51,7 +51,7 @@ package final class GrowingBody: Sendable {
     /// Empty for a body in a file.
     var bytes: SharedBytes { state.withLock { SharedBytes($0.memory) } }
 
-    /// The body may hold a part of `bytes` after an error of writing, and the caller must not append again.
+    /// After a write error, the body may hold a part of `bytes`, and the caller must not append again.
     func append(_ bytes: UnsafeRawBufferPointer) throws(DiskCacheError) {
         if let file { return try append(bytes, to: file) }
         state.withLock { state in
@@ -81,7 +81,7 @@ package final class GrowingBody: Sendable {
         }
     }
 
-    /// `nil`: the next bytes go straight to the file. If ``move(to:)`` took no buffer, the next bytes ask for one,
+    /// `nil`: the next bytes go straight to the file. If ``move(to:)`` took no buffer, the next call asks for one,
     /// once. An empty body takes no buffer because its bytes may be slow to arrive.
     private func buffer() -> WriteBuffer? {
         let (held, takesOne) = state.withLock { state in

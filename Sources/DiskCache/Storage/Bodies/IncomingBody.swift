@@ -11,7 +11,7 @@ final class IncomingBody: @unchecked Sendable {
     private var hasher = SHA256()
     private var validator = JSONValidator()
 
-    /// A body longer than `memoryLimit` moves to a file; with a negative limit at its first byte, or in ``seal()``.
+    /// A body longer than `memoryLimit` moves to a file; if that is negative, at its first byte or in ``seal()``.
     init(in bodies: BodyStore, memoryLimit: Int64) {
         self.bodies = bodies
         growing = GrowingBody(buffers: bodies.writeBuffers, path: bodies.newPartPath())
@@ -21,7 +21,7 @@ final class IncomingBody: @unchecked Sendable {
     var length: Int64 { growing.length }
     var isFile: Bool { growing.file != nil }
 
-    /// A body that is announced as too long for memory goes to its file from the first byte.
+    /// A body with an announced length that is too long for memory goes to its file from the first byte.
     func expect(length: Int64) throws(DiskCacheError) {
         if length > memoryLimit, !isFile { try spill() }
     }
@@ -69,7 +69,7 @@ final class IncomingBody: @unchecked Sendable {
 }
 
 struct SealedBody: Sendable {
-    /// A file has the path of the unpublished file.
+    /// A file is still at its path in `incoming/`.
     var stored: StoredBody
     /// SHA-256, 32 bytes.
     var digest: [UInt8]

@@ -18,7 +18,7 @@ package final class BodyFile: Sendable {
         self.path = path
     }
 
-    /// Serves system calls that read at a position of their own. Valid as long as this object lives.
+    /// For system calls that read at a given position. Valid as long as this object lives.
     package var descriptor: Int32 { file.number }
 
     /// Reads until `target` is full or the body ends. Returns the number of bytes.
@@ -68,7 +68,7 @@ package final class BodyFile: Sendable {
 
     func status() -> FileStatus? { file.status() }
 
-    /// A short body is read whole.
+    /// Reads a body of at most `limit` bytes whole, of a longer body only the beginning.
     func stored(upTo limit: Int64) throws(DiskCacheError) -> StoredBody {
         if length <= limit { return .bytes(try readWhole()) }
         // The sender finds the beginning in memory. The rest is read ahead of the sender.

@@ -55,7 +55,7 @@ package final class CacheDirectory: Sendable {
     /// before each file; when it returns `false`, the rest stays. Returns whether the directory is gone.
     package func remove(_ place: NamespaceDirectory, while mayGoOn: () -> Bool = { true }) -> Bool {
         let directory = path(of: place)
-        // The index goes last, because it marks the directory as a namespace: after a kill, the rest is found.
+        // The index is removed last, because it marks the directory as a namespace: after a kill, the rest is found.
         for name in (try? FileSystem.names(in: directory)) ?? [] where name != Self.marks[0] {
             guard FileSystem.remove("\(directory)/\(name)", while: mayGoOn) else { return false }
         }
@@ -70,7 +70,7 @@ package final class CacheDirectory: Sendable {
     func claim(_ place: NamespaceDirectory) throws(DiskCacheError) {
         let directory = path(of: place)
         if FileSystem.status(of: directory) != nil, !Self.isNamespace(at: directory) {
-            // ``BodyStore`` makes `incoming` first, while it is still empty. A new file system contains `lost+found`.
+            // A kill may leave only the empty `incoming`, which is made first. A new file system has `lost+found`.
             let isOurs = try FileSystem.names(in: directory).allSatisfy { ["incoming", "lost+found"].contains($0) }
             guard isOurs, try FileSystem.names(in: directory + "/incoming").isEmpty else {
                 throw .notACache(directory: directory)

@@ -64,6 +64,6 @@ final class DiskThreads: Sendable {
 
 package enum Lookup<Value: Sendable>: Sendable {
     case found(Value)
-    /// The data must be read from the disk, and the caller did not allow that: call ``DiskCache/onDiskThread(_:)``.
+    /// The data is on the disk, and the caller may not wait: repeat the call with ``DiskCache/onDiskThread(_:)``.
     case onDisk
 }

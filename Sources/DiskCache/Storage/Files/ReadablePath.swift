@@ -60,13 +60,13 @@ package enum ReadablePath {
         return "QDataCaches/" + (isPlain ? name : Self.name(name, markedWith: key))
     }
 
-    /// The path when `path` is, or becomes, a directory: with `~` and the key behind it, unless it ends so already.
+    /// The body's path when `path` is, or becomes, a directory: `path`, `~` and the key, unless it ends so already.
     package static func alternative(for path: String, key: CacheKey) -> String {
         let (directory, leaf) = split(path)
         return unmarked(leaf, key) == nil ? directory + name(leaf, markedWith: key) : path
     }
 
-    /// When the file name has no room for `~` and the number, the text before the `~` and the key at its end is cut.
+    /// Appends `~` and the number. If the file name has no room for them, cuts the text before its `~` and key.
     static func numbered(_ path: String, _ number: Int, key: CacheKey) -> String {
         let end = "~\(number)"
         let (directory, leaf) = split(path)
@@ -173,7 +173,7 @@ struct PathCandidates: RandomAccessCollection {
     /// The number of texts with the same MD5 never comes near this limit.
     let endIndex = 1000
 
-    /// The path of the layout; if readable, then the path beside a directory; then it with `~1`, `~2`, … behind.
+    /// First the layout's path; if readable, then the path beside a directory; then the last with `~1`, `~2`, … behind.
     init(layout: Layout, key: CacheKey, url: String?) {
         self.key = key
         let path = layout.path(for: key, url: url)

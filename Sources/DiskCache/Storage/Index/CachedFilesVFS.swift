@@ -11,13 +11,13 @@ enum CachedFilesVFS {
     /// An I/O error that has no name in SQLite.
     static let notCached = SQLITE_IOERR | (0xFE << 8)
 
-    /// Opens a connection over this VFS, with descriptors of the database file and its log; needs `SQLITE_OPEN_URI`.
+    /// The name that opens a file over this VFS, with descriptors of the file and of its log; needs `SQLITE_OPEN_URI`.
     static func name(of path: String, database: Int32, log: Int32) -> String {
         _ = vfs
         return name(of: path) + "?vfs=\(vfsName)&\(databaseParameter)=\(database)&\(logParameter)=\(log)"
     }
 
-    /// Opens a connection over the default VFS.
+    /// The name that opens a file over the default VFS.
     static func name(of path: String) -> String {
         // Every byte is escaped, so that no character of the path can end it: %2F%74%6D%70 is /tmp.
         "file:" + path.utf8.map { "%" + [$0].hex }.joined()
@@ -59,7 +59,7 @@ enum CachedFilesVFS {
             guard let file else { return SQLITE_IOERR }
             let target = UnsafeMutableRawBufferPointer(start: target, count: Int(count))
             let found = CachedFile.read(CachedFilesVFS.vfs.tail(of: file).pointee.descriptor, into: target, at: offset)
-            // A shorter read may also be the end of the file. A connection that may wait finds out.
+            // A shorter read may also be the end of the file. A connection that may wait reads again and finds out.
             return found == Int(count) ? SQLITE_OK : CachedFilesVFS.notCached
         }
         file.pointee.pMethods = UnsafePointer(tail.pointer(to: \.methods)!)

@@ -111,9 +111,9 @@ enum StatementText {
 /// The statements that each store runs.
 enum StoreQuery: Int, CaseIterable {
     case held, insert
-    /// Whether there may be a response with an MD5. A caller's own key with the same beginning counts, too.
+    /// Whether there may be a response with a given MD5. A caller's own key with the same beginning counts, too.
     case variant
-    /// Whether a URL has the most responses that it may have. The query nearly always looks at a single place.
+    /// Whether a URL has ``Entry/variantLimit`` responses. The query nearly always reads a single place of the index.
     case fullVariants
     case longFields
 
@@ -133,7 +133,7 @@ enum StoreQuery: Int, CaseIterable {
         }
     }
 
-    /// Writes a row of ``EntryRow/bind(to:)``, or replaces the row with the same number.
+    /// Writes the row that ``EntryRow/bind(to:)`` has bound, or replaces the row with the same number.
     static let putStatement =
         "\(insertion) ON CONFLICT (id) DO UPDATE SET "
         + names.dropFirst(2).map { "\($0) = excluded.\($0)" }.joined(separator: ", ")

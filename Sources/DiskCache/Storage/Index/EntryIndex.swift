@@ -42,7 +42,7 @@ package final class EntryIndex: Sendable {
         // Both files exist by now: opening the index for writing reads it, and so opens the log.
         files = [path, path + "-wal", other].map { ($0, FileNumber(of: $0)) }
         listing = try mappingErrors { try Self.openForReading(path) }
-        // Without either descriptor no data counts as being in memory.
+        // If a descriptor is missing, no data counts as being in memory.
         let database = try? FileDescriptor(opening: path, O_RDONLY)
         let log = try? FileDescriptor(opening: path + "-wal", O_RDONLY)
         descriptors = Locked([database, log])
@@ -57,7 +57,7 @@ package final class EntryIndex: Sendable {
         }
     }
 
-    /// Whether the next start would find the files that are open now, for a `stat` call each. Any thread may ask.
+    /// Whether the next start would find the files that are open now. Costs a `stat` call for each. For any thread.
     var isInPlace: Bool { missed == nil }
     private var missed: String? { files.first { FileNumber(of: $0.path) != $0.number }?.path }
 
@@ -69,14 +69,14 @@ package final class EntryIndex: Sendable {
     // MARK: - The log, on the writer's thread outside of transactions
 
     /// Empties the log when it is longer than 256 KiB and than a quarter of the free space. SQLite lets the log grow to
-    /// 16 MiB, which may be all the space of a small volume, and a longer log may never be emptied again.
+    /// 16 MiB, which may be all the space of a small volume. Then no space may be left in which to empty it.
     func keepLogShort() {
         let length = logLength
         // Emptying a shorter log takes longer than filling it.
         if length > 256 << 10, length > FileSystem.freeBytes(at: path) / 4, canEmptyLog() { emptyLog() }
     }
 
-    /// Whether there is a log, and space to empty it with `reserve` more bytes; an attempt without fills the disk.
+    /// Whether there is a log, and space, with `reserve` more bytes, to empty it. Otherwise an attempt fills the disk.
     func canEmptyLog(with reserve: Int64 = 0) -> Bool {
         let sql = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
         guard logLength > 0, let file = FileSystem.status(of: path)?.identity.size,
@@ -125,7 +125,7 @@ package final class EntryIndex: Sendable {
         cached.releaseMemory()
     }
 
-    /// Maps the error. Damage leaves a mark, and the next start checks the whole index, which takes long.
+    /// Maps the error. Notes damage in a file, so that the next start checks the whole index, which takes long.
     func notice(_ error: any Error) -> DiskCacheError {
         let error = DiskCacheError(error)
         if error.isIndexDamage {
@@ -168,8 +168,8 @@ package final class EntryIndex: Sendable {
         configuration.label = "larder.index.writer"
         configuration.busyMode = .timeout(5)
         configuration.prepareDatabase { db in
-            // Both settings take effect only in an empty file and otherwise only write; the page size comes first,
-            // because WAL fixes it. A foreign database is never written to, because reading the format throws.
+            // Both settings take effect only in an empty file; in another they only cause a write. The page size comes
+            // first, because WAL fixes it. A foreign database is never written to, because reading the format throws.
             if try Int.fetchOne(db, sql: "PRAGMA page_count") == 0 {
                 try db.execute(sql: "PRAGMA page_size = \(chosen.indexPageSize); PRAGMA auto_vacuum = INCREMENTAL;")
             } else {
@@ -207,7 +207,7 @@ package final class EntryIndex: Sendable {
         configuration.busyMode = .timeout(5)
         configuration.prepareDatabase { db in
             try db.execute(sql: "PRAGMA cache_size = -2048; PRAGMA temp_store = MEMORY;")
-            // Every 200 of SQLite's instructions, which are a few rows.
+            // Offers the processor every 200 of SQLite's instructions, which are a few rows.
             let offer: @convention(c) (UnsafeMutableRawPointer?) -> Int32 = { _ in
                 Processor.offer()
                 return 0

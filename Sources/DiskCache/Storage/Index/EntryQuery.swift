@@ -108,7 +108,7 @@ struct EntryQuery {
         return ("\(column) >= ? AND \(column) < ?", [prefix, end])
     }
 
-    /// The first text, in the order of UTF-8 bytes, behind every text with `prefix`; `nil` when there is none.
+    /// The first text, in the order of UTF-8 bytes, after every text with `prefix`; `nil` when there is none.
     static func successor(ofPrefix prefix: String) -> String? {
         var scalars = Array(prefix.unicodeScalars)
         while let last = scalars.popLast() {
@@ -125,7 +125,7 @@ struct EntryQuery {
 
 /// The keys of all responses to a URL; see ``CacheKey``.
 enum ResponseKeys {
-    /// The keys of responses between ``bounds(ofMD5:)``, without callers' own keys; the index of keys answers it.
+    /// Selects the responses between ``bounds(ofMD5:)``, without callers' own keys. The index of keys serves it.
     static func condition(on column: String = "key") -> String {
         "\(column) > ? AND \(column) < ? AND length(\(column)) = 41 AND substr(\(column), 34) NOT GLOB '*[^0-9a-f]*'"
     }

@@ -27,7 +27,7 @@ package struct EntryRow: Sendable {
         return bodyCost + rowCost + entry.textLength + Int64(repeated)
     }
 
-    /// The same cost when only the length of the body and the URL are known yet.
+    /// An estimate of the cost when only the length of the body and the URL are known.
     static func cost(bodyLength: Int64, isFile: Bool, url: String?) -> Int64 {
         let slotClass = isFile ? nil : SlotClass(holding: SlabRecord.length(ofBody: bodyLength))
         let bodyCost = slotClass.map { Int64($0.size) } ?? fileCost(bodyLength)

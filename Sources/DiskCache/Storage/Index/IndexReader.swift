@@ -64,7 +64,7 @@ struct IndexReader {
         }
     }
 
-    /// The elements of `paths` that are paths of entries' bodies.
+    /// Returns the elements of `paths` that are paths of entries' bodies.
     func knownPaths(_ paths: [String]) throws(DiskCacheError) -> Set<ExactText> {
         try index.list { db in
             let statement = try db.cachedStatement(sql: "SELECT 1 FROM entries WHERE path = ?")

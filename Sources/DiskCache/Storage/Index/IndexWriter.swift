@@ -134,7 +134,7 @@ struct IndexWriter {
         return try statement.hasRow()
     }
 
-    /// Except the response of `key`. The response that was stored or confirmed longest ago comes first.
+    /// All but the response of `key`, beginning with the response that was stored or confirmed longest ago.
     func variantFields(ofMD5 md5: String, but key: String) throws -> [(id: Int64, isPinned: Bool, length: Int)] {
         let (first, last) = ResponseKeys.bounds(ofMD5: md5)
         return try db.cachedStatement(sql: Self.variantFieldsStatement).all([first, last, key]) { row in
@@ -154,7 +154,7 @@ struct IndexWriter {
 
     static let variantCountStatement = "SELECT COUNT(*) FROM entries WHERE \(ResponseKeys.condition())"
 
-    /// The unpinned responses that were stored or confirmed longest ago.
+    /// Finds the unpinned responses that were stored or confirmed longest ago.
     static func oldestVariants(ofMD5 md5: String, limit: Int) -> EntryQuery {
         var query = EntryQuery(.all, now: Timestamp(milliseconds: 0))
         let (first, last) = ResponseKeys.bounds(ofMD5: md5)

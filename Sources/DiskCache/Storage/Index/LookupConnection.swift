@@ -30,7 +30,7 @@ final class LookupConnection: Sendable {
     private let cacheBytes: Int
     private let state = Locked(State())
 
-    /// `name` is a URI (<https://sqlite.org/uri.html>). The page cache is valid until the next write.
+    /// `name` is a URI (<https://sqlite.org/uri.html>). The page cache is valid until the next write to the index.
     init(_ name: String, cacheBytes: Int) {
         self.name = name
         self.cacheBytes = cacheBytes
@@ -122,7 +122,7 @@ final class LookupConnection: Sendable {
 /// Several look-up connections, so that threads seldom wait for each other.
 final class LookupPool: Sendable {
     private let connections: [LookupConnection]
-    /// The connections that are not in use, and the last one that a thread waited for: threads wait for them in turn.
+    /// `free`: the connections not in use. `turn`: the last one that a thread waited for; threads wait for all in turn.
     private let idle: Locked<(free: [Int], turn: Int)>
 
     init(_ count: Int, _ name: String, cacheBytes: Int) {
@@ -140,7 +140,7 @@ final class LookupPool: Sendable {
         return try body(connections[number])
     }
 
-    /// Skips a connection that would have to wait for the disk and may not.
+    /// Skips a connection that may not wait for the disk but would have to.
     func open() throws {
         for connection in connections {
             do { try connection.open() } catch is LookupConnection.NotCached {}

@@ -6,8 +6,8 @@ import Primitives
 /// index.
 ///
 /// Of n entries, m of which match, a page of l rows takes a walk about l * n / m rows, and a sort m rows. So the search
-/// walks from m = √(ln) on, and neither takes more than about √(ln) rows, if matches are mixed evenly with the rest; a
-/// walk gives up after ``patience`` times as many rows.
+/// walks if m is at least √(ln), and neither takes more than about √(ln) rows, if matches are mixed evenly with the
+/// rest; a walk gives up after ``patience`` times as many rows.
 struct PageSearch {
     let filter: EntryFilter
     let sort: EntrySort
@@ -80,7 +80,7 @@ struct PageSearch {
         }
     }
 
-    /// Whether the matches of the condition are a contiguous range of the index of the order.
+    /// Whether the matches of the condition are a contiguous range of the index that the walk follows.
     private func isServed(_ condition: EntryFilter.Condition, prefixIn places: PrefixPlaces) -> Bool {
         switch (sort.order, condition) {
         case (.key, .key), (.expiryDate, .state): true
@@ -90,7 +90,7 @@ struct PageSearch {
         }
     }
 
-    /// Estimates the matches of the condition alone, up to `limit` for each query; few match `key`, `md5` and `url`.
+    /// Estimates the matches of the condition, up to `limit` for each query. `key`, `md5` and `url` have few: counts 0.
     private func count(
         _ condition: EntryFilter.Condition, _ places: PrefixPlaces, upTo limit: Int
     ) throws(DiskCacheError) -> Int {
@@ -113,7 +113,7 @@ struct PageSearch {
         return try reader.count(place == .keys ? keysWithPrefix : alone(.prefix, place), upTo: limit)
     }
 
-    /// The columns in which an entry may have the filter's prefix now. An entry stored later is not on this page.
+    /// The columns in which some entry has the filter's prefix now. An entry stored later is not on this page.
     func prefixPlaces() throws(DiskCacheError) -> PrefixPlaces {
         guard filter.prefix?.isEmpty == false else { return .all }
         var places: PrefixPlaces = []

@@ -7,10 +7,10 @@ import Primitives
 /// (<https://sqlite.org/vfs.html#standard_unix_vfses>), which holds one lock while the file is open, instead of two at
 /// each look-up, and keeps the index of the log in its own memory. Another process, such as `sqlite3`, finds it locked.
 ///
-/// SQLite writes a header of 24 bytes before each page of the log, at the cost of a page; the VFS writes them together,
-/// at the latest with the last page of a commit (``GatheredWrites``). The disk starts to write the log early; otherwise
-/// a checkpoint, and every store, would wait for it. A large commit and a checkpoint take milliseconds, so a sharing
-/// thread offers the processor between two pages.
+/// SQLite writes a header of 24 bytes before each page of the log, and each write costs as much as that of a page. The
+/// VFS gathers them, and writes them at the latest with the last page of a commit (``GatheredWrites``). It tells the
+/// disk early to write the log; otherwise a checkpoint, and every store, would wait for the disk. A large commit and a
+/// checkpoint take milliseconds, so a thread that may yield offers the processor between two pages.
 enum ProcessVFS {
     /// Applies to all connections that are opened from now on.
     static func use() { _ = vfs }
@@ -22,7 +22,7 @@ enum ProcessVFS {
         /// SQLite keeps the name for as long as the file is open.
         let name: UnsafePointer<CChar>
         var writes = GatheredWrites()
-        /// The bytes written since the disk was last told to begin.
+        /// The bytes written since the disk was last told to begin writing.
         var waitingBytes = 0
         /// The log, opened when the disk is first told to begin. Closing it drops the process's locks on the log, which
         /// is harmless because SQLite takes none.
@@ -32,7 +32,7 @@ enum ProcessVFS {
     private static let vfs: DerivedVFS<Tail> = {
         // This must be the first call of SQLite in the process. Otherwise SQLite counts its memory, which is harmless.
         _ = csqlite_count_no_memory()
-        // Without `unix-excl`, on no Unix, the default VFS is slower but as correct.
+        // A system that is not Unix has no `unix-excl`. The default VFS is slower there but as correct.
         let standard = sqlite3_vfs_find("unix-excl") ?? sqlite3_vfs_find(nil)!
         return DerivedVFS(of: standard, name: "larder", isDefault: true) { _, name, file, flags, outFlags in
             ProcessVFS.open(name, file, flags, outFlags)
@@ -113,7 +113,7 @@ enum ProcessVFS {
 struct GatheredWrites {
     /// SQLite's own `seekAndWriteFd` takes less than 128 KiB at once.
     static let limit = 120 << 10
-    /// The bytes with the size of the database are not 0 only for a commit's last page.
+    /// In a header, the bytes with the size of the database are other than 0 only for a commit's last page.
     private static let (headLength, commitOffset) = (24, 4..<8)
 
     /// A connection that only reads allocates no memory.
@@ -136,7 +136,7 @@ struct GatheredWrites {
             guard result == 0 else { return result }
         }
         end = offset + Int64(bytes.count)
-        // A write elsewhere replaces older bytes, and is no part of the contiguous range.
+        // A write at another place replaces older bytes, and is no part of the contiguous range.
         guard isNext, bytes.count <= Self.limit else { return write(bytes, offset) }
         if !hasGathered { gathered.reserveCapacity(Self.limit) }
         gathered.append(contentsOf: bytes)

@@ -25,13 +25,13 @@ import GRDB
 /// - `entriesByExpiry`: purges and counts by state, eviction of expired entries, the order of expiry.
 /// - `entriesToEvict`: the eviction queues, without pinned entries. New rows come at their end.
 /// - `entriesByAccess`: the order of access.
-/// - `entriesToSweep`: the entries that the sweep of each minute removes, among all expired entries that stay.
+/// - `entriesToSweep`: the entries that the sweep of each minute removes once they have expired.
 /// - `entriesByPath`: the entry to which a body's file belongs.
 enum Schema {
     /// `PRAGMA user_version`: the first format of a release. Builds before the release wrote formats 1 to 5.
     static let format = 6
 
-    /// 0 for an empty database. Throws ``DiskCacheError/newerFormat(found:supported:)`` and ``Unreadable``.
+    /// Returns 0 for an empty database. Throws ``DiskCacheError/newerFormat(found:supported:)`` and ``Unreadable``.
     static func format(of db: Database) throws -> Int {
         let found = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
         guard found <= format else { throw DiskCacheError.newerFormat(found: found, supported: format) }

@@ -46,7 +46,7 @@ package struct Totals: Sendable {
         }
     }
 
-    /// The input of the eviction policy: without the bytes of pinned entries, but `entries` counts them, too.
+    /// The totals for the eviction policy. The bytes leave out pinned entries; the number of entries includes them.
     var queues: QueueTotals {
         let all = all
         return QueueTotals(entries: Int(all.entries), bytes: all.diskBytes - all.pinnedBytes, smallBytes: smallBytes)

@@ -53,7 +53,7 @@ final class Slab: Sendable {
         return body?.bytes
     }
 
-    /// `count` bytes were read; without `mayWait`, only bytes that are in memory. `nil` when no byte could be read.
+    /// Reads a slot, without `mayWait` only bytes that are in memory. `count`: the bytes read. `nil`: none were read.
     func content(of slot: Slot, mayWait: Bool) -> (bytes: SharedBytes, count: Int)? {
         var count = 0
         let bytes = SharedBytes(count: slot.slotClass.size) { target in
@@ -108,7 +108,7 @@ final class Slab: Sendable {
         guard written == length else { throw .system("write", path, written < 0 ? errno : ENOSPC) }
     }
 
-    /// No row names a slot behind `end`. Call this before the first read.
+    /// Cuts the file at `end`, because no row names a slot behind it. Call this before the first read.
     func cut(at end: Int64) {
         if let length = descriptor.status()?.identity.size, length > end { ftruncate(descriptor.number, off_t(end)) }
     }

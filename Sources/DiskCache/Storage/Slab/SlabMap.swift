@@ -1,16 +1,16 @@
-// Invariants: a slot that a committed row names is never given to another body, and a freed slot only after the commit.
-// The table `extents` and the rows that use its slots change in one transaction, so a kill neither loses a slot nor
-// uses it twice, and a start searches for no used slots.
+// Invariants: a slot that a committed row names is never given to another body, and a freed slot only after the commit
+// that frees it. The table `extents` and the rows that use its slots change in one transaction, so a kill neither loses
+// a slot nor uses it twice, and a start need not search for used slots.
 
 import Foundation
 import GRDB
 
-/// The used and free slots, for the writer's thread. ``takeBack(_:)`` and ``keep(_:)`` undo steps, the last first.
+/// The used and free slots, for the writer's thread. ``takeBack(_:)`` and ``keep(_:)`` undo the last take and free.
 final class SlabMap {
     private var extents: [Extent] = []
     /// The extents with free slots, by class. The last extent of each list is filled first.
     private var open = [[Int]](repeating: [], count: SlotClass.count)
-    /// The extents that have no class.
+    /// The extents that are not divided into slots.
     private var unused: [Int] = []
     /// The slots that the running transaction has freed, and the extents that it has changed.
     private var freed: [Slot] = []
@@ -22,7 +22,7 @@ final class SlabMap {
     /// The disk space of slots that were used before and are free now. Only bodies of the same slot size can reuse it.
     private(set) var slackBytes: Int64 = 0
 
-    /// Throws ``DiskCacheError/index(code:message:)`` when the table `extents` is impossible.
+    /// Throws ``DiskCacheError/index(code:message:)`` when the table `extents` holds impossible values.
     init(_ db: Database) throws {
         for row in try Row.fetchAll(db, sql: "SELECT number, class, written, used FROM extents ORDER BY number") {
             let (number, code): (Int, Int) = (row[0], row[1])
@@ -57,7 +57,7 @@ final class SlabMap {
         if draining == number { draining = nil }
     }
 
-    /// Marks a slot as free from the next commit on. Returns whether the slot was used, as the slot of a sound row is.
+    /// Marks a slot as free from the next commit on. Returns whether it was used, as is the slot of each sound row.
     func free(_ slot: Slot) -> Bool {
         guard isUsed(slot) else { return false }
         freed.append(slot)
@@ -92,7 +92,7 @@ final class SlabMap {
         (freed, changed) = ([], [])
     }
 
-    /// The journal has undone each step.
+    /// Called after the journal has undone each step.
     func rolledBack() {
         precondition(freed.isEmpty)
         changed = []
@@ -140,7 +140,7 @@ final class SlabMap {
         return draining
     }
 
-    /// New bodies may fill the extent again.
+    /// Stops emptying the extent, so that new bodies may fill it again.
     func endDraining() {
         guard let number = draining else { return }
         draining = nil
@@ -183,7 +183,7 @@ final class SlabMap {
         return body(&extents[number])
     }
 
-    /// Reads the table `extents`; if it is impossible, calls `onDamage` and rebuilds it from every row of the entries.
+    /// Reads the table `extents`. If its values are impossible, calls `onDamage` and rebuilds it from all entries.
     static func load(_ db: Database, onDamage: () -> Void) throws -> SlabMap {
         do {
             return try SlabMap(db)

@@ -24,7 +24,7 @@ struct SlabRecord {
     /// The bytes that the record keeps of each SHA-256.
     static let checkLength = 16, digestLength = 16
 
-    /// An estimate, when only the length of the body is known.
+    /// Estimates the length of a record with its body, when only the length of the body is known.
     static func length(ofBody length: Int64) -> Int { headLength + Int(length) + 64 }
 
     init(of entry: Entry, at now: Timestamp) {
@@ -130,7 +130,7 @@ struct SlabRecordView {
         }
     }
 
-    /// `false` after a change that only the index knows.
+    /// Whether the record and the entry agree; `false` after a change that only the index has.
     func agrees(with entry: Entry) -> Bool {
         version == entry.version && expiry == entry.expiryDate.milliseconds && contentType == entry.contentType
             && lastModified == entry.lastModified && key.elementsEqual(entry.key.utf8)

@@ -2,7 +2,7 @@ import Foundation
 
 /// The size of a slot. Eight sizes for each doubling, from 256 bytes on, let a body waste at most a ninth of its slot.
 struct SlotClass: Hashable, Sendable {
-    /// The smallest size is 0.
+    /// The smallest size has the number 0.
     let number: Int
 
     /// The class takes seven bits of ``Slot/code``.
@@ -37,10 +37,10 @@ package struct Slot: Hashable, Sendable {
     let index: Int
     let slotClass: SlotClass
 
-    /// The longest body that goes into the slab, 1 MiB, fits with its record.
+    /// The length of an extent: the longest body that goes into the slab, 1 MiB, fits with its record.
     static let extentBytes = 2 << 20
 
-    /// For the index: the offset in units of ``SlotClass/unit``, and the class in the lowest seven bits.
+    /// The slot in the index: the offset in units of ``SlotClass/unit``, and the class in the lowest seven bits.
     var code: Int64 { offset / Int64(SlotClass.unit) * Int64(SlotClass.count) + Int64(slotClass.number) }
     var offset: Int64 { Int64(extent) * Int64(Self.extentBytes) + Int64(index * slotClass.size) }
 }

@@ -6,7 +6,7 @@ import Primitives
 
 /// The slots of small bodies, by the hashes of their keys, which spare a hit on disk the look-up in the index. Cells of
 /// eight bytes form buckets of eight cells, a cache line each. The hash splits the table into shards, so that threads
-/// seldom meet. An insertion into a full bucket overwrites another cell. The table grows up to its limit.
+/// seldom wait. An insertion into a full bucket overwrites another cell. The table grows up to its limit.
 final class SlotTable: Sendable {
     private let shards = Sharded { Shard() }
     private let limit: Locked<Int>
