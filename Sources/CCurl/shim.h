@@ -29,7 +29,7 @@ static inline CURLcode larder_curl_setopt_slist(CURL *handle, CURLoption option,
     return curl_easy_setopt(handle, option, value);
 }
 
-// Sets CURLOPT_WRITEFUNCTION or CURLOPT_HEADERFUNCTION, because both have the same type.
+// Sets CURLOPT_WRITEFUNCTION or CURLOPT_HEADERFUNCTION, which have the same type.
 static inline CURLcode larder_curl_setopt_write(CURL *handle, CURLoption option, curl_write_callback value) {
     return curl_easy_setopt(handle, option, value);
 }

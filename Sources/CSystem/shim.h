@@ -66,8 +66,8 @@ static inline void csystem_erase(int descriptor, long offset, long length) {
     syscall(SYS_fallocate, descriptor, (long)(keep_size | punch_hole), offset, length);
 }
 
-/// Makes an eventfd that no call waits for and no child process inherits; -1 with errno if the process has no descriptor
-/// left. Its flags are an enumeration in glibc, which Swift does not combine.
+/// Makes an eventfd on which no call blocks, and which no child process inherits; -1 with errno if the process has no
+/// descriptor left. Its flags are an enumeration in glibc, which Swift does not combine.
 static inline int csystem_eventfd(void) { return eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC); }
 
 /// Names the thread for debuggers and `top -H`, which show the first 15 bytes. Names set by Foundation stay in

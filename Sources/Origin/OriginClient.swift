@@ -64,9 +64,9 @@ package final class OriginClient: Sendable {
         return counts.indices.min { counts[$0] < counts[$1] } ?? 0
     }
 
-    /// The reason why the client would refuse a request, without DNS and the network; `nil` when only these or a
-    /// redirect can lead to a refusal. ``fetch(_:receiver:)`` may report another reason for a port that is always
-    /// refused.
+    /// The reason why the client would refuse a request, as far as it can tell without DNS and the network; `nil` when
+    /// only these or a redirect can lead to a refusal. ``fetch(_:receiver:)`` may report another reason for a port that
+    /// is always refused.
     package func foreseenRefusal(of request: OriginRequest) -> OriginError? {
         var known = KnownURLs()
         do throws(OriginError) {

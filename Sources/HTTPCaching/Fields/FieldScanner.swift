@@ -17,12 +17,12 @@ struct FieldScanner {
     var isAtListSeparator: Bool { current == UInt8(ascii: ",") }
     private var current: UInt8? { offset < bytes.count ? bytes[offset] : nil }
 
-    /// Optional white space (§5.6.3).
+    /// Skips optional white space (§5.6.3).
     mutating func skipSpace() {
         while current?.isFieldSpace == true { offset += 1 }
     }
 
-    /// White space and the commas of empty list members, which a recipient ignores (§5.6.1.2).
+    /// Skips white space and the commas of empty list members, which a recipient ignores (§5.6.1.2).
     mutating func skipListSeparators() {
         while let byte = current, byte.isFieldSpace || byte == UInt8(ascii: ",") { offset += 1 }
     }
@@ -34,7 +34,7 @@ struct FieldScanner {
         return true
     }
 
-    /// One or more token characters (§5.6.2).
+    /// Reads one or more token characters (§5.6.2).
     mutating func token() -> String? { take(while: \.isTokenCharacter) }
     mutating func digits() -> String? { take(while: \.isDigit) }
 
@@ -60,7 +60,7 @@ struct FieldScanner {
         return nil
     }
 
-    /// With its quotes (§8.8.3). A backslash has no special meaning in it.
+    /// Reads the quoted part of an entity tag, and returns it with its quotes (§8.8.3). A backslash is plain text.
     mutating func opaqueTag() -> String? {
         guard current == UInt8(ascii: "\"") else { return nil }
         for index in bytes.indices[(offset + 1)...] {
@@ -75,7 +75,7 @@ struct FieldScanner {
         return nil
     }
 
-    /// A comma inside a quoted string does not end the member, unless the closing quote is missing.
+    /// Skips a member. A comma inside a quoted string does not end the member, unless the closing quote is missing.
     mutating func skipListMember() {
         while let byte = current, byte != UInt8(ascii: ",") {
             if byte == UInt8(ascii: "\""), quotedString() != nil { continue }
@@ -96,7 +96,7 @@ struct FieldScanner {
         }
     }
 
-    /// As written, including empty members, without the white space around them.
+    /// Returns the members of a list as written, including empty members, without the white space around them.
     static func listMembers(_ line: String) -> [String] {
         var scanner = FieldScanner(line)
         var members: [String] = []

@@ -5,7 +5,7 @@ extension HTTPFields {
     /// §7.6.1): `Connection`, every field that `Connection` names, and the fields known to be hop-by-hop even when
     /// `Connection` does not name them; also the fields between a client and its proxy (RFC 9111 §3.1).
     package func endToEnd() -> HTTPFields {
-        // Mostly there is none. `Connection` itself is in the list, so no other field can be named here either.
+        // Most messages have none of these. `Connection` is in the list, so without a match no further field is named.
         guard contains(where: { Self.isHopByHop($0.name) }) else { return self }
         let named = namedByConnection
         return filter { field in

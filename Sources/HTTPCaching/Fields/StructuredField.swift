@@ -24,7 +24,7 @@ enum StructuredField {
         }
     }
 
-    /// Without parameters. `nil` when the field is absent, empty or malformed, or when a member is not a string.
+    /// A list of strings, without parameters. `nil` when the field is absent, empty or malformed, or not such a list.
     static func strings(_ fields: HTTPFields, name: HTTPField.Name) -> [String]? {
         guard var parser = parser(fields, name), let list = try? parser.parseListFieldValue(), !list.isEmpty else {
             return nil

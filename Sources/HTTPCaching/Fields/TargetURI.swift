@@ -1,8 +1,8 @@
 import Primitives
 
-/// An absolute http or https URI, which also resolves the references in an answer from it (RFC 3986 §5). Scheme and
-/// host are in lower case, a default port and the fragment are dropped, and an empty path becomes `/`, because these
-/// forms are equivalent in every implementation (RFC 9110 §4.2.3). Path and query stay unchanged.
+/// An absolute http or https URI, and the base of the references in its response (RFC 3986 §5). Scheme and host are in
+/// lower case, a default port and the fragment are dropped, and an empty path becomes `/`, because these forms are
+/// equivalent in every implementation (RFC 9110 §4.2.3). Path and query stay unchanged.
 struct TargetURI: Hashable {
     let scheme: String
     /// With the port unless it is the default.
@@ -21,7 +21,7 @@ struct TargetURI: Hashable {
         self.init(scheme: scheme, authority: authority, path: parts.path, query: parts.query)
     }
 
-    /// RFC 3986 §5.2.2. `nil` when the result is not an http or https URI.
+    /// Resolves a reference (RFC 3986 §5.2.2). `nil` when the result is not an http or https URI.
     func resolve(_ text: String) -> TargetURI? {
         let reference = Reference(String(text.trimmingSpace()))
         if let authority = reference.authority {

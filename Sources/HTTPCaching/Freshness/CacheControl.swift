@@ -5,8 +5,8 @@ import RawStructuredFieldValues
 /// The directives of Cache-Control (RFC 9111 §5.2), of a request or a response, in their order: a list
 /// `#( token [ "=" ( token / quoted-string ) ] )`.
 ///
-/// Names are compared without case, and unknown directives have no effect. A member with a name but without the grammar
-/// keeps the name and gets the argument ``Argument/malformed``: an unreadable `max-age` is not a missing one.
+/// Names are compared without case, and unknown directives have no effect. A directive that breaks the grammar behind
+/// its name keeps the name and gets the argument ``Argument/malformed``: an unreadable `max-age` is not a missing one.
 package struct CacheControl: Hashable, Sendable {
     package struct Directive: Hashable, Sendable {
         package var name: String
@@ -49,7 +49,7 @@ package struct CacheControl: Hashable, Sendable {
         directives.contains { $0.name == name }
     }
 
-    /// Of the first directive with this name, in lower case. RFC 9111 §4.2.1 permits the first of several directives.
+    /// The value of the first directive with this lower-case name, as RFC 9111 §4.2.1 permits; `nil` without one.
     package func seconds(_ name: String) -> Seconds? {
         guard let directive = directives.first(where: { $0.name == name }) else { return nil }
         guard case .value(let text) = directive.argument, let duration = DeltaSeconds.parse(text) else {
@@ -107,7 +107,7 @@ package enum DeltaSeconds {
 /// The directives of a request about the stored responses that it accepts (RFC 9111 §5.2.1, §5.4).
 struct RequestDirectives {
     let noCache: Bool
-    /// A response that is already stored may be used (§5.2.1.5).
+    /// The request may still get a response that is already stored (§5.2.1.5).
     let noStore: Bool
     let onlyIfCached: Bool
     /// The highest age. An unreadable value accepts no stored response.
@@ -167,9 +167,9 @@ package enum TargetedCacheControl {
     }
 
     /// `nil` when the field is absent, empty or not a dictionary: it must then be ignored (§2.1). Ignores parameters.
-    /// The last of several directives with the same name counts (RFC 8941 §3.2), and not one with a value of the wrong
-    /// type (§2.1): a `max-age` that is not an integer is ``CacheControl/Argument/malformed``, which makes the answer
-    /// stale at once. A restriction counts with any value except `?0`, a permission only without a value.
+    /// The last of several directives with the same name counts (RFC 8941 §3.2). A value of the wrong type does not
+    /// (§2.1): a `max-age` that is not an integer is ``CacheControl/Argument/malformed``, which makes the answer stale
+    /// at once. A restriction counts with any value except `?0`, a permission only without a value.
     package static func parse(_ fields: HTTPFields, name: HTTPField.Name) -> CacheControl? {
         StructuredField.dictionary(fields, name: name).map { members in
             CacheControl(directives: members.compactMap(directive))

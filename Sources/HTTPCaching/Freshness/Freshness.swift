@@ -11,9 +11,9 @@ package struct Freshness: Hashable, Sendable {
     package let isExplicit: Bool
     /// §4.2.3: `corrected_initial_age`.
     package let ageAtReceipt: Duration
-    /// A 5xx never replaces a newer failure.
+    /// Whether the status is 5xx. Such an answer is never served in place of a newer failure.
     package let isServerError: Bool
-    /// A 4xx or 5xx never replaces a newer error.
+    /// Whether the status is 4xx or 5xx. Such an answer is never served in place of a newer error answer.
     package let isError: Bool
     private let receivedAt: Timestamp
 
@@ -42,7 +42,7 @@ package struct Freshness: Hashable, Sendable {
         ageAtReceipt + max(.zero, now - receivedAt)
     }
 
-    /// Until the answer becomes stale; zero or negative once it is stale.
+    /// The time until the answer becomes stale; zero or negative once it is stale.
     package func remaining(at now: Timestamp) -> Duration {
         lifetime - currentAge(at: now)
     }
@@ -52,24 +52,24 @@ package struct Freshness: Hashable, Sendable {
         remaining(at: now) > .zero
     }
 
-    /// Afterwards every use needs the origin. With `no-cache`, the instant of receipt.
+    /// The instant from which on every use needs the origin; with `no-cache`, the instant of receipt.
     package var expiryDate: Timestamp {
         control.noCache ? receivedAt : receivedAt + (lifetime - ageAtReceipt)
     }
 
-    /// §4.2.4, §5.2.2.2, §5.2.2.8, §5.2.2.10, §5.2.2.4.
+    /// Whether the origin forbids a use of the stale answer: §4.2.4, §5.2.2.2, §5.2.2.8, §5.2.2.10, §5.2.2.4.
     package var forbidsStale: Bool {
         ["must-revalidate", "proxy-revalidate", "s-maxage", "no-cache"].contains { control.contains($0) }
     }
 
-    /// After expiry, while a background request revalidates the answer (RFC 5861 §3). Zero when the origin does not
-    /// allow it, and for a server error, because clients must see when the error ends.
+    /// The time after expiry in which the answer may be used while a background request revalidates it (RFC 5861 §3).
+    /// Zero when the origin does not allow this, and for a server error, because clients must see when the error ends.
     package var staleWhileRevalidate: Duration {
         forbidsStale || isServerError ? .zero : allowance("stale-while-revalidate") ?? .zero
     }
 
-    /// After expiry, in place of an error (RFC 5861 §4). `nil` when the origin does not state it, zero when the origin
-    /// forbids it. Zero for a server error, because an older error is no better than the newer error.
+    /// The time after expiry in which the answer may replace an error (RFC 5861 §4). `nil` when the origin does not
+    /// state it, zero when the origin forbids it. Zero for a server error, because an older error is no better.
     package var staleIfError: Duration? {
         forbidsStale || isServerError ? .zero : allowance("stale-if-error")
     }
@@ -106,8 +106,8 @@ package struct FreshnessLifetime: Hashable, Sendable {
         ageAtReceipt = Self.age(fields, requestedAt: requestedAt ?? receivedAt, receivedAt: receivedAt)
     }
 
-    /// The first present of `s-maxage`, `max-age` and `Expires` − `Date`, even when its value is unreadable (§4.2.1).
-    /// `usesExpires` is `false` when RFC 9213 §2.2 requires that `Expires` is ignored.
+    /// The lifetime by the first of `s-maxage`, `max-age` and `Expires` − `Date` that is present, even with an
+    /// unreadable value (§4.2.1). `usesExpires` is `false` when RFC 9213 §2.2 requires that `Expires` is ignored.
     static func stated(
         _ fields: HTTPFields, control: CacheControl, usesExpires: Bool, receivedAt: Timestamp
     ) -> Duration? {
@@ -137,7 +137,7 @@ package struct FreshnessLifetime: Hashable, Sendable {
         fields[values: .date].first.flatMap { Timestamp(httpDate: $0, now: receivedAt) }
     }
 
-    /// The first line of Age (§5.1), and the first member of a list. `nil` when that is not a number.
+    /// The first member of the first line of Age (§5.1). `nil` when it is not a number.
     private static func ageField(_ fields: HTTPFields) -> Duration? {
         guard let line = fields[values: .age].first else { return nil }
         let member = line.prefix { $0 != "," }

@@ -2,7 +2,7 @@ import HTTPTypes
 
 /// Invalidation of stored responses by a request that may have changed a resource (RFC 9111 §4.4).
 package enum Invalidation {
-    /// RFC 9110 §9.2.1 and the registry of methods. Any other method may change its target.
+    /// The safe methods of RFC 9110 §9.2.1 and of the registry. Any other method may change its target.
     package static let safeMethods: Set<String> = [
         "GET", "HEAD", "OPTIONS", "TRACE", "PROPFIND", "REPORT", "SEARCH", "QUERY",
     ]
@@ -26,9 +26,9 @@ package enum Invalidation {
 
 /// The groups that an answer belongs to or invalidates (RFC 9875). The caller must check the origin, too (§2.1).
 package struct CacheGroups: Hashable, Sendable {
-    /// §2 and §3 ask for at least 32. Further groups are ignored.
+    /// The most groups of an answer; §2 and §3 ask for at least 32. Further groups are ignored.
     package static let maximumCount = 128
-    /// In bytes; §2 and §3 ask for at least 32 characters. Longer names are ignored.
+    /// The longest name in bytes; §2 and §3 ask for at least 32 characters. Longer names are ignored.
     package static let maximumLength = 256
     /// Without repetitions, in their order. Empty when the field is absent or is not a list of strings.
     package let names: [String]

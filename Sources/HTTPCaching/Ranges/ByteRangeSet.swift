@@ -10,17 +10,17 @@ package struct ByteRangeSet: Hashable, Sendable {
     }
 
     package enum Resolution: Hashable, Sendable {
-        /// With 200, as if the request had no Range.
+        /// Answer with 200, as if the request had no Range.
         case whole
-        /// With 206: at least one part. The parts are not empty, do not overlap and do not touch.
+        /// Answer with 206 and at least one part. The parts are not empty, do not overlap and do not touch.
         case parts([Range<Int64>])
-        /// With 416: no range begins within the representation.
+        /// Answer with 416: no range begins within the representation.
         case unsatisfiable
     }
 
     /// A request for more ranges gets the whole representation (§14.2).
     package static let maximumCount = 16
-    /// In their order; at least one.
+    /// In the order of the field; at least one.
     package let specifications: [Specification]
 
     /// `nil` when the field must or may be ignored: another unit, bad grammar, or a range that ends before it begins.
@@ -39,8 +39,8 @@ package struct ByteRangeSet: Hashable, Sendable {
         self.init(lines[0])
     }
 
-    /// Drops ranges that begin behind the end, and cuts ranges that end behind it. Ranges that overlap or touch are
-    /// joined, and all come in ascending order; otherwise they keep the order of the request (§15.3.7.2).
+    /// Drops ranges that begin behind the end, and cuts ranges that end behind it. If ranges overlap or touch, they are
+    /// joined, and all ranges come in ascending order; otherwise they keep the order of the request (§15.3.7.2).
     package func resolve(length: Int64) -> Resolution {
         guard specifications.count <= Self.maximumCount else { return .whole }
         var parts: [Range<Int64>] = []

@@ -42,7 +42,7 @@ package enum ContentRange {
         return scanner.isAtEnd ? length : nil
     }
 
-    /// The unit, ignoring its case (§14.1), and the space behind it.
+    /// Takes the unit, ignoring its case (§14.1), and the space behind it.
     private static func takeUnit(_ scanner: inout FieldScanner) -> Bool {
         scanner.skipSpace()
         return scanner.token()?.lowercased() == "bytes" && scanner.take(" ")

@@ -106,9 +106,9 @@ package enum ReusePolicy {
 private struct Candidate {
     let freshness: Freshness
     let age: Duration
-    /// Until the response becomes stale; negative when it is stale.
+    /// The time until the response becomes stale; negative when it is stale.
     let remaining: Duration
-    /// Every use requires validation, fresh or not.
+    /// Whether every use requires validation, fresh or not.
     let mustBeValidated: Bool
 
     init(_ stored: StoredResponse, for request: CacheRequest, expiry: Timestamp?, now: Timestamp) {
@@ -126,7 +126,7 @@ private struct Candidate {
     var staleness: Duration { .zero - remaining }
     var isUsableUnasked: Bool { remaining > .zero && !mustBeValidated }
 
-    /// Without waiting for the origin; `nil` when the request must wait.
+    /// The decision to serve without waiting for the origin; `nil` when the request must wait.
     func use(by directives: RequestDirectives) -> ReuseDecision? {
         guard !mustBeValidated, !directives.noCache else { return nil }
         if remaining > .zero {
@@ -168,13 +168,13 @@ private struct Candidate {
 package enum ReuseDecision: Hashable, Sendable {
     /// The response is fresh, or the request accepts a stale response (`max-stale`).
     case serve(age: Duration, isStale: Bool)
-    /// At once, with a revalidation in the background (RFC 5861 §3).
+    /// The stale response is served at once, with a revalidation in the background (RFC 5861 §3).
     case serveStaleAndRevalidate(age: Duration)
-    /// With the conditional fields of ``Validators``. `mayServeStaleOnError` holds for an unreachable origin; for a 5xx
-    /// answer call ``ReusePolicy/mayServeStale(_:_:onError:expiry:coverage:now:)``.
+    /// The origin is asked with the conditional fields of ``Validators``. `mayServeStaleOnError` holds for an
+    /// unreachable origin; for a 5xx answer call ``ReusePolicy/mayServeStale(_:_:onError:expiry:coverage:now:)``.
     case revalidate(reason: ForwardReason, mayServeStaleOnError: Bool)
     case fetch(ForwardReason)
-    /// With 504: the request has `only-if-cached` and no stored response can be used (RFC 9111 §5.2.1.7).
+    /// The answer is 504: the request has `only-if-cached` and no stored response can be used (RFC 9111 §5.2.1.7).
     case refuse
 }
 
@@ -229,7 +229,7 @@ extension StoredResponse {
     }
 
     /// The response as if it had arrived without a delay, at the time at which it was asked for. `nil` for a response
-    /// that must not be used stale (§5.2.2.2), because it is as old as its delay says.
+    /// that must not be used stale (§5.2.2.2), because the delay counts towards its age.
     package var asIfPrompt: StoredResponse? {
         guard !freshness.forbidsStale else { return nil }
         var prompt = self

@@ -15,14 +15,14 @@ package struct CacheStatus: Hashable, Sendable {
     package var source: Source
     /// The origin's status when it differs from the status of this answer; otherwise `nil` (§2.3).
     package var forwardStatus: Int?
-    /// Until the answer becomes stale; negative when it is stale, `nil` to omit it (§2.4).
+    /// The time until the answer becomes stale; negative when it is stale, `nil` to omit it (§2.4).
     package var ttl: Duration?
     package var isStored = false
     /// `true`: the request waited and got another request's answer; `false`: it waited in vain; `nil`: no wait (§2.6).
     package var isCollapsed: Bool?
-    /// Of the stored answer; `nil` to omit it (§2.7).
+    /// The key of the stored answer; `nil` to omit it (§2.7).
     package var key: String?
-    /// In Larder's own words; `nil` to omit it (§2.8).
+    /// A remark in Larder's own words; `nil` to omit it (§2.8).
     package var detail: String?
 
     package init(_ source: Source) {
@@ -60,7 +60,7 @@ package struct CacheStatus: Hashable, Sendable {
         return text
     }
 
-    /// Behind the members of the caches nearer to the origin (§2).
+    /// Appends this member behind those of the caches nearer to the origin (§2).
     package func append(to fields: inout HTTPFields) {
         fields.append(HTTPField(name: .cacheStatus, value: text))
     }

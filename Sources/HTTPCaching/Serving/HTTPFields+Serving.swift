@@ -2,7 +2,7 @@ import HTTPTypes
 
 /// Selects the fields of a stored answer for an answer with another status.
 extension HTTPFields {
-    /// RFC 9110 §15.4.5, and the targeted Cache-Control (RFC 9213). Last-Modified only without an entity tag.
+    /// The fields for a 304: RFC 9110 §15.4.5, targeted Cache-Control (RFC 9213), Last-Modified only without a tag.
     func ofNotModified() -> HTTPFields {
         let hasTag = contains(.eTag)
         return filter { field in
@@ -15,7 +15,7 @@ extension HTTPFields {
         }
     }
 
-    /// For a 412 or 416 made by Larder.
+    /// The fields for a 412 or 416 made by Larder.
     func ofError() -> HTTPFields {
         var fields = filter { field in
             switch field.name {
@@ -59,14 +59,14 @@ extension HTTPFields {
 }
 
 extension HTTPField.Name {
-    /// Of the content of the message that carries the field (RFC 9530 §2).
+    /// The digest of the content of the message that carries the field (RFC 9530 §2).
     static let contentDigest = Self("Content-Digest")!
     fileprivate static let contentMD5 = Self("Content-MD5")!
 }
 
-/// RFC 9110 §7.6.3. A gateway must add itself to every request that it forwards, and may add itself to answers.
+/// The field Via: a gateway must add itself to each request that it forwards, and may to answers (RFC 9110 §7.6.3).
 package enum Via {
-    /// Behind the earlier recipients. Larder received the message in `version` of HTTP: `1.0`, `1.1`, `2`.
+    /// Appends Larder behind earlier recipients. `version` of HTTP is that of the received message: `1.0`, `1.1`, `2`.
     package static func append(to fields: inout HTTPFields, version: String = "1.1") {
         fields.append(HTTPField(name: .via, value: "\(version) larder"))
     }

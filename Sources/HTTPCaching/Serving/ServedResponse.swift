@@ -10,7 +10,7 @@ package struct ServedResponse: Hashable, Sendable {
         /// End-to-end; see ``HTTPFields/endToEnd()``.
         package var fields: HTTPFields
         package var length: Int64
-        /// Of a body that came in parts, with 206; `nil` when the body is complete.
+        /// The available bytes of a body that came in parts, with 206; `nil` when the body is complete.
         package var available: ByteCoverage?
 
         package init(status: Int, fields: HTTPFields, length: Int64, available: ByteCoverage? = nil) {
@@ -80,7 +80,7 @@ package struct ServedResponse: Hashable, Sendable {
             case .whole:
                 fields = stored.fields
                 fields.reserveCapacity(fields.count + Self.addedCount)
-                // A Content-Range has no meaning on a 200 (RFC 9110 §14.4), where it would be forwarded.
+                // A Content-Range has no meaning on a 200 (RFC 9110 §14.4), but the next recipient would forward it.
                 if stored.available != nil { fields.set(.contentRange, to: nil) }
                 // RFC 9110 §8.6: a 204 has no Content-Length.
                 fields.set(.contentLength, to: stored.status == 204 ? nil : String(stored.length))
@@ -113,7 +113,7 @@ package struct ServedResponse: Hashable, Sendable {
         self.fields = fields
     }
 
-    /// Content-Length and Age, and by the gateway Cache-Status and Via.
+    /// The fields that are added to the stored ones: Content-Length and Age, and by the gateway Cache-Status and Via.
     private static let addedCount = 4
     /// With these fields a request may get another answer than the whole response.
     private static let asking = ConditionalRequest.fieldNames + [.range]

@@ -111,12 +111,12 @@ package enum StoragePolicy {
         return target.resolve(location)?.text == target.text
     }
 
-    /// Every status but the answers to a condition or a range of one request, and the statuses that RFC 6585 forbids.
+    /// Whether the status may be stored: not if it answers a condition or range of one request, or RFC 6585 forbids it.
     private static func isStorable(_ status: Int) -> Bool {
         status >= 200 && ![304, 412, 416, 428, 429, 431, 511].contains(status)
     }
 
-    /// RFC 9110 §15. This module implements the caching rules of each.
+    /// The statuses of RFC 9110 §15. This module implements the caching rules of each.
     private static let understoodStatuses: Set<Int> = Set(200...206).union(300...305).union([307, 308])
         .union(400...417).union([421, 422, 426]).union(500...505)
 
@@ -127,12 +127,12 @@ package enum StoragePolicy {
 }
 
 package enum StorageDecision: Hashable, Sendable {
-    /// As soon as the body is complete.
+    /// Store the answer as soon as its body is complete.
     case store(StoredResponse)
     case pass(PassReason)
 }
 
-/// A rule of HTTP, or a limit of the cache. The raw value is the detail of Cache-Status (RFC 9211 §2.8).
+/// The rule or the limit that forbids storing. The raw value is the detail of Cache-Status (RFC 9211 §2.8).
 package enum PassReason: String, Hashable, Sendable {
     /// The request or the answer has `no-store` (RFC 9111 §5.2.1.5, §5.2.2.5).
     case noStore = "no-store"

@@ -7,16 +7,16 @@ package struct StoredResponse: Hashable, Sendable {
     package var status: Int { didSet { memo = FreshnessMemo() } }
     /// Served unchanged and in their order.
     package var fields: HTTPFields { didSet { memo = FreshnessMemo() } }
-    /// Of the request for the answer, or for its last validation.
+    /// The time of the request for the answer, or for its last validation.
     package var requestedAt: Timestamp { didSet { memo = FreshnessMemo() } }
     package var receivedAt: Timestamp { didSet { memo = FreshnessMemo() } }
     package var selection: SelectingFields
     /// The bytes of the representation in the body; `nil`: all bytes.
     package var part: Range<Int64>?
-    /// Of the whole representation; `nil` when the origin did not state it. For a complete body this is first the
-    /// declared length. The code that stores the body replaces it with the received length.
+    /// The length of the whole representation; `nil` when the origin did not state it. For a complete body this is
+    /// first the declared length. The code that stores the body replaces it with the received length.
     package var completeLength: Int64?
-    /// Must be validated before reuse, fresh or not, after an unsafe request (RFC 9111 §4.4) or another HEAD (§4.3.5).
+    /// Must be validated even if fresh: after an unsafe request (RFC 9111 §4.4), or a HEAD with other values (§4.3.5).
     package var isInvalid: Bool
     /// `nil` when no caller's ttl was involved.
     package var grant: CallerGrant?
@@ -43,7 +43,7 @@ package struct StoredResponse: Hashable, Sendable {
         memo.freshness { Freshness(status, fields, requestedAt: requestedAt, receivedAt: receivedAt) }
     }
 
-    /// The freshness was computed from the same fields and times.
+    /// Keeps a freshness that was computed from the same fields and times.
     mutating func remember(_ freshness: Freshness) {
         memo = FreshnessMemo(freshness)
     }
@@ -59,8 +59,8 @@ package struct StoredResponse: Hashable, Sendable {
         if grant != nil, fields.contains(.setCookie) { fields[fields: .setCookie] = [] }
     }
 
-    /// In the past when the response was never fresh. `callerTTL`, of the request that brought or validated the answer,
-    /// counts from the receipt, unless no ttl applies to the answer (see ``StoragePolicy``).
+    /// The expiry date, in the past when the response was never fresh. `callerTTL`, of the request that brought or
+    /// validated the answer, counts from the receipt, unless no ttl applies to the answer (see ``StoragePolicy``).
     package func expiryDate(callerTTL: Duration?) -> Timestamp {
         if grant != nil, let callerTTL { return receivedAt + callerTTL }
         return freshness.expiryDate

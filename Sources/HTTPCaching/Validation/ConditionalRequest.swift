@@ -73,7 +73,7 @@ package struct ConditionalRequest: Hashable, Sendable {
         ifRange = fields[fields: .ifRange].first?.latin1
     }
 
-    /// In the order of §13.2.2, except If-Range: see ``allowsRange(of:now:)``. `nil`: no representation exists.
+    /// Checks the conditions, but not If-Range, in the order of §13.2.2. `nil` means that no representation exists.
     package func evaluate(_ current: SelectedRepresentation?) -> Outcome {
         let isRead = method == .get || method == .head
         if let ifMatch {
@@ -105,7 +105,7 @@ package struct ConditionalRequest: Hashable, Sendable {
         return condition.names(etag, comparison: comparison)
     }
 
-    /// A field cannot state more than whole seconds.
+    /// The instant without its fraction of a second, because a field states whole seconds.
     private static func second(of instant: Timestamp) -> Timestamp {
         Timestamp(seconds: instant.milliseconds / 1000)
     }

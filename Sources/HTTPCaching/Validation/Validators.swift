@@ -22,7 +22,7 @@ package struct Validators: Hashable, Sendable {
 
     package var isEmpty: Bool { etag == nil && lastModified == nil }
 
-    /// `If-None-Match` and `If-Modified-Since`, as known; a recipient uses the first (RFC 9110 §13.1.3).
+    /// `If-None-Match` and `If-Modified-Since`, as far as known; a recipient uses the first (RFC 9110 §13.1.3).
     package var conditionalFields: HTTPFields {
         var fields = HTTPFields()
         if let field = etag.flatMap({ HTTPField(name: .ifNoneMatch, latin1: $0.text) }) { fields.append(field) }

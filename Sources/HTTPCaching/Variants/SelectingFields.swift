@@ -47,7 +47,7 @@ package struct SelectingFields: Hashable, Sendable {
         }
     }
 
-    /// Unique, with a line for each named field: `name:value`, or `name` when the field is absent.
+    /// A unique text with a line for each named field: `name:value`, or `name` when the field is absent.
     package var text: String {
         zip(names, values).map { name, value in value.map { "\(name):\($0)" } ?? name }.joined(separator: "\n")
     }

@@ -9,10 +9,10 @@ import Synchronization
 /// `openDescriptor` is locked, because the kernel reuses the number of a closed descriptor. `bodyClock` belongs to the
 /// thread that serves the connection, and during a suspension to the thread that is about to resume it.
 final class Connection: @unchecked Sendable {
-    /// For code that may run after the connection has ended.
+    /// Identifies the connection in code that may run after the connection has ended.
     let id: UInt64
     let remoteAddress: IPAddress?
-    /// Alive until the connection is closed.
+    /// libmicrohttpd's object, alive until the connection is closed.
     let handle: OpaquePointer
     /// For use where the connection cannot be closed meanwhile: on its thread, or while it is suspended.
     let descriptor: Int32
@@ -27,8 +27,8 @@ final class Connection: @unchecked Sendable {
     let isBusy = Atomic<Bool>(false)
     /// Whether an answer is under way: libmicrohttpd has it, and the kernel does not have all of it.
     let isAnswering = Atomic<Bool>(false)
-    /// Whether libmicrohttpd waits for the rest of a request and does not send: from the beginning of the connection
-    /// for its first request, and while their bodies arrive for later requests.
+    /// Whether libmicrohttpd waits for the rest of a request and does not send: for the first request from the
+    /// beginning of the connection, for later requests while their bodies arrive.
     let isAwaited = Atomic<Bool>(true)
     /// Whether the client has closed at least its sending side.
     let hasHungUp = Atomic<Bool>(false)
@@ -73,12 +73,12 @@ final class Connection: @unchecked Sendable {
         if isCutOff.load(ordering: .relaxed) { return false }
         let count = Self.peek(descriptor)
         guard count > 0 || (count < 0 && errno == EAGAIN && isBodyIncomplete) else { return false }
-        // libmicrohttpd has closed the TLS session only; a client may wait for as long as the socket lingers.
+        // libmicrohttpd has closed the TLS session only, so the client might wait for as long as the socket lingers.
         if isSecure { _ = shutdown(descriptor, Int32(SHUT_WR)) }
         return true
     }
 
-    /// With TLS, bytes past libmicrohttpd can be sent on the connection's own thread only.
+    /// With TLS, bytes can be sent past libmicrohttpd on the connection's own thread only.
     var isSecure: Bool { tls != nil }
 
     /// `nil` if the socket may be closed. Under the lock the number cannot become another connection's meanwhile.
@@ -107,7 +107,7 @@ final class Connection: @unchecked Sendable {
         shutDown()
     }
 
-    /// Without waiting. Returns the number of bytes that the kernel took, or -1.
+    /// Sends without waiting. Returns the number of bytes that the kernel took, or -1.
     static func send(_ bytes: [UInt8], to descriptor: Int32) -> Int {
         Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_DONTWAIT | MSG_NOSIGNAL))
     }
@@ -128,7 +128,7 @@ final class Connection: @unchecked Sendable {
         suspensions.resume(suspension)
     }
 
-    /// Makes libmicrohttpd call once more, after all connections with events. False, without effect, when stopping.
+    /// Makes libmicrohttpd call again, after all connections with events. Returns false, without effect, when stopping.
     func comeAgain() -> Bool {
         guard let suspension = suspend(owner: self) else { return false }
         resume(suspension)
@@ -172,13 +172,13 @@ extension Connection: SuspensionOwner {
         sentAtClose.store(progress.taken + progress.waiting, ordering: .relaxed)
     }
 
-    /// For a client that does not read its answer.
+    /// Ends the connection of a client that does not read its answer.
     func giveUpSending() {
         dropUnsent()
         shutDown()
     }
 
-    /// Otherwise the kernel would offer the unsent bytes after the close, too, for as long as the client responds.
+    /// Makes a close drop the unsent bytes, which the kernel would otherwise offer for as long as the client responds.
     func dropUnsent() {
         var option = linger(l_onoff: 1, l_linger: 0)
         _ = withOpenDescriptor {

@@ -1,7 +1,7 @@
 import Primitives
 import Synchronization
 
-/// Finds slow and busy connections. A lock guards its table or the counts; a connection's state is in its own atomics.
+/// Finds slow and busy connections. Each lock guards one table or the counts; connections keep their state in atomics.
 final class ConnectionRegistry: Sendable {
     private let connections = Locked<[UInt64: Connection]>([:])
     private let addresses = Locked<[IPAddress?: Int]>([:])
@@ -66,7 +66,7 @@ final class ConnectionRegistry: Sendable {
         connections.withLock { $0[connection.id] = connection }
     }
 
-    /// For a connection that has called ``Connection/noteSent()``. It still counts until ``expect(_:)``.
+    /// Removes a connection that has called ``Connection/noteSent()``. It still counts until ``expect(_:)`` gets -1.
     func remove(_ connection: Connection) {
         connections.withLock { table in
             guard table.removeValue(forKey: connection.id) != nil else { return }
@@ -94,7 +94,7 @@ final class ConnectionRegistry: Sendable {
 
     var all: [Connection] { connections.withLock { Array($0.values) } }
 
-    /// libmicrohttpd closes the connections afterwards; for `answer` see ``Connection/cutOff(with:)``.
+    /// Cuts off overdue clients; libmicrohttpd then closes them. For `answer` see ``Connection/cutOff(with:)``.
     func shutDownOverdue(now: Int64, answer: [UInt8]) {
         let overdue = connections.withLock { table in
             table.values.filter { $0.deadline.load(ordering: .relaxed) < now }

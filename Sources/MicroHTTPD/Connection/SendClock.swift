@@ -1,4 +1,4 @@
-/// As the kernel counts: bytes since the connection began, including the overhead of TLS.
+/// The bytes of a connection as the kernel counts them: since the connection began, including the overhead of TLS.
 struct SendProgress: Equatable {
     /// Acknowledged by the client; 0 also where the kernel does not count.
     var taken: Int64
@@ -6,9 +6,9 @@ struct SendProgress: Equatable {
     var waiting: Int64
 }
 
-/// Decides whether a client reads an answer too slowly: bytes waited for it during a whole window of time, and it took
-/// less than the minimum rate times the period. Bytes of earlier windows do not count. A client's kernel opens its
-/// receive window only after the client has made room for a whole step (RFC 9293 §3.8.6.2.2), so the window is the
+/// Decides whether a client reads an answer too slowly: bytes waited for the client during a whole window of time, and
+/// it took less than the minimum rate times the period. Bytes of earlier windows do not count. A client's kernel opens
+/// its receive window only after the client has made room for a whole step (RFC 9293 §3.8.6.2.2), so the window is the
 /// period plus the time for one ``step`` at the minimum rate. The clock is sampled many times per window: a client that
 /// has taken all bytes that waited at the last sample keeps up, and its window begins anew. In milliseconds.
 struct SendClock {
@@ -43,7 +43,7 @@ struct SendClock {
     }
 }
 
-/// Samples the time without a byte from or to a client, in milliseconds of ``DaemonCore/now()``.
+/// Measures the time without a byte from or to a client, in milliseconds of ``DaemonCore/now()``.
 struct SilenceClock {
     /// Two marks differ if bytes have moved between their samples.
     struct Mark: Equatable {

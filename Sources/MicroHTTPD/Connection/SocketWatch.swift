@@ -3,7 +3,7 @@ import Foundation
 import Primitives
 import Synchronization
 
-/// An epoll instance for events that libmicrohttpd's own does not watch, for one thread. No number of a socket is used
+/// An epoll instance of one thread, for events that libmicrohttpd's epoll does not watch. No number of a socket is used
 /// again, so an event that was under way when its socket was closed finds no connection. A close ends the watch.
 final class SocketWatch: Sendable {
     private let epoll: Int32
@@ -34,12 +34,12 @@ final class SocketWatch: Sendable {
         control(EPOLL_CTL_ADD, descriptor, id, EPOLLIN.rawValue)
     }
 
-    /// For a socket that stays open.
+    /// Ends the watch of a socket that stays open.
     func remove(_ descriptor: Int32) {
         _ = control(EPOLL_CTL_DEL, descriptor, 0, 0)
     }
 
-    /// Passes the numbers of events; a `timeout` in milliseconds, -1: no limit. Returns false after ``stop()``.
+    /// Passes the number of each socket with an event. `timeout`: milliseconds, or -1. Returns false after ``stop()``.
     func wait(timeout: Int32, _ body: (UInt64) -> Void) -> Bool {
         withUnsafeTemporaryAllocation(of: epoll_event.self, capacity: 64) { events in
             let count = epoll_wait(epoll, events.baseAddress, Int32(events.count), timeout)

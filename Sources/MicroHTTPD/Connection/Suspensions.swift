@@ -31,7 +31,7 @@ final class Suspensions: Sendable {
 
     private let state = Locked(State())
 
-    /// Called from within a libmicrohttpd callback for it. `nil`, without effect, if the daemon is stopping.
+    /// Called from within a callback for the connection. `nil`, without effect, if the daemon is stopping.
     func suspend(_ handle: OpaquePointer, id: UInt64, owner: any SuspensionOwner) -> Suspension? {
         let isOpen = state.withLock { state in
             if !state.isClosed { state.waiting[id] = owner }
@@ -61,7 +61,7 @@ final class Suspensions: Sendable {
         state.withLock { $0.waiting[id] != nil }
     }
 
-    /// Also refuses further suspensions.
+    /// Tells all owners that their clients have left, and refuses further suspensions.
     func hangUpAll() {
         let owners = state.withLock { state in
             state.isClosed = true

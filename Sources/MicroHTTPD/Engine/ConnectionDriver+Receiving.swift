@@ -1,7 +1,7 @@
 import CMicroHTTPD
 import Foundation
 
-// libmicrohttpd receives requests through `ConnectionDriver.read(into:by:)`, because later it hides some bytes.
+// libmicrohttpd receives requests through `ConnectionDriver.read(into:by:)`, because its callbacks hide some bytes.
 
 extension ConnectionDriver {
     /// `nil` if the calling thread does not serve the connection.
@@ -42,8 +42,8 @@ extension ConnectionDriver {
     }
 }
 
-/// The process's `recv`, in front of the C library's, because libmicrohttpd reads sockets with `recv`. For other
-/// callers, and for the encrypted bytes that GnuTLS reads on behalf of libmicrohttpd, it behaves like the C library's.
+/// Replaces the C library's `recv` in this process, because libmicrohttpd reads sockets with `recv`. For other callers,
+/// and for the encrypted bytes that GnuTLS reads on behalf of libmicrohttpd, it behaves like the C library's.
 @c(recv) @usableFromInline
 func receiveFromSocket(
     _ descriptor: Int32, _ target: UnsafeMutableRawPointer?, _ count: Int, _ flags: Int32
@@ -61,7 +61,7 @@ func receiveFromSocket(
     }
 }
 
-/// The process's `gnutls_record_recv`, in front of GnuTLS's. It does for TLS the same as `recv` for plain connections.
+/// Replaces GnuTLS's `gnutls_record_recv` in this process. It does for TLS the same as `recv` for plain connections.
 @c(gnutls_record_recv) @usableFromInline
 func receiveFromSession(_ session: OpaquePointer?, _ target: UnsafeMutableRawPointer?, _ count: Int) -> Int {
     guard let receive = gnutlsReceive else { return Int(GNUTLS_E_INTERNAL_ERROR) }

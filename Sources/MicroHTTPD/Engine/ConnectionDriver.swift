@@ -10,7 +10,7 @@ final class ConnectionDriver {
     let core: DaemonCore
     private let thread: ServingThread
 
-    /// From the request line until the head is complete. All requests of the connection reuse the buffer.
+    /// The current target, until its head is complete. All requests of the connection reuse the buffer.
     private var target = UnsafeMutableRawBufferPointer(start: nil, count: 0)
     private(set) var targetCount = 0
     private var expectation = 0
@@ -84,7 +84,7 @@ final class ConnectionDriver {
         }
         if let exchange {
             endReading()
-            // Runs after a suspension, too, for a request that was refused unread, of which the body stays incomplete.
+            // Also runs after a suspension for a request that was refused unread, the body of which stays incomplete.
             isBodyIncomplete = isBodyIncomplete && exchange.isRefusedUnread
             return exchange.proceed()
         }

@@ -64,7 +64,7 @@ package final class Daemon: Sendable {
     /// runs; 0 where the kernel does not count. Asks the kernel about each connection.
     package var sentBytes: Int64 { running?.core.registry.sentBytes ?? 0 }
 
-    /// For new connections; open connections keep theirs. May precede the start. Without TLS, has no effect.
+    /// Uses the credentials for new connections, not open ones. May precede the start. Without TLS, has no effect.
     package func use(_ credentials: TLSCredentials) {
         tls?.use(credentials)
     }

@@ -8,46 +8,46 @@ package struct DaemonConfiguration: Sendable {
     package var port: UInt16 = 0
     /// With TLS the daemon speaks only TLS 1.2 and 1.3, and closes the connection of a client of plain HTTP.
     package var tls: TLSCredentials?
-    /// One per processor measured best.
+    /// The number of serving threads. One per processor measured best.
     package var threads = max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
     /// The number of connections that may be served at once. A connection beyond it gets ``fullAnswer`` and is closed.
     /// Its socket lingers in a reserve of an eighth of the limit (at least one place); if the reserve is full, too, new
     /// connections wait in the kernel's queue. `nil`: 16,384, or half of the process's descriptors if that is less.
     package var connectionLimit: Int?
-    /// For a client beyond the ``connectionLimit``. Its body must be in memory, and it should have a `Retry-After`.
-    /// `nil`: no answer. Over TLS no answer is sent, because there was no handshake yet.
+    /// The answer to a client beyond the ``connectionLimit``. Its body must be in memory, and it should have a
+    /// `Retry-After`. `nil`: no answer. Over TLS no answer is sent, because there was no handshake yet.
     package var fullAnswer: Response?
     /// A connection beyond the limit gets ``crowdAnswer`` and is closed. 0 is no limit.
     package var connectionLimitPerAddress = 0
-    /// For a client beyond the ``connectionLimitPerAddress``; the rest as for ``fullAnswer``.
+    /// The answer to a client beyond the ``connectionLimitPerAddress``; the rest as for ``fullAnswer``.
     package var crowdAnswer: Response?
     /// Called for each connection that gets ``fullAnswer`` or ``crowdAnswer``, on the accepting thread: must not block.
     package var refused: @Sendable (ConnectionRefusal) -> Void = { _ in }
-    /// For a client that takes too long for the head of its first request or for a body, before it is cut off (RFC 9110
-    /// §15.5.9). Its body must be in memory. `nil`, and over TLS: no answer.
+    /// The answer to a client that takes too long for the head of its first request or for a body, before the cut-off
+    /// (RFC 9110 §15.5.9). Its body must be in memory. `nil`, and over TLS: no answer.
     package var lateAnswer: Response?
 
-    /// In bytes, for the request bodies that are collected in memory (``BodyPolicy/memory(limit:)``) together.
+    /// The most bytes of all request bodies together that are collected in memory (``BodyPolicy/memory(limit:)``).
     package var bodyMemoryLimit = 256 << 20
-    /// In bytes, for answers' bodies on their way to clients, together, except 8 KiB of each file and 16 KiB of each
+    /// The most bytes of all answers' bodies together on their way to clients, except 8 KiB of each file and of each
     /// stream, and bodies that are in memory for other reasons, such as ``Response/Body/bytes(_:)``.
     package var answerMemoryLimit = 4 << 20
     /// The time for which a connection may be silent before it is closed: between requests, within a request, and
     /// within an answer to which ``minimumAnswerRate`` does not apply. Only acknowledged bytes end a silence. While a
     /// request waits for its answer, or an answer for its body, the time stops. Zero is no limit.
     package var inactivityTimeout = Duration.seconds(60)
-    /// In bytes, per connection: for the request's head with its bookkeeping, and the head of the answer.
+    /// In bytes, for each connection: for the request's head with its bookkeeping, and for the answer's head.
     package var connectionMemory = 32 * 1024
     /// In bytes, with 64 for each field and cookie. A larger head is refused as ``RequestDefect/headTooLarge``.
     package var headLimit: Int { connectionMemory / 2 }
     /// In bytes. A longer target is refused as ``RequestDefect/targetTooLong``.
     package var targetLimit: Int { connectionMemory * 3 / 8 }
-    /// For a request that no handler sees: its head exceeds three quarters of ``connectionMemory``, or its body has a
-    /// wrong framing. The connection closes. The body is in memory. `nil`: libmicrohttpd's page for a head, else no
-    /// answer.
+    /// The answer to a request that no handler sees, because its head exceeds three quarters of ``connectionMemory``,
+    /// or its body has a wrong framing. The connection closes. The answer's body is in memory. `nil`: libmicrohttpd's
+    /// page for a head, no answer for a body.
     package var refusal: @Sendable (RequestDefect) -> Response? = { _ in nil }
-    /// For the whole head of a request, with the TLS handshake; on a kept connection it counts from the end of the
-    /// ``inactivityTimeout``. For a body, ``minimumBodyRate`` applies after this time. `nil` is no limit.
+    /// The time for the whole head of a request, with the TLS handshake; on a kept connection it counts from the end of
+    /// the ``inactivityTimeout``. For a body, ``minimumBodyRate`` applies after this time. `nil` is no limit.
     package var requestDeadline: Duration? = .seconds(20)
     /// The average bytes per second of a request's body, once ``requestDeadline`` has passed since its head. A slower
     /// client is cut off. With 0 only the ``inactivityTimeout`` limits bodies.
@@ -57,7 +57,7 @@ package struct DaemonConfiguration: Sendable {
     package var minimumAnswerRate = 1024
     /// See ``SendClock``. Zero: only the ``inactivityTimeout`` limits answers.
     package var answerPeriod = Duration.seconds(60)
-    /// In bytes of an unwanted body, read so that the client sees the answer. Beyond it the connection is closed.
+    /// The most bytes of an unwanted body that are read, so that the client sees the answer. More end the connection.
     package var discardLimit = 1 << 20
     /// Called, on any thread, with each line that libmicrohttpd logs (mostly errors of clients). When an invariant of
     /// libmicrohttpd is violated, it prints to standard error instead, and aborts the process.
@@ -71,7 +71,7 @@ package struct DaemonConfiguration: Sendable {
     package init() {}
 
     var effectiveConnectionLimit: Int { max(1, connectionLimit ?? min(16_384, DescriptorLimit.current / 2)) }
-    /// For sockets beside the served connections.
+    /// The number of sockets that may linger beside the served connections.
     var lingeringLimit: Int { max(1, effectiveConnectionLimit / 8) }
 }
 

@@ -97,7 +97,7 @@ final class DaemonCore: Sendable {
     let tls: CurrentCredentials?
     /// ``DaemonConfiguration/requestDeadline``; `nil` is no limit.
     let requestMilliseconds: Int64?
-    /// For the next head to be complete after a request; `nil` is no limit.
+    /// The time for the next head to be complete after a request; `nil` is no limit.
     let idleMilliseconds: Int64?
 
     init(configuration: DaemonConfiguration, handler: any RequestHandler, tls: CurrentCredentials?) throws {

@@ -5,13 +5,13 @@ import Primitives
 /// too slow with a request or an answer, or silent for too long. All members belong to that thread.
 struct Watcher {
     private let core: DaemonCore
-    /// In milliseconds: a quarter of the request deadline, 5 ms to a second. A client may overstay by that much.
+    /// Between deadline checks, in ms: a quarter of the request deadline, 5 to 1000. A client may overstay by as much.
     private let deadlineInterval: Int64
     private var nextDeadlines: Int64 = 0
-    /// The client has hung up while the socket holds bytes that libmicrohttpd has not read yet.
+    /// The connections with a client that hung up while the socket held bytes that libmicrohttpd had not read.
     private var unread: [Connection] = []
     private var nextUnread: Int64 = 0
-    /// In milliseconds. Short because such connections are few, and their end is noticed after this delay.
+    /// Between checks of `unread`, in milliseconds. Short: the connections are few, and wait that long for their end.
     private static let unreadInterval: Int64 = 100
 
     /// In milliseconds; 0: no minimum rate applies.
@@ -20,7 +20,7 @@ struct Watcher {
     private let silenceLimit: Int64
     /// Between two checks of the rate and the silence, in milliseconds.
     private let readerInterval: Int64
-    /// At the last check, by the numbers of the connections.
+    /// The readers at the last check, by the numbers of the connections.
     private var readers: [UInt64: Reader] = [:]
     private var nextReaders: Int64 = 0
 
@@ -36,7 +36,7 @@ struct Watcher {
         sendPeriod = configuration.minimumAnswerRate > 0 ? max(0, configuration.answerPeriod.milliseconds) : 0
         silenceLimit = max(0, configuration.inactivityTimeout.milliseconds)
         deadlineInterval = max(5, min(1000, (core.requestMilliseconds ?? .max) / 4))
-        // A twelfth is often enough, and leaves enough time for acknowledgements to arrive over any distance.
+        // Twelve checks per limit are enough, and leave time for acknowledgements to arrive over any distance.
         readerInterval = max(1, [sendPeriod, silenceLimit].filter { $0 > 0 }.min().map { $0 / 12 } ?? .max)
     }
 

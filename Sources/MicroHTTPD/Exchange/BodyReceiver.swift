@@ -1,12 +1,12 @@
 import Primitives
 import Synchronization
 
-/// Used on the connection's thread only.
+/// Receives the body of a request according to its policy. Used on the connection's thread only.
 struct BodyReceiver {
     private let policy: BodyPolicy
     private let discardLimit: Int
     private var memory: [UInt8] = []
-    /// For `memory`; `nil` for other policies.
+    /// The share of the memory for bodies, with the policy `memory`; `nil` with other policies.
     private let share: BodyMemory.Share?
     private var sunk: Int64 = 0
     private var discarded = 0

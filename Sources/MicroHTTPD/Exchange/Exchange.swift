@@ -125,7 +125,7 @@ package final class Exchange: @unchecked Sendable {
         }
     }
 
-    /// Called when the request is complete, and when the connection was resumed. Returning false closes it.
+    /// Called when the request is complete, and when the connection was resumed. Returning false closes the connection.
     func proceed() -> Bool {
         if let action {
             if let pause, pause.isHungUp { return false }
@@ -148,7 +148,7 @@ package final class Exchange: @unchecked Sendable {
             clientLeft()
             return false
         }
-        // The answer, or the hang-up, may have come since the last look.
+        // The answer, or the hang-up, may have come since the phase was read.
         let (before, _) = change { phase in
             if case .handling = phase { .suspended(suspension) } else { nil }
         }

@@ -25,8 +25,8 @@ package enum ReadyResponse: Sendable {
     /// Has a body that can be sent more than once: neither a file nor a stream.
     case response(Response)
     /// The bytes are on their way from the disk. The daemon asks once more when the thread has served its other
-    /// connections with events (at once, and too early, if there are none): asking the disk's threads costs as much as
-    /// answering.
+    /// connections with events (at once, and too early, if there are none), because asking the disk's threads costs as
+    /// much as answering.
     case soon
     /// The daemon calls ``RequestHandler/receive(_:)``.
     case none
@@ -67,8 +67,8 @@ package protocol BodySink: AnyObject, Sendable {
     /// the exchange does not start. No effect after ``abandon()``.
     func onRoom(_ action: @escaping @Sendable () -> Void)
 
-    /// The exchange will never start, because the client went away before its body was complete, or was cut off, or the
-    /// daemon stops. While the sink is full, a client that has only closed its sending side counts as gone, too.
+    /// Called when the exchange will never start: the client went away before its body was complete, or was cut off, or
+    /// the daemon stops. While the sink is full, a client that only closed its sending side counts as gone, too.
     func abandon()
 }
 

@@ -3,7 +3,7 @@
 import Primitives
 
 extension UnsafeRawBufferPointer {
-    /// Without spaces and tabs at both ends (OWS, RFC 9110 §5.6.3).
+    /// The bytes without spaces and tabs at both ends (OWS, RFC 9110 §5.6.3).
     var trimmed: UnsafeRawBufferPointer {
         var start = startIndex
         var end = endIndex
@@ -12,27 +12,27 @@ extension UnsafeRawBufferPointer {
         return UnsafeRawBufferPointer(rebasing: self[start..<end])
     }
 
-    /// Like methods and field names (RFC 9110 §5.6.2).
+    /// Whether the bytes are a token, as in methods and field names (RFC 9110 §5.6.2).
     var isToken: Bool {
         for byte in self where !byte.isTokenCharacter { return false }
         return !isEmpty
     }
 
-    /// No control characters but tabs (RFC 9110 §5.5). The loop visits all bytes, so that it can be vectorised.
+    /// Whether the only control characters are tabs (RFC 9110 §5.5). The loop visits all bytes, to be vectorised.
     var isFieldContent: Bool {
         var controls: UInt8 = 0
         for byte in self { controls |= (byte < 0x20 && byte != 0x09) || byte == 0x7f ? 1 : 0 }
         return controls == 0
     }
 
-    /// Neither white space nor control characters, as in a request target.
+    /// Whether there are neither white space nor control characters, as in a request target.
     var isVisible: Bool {
         var others: UInt8 = 0
         for byte in self { others |= byte <= 0x20 || byte == 0x7f ? 1 : 0 }
         return others == 0
     }
 
-    /// As in `Host` (RFC 9110 §7.2, RFC 3986 §3.2.2). Empty bytes stand for a target without a host.
+    /// A host with an optional port, as in `Host` (RFC 9110 §7.2, RFC 3986 §3.2.2), or empty: the target has no host.
     var isHostAndPort: Bool {
         var rest = self[...]
         if rest.first == UInt8(ascii: "[") {
@@ -83,7 +83,7 @@ extension UInt8 {
         self >= 0x41 && self <= 0x5a ? self | 0x20 : self
     }
 
-    /// Unescaped in a host name (unreserved and sub-delims, RFC 3986 §2).
+    /// Whether the byte may stand unescaped in a host name (unreserved and sub-delims, RFC 3986 §2).
     var isHostCharacter: Bool {
         switch self {
         case 0x30...0x39, 0x41...0x5a, 0x61...0x7a: true

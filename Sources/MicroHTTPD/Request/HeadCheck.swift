@@ -12,7 +12,7 @@ struct HeadCheck {
         let isLayoutKnown: Bool
     }
 
-    /// Of the first `Content-Length`; -1 without a `Content-Length`, and if the body is chunked.
+    /// The first `Content-Length`; -1 without a `Content-Length`, and if the body is chunked.
     private(set) var declaredLength: Int64 = -1
     private(set) var hasTransferEncoding = false
     /// The first defect found, except that a head or target that is too large takes precedence.
@@ -25,7 +25,7 @@ struct HeadCheck {
     /// In bytes, for each field and each cookie in libmicrohttpd's memory, rounded up to its alignment.
     private static let recordSize = 64
     var hasBody: Bool { hasTransferEncoding || declaredLength > 0 }
-    /// Without a defect, a `Content-Length` and a `Transfer-Encoding`, so that only another request can follow.
+    /// Whether there is no defect, `Content-Length` or `Transfer-Encoding`, so that only another request can follow.
     var isPlain: Bool { defect == nil && !hasTransferEncoding && !hasContentLength }
 
     /// `target` is as it was sent; `recordCount` counts fields, cookies and arguments in libmicrohttpd's memory.
@@ -58,7 +58,7 @@ struct HeadCheck {
         if target.count > limits.target { defect = .targetTooLong }
     }
 
-    /// Keeps an earlier defect.
+    /// Notes a defect, unless an earlier defect is noted already.
     mutating func note(_ defect: RequestDefect) {
         if self.defect == nil { self.defect = defect }
     }

@@ -5,9 +5,9 @@ import HTTPTypes
 package struct RawHead: ~Copyable {
     /// Byte for byte as it was sent, in any form, including its query.
     package let target: UnsafeRawBufferPointer
-    /// From ``RequestHandler/expect(_:)``.
+    /// The result of ``RequestHandler/expect(_:)``.
     package let expectation: Int
-    /// On the wire, in bytes, including the empty line.
+    /// The length on the wire in bytes, including the empty line.
     package let length: Int
     /// Otherwise the method is GET.
     package let isHead: Bool
@@ -30,7 +30,7 @@ package struct RawField {
         self.value = value
     }
 
-    /// In any case of letters, like the other comparisons here.
+    /// Whether the name equals a text in any case of letters. The other comparisons here ignore the case, too.
     package func isNamed(_ text: StaticString) -> Bool { name.equalsIgnoringCase(text) }
     package func isNamed(_ bytes: [UInt8]) -> Bool { bytes.withUnsafeBytes(name.equalsIgnoringCase) }
 

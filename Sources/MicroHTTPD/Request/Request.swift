@@ -27,7 +27,7 @@ package struct Request: @unchecked Sendable {
     /// The target up to its first `?`, not decoded in any way.
     package var path: String { text(head.header.path.dropFirst(prefixLength)) }
 
-    /// After the first `?` of the target, not decoded; empty if the `?` is the last byte, `nil` without a `?`.
+    /// The target after its first `?`, not decoded; empty if the `?` is the last byte, `nil` without a `?`.
     package var query: String? {
         let target = head.header.target
         let path = head.header.path
@@ -42,7 +42,7 @@ package struct Request: @unchecked Sendable {
 
     /// `HTTP/1.1`, `HTTP/1.0`, or another `HTTP/1.x` that the client claims to speak.
     package var version: String { text(head.header.version) }
-    /// Without port: `192.0.2.1`, `2001:db8::1`. IPv4 clients of an IPv6 socket are shown as IPv4.
+    /// The client's address, no port: `192.0.2.1`, `2001:db8::1`. IPv4 clients of an IPv6 socket are shown as IPv4.
     package var remoteAddress: String { head.header.remoteAddress?.description ?? "" }
 
     /// The first `Content-Length`; `nil` without a `Content-Length`, and if the body is chunked.
@@ -51,11 +51,11 @@ package struct Request: @unchecked Sendable {
         return length < 0 ? nil : length
     }
 
-    /// A `Content-Length` other than 0, or any `Transfer-Encoding`.
+    /// Whether there is a `Content-Length` other than 0, or any `Transfer-Encoding`.
     package var hasBody: Bool { head.header.check.hasBody }
     /// RFC 9112 §7.1.
     var isChunked: Bool { hasBody && declaredLength == nil }
-    /// On the wire, in bytes, including the empty line.
+    /// The length of the head on the wire in bytes, including the empty line.
     package var headLength: Int { head.header.check.wireLength }
     /// The reason to refuse the request. A handler that accepts a request with a defect does so at its own risk.
     package var defect: RequestDefect? { head.header.check.defect }
@@ -81,10 +81,10 @@ package struct Request: @unchecked Sendable {
         return fields
     }
 
-    /// Of each line, in order. No values are built for other fields.
+    /// The values of all lines with that name, in order. No values are built for other fields.
     package func values(_ name: HTTPField.Name) -> [String] { fields(named: [name]).map(\.value) }
 
-    /// Of the first line with that name, in any case of letters. Only the returned string is built.
+    /// The value of the first line with that name, in any case of letters. Only the returned string is built.
     package func field(_ name: String) -> String? {
         var name = name
         return name.withUTF8 { name in
@@ -103,7 +103,7 @@ package struct Request: @unchecked Sendable {
         }
     }
 
-    /// Makes no string. The bytes are valid during the call only.
+    /// Passes the bytes of ``target`` without making a string. They are valid during the call only.
     package func withTarget<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
         try withBytes(targetRange, body)
     }
@@ -125,7 +125,7 @@ package struct Request: @unchecked Sendable {
     ) {
         let method = UnsafeRawBufferPointer(start: line.method, count: strlen(line.method))
         let version = UnsafeRawBufferPointer(start: line.version, count: strlen(line.version))
-        // On the wire a line has a colon and a line end, of at least two bytes together; here it has eight more.
+        // On the wire a line has a colon and a line end, at least two bytes; here it has eight bytes of lengths.
         let capacity = target.count + method.count + version.count + check.wireLength + 8 * fields.count
         head = ManagedBuffer.create(minimumCapacity: capacity) { _ in
             RequestHead(check: check, remoteAddress: remoteAddress)
@@ -154,8 +154,8 @@ package struct Request: @unchecked Sendable {
     }
 }
 
-/// The parsed head of a request. Its ranges are positions in the bytes behind it: the target, its authority, the
-/// method, the version, and then the field lines, each as the two 32-bit lengths of its name and value, and both.
+/// The parsed head of a request. Its ranges are positions in the bytes behind it: target, authority, method, version,
+/// and then the field lines, each as the two 32-bit lengths of its name and value, the name, the value.
 struct RequestHead {
     var target = 0..<0
     var path = 0..<0

@@ -34,7 +34,7 @@ final class RequestBytes {
     private var firstBad: Int?
     private var isBeforeRequestLine = true
     private var isBehindCR = false
-    /// Of the connection's memory.
+    /// The start of the connection's memory.
     private var start: UnsafeRawPointer?
 
     /// Whether at least `count` bytes have arrived without making a whole head.
@@ -42,7 +42,7 @@ final class RequestBytes {
         if headCount >= count, case .head = place { true } else { false }
     }
 
-    /// Judged by the first bytes of the incomplete request; false if empty lines come before it.
+    /// Whether the incomplete request is a HEAD, by its first bytes; false if empty lines come before it.
     var isForHead: Bool {
         guard let start, headCount > 4, case .head = place else { return false }
         return memcmp(start, "HEAD", 4) == 0

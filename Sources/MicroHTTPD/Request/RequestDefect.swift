@@ -11,7 +11,7 @@ package enum RequestDefect: Hashable, Sendable {
     case ambiguousLength
     /// A `Content-Length` that is not a number, or exceeds the largest size of a file.
     case invalidLength
-    /// Missing in HTTP/1.1, repeated, or not a host with or without a port (RFC 9112 §3.2).
+    /// `Host` is missing in HTTP/1.1, repeated, or not a host with or without a port (RFC 9112 §3.2).
     case host
     /// The head violates its grammar (RFC 9112 §2 to §5): a NUL or another control character, a bare CR or LF, a folded
     /// line, a space before a colon, a name that is not a token, several spaces in a row in the request line.
@@ -20,9 +20,9 @@ package enum RequestDefect: Hashable, Sendable {
     case malformedChunks
     /// A chunk exceeds the largest size of a file.
     case chunkTooLarge
-    /// More than 4 KiB in a line, or in all 16 KiB more than the data. Legitimate clients need none (RFC 9112 §7.1.1).
+    /// Over 4 KiB for a chunk, or in all 16 KiB more than the data. Legitimate clients need none (RFC 9112 §7.1.1).
     case chunkExtensions
-    /// More than 8 KiB.
+    /// The trailers have more than 8 KiB.
     case trailersTooLarge
 
     /// Whether libmicrohttpd's memory may have no room left for the head of an answer.

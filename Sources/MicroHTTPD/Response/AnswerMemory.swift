@@ -3,7 +3,7 @@ import Synchronization
 /// The memory of all answers' bodies on their way to clients, beyond ``small`` bytes each. There may be as many answers
 /// as connections. An answer that gets no ``Share`` goes out in smaller pieces, which is slower and never fails.
 final class AnswerMemory: Sendable {
-    /// Taken from the memory until this object is released.
+    /// Bytes that stay taken from the memory until this object is released.
     final class Share: Sendable {
         private let memory: AnswerMemory
         private let count: Int
@@ -34,7 +34,7 @@ final class AnswerMemory: Sendable {
         self.limit = limit
     }
 
-    /// `nil` if fewer bytes are left.
+    /// Takes bytes from the memory; `nil` if fewer are left.
     func take(_ count: Int) -> Share? {
         guard held.add(count, ordering: .relaxed).newValue <= limit else {
             held.subtract(count, ordering: .relaxed)
@@ -43,7 +43,7 @@ final class AnswerMemory: Sendable {
         return Share(self, count)
     }
 
-    /// `isQueued`: the bytes come from a queue, which may hold ``queued`` bytes more.
+    /// The size of a block, and its share, if any. `isQueued`: a queue of ``queued`` bytes more precedes the block.
     func block(isQueued: Bool = false) -> (count: Int, share: Share?) {
         let share = take(Self.large)
         return (share != nil ? Self.large : isQueued ? Self.queued : Self.small, share)

@@ -8,7 +8,7 @@ package struct PreparedFields: Sendable {
     private var bytes: [UInt8] = []
     /// Includes the zero.
     private var nameLength = 0
-    /// Counted from the first value.
+    /// The offsets of the line ends, counted from the first value.
     private var ends: [Int] = []
 
     /// Leaves out `Date`, `Connection` and fields that may not be sent; see ``Response/init(status:fields:body:)``.
@@ -49,7 +49,7 @@ package struct PreparedFields: Sendable {
             bytes.append(contentsOf: name)
             bytes.append(0)
             nameLength = bytes.count
-            // libmicrohttpd refuses an empty value; a space in front of a value is none of it (RFC 9112 §5.1).
+            // libmicrohttpd refuses an empty value; a space in front of a value does not belong to it (RFC 9112 §5.1).
             if value.isEmpty { bytes.append(0x20) }
         } else {
             bytes.removeLast()

@@ -30,7 +30,7 @@ extension Response {
     /// call.
     private static let wholeFile: Int64 = 256 << 10
 
-    /// For a response that can be sent more than once, for any request.
+    /// Prepares a response that can be sent more than once, for any request.
     func prepared(closing: Bool) -> PreparedResponse {
         if closing { return owned(Self.makeShareable(body), closing: true) }
         return PreparedResponse(handle: shared, isOwned: false, response: self)

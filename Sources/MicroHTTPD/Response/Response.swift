@@ -6,8 +6,8 @@ import Synchronization
 
 /// An answer. It never changes, and may be sent any number of times, by several threads at once, except with a
 /// ``Body/stream(_:length:)``. libmicrohttpd's object for it is made at the first use, and writes `Date`,
-/// `Content-Length`, `Transfer-Encoding` and the reason phrase. `HEAD`, 204 and 304 get no body, but `HEAD` and 304 its
-/// `Content-Length`.
+/// `Content-Length`, `Transfer-Encoding` and the reason phrase. `HEAD`, 204 and 304 get no body, but `HEAD` and 304 get
+/// the `Content-Length` of the body.
 package final class Response: Sendable {
     package enum Body: Sendable {
         /// Sends `Content-Length: 0`.
@@ -43,7 +43,7 @@ package final class Response: Sendable {
         case prepared(PreparedFields)
     }
 
-    /// As they were given; of prepared fields, the fields that may be sent.
+    /// The fields as given; with prepared fields, only the fields that may be sent.
     package var fields: HTTPFields {
         switch head {
         case .fields(let fields): fields
@@ -166,14 +166,14 @@ package final class Response: Sendable {
         }
     }
 
-    /// Includes little of a body that can be sent only once. The first call may make libmicrohttpd's object.
+    /// Only the Swift object if the body can be sent once. Otherwise the first call may make libmicrohttpd's object.
     package var memory: Memory { Memory(of: self) }
 }
 
 // Answers as bytes, for cases in which libmicrohttpd cannot send them.
 
 extension Response {
-    /// Without the empty line at the end.
+    /// The status line and the field lines, without the empty line at the end.
     static func wireHead(status: Int, reason: StaticString, fields: HTTPFields) -> [UInt8] {
         var bytes = Array("HTTP/1.1 \(status) ".utf8)
         bytes += UnsafeRawBufferPointer(start: reason.utf8Start, count: reason.utf8CodeUnitCount)
@@ -187,7 +187,7 @@ extension Response {
         return bytes
     }
 
-    /// The connection closes afterwards. `nil` if the body is not in memory.
+    /// The whole answer, after which the connection closes. `nil` if the body is not in memory.
     func wireForm(toHead isHead: Bool) -> [UInt8]? {
         guard let content = body.bytesInMemory else { return nil }
         return withExtendedLifetime(self) {

@@ -27,7 +27,7 @@ package final class ResponseStream: Sendable {
         var phase = Phase.open
         var queue: BoundedQueue
         var connection: Connection?
-        /// Otherwise libmicrohttpd reads beyond the end only if the stream is too short, or ends with the connection.
+        /// If false, libmicrohttpd reads beyond the end only if the stream is too short, or ends with the connection.
         var isChunked = false
         var share: AnswerMemory.Share?
         var waiting: Suspension?
@@ -39,7 +39,7 @@ package final class ResponseStream: Sendable {
 
     /// To be given to one ``Response``. With `highWaterMark` bytes waiting, a write returns
     /// ``Primitives/Backpressure/full``; at half of it there is room again. Before the stream is sent, and if
-    /// ``DaemonConfiguration/answerMemoryLimit`` leaves no room for more, the mark is at most 8 KiB.
+    /// ``DaemonConfiguration/answerMemoryLimit`` leaves no room for more, the mark is at most 3.5 KiB.
     package init(highWaterMark: Int = 256 * 1024) {
         self.highWaterMark = highWaterMark
         state = Locked(State(queue: BoundedQueue(highWaterMark: min(highWaterMark, AnswerMemory.queued))))
@@ -98,7 +98,7 @@ package final class ResponseStream: Sendable {
     /// Drops the unsent bytes and cuts off the connection at once. May also follow ``finish()`` or ``fail()``; unlike
     /// them, it does not wait for a client that does not read.
     package func abort() {
-        // Under the lock: until this stream is closed, the connection cannot serve another request.
+        // Under the lock, because the connection cannot serve another request until this stream is closed.
         state.withLock { state in
             if case .closed = state.phase { return }
             state.connection?.giveUpSending()
@@ -106,8 +106,8 @@ package final class ResponseStream: Sendable {
         close()
     }
 
-    /// Calls `action` once, on any thread (it must not block), when the stream is over, sent or not, or at once if it
-    /// is.
+    /// Calls `action` once, on any thread, when the stream is over, sent or not; at once if it is over already.
+    /// `action` must not block.
     package func onClose(_ action: @escaping @Sendable () -> Void) {
         let isClosed = state.withLock { state in
             if case .closed = state.phase { return true }
@@ -117,7 +117,7 @@ package final class ResponseStream: Sendable {
         if isClosed { action() }
     }
 
-    /// In bytes, before the stream is full; at least 1.
+    /// The bytes that fit before the stream is full; at least 1.
     package var room: Int { state.withLock { $0.queue.room } }
 
     private func end(_ phase: Phase) {
@@ -180,7 +180,7 @@ package final class ResponseStream: Sendable {
 
     private func wait(on connection: Connection) -> Int {
         guard let suspension = connection.suspend(owner: self) else { return cmhd_end_with_error() }
-        // Bytes, or the end, may have come since the last look.
+        // Bytes, or the end, may have come since the stream was read.
         let isWaiting = state.withLock { state in
             guard case .open = state.phase, state.queue.count == 0 else { return false }
             state.waiting = suspension

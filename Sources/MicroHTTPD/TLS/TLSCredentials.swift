@@ -5,7 +5,7 @@ import Primitives
 /// connection retains the credentials that it began with, because GnuTLS reads them without keeping them alive.
 /// `@unchecked Sendable` is safe because GnuTLS only reads complete credentials, from any number of threads.
 package final class TLSCredentials: @unchecked Sendable {
-    /// The daemon shows an invalid certificate, too: clients refuse it, and the operator should be told.
+    /// The daemon uses a certificate outside of these dates, too: clients refuse it, and the operator should be told.
     package let notBefore: Timestamp
     package let notAfter: Timestamp
     /// In lower-case hexadecimal.
@@ -14,8 +14,8 @@ package final class TLSCredentials: @unchecked Sendable {
     let handle: OpaquePointer
 
     /// All texts are PEM. The server's `certificate` precedes the intermediate certificates. `key` has no passphrase.
-    /// One of `clientAuthorities` must have signed, directly or not, the certificate of each client; `nil`: no
-    /// certificate.
+    /// One of `clientAuthorities` must have signed, directly or not, the certificate of each client; `nil`: clients are
+    /// not asked for a certificate.
     package init(
         certificate: [UInt8], key: [UInt8], clientAuthorities: [UInt8]? = nil
     ) throws(TLSCredentialsError) {
@@ -83,7 +83,7 @@ package struct TLSCredentialsError: Error, Hashable, Sendable, CustomStringConve
     package var description: String { "\(part): \(reason) (\(code))" }
 }
 
-/// For a daemon's next connection. Exists before the daemon starts, so that an earlier replacement is not lost.
+/// The credentials for a daemon's next connection. They exist before its start, so that no earlier replacement is lost.
 final class CurrentCredentials: Sendable {
     private let current: Locked<TLSCredentials>
 
@@ -138,8 +138,8 @@ extension StaticString {
     var cString: UnsafePointer<CChar> { UnsafeRawPointer(utf8Start).assumingMemoryBound(to: CChar.self) }
 }
 
-/// 0 continues the handshake; any other value ends it, and the connection. Bytes before the end of the handshake are
-/// not a request, so no client is served before its certificate was checked.
+/// Returns 0 to continue the handshake; any other value ends it, and the connection. Bytes before the end of the
+/// handshake are not a request, so no client is served before its certificate was checked.
 private func verifyClient(_ session: OpaquePointer?) -> Int32 {
     guard let session, let context = gnutls_session_get_ptr(session) else { return GNUTLS_E_CERTIFICATE_ERROR }
     return withUnsafeTemporaryAllocation(of: CChar.self, capacity: 512) { reason in

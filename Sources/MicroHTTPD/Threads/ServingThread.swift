@@ -6,7 +6,7 @@ import Primitives
 /// the kernel, and all work that the events cause. Only the thread itself uses the object.
 final class ServingThread {
     private var turn = Turn()
-    /// The epoll descriptor with a full last list of events; -1 if there is none.
+    /// The epoll descriptor that returned a full list of events last; -1 if the last list was not full.
     private var full: Int32 = -1
     /// The connections to report as hung up in the next round; see ``lookAgain(at:)``.
     private var unfinished: Set<OpaquePointer> = []
@@ -114,8 +114,8 @@ extension ServingThread {
     }
 }
 
-/// The process's `epoll_wait`, in front of the C library's, because libmicrohttpd calls `epoll_wait` between two
-/// rounds. For threads that do not serve connections it behaves like the C library's.
+/// Replaces the C library's `epoll_wait` in this process, because libmicrohttpd calls `epoll_wait` between two rounds.
+/// For threads that do not serve connections it behaves like the C library's.
 @c(epoll_wait) @usableFromInline
 func waitForEvents(
     _ epoll: Int32, _ events: UnsafeMutablePointer<epoll_event>?, _ room: Int32, _ timeout: Int32
@@ -134,7 +134,7 @@ extension ServingThread {
 
 /// The time for which a thread that never waits keeps its processor, in nanoseconds of a monotonic clock. The kernel
 /// takes the processor away from such a thread only at a tick, after up to 4 ms, while the clients of all other threads
-/// stand still. So the thread offers it after a short turn, or a longer turn if an unrelated thread then keeps it. Only
+/// stand still. So the thread offers it after a short turn, which doubles each time an unrelated thread keeps it. Only
 /// answers at hand count: for others, offering cost more than it gained (docs/design.md).
 struct Turn {
     static let shortest: Int64 = 200_000

@@ -37,13 +37,13 @@ package struct AddressPolicy: Hashable, Sendable {
 
     package enum Use: Hashable, Sendable {
         case request
-        /// An FTP data connection, on the port that the server named. For rules, the port of the control connection
-        /// counts as well. Ports below 1024, where other services listen, are refused.
+        /// An FTP data connection, on the port that the server named. A rule that names the port of the control
+        /// connection applies as well. Ports below 1024, where other services listen, are refused.
         case data(controlPort: UInt16)
     }
 
     /// The reason why a connection is refused, for example `127.0.0.1 is loopback (127.0.0.0/8)`; `nil` when it is
-    /// allowed. The reason does not reveal the address of `host`, which may have brackets.
+    /// allowed. The reason does not reveal the address of `host`. `host` may have brackets.
     package func refusal(of address: IPAddress, port: UInt16, host: String, for use: Use = .request) -> String? {
         let name = AddressRule.comparable(host)
         if use != .request, port < 1024 { return "port \(port) is not allowed for FTP data" }

@@ -4,7 +4,7 @@ import Primitives
 /// `*.example.com` or `*`, each with an optional `:port`: `[::1]:8080`, `[fc00::/7]:443`.
 package struct AddressRule: Hashable, Sendable, CustomStringConvertible {
     package enum Target: Hashable, Sendable {
-        /// For every host name; a single address is a range of one.
+        /// The addresses of a range, for every host name; a single address is a range of one.
         case range(AddressRange)
         /// Lower-case, without a dot at the end.
         case host(String)

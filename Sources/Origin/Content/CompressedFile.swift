@@ -21,13 +21,13 @@ struct CompressedFile {
 
     var isCompressed: Bool { !formats.isEmpty }
 
-    /// Whether a content coding, of a name in lower case, is the compression of the file itself.
+    /// Whether a content coding, named in lower case, is the compression of the file itself.
     func isCoded(by name: String) -> Bool {
         let name = name.hasPrefix("x-") ? name.dropFirst(2) : name[...]
         return formats.contains { $0.rawValue == name || ($0 == .pack200 && name == "gzip") }
     }
 
-    /// By the names of their codings; `x-gzip`, for example, also names gzip.
+    /// The raw values are the names of the content codings; `x-gzip`, for example, also means gzip.
     private enum Format: String {
         case gzip, zstd, bzip2, xz, compress, lzma, lz4
         case brotli = "br"

@@ -6,10 +6,10 @@ import HTTPTypes
 /// in a correctly framed body, for complete. Confined to one thread at a time.
 protocol ContentDecoder: AnyObject {
     /// Passes all decoded bytes to `output`, in pieces of at most ``contentPieceSize`` bytes, never empty and valid
-    /// during the call only. Throws ``ContentCodingError``, and rethrows. Do not call it again after an error.
+    /// during the call only. Throws ``ContentCodingError`` and errors of `output`; no call may follow then.
     func decode(_ bytes: UnsafeRawBufferPointer, into output: (UnsafeRawBufferPointer) throws -> Void) throws
 
-    /// Approximate, in bytes.
+    /// The approximate memory of the decoder, in bytes.
     var memorySize: Int { get }
 
     /// Throws when the coded stream is incomplete.
@@ -18,7 +18,7 @@ protocol ContentDecoder: AnyObject {
 
 let contentPieceSize = 65_536
 
-/// The reason why a body cannot be decoded, as words about the body.
+/// The reason why a body cannot be decoded, in words that call the body "it".
 struct ContentCodingError: Error, Equatable {
     let reason: String
 
@@ -107,7 +107,7 @@ private final class InflateDecoder: ContentDecoder {
         stream.deallocate()
     }
 
-    /// The window of 32 KiB, and the further memory that zlib.h documents.
+    /// The window of 32 KiB and zlib's other memory, as zlib.h documents them.
     var memorySize: Int { isOpen ? 39 << 10 : 0 }
 
     func decode(_ bytes: UnsafeRawBufferPointer, into output: (UnsafeRawBufferPointer) throws -> Void) throws {

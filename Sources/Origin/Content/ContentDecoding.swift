@@ -6,7 +6,7 @@ final class ContentDecoding {
     /// The received body, the decoded body or the bytes between two codings are too long.
     struct TooLong: Error {}
 
-    /// Each coding takes its own window. Two have been seen (a gzip file that gets a second gzip on its way).
+    /// The most codings of a body, each with its own window. Two occur, when a gzip file gets a second gzip on its way.
     static let limit = 2
     /// The maximum ratio of decoded to received bytes, for decoded bytes beyond ``ratioFloor``. gzip expands at most
     /// 1,032 times; a bomb in another coding expands a million times.
@@ -24,7 +24,7 @@ final class ContentDecoding {
     private let memory: DecoderMemory
     private var heldMemory = 0
 
-    /// `names` are names of ``ContentCoding/names(in:)``. `sizeLimit` also holds for the output of each coding.
+    /// `names` come from ``ContentCoding/names(in:)``. `sizeLimit` also holds for the output of each coding.
     init(names: [String], sizeLimit: Int64, memory: DecoderMemory = .shared) throws(ContentCodingError) {
         guard names.count <= Self.limit else { throw .tooMany(limit: Self.limit) }
         self.sizeLimit = sizeLimit
@@ -40,7 +40,7 @@ final class ContentDecoding {
         _ = memory.add(-heldMemory)
     }
 
-    /// Passes all decoded bytes to `output`. Throws ``ContentCodingError`` and ``TooLong``, and rethrows.
+    /// Passes all decoded bytes to `output`. Throws ``ContentCodingError``, ``TooLong`` and the errors of `output`.
     func decode(_ bytes: UnsafeRawBufferPointer, into output: (UnsafeRawBufferPointer) throws -> Void) throws {
         // Without this limit, an endless series of empty gzip members, for example, could continue for ever.
         codedCount += Int64(bytes.count)
@@ -66,7 +66,7 @@ final class ContentDecoding {
     ) throws {
         guard index < steps.count else { return try output(bytes) }
         try steps[index].decoder.decode(bytes) { piece in
-            // Also between two codings, because a bomb that expands there causes endless work, perhaps without a byte.
+            // Checked between two codings, too: a bomb that expands there causes endless work, perhaps without output.
             steps[index].byteCount += Int64(piece.count)
             guard steps[index].byteCount <= sizeLimit else { throw TooLong() }
             guard steps[index].byteCount <= max(Self.ratioFloor, codedCount * Self.ratioLimit) else {

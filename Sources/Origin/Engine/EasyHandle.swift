@@ -50,7 +50,7 @@ final class EasyHandle {
         check(larder_curl_setopt_string(pointer, option, value), option)
     }
 
-    /// The bytes of a text, with a NUL at the end.
+    /// Sets an option to the bytes of a text. The bytes end with a NUL.
     func set(_ option: CURLoption, bytes value: [CChar]) {
         value.withUnsafeBufferPointer { check(larder_curl_setopt_string(pointer, option, $0.baseAddress), option) }
     }
@@ -99,7 +99,7 @@ final class EasyHandle {
         if let lookUps { check(larder_curl_setopt_slist(pointer, CURLOPT_RESOLVE, lookUps), CURLOPT_RESOLVE) }
     }
 
-    /// May be called once. For the names in `unaided`, libcurl must neither add its own line nor act on its own.
+    /// Called once. For the names in `unaided`, libcurl neither adds its own line nor acts on a line in `fields`.
     func setFields(_ fields: HTTPFields, unaided: [HTTPField.Name]) {
         // A line without a value is not sent. libcurl looks at the first line of a name, so it sees an empty field.
         for name in unaided { fieldLines = curl_slist_append(fieldLines, "\(name.rawName):") }
@@ -158,7 +158,7 @@ struct IdleHandles {
         self.configuration = configuration
     }
 
-    /// The handle has only the common options.
+    /// Returns a handle that has only the common options.
     mutating func take() -> EasyHandle {
         if let handle = handles.popLast() { return handle }
         let handle = EasyHandle()
@@ -166,7 +166,7 @@ struct IdleHandles {
         return handle
     }
 
-    /// The handle was removed from the multi handle, after a plain request that got a response.
+    /// Keeps a handle that was removed from the multi handle, after a plain request that got a response.
     mutating func keep(_ handle: EasyHandle) {
         guard LibcurlVersion.canReuseHandles, handles.count < Self.limit else { return }
         handle.forgetRequest()

@@ -4,14 +4,14 @@ import Primitives
 
 /// An HTTP connection, and the number of response bytes that were read from it. Confined to a thread of the client. A
 /// connection is reused only when no bytes are left behind its earlier responses, because libcurl would take such bytes
-/// for the next response (RFC 9112 §6.3). libcurl drops such bytes when it reads them with the response, and then keeps
-/// the connection without another look. Bytes that arrive only after the next request was sent look like the response
-/// to it, so only requests with the same credentials share a connection, and no response reaches another caller.
+/// for the next response (RFC 9112 §6.3). libcurl drops such bytes when it reads them with the response, and keeps the
+/// connection all the same. Bytes that arrive only after the next request was sent look like the response to it, so
+/// only requests with the same credentials share a connection, and no response reaches another caller.
 final class OriginConnection {
     private let descriptor: curl_socket_t
     private let localPort: UInt16
     private let isSecure: Bool
-    /// In the heads and bodies of all responses, as far as libcurl delivered them.
+    /// The bytes of the heads and bodies of all responses, as far as libcurl delivered them.
     private var readCount: UInt64 = 0
     /// Whether the connection carries HTTP/2 streams, which have their own framing.
     var isMultiplexed = false
@@ -46,7 +46,7 @@ final class OriginConnection {
 }
 
 /// The HTTP connections of a loop, indexed by their two ends, because libcurl's callbacks report only the ends of a
-/// reused connection. A closed one stays until another has the same ends, or the table is full. Confined to a thread.
+/// reused connection. A closed connection stays until another has its ends or the table is full. Confined to a thread.
 final class OriginConnections {
     /// Several connections to different addresses can have the same local port.
     struct Ends: Hashable {
@@ -76,7 +76,7 @@ final class OriginConnections {
 final class FTPSockets {
     private var open: Set<curl_socket_t> = []
 
-    /// Ignores -1.
+    /// Ignores -1, the result of a failed `socket`.
     func insert(_ descriptor: curl_socket_t) {
         if descriptor >= 0 { open.insert(descriptor) }
     }

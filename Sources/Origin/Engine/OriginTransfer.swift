@@ -19,7 +19,7 @@ package final class OriginTransfer: Sendable {
         inbox.append(.cancel(id, onlyIfWaiting: false))
     }
 
-    /// Has an effect only in the queue, before the first request or a redirect to another scheme, host or port.
+    /// Cancels the transfer if it is queued: before its first request, or a redirect to another scheme, host or port.
     package func cancelIfWaiting() {
         inbox.append(.cancel(id, onlyIfWaiting: true))
     }
@@ -88,7 +88,7 @@ final class Inbox: Sendable {
         }
     }
 
-    /// Takes all waiting commands, in order; the last commands when `closing` the inbox.
+    /// Takes all waiting commands, in order. `closing` also closes the inbox, so that these commands are the last.
     func takeAll(closing: Bool = false) -> [Command] {
         state.withLock { state in
             defer { state.commands = [] }

@@ -125,8 +125,8 @@ struct ResponseHeadParser {
         switch name {
         case .contentLength: try readLength(value)
         case .transferEncoding:
-            // No request has a TE field (RFC 9110 §10.1.4). libcurl would take a gzip stream that ends too early for
-            // whole.
+            // Other codings are refused, because no request has a TE field (RFC 9110 §10.1.4), and libcurl would take a
+            // gzip stream that ends too early for whole.
             guard !head.isChunked, String(decoding: value, as: UTF8.self).lowercased() == "chunked" else {
                 throw Malformed("it has a transfer coding other than chunked")
             }

@@ -29,7 +29,7 @@ extension Transfer {
         if let redirection = current.redirection { return .redirect(redirection) }
         guard code != CURLE_OK else { return complete() }
         if current.isRefusedReuse, !needsOwnConnection {
-            // The name may have other addresses, so the next try opens a connection.
+            // The host may have other addresses, so the next try opens a connection.
             needsOwnConnection = true
             return .again
         }
@@ -45,7 +45,7 @@ extension Transfer {
 
     private func complete() -> Outcome {
         func failed(_ kind: OriginError.Kind) -> Outcome { .failed(OriginError(kind), isEarly: false) }
-        // libcurl calls back with no piece of a body for an empty file.
+        // For an empty file, libcurl does not call back with a piece of the body.
         if isFTP && answer == nil && !answerFTP() { return failed(current.failure ?? .transfer) }
         guard let answer else { return failed(.malformedResponse("the final response is missing")) }
         guard answer.framing != .chunked || current.chunks?.isComplete == true else {

@@ -3,7 +3,7 @@ import Glibc
 import HTTPTypes
 
 extension Transfer {
-    /// Whether the hop, over HTTP/1.1, sets only URL, target and fields. Its handle can then serve another request.
+    /// Whether the hop uses HTTP/1.1 and sets only URL, target and fields. Its handle can then serve another request.
     var isPlain: Bool {
         url.scheme == "http" && request.method == .get && request.body == nil && !needsOwnConnection
             && !request.mayBeRedirected
@@ -54,7 +54,7 @@ extension Transfer {
 
     private func configureRequest(_ handle: EasyHandle) {
         var fields = fields
-        // Fields for another body would make the origin wait for bytes, or take the next request for the body.
+        // Values for another body would make the origin wait for bytes, or take the next request for body bytes.
         fields[.contentLength] = nil
         fields[.transferEncoding] = nil
         var unaided: [HTTPField.Name] = []
@@ -97,7 +97,7 @@ extension Transfer {
         _ body: OriginUpload, _ handle: EasyHandle, _ fields: inout HTTPFields
     ) -> [HTTPField.Name] {
         handle.set(CURLOPT_UPLOAD, 1)
-        // An HTTP/2 stream that breaks off looks like a complete stream.
+        // Over HTTP/2, the origin would take a request body that breaks off for complete.
         handle.set(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1)
         handle.set(CURLOPT_READDATA, pointer: Unmanaged.passUnretained(self).toOpaque())
         larder_curl_setopt_read(handle.pointer) { buffer, size, count, this in
@@ -108,7 +108,7 @@ extension Transfer {
         } else {
             fields[.transferEncoding] = "chunked"
         }
-        // libcurl would wait for 100, repeat the request after 417, and put the chunks of `OriginUpload` into chunks.
+        // libcurl would wait for 100, repeat the request after 417, and put chunks around those of `OriginUpload`.
         return [.expect, .transferEncoding]
     }
 }
@@ -117,8 +117,8 @@ extension Transfer {
 // transfer carries its cookies from hop to hop. Only requests that may be redirected have the engine; their handles are
 // never reused. A cookie returns only to the origin that set it (stricter than RFC 6265 §8.5 and §8.6).
 extension Transfer {
-    /// Gives the handle the cookies of the earlier hops, and the `Cookie` of the caller, which leaves `fields`, because
-    /// the engine would otherwise send a second `Cookie` field.
+    /// Gives the handle the cookies of the earlier hops and the caller's `Cookie`. Removes that field from `fields`,
+    /// because the engine would otherwise send a second `Cookie` field.
     private func configureCookies(_ handle: EasyHandle, _ fields: inout HTTPFields) {
         // An empty file name turns the engine on.
         handle.set(CURLOPT_COOKIEFILE, "")
@@ -163,7 +163,7 @@ extension HTTPField.Name {
 }
 
 extension String {
-    /// Compares bytes, because `contains` of Foundation took a tenth of a miss.
+    /// Compares bytes, because `contains` of Foundation took a tenth of the time of a miss.
     fileprivate func contains(_ word: StaticString) -> Bool {
         var text = self
         let length = word.utf8CodeUnitCount

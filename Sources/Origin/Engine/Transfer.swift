@@ -54,13 +54,13 @@ final class Transfer {
 
     var url: OriginURL
     var fields: HTTPFields
-    /// When it differs from the target of the URL.
+    /// The target of the request line, when it differs from the target of the URL.
     var requestTarget: String?
     var redirectCount = 0
     var failedTries = 0
-    /// The request authenticates its connection, or a reused connection was refused, or carried bytes of no response.
+    /// If the request authenticates its connection, or a reused connection was refused or carried bytes of no response.
     var needsOwnConnection: Bool
-    /// The rest of the total time at `startedAt`.
+    /// The part of the total time limit that was left at `startedAt`.
     var timeLeft: Duration
     /// `nil` while the transfer waits in the queue.
     var startedAt: Instant?

@@ -216,7 +216,7 @@ final class TransferLoop {
         }
     }
 
-    /// Checks all transfers when the earliest noted deadline has passed. Progress delays deadlines without a note.
+    /// Checks all transfers when the earliest noted deadline has passed. Progress moves deadlines later without a note.
     private func checkDeadlines() {
         let now = timer.now
         guard timer.isDue(now) else { return }

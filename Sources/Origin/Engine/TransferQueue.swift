@@ -27,7 +27,7 @@ struct TransferQueue {
     var runningCount: Int { runningTransfers.count }
     var waitingCount: Int { hosts.count - runningTransfers.count }
 
-    /// Adds a transfer at the end of its host's line, or `first`, because it had its turn before.
+    /// Adds a transfer at the end of its host's line; with `first`, at the beginning, because it had its turn before.
     mutating func enqueue(_ transfer: UInt64, host: String, first: Bool = false) {
         precondition(hosts[transfer] == nil, "a transfer is in the queue twice")
         hosts[transfer] = host
@@ -37,7 +37,7 @@ struct TransferQueue {
         lines[host] = line
     }
 
-    /// Counts the next transfer that may run as running.
+    /// Returns the next transfer that may run, and counts it as running; `nil` when no transfer may run.
     mutating func next() -> UInt64? {
         guard runningTransfers.count < limit else { return nil }
         while let host = turns.popFirst(isHere: { _ in true }) {
@@ -112,7 +112,7 @@ private struct FIFO<Element> {
         return nil
     }
 
-    /// Counts an element that left out of turn.
+    /// Counts an element that left out of turn. Removes such elements when they are more than half of the array.
     mutating func forgetOne(isHere: (Element) -> Bool) {
         goneCount += 1
         guard goneCount > 64, goneCount * 2 > elements.count - head else { return }

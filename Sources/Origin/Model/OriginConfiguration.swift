@@ -7,7 +7,7 @@ package struct OriginConfiguration: Sendable {
     static let possibleSchemes: Set<String> = ["http", "https", "ftp"]
     /// The time limit for look-up, connecting and TLS together, for each connection.
     package var connectTimeout: Duration = .seconds(10)
-    /// The time for which an origin may send no byte.
+    /// The time limit for a pause without bytes to or from the origin that neither receiver nor upload causes.
     package var stallTimeout: Duration = .seconds(30)
     /// The time limit for a whole transfer, including redirects and retries and without the time in the queue.
     package var totalTimeout: Duration = .seconds(3600)
@@ -18,7 +18,7 @@ package struct OriginConfiguration: Sendable {
     package var maxTransfers = 512
     /// The number of transfers that run at once to the same scheme, host and port.
     package var maxTransfersPerHost = 128
-    /// For transfers, each with its own connections. By default one per processor, at most four; at least 1.
+    /// The number of threads, each with its own connections. By default one per processor, at most four; at least 1.
     package var threads = max(1, min(4, sysconf(Int32(_SC_NPROCESSORS_ONLN)))) {
         didSet { threads = max(1, threads) }
     }

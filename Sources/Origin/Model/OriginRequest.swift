@@ -21,7 +21,7 @@ package struct OriginRequest: Sendable {
     /// lacks them. With `false` the client adds only `Host` and the framing of a body.
     package var addsDefaultFields = true
     /// `HEAD` with a body is refused. The body goes over HTTP/1.1 and a connection of its own, without waiting for `100
-    /// Continue`; only an untouched body is sent again. A final response with a status from 300 on closes it.
+    /// Continue`; only an untouched body is sent again. A final response with a status from 300 on closes the body.
     package var body: OriginUpload?
     /// The limit in bytes for the decoded body, the coded body, and the bytes between two content codings.
     package var sizeLimit = Int64.max
@@ -72,7 +72,7 @@ extension OriginRequest {
         }
     }
 
-    /// Only the caller can decide about a request that changes data, which may have another meaning at the new URL.
+    /// Only the caller can decide whether a request that changes data has the same meaning at the new URL.
     var mayBeRedirected: Bool {
         followsRedirects && body == nil && (method == .get || method == .head)
     }

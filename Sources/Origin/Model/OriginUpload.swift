@@ -47,7 +47,7 @@ package final class OriginUpload: Sendable {
         }
     }
 
-    /// In bytes; `nil` when it is unknown, and the body is sent in chunks.
+    /// In bytes; `nil` for an unknown length, with which the body is sent in chunks.
     package let length: Int64?
     private let state: Locked<State>
 
@@ -98,8 +98,8 @@ package final class OriginUpload: Sendable {
         callbacks.call()
     }
 
-    /// The producer cannot complete the body, or no origin will be asked. The client breaks off, so that the origin
-    /// does not take it for complete. Further bytes are dropped.
+    /// Fails the body, because the producer cannot complete it, or because no origin will be asked. The client breaks
+    /// the request off, so that the origin does not take the body for complete. Further bytes are dropped.
     package func fail() {
         let callbacks = state.withLock { state in
             if case .open = state.phase { state.fail("its sender ended it early") } else { Callbacks() }
@@ -107,7 +107,7 @@ package final class OriginUpload: Sendable {
         callbacks.call()
     }
 
-    /// In bytes.
+    /// The bytes that the transfer has taken, and the bytes that wait for it.
     package var progress: (taken: Int64, waiting: Int) {
         state.withLock { ($0.writtenCount - Int64($0.queue.count), $0.queue.count) }
     }

@@ -1,4 +1,4 @@
-/// The answer of a consumer to a write of bytes, which never blocks.
+/// The answer of a consumer to a write of bytes. A write never blocks.
 package enum Backpressure: Sendable {
     case room
     /// The consumer took the bytes. The producer waits with more until the consumer calls back.
@@ -14,7 +14,7 @@ package struct BoundedQueue: Sendable {
     private var highWaterMark: Int
     private var roomAction: (@Sendable () -> Void)?
 
-    /// The queue is ``Backpressure/full`` from `highWaterMark` bytes on, at least 1, and has room at half as many.
+    /// The queue is ``Backpressure/full`` from `highWaterMark` bytes on, at least 1, and has room at half of them.
     package init(highWaterMark: Int) {
         self.highWaterMark = max(1, highWaterMark)
     }
@@ -24,7 +24,7 @@ package struct BoundedQueue: Sendable {
     /// The number of bytes until the queue reports ``Backpressure/full``; at least 1.
     package var room: Int { max(1, highWaterMark - chunks.count) }
 
-    /// A lower value has no effect.
+    /// Raises the high-water mark. A lower value has no effect.
     package mutating func raise(to highWaterMark: Int) {
         self.highWaterMark = max(self.highWaterMark, highWaterMark)
     }
@@ -36,7 +36,7 @@ package struct BoundedQueue: Sendable {
 
     package mutating func take(into target: UnsafeMutableRawBufferPointer) -> Int { chunks.take(into: target) }
 
-    /// Keeps `action` for ``takeRoomAction()``, in place of an earlier action, unless the queue has room.
+    /// Returns whether the queue has room. If not, keeps `action` for ``takeRoomAction()``, in place of an earlier one.
     package mutating func hasRoom(orCall action: @escaping @Sendable () -> Void) -> Bool {
         guard isFull else { return true }
         roomAction = action

@@ -33,7 +33,7 @@ public struct ExactText: Hashable, Sendable {
 }
 
 extension UnsafeRawBufferPointer {
-    /// `elementsEqual` compares byte by byte, which is too slow for the target of a hit.
+    /// Uses `memcmp`, because `elementsEqual` compares byte by byte, too slowly for the request target of each hit.
     public func hasSameBytes(as other: UnsafeRawBufferPointer) -> Bool {
         guard count == other.count, let start = baseAddress, let otherStart = other.baseAddress else {
             return count == other.count

@@ -1,7 +1,7 @@
 /// Immutable bytes that the memory tier, responses, and C code that needs a stable address share without a copy.
 public final class SharedBytes: Sendable {
-    /// Valid as long as this object lives. Swift may release the object after its last use, and a use of this pointer
-    /// is none: code that does not keep the object elsewhere reads through ``withUnsafeBytes(_:)``.
+    /// Valid as long as this object lives. Swift may release the object after its last use, and a read of this pointer
+    /// does not count as a use, so code that does not keep the object elsewhere reads through ``withUnsafeBytes(_:)``.
     /// `nonisolated(unsafe)` is safe because no code writes to the memory after `init`.
     public nonisolated(unsafe) let bytes: UnsafeRawBufferPointer
     public var count: Int { bytes.count }

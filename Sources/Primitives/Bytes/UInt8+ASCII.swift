@@ -49,7 +49,7 @@ extension Sequence<UInt8> {
 }
 
 extension UnsafeRawBufferPointer {
-    /// Writes into a single allocation, because every digest passes through here.
+    /// The bytes in lower-case hexadecimal, written into a single allocation, because every digest passes through here.
     @usableFromInline package var lowercaseHex: String {
         String(unsafeUninitializedCapacity: 2 * count) { text in
             for index in 0..<count {

@@ -1,18 +1,18 @@
 /// Reads the framing of a chunked body (RFC 9112 §7.1), as strictly as the RFC defines it: a pure state machine that
 /// takes bytes and returns the ranges of the content. It checks and drops chunk extensions and trailers (§7.1.1,
 /// §7.1.2). libcurl 7.88 accepts `5g`, `5,5` and a bare LF behind the size of a chunk, and libmicrohttpd 0.9.75 a bare
-/// LF as a line end. Two readers may then see the end of a body at different places, so a cache must refuse it.
+/// LF as a line end. Two readers may then see the end of such a body at different places, so a cache must refuse it.
 ///
 ///     var framing = ChunkedFraming(rules)
 ///     var index = 0
 ///     while let content = try framing.next(in: bytes, from: &index) { use(bytes[content]) }
 package struct ChunkedFraming: Sendable {
     package struct Rules: Sendable {
-        /// For the extensions of one chunk.
+        /// The most bytes that the extensions of one chunk may have.
         package var extensionLimit: Int
-        /// How many bytes the extensions of all chunks may have beyond the bytes of content; unlimited by default.
+        /// The most bytes by which the extensions of all chunks may exceed the content; unlimited by default.
         package var excessLimit: Int64
-        /// For the whole trailer section.
+        /// The most bytes that the whole trailer section may have.
         package var trailerLimit: Int
 
         package init(extensionLimit: Int, excessLimit: Int64 = .max, trailerLimit: Int) {
@@ -64,8 +64,8 @@ package struct ChunkedFraming: Sendable {
     /// Whether the last chunk and the trailers are complete.
     package var isComplete: Bool { state == .end }
 
-    /// Moves `index` to the end of the next piece of content, of the body or of `bytes`. Returns the range of the
-    /// content, if any. Throws the ``Problem`` of the byte at `index`, and must not be called again then.
+    /// Moves `index` to the end of the next piece of content, or to the end of the body or of `bytes`. Returns the
+    /// range of the content, if any. Throws the ``Problem`` of the byte at `index`; no further call is allowed then.
     package mutating func next(
         in bytes: UnsafeRawBufferPointer, from index: inout Int
     ) throws(Problem) -> Range<Int>? {

@@ -48,7 +48,7 @@ private struct JSONTree: JSONSink {
     private(set) var root = JSON.null
     /// The open containers, outermost first.
     private var containers: [Container] = []
-    /// The earlier parts of the string or number.
+    /// The parts of the current string or number that came before its last part.
     private var parts: [UInt8] = []
     private var highSurrogate: UInt16?
 
@@ -102,7 +102,7 @@ private struct JSONTree: JSONSink {
         let high = highSurrogate
         highSurrogate = nil
         if high == nil, UTF16.isLeadSurrogate(unit) {
-            // The next escape follows at once.
+            // The escape of the low surrogate must follow at once.
             for (place, byte) in zip(offset..., "\\u".utf8) where place == bytes.count || bytes[place] != byte {
                 throw JSON.SyntaxError(reason: "a high surrogate without a low surrogate", offset: place)
             }

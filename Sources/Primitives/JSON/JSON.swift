@@ -75,7 +75,7 @@ extension JSON: ExpressibleByStringLiteral, ExpressibleByBooleanLiteral, Express
 }
 
 extension JSON {
-    /// Compact text.
+    /// The value as compact UTF-8 text.
     package var utf8: [UInt8] {
         var output: [UInt8] = []
         output.reserveCapacity(1024)
@@ -177,8 +177,8 @@ package struct JSONObjectWriter {
         JSON.write(list: elements, into: &output) { $0.write(into: &$1) }
     }
 
-    /// Writes each pair as an array of two strings. Takes no generic sequence, because other modules would not
-    /// specialise it, and the fields of each response pass through here.
+    /// Writes each pair as an array of two strings. The parameter is no generic sequence, because other modules would
+    /// not specialise this method, and the fields of each response pass through here.
     package mutating func add(_ name: String, pairs: [(String, String)]) {
         begin(name)
         JSON.write(list: pairs, into: &output) { pair, output in

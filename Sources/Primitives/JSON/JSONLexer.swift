@@ -12,7 +12,7 @@ enum JSONToken {
 }
 
 protocol JSONSink {
-    /// An error ends the text. `offset` is the number of bytes up to the end of the token.
+    /// Throws an error to end the reading. `offset` is the number of bytes up to the end of the token.
     mutating func take(_ token: JSONToken, endingAt offset: Int) throws(JSON.SyntaxError)
 }
 
@@ -34,7 +34,7 @@ struct JSONLexer<Sink: JSONSink> {
     /// Whether each open container, outermost first, is an object.
     private var containers: [Bool] = []
     private var isName = false
-    /// The word or the hexadecimal digits in progress, and their place.
+    /// The word in progress, the value of the hexadecimal digits so far, and the offset at which either began.
     private var word: StaticString = ""
     private var unit: UInt16 = 0
     private var start = 0
@@ -218,7 +218,7 @@ struct JSONLexer<Sink: JSONSink> {
         }
     }
 
-    /// The fault that the state allows neither the current byte nor, at the end, the end of the text.
+    /// The fault of the current byte, which the state does not allow, or with `isAtEnd`, of the early end of the text.
     @inline(never)
     private func fault(at place: Int? = nil, isAtEnd: Bool = false) -> JSON.SyntaxError {
         let reason =

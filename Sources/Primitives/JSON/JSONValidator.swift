@@ -12,9 +12,9 @@ package struct JSONValidator: Sendable {
 
     /// Whether the bytes so far can no longer become JSON. The validator then ignores further pieces.
     package var isFailed: Bool { hasFault || !isUTF8 }
-    /// Whether the strings so far contain no byte above 0x7F, which is never JSON outside of strings.
+    /// Whether the strings so far contain no byte above 0x7F. Outside of strings such a byte is never JSON.
     package var isASCII: Bool { lexer.sink.isASCII }
-    /// A character must end within the plain part of its string.
+    /// Whether the strings so far are UTF-8. A character must end before an escape, and before the end of its string.
     private var isUTF8: Bool { lexer.sink.isUTF8 && (!lexer.sink.utf8.isOpen || lexer.isInString && !hasFault) }
 
     package mutating func feed(_ piece: UnsafeRawBufferPointer) {

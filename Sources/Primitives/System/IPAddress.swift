@@ -59,7 +59,7 @@ package enum IPAddress: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// The client of a socket for both versions has the address `::ffff:a.b.c.d`, which becomes `a.b.c.d`.
+    /// `a.b.c.d` for `::ffff:a.b.c.d`, the form in which a socket for IPv4 and IPv6 reports a client's IPv4 address.
     package var unmapped: IPAddress {
         guard case .v6(let number) = self, number >> 32 == 0xffff else { return self }
         return .v4(UInt32(truncatingIfNeeded: number))
@@ -89,7 +89,7 @@ package enum SocketAddress {
         }
     }
 
-    /// sin_port and sin6_port have the same offset.
+    /// The port of an IPv4 or IPv6 address; sin_port and sin6_port have the same offset.
     package static func port(in address: UnsafePointer<sockaddr>) -> UInt16 {
         UInt16(bigEndian: UnsafeRawPointer(address).loadUnaligned(fromByteOffset: 2, as: UInt16.self))
     }

@@ -62,7 +62,7 @@ public struct Sharded<State>: Sendable {
     /// The lowest bits of the hash choose the shard.
     @inlinable public subscript(hash: Int) -> Shard { all[hash & (all.count &- 1)] }
 
-    /// Runs `value` with each shard in turn; other threads may change the earlier shards meanwhile.
+    /// Adds the results of `value` for all shards, one by one; other threads may change the earlier shards meanwhile.
     @inlinable
     public func sum<Number: AdditiveArithmetic & Sendable>(_ value: (inout State) -> Number) -> Number {
         all.reduce(.zero) { sum, shard in sum + shard.withLock { value(&$0) } }

@@ -37,7 +37,7 @@ package enum Processor {
         set { pthread_setspecific(key, UnsafeRawPointer(bitPattern: Int(newValue))) }
     }
 
-    /// On a clock that is never set; exact to about 1 ns.
+    /// The time of a clock that is never set; exact to about 1 ns.
     package static func nanoseconds() -> Int64 {
         var time = timespec()
         clock_gettime(CLOCK_MONOTONIC, &time)
@@ -57,7 +57,7 @@ package final class NamedThread: Sendable {
             ThreadName.set(name)
             number.withLock { $0 = UInt(pthread_self()) }
             body()
-            // The system may give the same number to another thread.
+            // Forgets the number, because the system may give it to another thread.
             number.withLock { $0 = nil }
             isRunning.leave()
         }

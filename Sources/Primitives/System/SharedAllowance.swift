@@ -1,8 +1,8 @@
 import Synchronization
 
-/// A limit that several owners share, for places or bytes of memory. Each owner may take as much as is left by all: a
-/// single owner gets half of the limit, the next a quarter, and so on, but always up to `floor`. So no owner can keep
-/// the others from working, and the limit and the floor of each owner bound the total.
+/// A limit that several owners share, for places or bytes of memory. An owner may take more if its part is then no
+/// larger than the rest that no owner has taken: a single owner gets half of the limit, the next a quarter, and so on,
+/// but each always gets up to `floor`. So no owner can stop the others, and limit and floors bound the total.
 package final class SharedAllowance: Sendable {
     private let limit: Int
     private let floor: Int
@@ -13,7 +13,7 @@ package final class SharedAllowance: Sendable {
         self.floor = floor
     }
 
-    /// The share of an owner, returned at its end. The caller of ``take(_:)`` must hold the lock of the owner.
+    /// The part of one owner, given back by `deinit`. The caller of ``take(_:)`` must hold the lock of the owner.
     package final class Part: Sendable {
         private let allowance: SharedAllowance
         private let own = Atomic<Int>(0)

@@ -213,6 +213,6 @@ private struct HTTPDateReader {
 
     private static let months = codes(Timestamp.months)
     private static let weekdays = codes(Timestamp.weekdays)
-    /// Behind the first three letters, in an RFC 850 date.
+    /// The rest of each weekday's name, behind its first three letters, in an RFC 850 date.
     private static let weekdayEndings: [StaticString] = ["day", "day", "sday", "nesday", "rsday", "day", "urday"]
 }

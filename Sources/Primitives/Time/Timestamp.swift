@@ -45,7 +45,7 @@ extension Duration {
         return overflow2 ? (seconds < 0 ? .min : .max) : sum
     }
 
-    /// From any number (`Duration.seconds` may trap): negative and NaN give zero, large ones at most 10,000 years.
+    /// A duration from any number, where `Duration.seconds` may trap: 0 for negative and NaN, at most 10,000 years.
     package static func clamping(seconds: Double) -> Duration {
         let longest: Duration = .seconds(315_569_520_000)
         // NaN fails this comparison, too.

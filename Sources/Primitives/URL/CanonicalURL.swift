@@ -49,7 +49,7 @@ package struct CanonicalURL: Hashable, Sendable {
         query = try written.map { text throws(InvalidURL) in try URLPath.normalizeEscapes(text) }
         string = Self.text(scheme, URLHost.authority(host, port), path, query)
         requestURL = Self.text(scheme, URLHost.authority(parts.host, port), path, written)
-        // Canonical escapes are shorter than the original escapes, but `127.1.` is shorter than `127.0.0.1`.
+        // Either text may be longer: the canonical text has fewer escapes, but `127.0.0.1` in place of `127.1.`.
         guard max(string.utf8.count, requestURL.utf8.count) <= Self.maximumLength else {
             throw .tooLong(limit: Self.maximumLength)
         }

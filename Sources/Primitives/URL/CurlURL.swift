@@ -109,7 +109,7 @@ enum URLHost {
     /// Returns the canonical text of a host that libcurl has read: in lower case, an IPv6 address in the form of RFC
     /// 5952, because libcurl keeps the spelling of an IPv6 address unless a shorter text exists.
     /// Throws ``InvalidURL/badHost`` for a text that is neither an address nor a name of letters, digits, `-`, `.` and
-    /// `_`. libcurl also accepts `%`, for example, with which another decoding would yield another host.
+    /// `_`. libcurl accepts more, for example `%`, and another program may decode such a text to another host.
     static func canonical(_ text: String) throws(InvalidURL) -> String {
         if text.hasPrefix("["), text.hasSuffix("]") {
             guard let address = IPAddress(text.dropFirst().dropLast()), case .v6 = address else { throw .badHost }
@@ -135,7 +135,7 @@ enum URLHost {
         port.map { "\(host):\($0)" } ?? host
     }
 
-    /// Whether a host may be an IPv4 address in another form than four decimal numbers: `127.1`, `0x7f000001`.
+    /// Whether a host may be an IPv4 address not written as four decimal numbers, such as `127.1` or `0x7f000001`.
     static func mayBeNumbers(_ host: String) -> Bool {
         host.utf8.first?.isDigit == true && IPAddress(host) == nil
     }

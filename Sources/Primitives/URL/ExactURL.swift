@@ -59,7 +59,7 @@ package struct ExactURL: Hashable, Sendable {
 }
 
 extension String {
-    /// Percent-encodes each non-ASCII byte separately, so different bytes stay different. They need not be UTF-8.
+    /// Percent-encodes each non-ASCII byte separately, so different bytes stay different. The bytes need not be UTF-8.
     @inlinable package init(escapingNonASCII bytes: some Sequence<UInt8>) {
         let plain = bytes.withContiguousStorageIfAvailable { bytes in
             bytes.contains { $0 >= 0x80 } ? nil : String(decoding: bytes, as: UTF8.self)

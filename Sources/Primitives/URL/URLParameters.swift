@@ -44,7 +44,7 @@ package struct URLParameters: Hashable, Sendable {
         }
     }
 
-    /// As in `a=1&b=x+y` (WHATWG URL §5.2): sorted by name, then by value, in UTF-8 bytes.
+    /// The parameters as in `a=1&b=x+y` (WHATWG URL §5.2): sorted by name, then by value, in UTF-8 bytes.
     package var formEncoded: String {
         let sorted = pairs.sorted { left, right in
             left.name.utf8.elementsEqual(right.name.utf8)

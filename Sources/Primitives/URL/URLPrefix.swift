@@ -1,4 +1,4 @@
-/// A prefix of canonical URLs in their spelling. Filters by prefix compare URLs with it.
+/// A prefix of canonical URLs, converted to their spelling. Filters by prefix compare URLs with it.
 ///
 ///     try URLPrefix("HTTP://Bücher.example:80/a/../m%c3%bc").string  // "http://xn--bcher-kva.example/m%C3%BC"
 ///
@@ -54,7 +54,7 @@ package struct URLPrefix: Hashable, Sendable {
         let lower = text.lowercased()
         if host == lower { return [lower] }
         if lower == host + "." { return [lower, host + "/", host + ":"] }
-        // As in `192.168.`.
+        // Whether the text is the beginning of an IPv4 address, such as `192.168.`.
         let isBegunAddress =
             lower.utf8.last == UInt8(ascii: ".") && lower.utf8.allSatisfy { $0.isDigit || $0 == UInt8(ascii: ".") }
         guard isBegunAddress else { throw .otherHost("\(scheme)://\(host)/") }
@@ -95,15 +95,15 @@ extension CanonicalURL {
 }
 
 extension URLPrefix {
-    /// Returns the beginnings of canonical URLs that a text without a slash can mean. No text is refused, because it
-    /// can also be the beginning of a caller's key. The second and the third row also give the text itself.
+    /// Returns the beginnings of canonical URLs that a text without a slash can mean in a filter. No text is refused,
+    /// because any text may also begin a caller's key. In the table, `strings` are the ``strings`` of a prefix.
     ///
-    /// | text | beginnings of URLs |
+    /// | text | beginnings |
     /// |---|---|
-    /// | `HTTP`, `https:` | the scheme in lower case |
-    /// | `http:a.example`, `http:\\a.example\` | the texts of the prefix `http://a.example` or `http://a.example/` |
-    /// | `a.example:8080`, `[::1]:8080` | the texts of the prefix of host and port with each scheme |
-    /// | any other | the text itself |
+    /// | `HTTP`, `https:` | the scheme in lower case: `http`, `https:` |
+    /// | `http:a.example`, `http:\\a.example\` | `strings` of `http://a.example` or `http://a.example/`; the text |
+    /// | `a.example:8080`, `[::1]:8080` | `strings` of this host and port with each scheme; the text |
+    /// | any other | the text |
     package static func beginnings(withoutSlash text: String) -> [String] {
         guard let colon = text.utf8.lastIndex(of: UInt8(ascii: ":")) else {
             let scheme = text.lowercased()
