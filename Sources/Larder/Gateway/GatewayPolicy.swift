@@ -50,8 +50,8 @@ struct GatewayPolicy: FetchPolicy {
     let gateway: Gateway
     let rules: FetchRules
 
-    /// `isShared`: whether other calls may wait for the head of this answer. `isKeepExpected`: whether the answer may
-    /// be kept, as far as earlier answers tell.
+    /// `isShared`: whether other calls may wait for the head of this answer. `isKeepExpected`: whether earlier answers
+    /// suggest that this answer will be kept.
     static func makeFetch(
         for leader: GatewayCall, held: HeldResponse?, isValidating: Bool, isShared: Bool, isKeepExpected: Bool,
         gateway: Gateway

@@ -34,7 +34,7 @@ final class ReadyTable: Sendable {
         }
     }
 
-    /// Has no effect if the old answer has been removed meanwhile, because no later step would remove the new answer.
+    /// Has no effect if `old` is gone, because the removal for its entry may have run, and does not run a second time.
     func replace(_ old: ReadyAnswer, by answer: ReadyAnswer) {
         let hash = old.requests.hash
         let memory = ReadyMemory(of: answer)
