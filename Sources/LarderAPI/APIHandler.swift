@@ -91,7 +91,7 @@ final class APIHandler: RequestHandler {
         }
     }
 
-    /// Whether the path has only other methods, and none needs a token. Then its existence is no secret.
+    /// Whether the path exists only with other methods, none of which needs a token. Then its existence is no secret.
     private func isOpen(_ match: Router<Route>.Match, to request: Request) -> Bool {
         guard case .methodNotAllowed(let allow) = match else { return false }
         return allow.allSatisfy { method in
@@ -129,7 +129,7 @@ final class APIHandler: RequestHandler {
         return true
     }
 
-    /// Answers before a body above 64 KiB, of unknown length, or for which the client expects the go-ahead, and closes
+    /// If the body is longer than 64 KiB, of unknown length, or sent only after a go-ahead, answers before it and closes
     /// the connection. Any other body is discarded, and the connection is kept.
     private func answer(_ problem: Problem, to request: Request, _ context: RequestContext) -> Reception {
         let hasLargeBody = (request.declaredLength ?? 0) > 64 << 10 || request.field("Expect") != nil
@@ -169,7 +169,7 @@ final class APIHandler: RequestHandler {
                     metadata: ["operation": "\(operation)", "status": .number(status), "reason": "\(detail)"])
             }
             guard logsRequests else { return }
-            // The query is left out because it may contain a secret. So may the path of a malformed request.
+            // The query may contain a secret, and so may the path of a malformed request. Neither is logged.
             let path = status == 400 || TokenCredentials.areIn(request.path) ? "…" : request.path
             logger.debug(
                 "request",

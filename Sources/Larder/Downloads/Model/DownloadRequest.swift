@@ -49,12 +49,12 @@ package struct DownloadRequest: Sendable {
     }
 }
 
-/// The wishes of the callers of a download for its entry. Those of all callers unite, also of callers that joined.
+/// The wishes of a download's callers for its entry. The wishes of all callers are united, also of callers that joined.
 struct EntryWishes: Sendable {
     var tags: Set<String> = []
     /// The time after the expiry for which the entry may be served stale.
     var staleAllowance: Duration = .zero
-    /// `nil`: as the entry is. A caller that pins prevails over a caller that unpins.
+    /// `nil`: the pin stays as it is. A caller that pins prevails over a caller that unpins.
     var pinned: Bool?
 
     mutating func formUnion(_ other: EntryWishes) {
@@ -78,14 +78,14 @@ struct EntryWishes: Sendable {
 }
 
 package enum DownloadOutcome: String, Sendable, CaseIterable {
-    /// From the cache with a fresh entry, without asking the origin.
+    /// Answered from the cache with a fresh entry, without asking the origin.
     case cached
     case downloaded
     /// The origin confirmed the held entry (304).
     case revalidated
-    /// By a download that was already running for another caller.
+    /// Answered by a download that was already running for another caller.
     case joined
-    /// From the cache with a stale entry, as the request allowed.
+    /// Answered from the cache with a stale entry, as the request allowed.
     case stale
 }
 

@@ -19,7 +19,7 @@ package struct OriginRecord: Sendable {
     private static let namesOfTexts: [HTTPField.Name] = [.contentType, .eTag]
 
     /// Creates a record from a complete answer. When the body is not kept in the content codings in which it was sent,
-    /// its `Content-Encoding` no longer applies, or describes a file that is compressed itself.
+    /// `Content-Encoding` is dropped: it no longer applies, or it describes a file that is compressed itself.
     init(url: String, fields: HTTPFields, isAsSent: Bool) {
         self.url = url
         self.fields = Self.selection(of: fields)
@@ -69,7 +69,7 @@ package struct OriginRecord: Sendable {
 }
 
 extension EntryMetadata {
-    /// Rows of the index, heads of answers and lists of downloads are no place for a field of 100 KB from an origin.
+    /// `nil` above 1 KiB: a field of 100 KB from an origin would burden the index, heads of answers and lists.
     static func bounded(_ text: String?) -> String? { text.flatMap { $0.utf8.count <= 1024 ? $0 : nil } }
 }
 
