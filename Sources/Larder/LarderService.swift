@@ -98,7 +98,7 @@ package final class LarderService: Sendable {
     /// The bytes that the file system must keep free, and the bytes that are free; `nil` when it does not report them.
     package var diskSpace: (reserve: Int64, free: Int64)? { namespaces.default.cache.diskSpace }
 
-    /// Runs the upkeep until the task is cancelled. Also gives free memory, as left by many slow clients, to the system.
+    /// Runs the upkeep until the task is cancelled. Also gives the system free memory, as many slow clients leave it.
     package func maintain(every interval: Duration = .seconds(60)) async {
         while !Task.isCancelled {
             for namespace in namespaces.all {

@@ -129,8 +129,8 @@ final class APIHandler: RequestHandler {
         return true
     }
 
-    /// If the body is longer than 64 KiB, of unknown length, or sent only after a go-ahead, answers before it and closes
-    /// the connection. Any other body is discarded, and the connection is kept.
+    /// If the body is longer than 64 KiB, of unknown length, or sent only after a go-ahead, answers before the body and
+    /// closes the connection. Any other body is discarded, and the connection is kept.
     private func answer(_ problem: Problem, to request: Request, _ context: RequestContext) -> Reception {
         let hasLargeBody = (request.declaredLength ?? 0) > 64 << 10 || request.field("Expect") != nil
         guard hasLargeBody || request.field("Transfer-Encoding") != nil else {

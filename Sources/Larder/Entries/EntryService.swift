@@ -23,7 +23,7 @@ package struct EntryService: Sendable {
         cache.findEntry(key, then: then)
     }
 
-    /// Finds a small body to send from its slot in the slab, and counts the hit. `nil`: use ``find(_:expectingURL:then:)``.
+    /// Finds a small body to send from its slot, and counts the hit. `nil`: use ``find(_:expectingURL:then:)``.
     package func findPassing(_ key: String, then: @escaping @Sendable (PassingBody?) -> Void) {
         cache.findPassing(key) { [metrics] body in
             if body != nil { metrics.hits.increment() }

@@ -200,7 +200,7 @@ package final class EventHub: @unchecked Sendable {
             isRestPlanned = false
             guard listeners.isEmpty else { return }
             restIfDue()
-            // The last listener left after this timer was started, so its patience is not over.
+            // The last listener left after this timer was started, so the hub must still wait.
             if isWanted { planRest() }
         }
     }

@@ -163,7 +163,7 @@ struct ControlGroupUse: Equatable, Sendable {
         }
     }
 
-    /// Whether pages other than those of files take 7/8 of the limit, so that dropping pages of files soon fails to help.
+    /// Whether other pages than pages of files take 7/8 of the limit. Then dropping pages of files soon fails to help.
     var isHigh: Bool {
         guard let limit else { return false }
         return current - files >= limit / 8 * 7

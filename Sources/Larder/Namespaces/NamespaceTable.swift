@@ -85,7 +85,7 @@ package final class NamespaceTable: Sendable {
         }
     }
 
-    /// Returns the directories in the registry, or all without a registry. For use while no server runs. Throws as a start.
+    /// The directories in the registry, or all without a registry. No server may run. Throws the errors of a start.
     package static func places(in directory: CacheDirectory) throws -> [NamespaceDirectory] {
         let places = try directory.namespaceDirectories()
         let known = try NamespaceRegistryFile(in: directory).read(beside: places)?.places

@@ -14,7 +14,7 @@ final class FetchReply: Sendable {
         var isAnswered = false
     }
 
-    /// The heads of request and answer share a connection's memory of 32 KiB. If it is short, no answer can be sent.
+    /// The heads of request and answer must fit into a connection's 32 KiB; else libmicrohttpd closes it unanswered.
     private static let headLimit = 30_000
     /// The bytes of a record in that memory for each field of the request.
     private static let fieldRecord = 64

@@ -23,7 +23,7 @@ extension APIClient {
         } while cursor != nil && left > 0
     }
 
-    /// Removes the matches; without a filter, all entries of the namespace. With `onlyCounts`, only returns their number.
+    /// Removes the matches; without a filter, all of the namespace. With `onlyCounts`, only returns their number.
     package func remove(_ selection: EntrySelection, onlyCounts: Bool = false) async throws -> Int64 {
         let isAll = selection.allSatisfy { $0.value == nil }
         let manner: APICall.Query = [("all", isAll ? "true" : nil), ("dryRun", onlyCounts ? "true" : nil)]
