@@ -15,7 +15,7 @@ final class APIHandler: RequestHandler {
     private let logger: Logger
     private let logsRequests: Bool
 
-    /// `ready` is `nil` for a server with few requests; `passing` is `nil` for a server without entries.
+    /// The admin port passes `nil` for `ready`, because it gets few requests, and for `passing`: it serves no entries.
     init(
         routes: [Route], metrics: RequestMetrics, ready: ReadyAnswers?, passing: PassingAnswers?, gate: AccessGate,
         namespaces: NamespaceTable, logger: Logger

@@ -17,7 +17,7 @@ package struct Configuration: Equatable, Sendable {
     package var tokensFile: String?
     /// Whether a server without tokens accepts every request. On loopback it always does.
     package var isOpen = false
-    /// Names of the server beside `localhost` and ``host``, if there are no tokens. `[]`: all names, except on loopback.
+    /// Names of the server beside `localhost` and ``host``, if there are no tokens. `[]`: all, except on loopback.
     package var allowedHosts: [String] = []
     package var corsOrigins: [String] = []
     /// 0: any number; `nil`: see ``connectionsPerClient(of:)``.

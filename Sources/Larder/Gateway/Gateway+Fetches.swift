@@ -94,7 +94,7 @@ extension Gateway {
     }
 
     /// Remembers for a while whether requests like this call can share an answer, and whether it is kept. Requests that
-    /// cannot share must not wait for each other. A request whose answer will not be kept ends when its client leaves.
+    /// cannot share must not wait for each other. If the answer will not be kept, the request ends with its client.
     func learn(of call: GatewayCall, isValidation: Bool, isShareable: Bool, isKept: Bool) {
         let (kind, now) = (call.sharingHash(isValidating: isValidation), tools.clock.now())
         hints[kind].withLock { $0.note(kind, isShareable: isShareable, isKept: isKept, now: now) }

@@ -9,8 +9,8 @@ extension HeldEntry {
         ["URL", "KIND", "STATE", "EXPIRES", "SIZE"] + (width < widthWithKeys ? [] : ["KEY"])
     }
 
-    /// The cells for a person at a terminal with `width` columns. The first cell is the URL, or, for data without a URL,
-    /// the key. On a wide terminal the key comes last.
+    /// The cells for a person at a terminal with `width` columns. The first cell is the URL, or the key of an entry
+    /// without a URL. On a wide terminal the key comes last.
     func shownCells(now: Date, width: Int) -> [Cell] {
         [Cell(url ?? key)] + facts(now: now) + (width < Self.widthWithKeys ? [] : [Cell(key)])
     }

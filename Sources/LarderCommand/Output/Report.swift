@@ -76,7 +76,7 @@ struct Table: Sendable {
 }
 
 extension String {
-    /// The width on a terminal: 2 for a wide character, such as Chinese or emoji (UAX #11, UTS #51), 0 for combining marks.
+    /// The width on a terminal: 2 for a wide character, as Chinese or emoji (UAX #11, UTS #51), 0 for a combining mark.
     var columns: Int { reduce(0) { $0 + $1.columns } }
 
     /// Dots replace the middle, because the beginning of a URL names the host, and the end distinguishes the resources.
