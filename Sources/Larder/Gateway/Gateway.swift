@@ -230,7 +230,7 @@ package final class Gateway: Sendable {
         }
     }
 
-    /// Whether earlier answers suggest that the origin serves ranges of the call's URL.
+    /// Whether the origin is expected to serve ranges of the call's URL: no recent answer shows that it ignores them.
     private func servesRanges(of call: GatewayCall, now: Timestamp) -> Bool {
         hints[call.rangeHash].withLock { $0.isShareable(call.rangeHash, now: now) }
     }

@@ -71,8 +71,8 @@ extension Fetch where Policy == GatewayPolicy {
         return shared
     }
 
-    /// If the whole answer has arrived and is to be stored, decides anew about the call after that. Returns `false`,
-    /// without effect, if not.
+    /// If the whole answer has arrived and is to be stored, decides anew about the call after the fetch has ended.
+    /// Otherwise returns `false`, without effect.
     func awaitStoring(_ call: GatewayCall) -> Bool {
         state.withLock { state in
             guard state.notes.isWholeNoted, state.notes.stored != nil, state.machine.phase != .ended else {

@@ -207,7 +207,7 @@ struct SharingHints {
         unshared[kind].map { $0.end <= now } ?? true
     }
 
-    /// Whether earlier answers suggest that the answer to a request of a kind will be kept.
+    /// Whether the answer to a request of a kind is expected to be kept, judging by the last answer.
     func isKeepExpected(_ kind: Int, now: Timestamp) -> Bool {
         unshared[kind].map { $0.isKept || $0.end <= now } ?? true
     }

@@ -50,8 +50,8 @@ struct GatewayPolicy: FetchPolicy {
     let gateway: Gateway
     let rules: FetchRules
 
-    /// `isShared`: whether other calls may wait for the head of this answer. `isKeepExpected`: whether earlier answers
-    /// suggest that this answer will be kept.
+    /// `isShared`: whether other calls may wait for the head of this answer. `isKeepExpected`: whether this answer is
+    /// expected to be kept, judging by earlier answers.
     static func makeFetch(
         for leader: GatewayCall, held: HeldResponse?, isValidating: Bool, isShared: Bool, isKeepExpected: Bool,
         gateway: Gateway

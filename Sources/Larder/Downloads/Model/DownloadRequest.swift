@@ -15,7 +15,7 @@ package struct DownloadRequest: Sendable {
     package var updatesExpiry = false
     /// Whether the origin is asked although the entry is fresh. Default: no.
     package var refresh = false
-    /// The time after its expiry in which an entry is served at once, and refreshed behind the answer; `nil`: none.
+    /// The time after its expiry in which an entry is served at once, and refreshed in the background; `nil`: none.
     package var staleWhileRevalidate: Duration?
     /// The time after its expiry in which an entry may be served when the origin fails; `nil`: none.
     package var staleIfError: Duration?

@@ -51,7 +51,7 @@ package struct OriginRecord: Sendable {
     var freshness: HTTPFields { HTTPFields(fields.filter { Self.freshnessNames.contains($0.name) }) }
 
     /// Replaces fields by those of a 304, and keeps the rest. `Content-Encoding` stays, because it describes the stored
-    /// body. The entity tag stays with `keepsTag`, because the tag of the 304 names other bytes.
+    /// body. With `keepsTag`, the stored entity tag stays, because the tag of the 304 names other bytes.
     mutating func update(from newFields: HTTPFields, keepsTag: Bool) {
         let new = Self.selection(of: newFields)
         for name in Self.names where name != .contentEncoding && newFields.contains(name) {
