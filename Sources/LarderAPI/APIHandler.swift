@@ -35,7 +35,7 @@ final class APIHandler: RequestHandler {
     func expect(_ target: UnsafeRawBufferPointer) -> Int { ready?.expect(target) ?? 0 }
 
     func readyResponse(to head: borrowing RawHead) -> ReadyResponse {
-        // An answer at hand would skip ``receive(_:)``, which logs each request.
+        // A ready answer would skip ``receive(_:)``, which logs each request.
         logsRequests ? .none : ready?.answer(to: head, passing: passing) ?? .none
     }
 

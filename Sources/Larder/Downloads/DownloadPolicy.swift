@@ -200,7 +200,7 @@ struct DownloadPolicy: FetchPolicy {
         }
     }
 
-    /// The latest time at which the origin can have made the body. It is a minute early, because the clocks may differ.
+    /// The time at which the origin made the answer: the start of the download less a minute, as the clocks may differ.
     private static func madeAt(_ held: Entry) -> Timestamp? {
         held.downloadStartDate.map { $0 - .seconds(60) }
     }

@@ -76,7 +76,7 @@ struct ControlGroup: Equatable, Sendable {
     }
 }
 
-/// From the file `memory.events`.
+/// The counters in the file `memory.events`.
 struct ControlGroupEvents: Equatable, Sendable {
     /// The number of times that the group exceeded `memory.high` or reached `memory.max`.
     var limits = 0

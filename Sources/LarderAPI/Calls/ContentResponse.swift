@@ -115,7 +115,7 @@ struct ContentResponse {
 }
 
 extension ContentCaching {
-    /// For ``revalidate``.
+    /// The `Cache-Control` of ``revalidate``.
     static let revalidation = "no-cache"
 
     /// Returns the Cache-Control of an answer with a body. Without the field, caches would guess (RFC 9111 §4.2.2).

@@ -56,9 +56,9 @@ extension APIClient {
 }
 
 package enum EntryReference: Hashable, Sendable {
-    /// In any of the API's forms.
+    /// A key, in any of the API's forms.
     case key(String)
-    /// In any spelling.
+    /// A URL, in any spelling.
     case url(String)
 
     /// Reads a text with `://` as a URL, because no key contains a slash.

@@ -63,7 +63,7 @@ struct EntryWishes: Sendable {
         if let pinned = other.pinned { self.pinned = pinned || self.pinned == true }
     }
 
-    /// Without the wishes that `other` includes.
+    /// Returns these wishes without the wishes in `other`.
     func subtracting(_ other: EntryWishes) -> EntryWishes {
         EntryWishes(
             tags: tags.subtracting(other.tags),
