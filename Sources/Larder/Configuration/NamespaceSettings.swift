@@ -16,7 +16,7 @@ package struct NamespaceSettings: Hashable, Sendable {
     package var memoryLimit: Int64?
     /// `nil`: `--layout`.
     package var layout: Layout?
-    /// The only origins that the namespace may contact, if the server permits them, too; `nil`: all that it permits.
+    /// The only origins that the namespace may contact, if the server permits them, too; `nil`: all permitted origins.
     package var origins: OriginRules?
     /// `nil`: ``ContentCaching/revalidate``.
     package var contentCaching: ContentCaching?

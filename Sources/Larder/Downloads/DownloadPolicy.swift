@@ -21,7 +21,7 @@ struct DownloadPolicy: FetchPolicy {
         var wishes: EntryWishes
         /// The wishes that went to the cache together with the entry.
         var published = EntryWishes()
-        /// The entry that the caller found expired, or asks to refresh; later the entry with the sent validators.
+        /// The entry that the caller found expired, or asks to refresh; later the entry that gave the sent validators.
         var held: Entry?
         /// The result for the callers; `nil` until there is an entry.
         var result: DownloadResult?

@@ -161,7 +161,7 @@ package struct EntryService: Sendable {
     }
 }
 
-// Names of the cache's types for higher modules. These do not import DiskCache, so they cannot reach the cache itself.
+// Names of the cache's types for higher modules, which do not import DiskCache and so cannot reach the cache itself.
 
 package typealias CacheError = DiskCache::DiskCacheError
 package typealias CacheKey = DiskCache::CacheKey

@@ -76,7 +76,7 @@ extension GatewayPolicy {
         }
         // The early bytes go first. The flow becomes visible to the origin's thread in the same step that finds no
         // early bytes left; until then, that thread only adds to `early`. So a single thread at a time delivers bytes
-        // to the reservation, and later bytes and the end cannot overtake.
+        // to the reservation, and later bytes and the end cannot overtake the early bytes.
         while true {
             let early: [UInt8]? = fetch.state.withLock { state in
                 guard state.notes.early.isEmpty else {
