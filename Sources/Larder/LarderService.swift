@@ -18,7 +18,7 @@ package final class LarderService: Sendable {
     private let directory: CacheDirectory
     private let ownSockets = OwnSockets()
     private let origin: OriginClient
-    /// Separate, so that requests through the gateway and downloads never wait for each other.
+    /// The gateway has its own client, so that requests through it and downloads never wait for each other.
     private let gatewayOrigin: OriginClient
 
     /// Locks the cache directory, and starts the clients of the origins. The configuration overrides the numbers of
@@ -98,7 +98,7 @@ package final class LarderService: Sendable {
     /// The bytes that the file system must keep free, and the bytes that are free; `nil` when it does not report them.
     package var diskSpace: (reserve: Int64, free: Int64)? { namespaces.default.cache.diskSpace }
 
-    /// Runs the upkeep until the task is cancelled, and returns memory that a crowd of slow clients has left behind.
+    /// Runs the upkeep until the task is cancelled. Also gives the system free memory, as many slow clients leave it.
     package func maintain(every interval: Duration = .seconds(60)) async {
         while !Task.isCancelled {
             for namespace in namespaces.all {
@@ -112,7 +112,7 @@ package final class LarderService: Sendable {
         }
     }
 
-    /// Blocks.
+    /// Ends all work and closes the namespaces. Blocks until that is done.
     package func close() {
         events.stop()
         namespaces.stop()

@@ -15,7 +15,7 @@ final class APIHandler: RequestHandler {
     private let logger: Logger
     private let logsRequests: Bool
 
-    /// `ready` is `nil` for a server with few requests; `passing` is `nil` for a server without entries.
+    /// The admin port passes `nil` for `ready`, because it gets few requests, and for `passing`: it serves no entries.
     init(
         routes: [Route], metrics: RequestMetrics, ready: ReadyAnswers?, passing: PassingAnswers?, gate: AccessGate,
         namespaces: NamespaceTable, logger: Logger
@@ -35,7 +35,7 @@ final class APIHandler: RequestHandler {
     func expect(_ target: UnsafeRawBufferPointer) -> Int { ready?.expect(target) ?? 0 }
 
     func readyResponse(to head: borrowing RawHead) -> ReadyResponse {
-        // An answer at hand would skip ``receive(_:)``, which logs each request.
+        // A ready answer would skip ``receive(_:)``, which logs each request.
         logsRequests ? .none : ready?.answer(to: head, passing: passing) ?? .none
     }
 
@@ -91,7 +91,7 @@ final class APIHandler: RequestHandler {
         }
     }
 
-    /// Whether the path has only other methods, and none needs a token. Then its existence is no secret.
+    /// Whether the path exists only with other methods, none of which needs a token. Then its existence is no secret.
     private func isOpen(_ match: Router<Route>.Match, to request: Request) -> Bool {
         guard case .methodNotAllowed(let allow) = match else { return false }
         return allow.allSatisfy { method in
@@ -129,8 +129,8 @@ final class APIHandler: RequestHandler {
         return true
     }
 
-    /// Answers before a body above 64 KiB, of unknown length, or for which the client expects the go-ahead, and closes
-    /// the connection. Any other body is discarded, and the connection is kept.
+    /// If the body is longer than 64 KiB, of unknown length, or sent only after a go-ahead, answers before the body and
+    /// closes the connection. Any other body is discarded, and the connection is kept.
     private func answer(_ problem: Problem, to request: Request, _ context: RequestContext) -> Reception {
         let hasLargeBody = (request.declaredLength ?? 0) > 64 << 10 || request.field("Expect") != nil
         guard hasLargeBody || request.field("Transfer-Encoding") != nil else {
@@ -169,7 +169,7 @@ final class APIHandler: RequestHandler {
                     metadata: ["operation": "\(operation)", "status": .number(status), "reason": "\(detail)"])
             }
             guard logsRequests else { return }
-            // The query is left out because it may contain a secret. So may the path of a malformed request.
+            // The query may contain a secret, and so may the path of a malformed request. Neither is logged.
             let path = status == 400 || TokenCredentials.areIn(request.path) ? "…" : request.path
             logger.debug(
                 "request",

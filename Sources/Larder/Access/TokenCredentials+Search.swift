@@ -3,7 +3,7 @@
 /// character, also without padding), or behind several of these layers. The number of layers is limited, so the time is
 /// linear. A server without tokens searches, too, because its clients may send tokens of another server.
 extension TokenCredentials {
-    /// A text with more layers of percent-escapes hides its content on purpose.
+    /// Texts with more layers of percent-escapes are not searched to the end. They hide their content on purpose.
     private static let escapeLayers = 4
     private static let base64Layers = 2
     /// In bytes: the prefix, a name of one byte, `_`, and 256 bits in Base64.

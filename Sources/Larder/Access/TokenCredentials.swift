@@ -17,7 +17,7 @@ package enum TokenCredentials {
         }
     }
 
-    /// A field with a well-formed token is meant for Larder and not for an origin, regardless of its name.
+    /// Returns a well-formed token. A field with one is for Larder and not for an origin, regardless of its name.
     package static func wellFormedToken(in value: String) -> [UInt8]? {
         token(in: value).flatMap { TokenSecret.isWellFormed($0) ? $0 : nil }
     }

@@ -64,7 +64,7 @@ package final class Bearer: Sendable {
         bucket = Locked(token.rate.map { TokenBucket(rate: $0) })
     }
 
-    /// `nil`: the request is permitted and counted; otherwise the time until a request is permitted.
+    /// Returns `nil` if the request is permitted, and counts it; otherwise the time until a request is permitted.
     package func ask() -> Duration? {
         guard token.rate != nil else { return nil }
         let now = clock()

@@ -17,7 +17,7 @@ package struct Configuration: Equatable, Sendable {
     package var tokensFile: String?
     /// Whether a server without tokens accepts every request. On loopback it always does.
     package var isOpen = false
-    /// Beside `localhost` and ``host``, for requests without tokens. Elsewhere than on loopback `[]` admits all names.
+    /// Names of the server beside `localhost` and ``host``, if there are no tokens. `[]`: all, except on loopback.
     package var allowedHosts: [String] = []
     package var corsOrigins: [String] = []
     /// 0: any number; `nil`: see ``connectionsPerClient(of:)``.
@@ -128,7 +128,7 @@ package struct Configuration: Equatable, Sendable {
             && ["tcp://", "udp://", "sctp://"].contains { text.hasPrefix($0) }
     }
 
-    /// Misspelt options, or names of other software, sorted. A server warns about them. Kubernetes' links to the
+    /// Variables that are misspelt or of other software, sorted. A server warns about them. Kubernetes' links to the
     /// Services "larder" and "larder-admin" are left out, because no operator wrote them.
     package static func unknownVariables(in environment: [String: String]) -> [String] {
         let known = Set(Setting.all.map(\.variable)).union(

@@ -12,11 +12,11 @@ package struct NamespaceSettings: Hashable, Sendable {
     /// The most bytes of entries on disk; `nil`: a tenth of `--disk-limit`. Always `nil` in the default namespace,
     /// which has the bytes that the others leave.
     package var diskLimit: Int64?
-    /// `nil`: a tenth of `--memory-limit`, or as with ``diskLimit`` in the default namespace.
+    /// The most bytes of entries in memory; `nil`: a tenth of `--memory-limit`. Default namespace: as ``diskLimit``.
     package var memoryLimit: Int64?
     /// `nil`: `--layout`.
     package var layout: Layout?
-    /// The only origins that the namespace may contact, if the server permits them, too; `nil`: all that it permits.
+    /// The only origins that the namespace may contact, if the server permits them, too; `nil`: all permitted origins.
     package var origins: OriginRules?
     /// `nil`: ``ContentCaching/revalidate``.
     package var contentCaching: ContentCaching?

@@ -20,7 +20,7 @@ package struct Setting: Sendable {
 }
 
 extension Setting {
-    /// An option with one value; the last of several counts.
+    /// An option with one value. If several are given, the last counts.
     init<Value>(
         _ name: String, _ placeholder: String, default defaultText: String, _ help: String,
         _ property: WritableKeyPath<Configuration, Value> & Sendable, _ parse: @escaping Parser<Value>
@@ -39,7 +39,7 @@ extension Setting {
     ) {
         self.init(name: name, placeholder: placeholder, defaultText: defaultText, help: help, isList: true) {
             (values, configuration) throws(SettingValueError) in
-            // An empty element is an error, because it comes from an unset variable by mistake.
+            // An empty element is an error, because most likely it comes from an unset variable.
             guard !values.contains("") else { throw SettingValueError("no empty element; leave the empty element out") }
             configuration[keyPath: property] = try parse(values)
         }
@@ -145,7 +145,7 @@ package struct ByteSize: CustomStringConvertible {
 
     package init(bytes: Int) { self.bytes = bytes }
 
-    /// `nil` when the text is no whole number, optionally with a unit, or when the number does not fit into an `Int`.
+    /// `nil` unless the text is a whole number, with or without a unit, and the number of bytes fits into an `Int`.
     package init?(_ text: String) {
         let digits = text.prefix { $0.isASCII && $0.isNumber }
         let unit = text.dropFirst(digits.count)

@@ -13,7 +13,7 @@ package struct DownloadForecast: Sendable {
         case stale
         /// There is no entry. The URL would be downloaded.
         case absent
-        /// The origin may not be asked, and the cache would not answer, or would not be asked because of the scheme.
+        /// The origin may not be asked, and the cache has no answer, or is not asked because the scheme is refused.
         case refused
     }
 

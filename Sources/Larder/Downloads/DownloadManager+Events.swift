@@ -77,7 +77,7 @@ struct ReportPace {
         return .zero
     }
 
-    /// The scheduled report happens now.
+    /// Notes that the scheduled report happens now.
     mutating func keepPromise(at now: ContinuousClock.Instant) {
         isPromised = false
         next = now + Self.interval

@@ -29,7 +29,7 @@ extension DownloadManager {
                 state.places.giveBack(1)
                 return (queue, nil)
             }
-            // Callers that joined after a cancellation made no request of their own for the fetch that follows.
+            // Callers that joined after a cancellation did not set `next`. So the first of them gives the request.
             let next = running.next ?? queue.waiters.min { $0.key < $1.key }?.value.caller.request ?? request
             let successor = DownloadPolicy.makeFetch(next, key: key, held: nil, manager: self) { rules in
                 FetchMachine(rules, following: queue)

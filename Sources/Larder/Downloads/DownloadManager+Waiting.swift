@@ -2,10 +2,10 @@ import DiskCache
 import Primitives
 
 extension DownloadManager {
-    /// The position of a caller that waits. Its leaving affects the download only if the caller gives it up.
+    /// The place of a caller that waits. A caller that leaves affects the download only if it gives the download up.
     package final class Place: Sendable {
         enum Step {
-            /// The cache is being looked at on a thread that may wait for the disk.
+            /// A thread that may wait for the disk looks into the cache.
             case looking
             case waiting(UInt64)
             case left(givesUp: Bool)
@@ -19,8 +19,8 @@ extension DownloadManager {
         }
     }
 
-    /// Gives up a caller's place. Its completion is not called any more. If the caller gives up and no other caller
-    /// wants the download, the download ends if it still waits for its turn. A download that has begun continues.
+    /// Releases a caller's place. Its completion is not called any more. With `givingUp`, and if no other caller wants
+    /// the download, the download ends if it still waits for its turn. A download that has begun continues.
     package func leave(_ place: Place, givingUp: Bool = false) {
         let number: UInt64? = place.step.withLock { step in
             defer { step = .left(givesUp: givingUp) }
@@ -72,7 +72,7 @@ extension DownloadManager {
         case unknown
     }
 
-    /// Stops the download of a key, and the one that was to follow. Waiters get ``DownloadError/cancelled``.
+    /// Stops the download of a key and the download that was to follow it. Waiters get ``DownloadError/cancelled``.
     package func cancel(_ key: String) -> CancelResult {
         let (fetch, next, queue) = state.withLock { state in
             let running = state.running[key]
@@ -87,7 +87,7 @@ extension DownloadManager {
         return .cancelled(status)
     }
 
-    /// Every look-up does the same, but forgotten bytes are room for the other namespaces.
+    /// Forgets old ended downloads. Every look-up does so, too, but without look-ups their bytes would stay taken.
     func forgetEnded() {
         let now = tools.clock.now()
         state.withLock { $0.ended.forget(now: now) }

@@ -8,8 +8,8 @@ import Primitives
 ///
 /// Invariants, all under the lock of `state`:
 /// - A key has at most one fetch in `running`.
-/// - A fetch leaves `running` in the same step that takes the callers of its queue. A caller that finds a fetch that
-///   has ended is in that queue, or the fetch is not in `running` any more.
+/// - A fetch leaves `running` in the same step that takes the callers of its queue. So a caller that joins an ended
+///   fetch in `running` gets into that queue in time.
 /// - `places` counts one place for each key in `running`. A fetch that follows another keeps its place.
 /// - The order of locks is: this lock, then a fetch's. A place's lock is taken alone.
 package final class DownloadManager: Sendable {
@@ -37,7 +37,7 @@ package final class DownloadManager: Sendable {
     let events: NamespaceEvents
     let entryLimit: Int64
     let schemes: Set<String>
-    /// With the namespace, except for the default namespace.
+    /// Its messages name the namespace, except for the default namespace.
     let logger: Logger
 
     init(
@@ -134,8 +134,8 @@ package final class DownloadManager: Sendable {
         }
     }
 
-    /// Answers a request: with a fresh entry, with a stale entry and a refresh behind it, by joining a download, or by
-    /// leading a new one. The body of `held` is known to be whole. `place` is the place that the caller has already.
+    /// Answers a request: with a fresh entry, with a stale entry (and refreshes it in the background), by joining a
+    /// download, or by leading a new one. The body of `held` is known to be whole. `place`: the caller's, if any.
     @discardableResult
     private func decide(
         _ request: DownloadRequest, key: CacheKey, held: Entry?, _ completion: @escaping Completion,
@@ -240,7 +240,7 @@ package final class DownloadManager: Sendable {
         case .follows: tools.metrics.joins.increment()
         case .isQueued: break
         }
-        // The caller left while the cache was being looked at.
+        // The caller left during the look into the cache.
         if let givesUp { remove(number, from: key.text, givingUp: givesUp) }
     }
 

@@ -11,7 +11,7 @@ struct DownloadWaiter: Sendable {
     let completion: DownloadManager.Completion
 }
 
-/// The policy of `/download`: one fetch for each key, answers when the entry is stored, and an error outside 2xx.
+/// The policy of `/download`: one fetch for each key, answers when the entry is stored, and errors for other than 2xx.
 struct DownloadPolicy: FetchPolicy {
     typealias Caller = DownloadWaiter
 
@@ -21,7 +21,7 @@ struct DownloadPolicy: FetchPolicy {
         var wishes: EntryWishes
         /// The wishes that went to the cache together with the entry.
         var published = EntryWishes()
-        /// The entry that the caller found expired, or asks to refresh; later the entry with the sent validators.
+        /// The entry that the caller found expired, or asks to refresh; later the entry that gave the sent validators.
         var held: Entry?
         /// The result for the callers; `nil` until there is an entry.
         var result: DownloadResult?
@@ -161,8 +161,8 @@ struct DownloadPolicy: FetchPolicy {
     func refresh(for fetch: DownloadFetch) {
         let (held, head, reservation) = fetch.state.withLock { ($0.notes.held, $0.head, $0.reservation) }
         guard let held, let head, let reservation else { return fetch.handle(.broke(.stopping)) }
-        // A redirect may lead to another URL by now. The response there may be older than the held entry, and still not
-        // be the same. And a 304 that names another version does not confirm the held entry.
+        // A redirect may lead to another URL by now. The response there may be another one, even if it is older than
+        // the held entry. A 304 that names another version does not confirm the held entry, either.
         let now = fetch.tools.clock.now()
         let validators = held.validators
         guard var record = OriginRecord(held.fields), record.url == head.effectiveURL,
@@ -200,7 +200,7 @@ struct DownloadPolicy: FetchPolicy {
         }
     }
 
-    /// The latest time at which the origin can have made the body: less a minute, because the clocks may differ.
+    /// The time at which the origin made the answer: the start of the download less a minute, as the clocks may differ.
     private static func madeAt(_ held: Entry) -> Timestamp? {
         held.downloadStartDate.map { $0 - .seconds(60) }
     }

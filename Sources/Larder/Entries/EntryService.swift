@@ -23,7 +23,7 @@ package struct EntryService: Sendable {
         cache.findEntry(key, then: then)
     }
 
-    /// Finds a small body that is sent from its slot, and counts the hit. `nil`: use ``find(_:expectingURL:then:)``.
+    /// Finds a small body to send from its slot, and counts the hit. `nil`: use ``find(_:expectingURL:then:)``.
     package func findPassing(_ key: String, then: @escaping @Sendable (PassingBody?) -> Void) {
         cache.findPassing(key) { [metrics] body in
             if body != nil { metrics.hits.increment() }
@@ -89,8 +89,8 @@ package struct EntryService: Sendable {
             reservation: cache.reserve(key, kind: kind, url: url, tags: metadata.tags ?? [], pinned: metadata.pinned))
     }
 
-    /// Checks the conditions of a change before its body is read, and not only when it is made. The look-up may read a
-    /// page of the index from the disk on the caller's thread; a body that is read in vain would take more time.
+    /// Checks the conditions before the body of a change is read. They are checked again with the change. The look-up
+    /// may read a page of the index from the disk on the caller's thread; reading a body in vain would take longer.
     package func check(
         _ condition: WriteCondition?, on key: String, expectingURL url: String? = nil
     ) throws(CacheError) {
@@ -103,7 +103,7 @@ package struct EntryService: Sendable {
 
     package enum PatchOutcome: Sendable {
         case changed(Entry)
-        /// The ttl was zero, and the entry was stored by a caller.
+        /// The entry was removed, because the ttl was zero and a caller had stored the entry.
         case removed
         case absent
     }
@@ -161,7 +161,7 @@ package struct EntryService: Sendable {
     }
 }
 
-// The values of the cache for modules above, which do not import DiskCache and so cannot reach the cache itself.
+// Names of the cache's types for higher modules, which do not import DiskCache and so cannot reach the cache itself.
 
 package typealias CacheError = DiskCache::DiskCacheError
 package typealias CacheKey = DiskCache::CacheKey

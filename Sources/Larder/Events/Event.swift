@@ -2,8 +2,8 @@ import DiskCache
 import Primitives
 import Synchronization
 
-/// An event for the listeners of `GET /events`, from a change of entries or from a download, also from a request for a
-/// download that the cache answers. Reading an entry publishes no event.
+/// An event for the listeners of `GET /events`: a change of entries, or a step of a download. A request for a download
+/// that the cache answers publishes an event, too. Reading an entry publishes no event.
 package struct Event: Sendable {
     /// The raw values are the names in `GET /events`.
     package enum Kind: String, Hashable, Sendable, CaseIterable {
@@ -18,7 +18,7 @@ package struct Event: Sendable {
         /// An entry was removed on request.
         case entryRemoved = "entry.removed"
         case entryEvicted = "entry.evicted"
-        /// The listener has missed events, and should read the state that it needs anew.
+        /// The listener has missed events, and should read again the state that it needs.
         case reset
     }
 
@@ -41,7 +41,7 @@ package struct Event: Sendable {
     package let namespace: String?
     package let subject: Subject
 
-    /// The approximate size of the event in bytes, together with the text that is made of it for listeners.
+    /// The approximate size of the event in bytes, together with the text that the server makes of it for listeners.
     var cost: Int {
         let texts: Int =
             switch subject {
@@ -63,9 +63,9 @@ package struct DownloadReport: Sendable {
     package var status: DownloadStatus
     /// The tags that the entry has or will have, sorted.
     package var tags: [String]
-    /// The entry that the download stored or found, as of that time; `nil` unless the download succeeded.
+    /// The entry that the download stored or found, in its state at that time; `nil` unless the download succeeded.
     package var entry: Entry?
-    /// The origin was not contacted, or confirmed that the body in the cache is still valid.
+    /// Whether the origin was not contacted, or confirmed that the body in the cache is still valid.
     package var isFromCache = false
 }
 
@@ -103,7 +103,7 @@ package struct EventFilter: Hashable, Sendable {
         self.tag = tag
     }
 
-    /// An event about entries without names matches every key and tag. A ``Event/Kind/reset`` is for every listener.
+    /// An event that only counts entries matches every key and tag. A ``Event/Kind/reset`` is for every listener.
     func matches(_ event: Event) -> Bool {
         guard let namespace = event.namespace else { return true }
         if let namespaces, !namespaces.contains(namespace) { return false }

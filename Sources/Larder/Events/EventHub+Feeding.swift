@@ -3,7 +3,7 @@ import Primitives
 
 /// Delivers events to each listener, and ends listeners. All methods run on `queue`.
 extension EventHub {
-    /// The number of slots of the window that one write looks at.
+    /// The most slots of the window that one write to a listener covers.
     private static let pieceLimit = 64
     /// The time that a client has to read the rest of a stream after the hub has stopped.
     private static let grace = DispatchTimeInterval.seconds(1)
@@ -37,8 +37,8 @@ extension EventHub {
         }
     }
 
-    /// Delivers the missing events while the sink has room. Cuts off a listener that the window does not cover any
-    /// more. The client may come back, and is then told that it has missed events.
+    /// Delivers the missing events while the sink has room. Cuts off a listener if the next event for it has left the
+    /// window. The client may come back, and is then told that it has missed events.
     func feed(_ number: UInt64) {
         guard var listener = listeners[number] else { return }
         guard window.events(after: listener.place, limit: 0) != nil else {

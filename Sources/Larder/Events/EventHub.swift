@@ -44,7 +44,7 @@ package final class EventHub: @unchecked Sendable {
         /// Whether a round is scheduled.
         var isAwaited = false
         var nextRound = DispatchTime.now()
-        /// By client address, with listeners that are about to begin.
+        /// The numbers of listeners by client address. They include listeners that are about to begin.
         var listeners: [String: Int] = [:]
         var listenerCount = 0
         var isStopped = false
@@ -54,9 +54,9 @@ package final class EventHub: @unchecked Sendable {
         let address: String
         let filter: EventFilter
         let sink: any EventSink
-        /// Asked with each heartbeat.
+        /// Called at each heartbeat. The stream ends when it returns `false`.
         let mayStay: @Sendable () -> Bool
-        /// In the window.
+        /// The place in the window up to which the listener has the events.
         var place: UInt64 = 0
         var isFull = false
     }
@@ -89,7 +89,7 @@ package final class EventHub: @unchecked Sendable {
     /// Whether the timer of ``planRest()`` runs.
     private var isRestPlanned = false
 
-    /// The clock gives the time of events that the hub makes itself; `now` measures the time without listeners.
+    /// `clock` gives the time of events that the hub makes itself; `now` measures the time without listeners.
     init(
         _ limits: Limits = Limits(), clock: any WallClock = SystemClock(),
         now: @escaping @Sendable () -> ContinuousClock.Instant = { ContinuousClock.now }
@@ -118,9 +118,9 @@ package final class EventHub: @unchecked Sendable {
         if let start { queue.asyncAfter(deadline: start) { [self] in round() } }
     }
 
-    /// Delivers events to a sink from now on, or after the last id that the client saw, as it says. When a later event
-    /// has left the window, the listener gets a ``Event/Kind/reset``. `mayStay` is asked with each heartbeat; the
-    /// stream ends when it returns `false`. Throws ``Refusal``, and then does not use the sink.
+    /// Delivers events to a sink: from now on, or all after `lastID`, the last id that the client says it saw. When one
+    /// of these has left the window, the listener gets a ``Event/Kind/reset``. `mayStay` is called at each heartbeat;
+    /// the stream ends when it returns `false`. Throws ``Refusal``, and then does not use the sink.
     package func listen(
         _ sink: any EventSink, from address: String, to filter: EventFilter, after lastID: String? = nil,
         while mayStay: @escaping @Sendable () -> Bool = { true }
@@ -200,7 +200,7 @@ package final class EventHub: @unchecked Sendable {
             isRestPlanned = false
             guard listeners.isEmpty else { return }
             restIfDue()
-            // The last listener left after the timer was started.
+            // The last listener left after this timer was started, so the hub must still wait.
             if isWanted { planRest() }
         }
     }

@@ -68,7 +68,7 @@ struct ReplayWindow {
     }
 
     /// Forgets all events and skips a number. Events that happen from now on are not recorded, and a listener that
-    /// comes back is told that it has missed some.
+    /// comes back is told that it has missed events.
     mutating func forget() {
         first = end + 2
         (slots, head, bytes, progress) = ([], 0, 0, [:])
@@ -118,7 +118,7 @@ package final class PublishedEvent: Sendable {
     }
 }
 
-/// An event, and the position behind it: a listener that sends the ``text`` back gets the events that came after.
+/// The id of an event, and of the position behind it. A listener that sends the ``text`` back gets the later events.
 ///
 /// Events of all namespaces share a sequence of numbers, but a listener of one namespace must not count the events of
 /// others. So only ``EventIDSeal`` can make or read a text, and each text is different, also for the same event.

@@ -12,17 +12,17 @@ struct FetchTools: Sendable {
     var options = NamespaceOptions()
 }
 
-/// One run of asking an origin. Performs the actions of a ``FetchMachine``. The differences between `/download` and
-/// `/fetch` are in a ``FetchPolicy``.
+/// Gets one answer from an origin, for all callers that wait for it, and stores it. Performs the actions of a
+/// ``FetchMachine``. The differences between `/download` and `/fetch` are in a ``FetchPolicy``.
 ///
 /// Invariants:
 /// - One lock guards `state`. Actions follow after the lock is released, with three exceptions: under the lock, the
 ///   transfer gets its demands (``State/obey(_:)``), the reservation gets tags, and the cache learns that there is a
 ///   newer response.
-/// - The origin's calls come in sequence, on one thread of the origin client. The cache's calls come on the thread of
-///   the cache's writer. The calls of callers come on any thread.
-/// - Actions of different events may be performed at the same time. So a demand that comes before its transfer exists
-///   is kept for it.
+/// - The origin client calls the fetch in sequence, on one of its threads. The cache calls it on the writer's thread.
+///   Callers call it on any thread.
+/// - Several threads may perform the actions of different events at the same time. A demand may therefore come before
+///   its transfer exists; it is kept for the transfer.
 final class Fetch<Policy: FetchPolicy>: OriginReceiver, Sendable {
     typealias Machine = FetchMachine<Policy.Caller>
     typealias Waiter = Machine.Waiter
@@ -61,14 +61,14 @@ final class Fetch<Policy: FetchPolicy>: OriginReceiver, Sendable {
 
     /// Starts the fetch, which is in its table already.
     ///
-    /// - Parameter looksAgain: whether the cache may have got the answer since the callers looked.
+    /// - Parameter looksAgain: whether to look into the cache again, which may have got the answer meanwhile.
     func start(looksAgain: Bool) {
         policy.reserve(for: self)
         guard looksAgain else { return handle(.prepared) }
         policy.lookAgain(for: self) { [self] isFound in handle(isFound ? .found : .prepared) }
     }
 
-    /// Cancels the fetch. Returns `false`, without an effect, when an answer is being stored or the fetch has ended.
+    /// Cancels the fetch. Returns `false` when it is too late: an answer is being stored, or the fetch has ended.
     @discardableResult
     func cancel() -> Bool {
         let (isCancellable, actions) = state.withLock { state in

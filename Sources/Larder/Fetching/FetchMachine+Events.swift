@@ -59,7 +59,7 @@ extension FetchMachine {
         if rules.deliversAtHead {
             let waiters = takeCallers()
             actions.append(.deliver(waiters, .arrived))
-            // Only the leader gets an answer that is not kept.
+            // An answer that is not kept is for the leader alone. If the leader has left, the transfer is cancelled.
             if !isKept, !waiters.contains(where: { !$0.isFollower }) { actions.append(cancelTransfer()) }
         }
         if let earlyEnd { actions += handle(earlyEnd) }

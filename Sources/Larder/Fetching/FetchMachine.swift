@@ -5,14 +5,14 @@ struct FetchRules: Sendable {
     var deliversAtHead: Bool
     /// Whether other callers may wait for this answer before its head has arrived.
     var isShared: Bool
-    /// Whether a caller that must not have this answer waits for another fetch of the same key, because two of them
-    /// never run at the same time. Otherwise such a caller is refused.
+    /// Whether a caller that must not have this answer waits for the next fetch of the key, because two fetches of one
+    /// key never run at the same time. Otherwise such a caller is refused.
     var queuesLateCallers: Bool
     /// Whether a request that the origin has begun to answer continues without callers, because its answer may be kept.
     var outlivesCallers: Bool
 }
 
-/// The state machine of one fetch: a single run of asking an origin, for all callers that may share its answer.
+/// The state machine of one fetch, which gets one answer from an origin for all callers that may share it.
 ///
 /// The machine has no lock and does no I/O: an event goes in, and the actions that follow from it come out, in order.
 /// ``Fetch`` performs them. The diagram of the phases is in docs/design.md.
@@ -25,11 +25,11 @@ struct FetchRules: Sendable {
 /// - ``Action/end(_:_:)`` comes exactly once, and no action follows it. Callers may still join `later` afterwards.
 struct FetchMachine<Caller: Sendable>: Sendable {
     enum Phase: Sendable {
-        /// The cache is looked at once more. A lease of another node would be asked for here as well.
+        /// The fetch looks into the cache once more. If several nodes shared a cache, it would get their lease here.
         case preparing
-        /// The request is queued at the origin client or under way, and callers do not know of an answer.
+        /// The request is queued at the origin client or under way, and callers have not learned of an answer yet.
         case asking
-        /// The origin has confirmed the held response. The end of its answer is awaited.
+        /// The head of a 304 has confirmed the held response. The fetch waits for the end of this answer.
         case confirming
         /// The confirmation is being stored.
         case refreshing
@@ -47,7 +47,7 @@ struct FetchMachine<Caller: Sendable>: Sendable {
         let caller: Caller
         /// Whether another caller caused the fetch.
         let isFollower: Bool
-        /// Whether the caller came after the head of a 304. The origin has not validated the response for it.
+        /// Whether the caller came after the head of a 304. The origin has not validated the response for this caller.
         var isAfterHead = false
     }
 
@@ -63,7 +63,7 @@ struct FetchMachine<Caller: Sendable>: Sendable {
 
     enum Refresh: Sendable {
         case stored
-        /// The confirmation is not stored. `isForAll`: it is valid for all callers all the same.
+        /// The confirmation is not stored. `isForAll`: all callers may use it nevertheless.
         case notKept(isForAll: Bool)
         /// The 304 does not confirm the held response, or the held response has changed since.
         case changed
@@ -74,13 +74,13 @@ struct FetchMachine<Caller: Sendable>: Sendable {
         case found
         /// The second look into the cache did not find a usable answer.
         case prepared
-        /// The head of a 304 to the held validators.
+        /// The head of a 304 has arrived, the answer to the validators of the held response.
         case confirmed
-        /// The head of an error, in place of which the callers get a stale response.
+        /// The head of an error has arrived. The callers get a stale response in its place.
         case failedOver
-        /// The head of an answer that invalidates stored responses.
+        /// The head of an answer has arrived that invalidates stored responses.
         case invalidates
-        /// Callers may have the answer. `isOpen`: also callers that come from now on.
+        /// The present callers may have the answer. `isOpen`: callers that come from now on may have it too.
         case began(isKept: Bool, isOpen: Bool)
         /// The answer will not be stored after all.
         case keepingEnded
@@ -90,7 +90,7 @@ struct FetchMachine<Caller: Sendable>: Sendable {
         case broke(DownloadError)
         case refreshed(Refresh)
         case stored
-        /// A caller has left. `givesUp`: it does not want the answer to be fetched for it.
+        /// A caller has left. `givesUp`: the fetch need not continue for this caller.
         case left(UInt64, givesUp: Bool)
         /// The followers have waited long enough for the head.
         case patienceEnded
@@ -141,7 +141,7 @@ struct FetchMachine<Caller: Sendable>: Sendable {
     var isOpen = false
     /// Whether ``reopen()`` opens the fetch again.
     var wasOpen = false
-    /// Whether a caller of `later` goes on alone in the same sense.
+    /// As `goesOnAlone`, for the fetch that follows.
     var queueGoesOnAlone = false
     var hasQueued = false
     var isPatienceOver = false
@@ -173,7 +173,7 @@ struct FetchMachine<Caller: Sendable>: Sendable {
     /// Whether no caller wants the answer for now.
     var isUnwanted: Bool { callers.isEmpty && !goesOnAlone }
 
-    /// Whether a caller may wait for the head.
+    /// Whether a new caller may wait for the answer.
     var takesWaiters: Bool {
         switch phase {
         case .preparing, .asking, .confirming, .refreshing: rules.isShared && !isPatienceOver && !isEnding
@@ -182,7 +182,7 @@ struct FetchMachine<Caller: Sendable>: Sendable {
         }
     }
 
-    /// Whether ``Event/cancelled`` has an effect: no answer is being stored yet.
+    /// Whether ``Event/cancelled`` cancels the fetch: no answer is being stored yet, and the fetch has not ended.
     var isCancellable: Bool {
         switch phase {
         case .preparing, .asking, .confirming, .clearing, .arriving: true
@@ -231,7 +231,7 @@ struct FetchMachine<Caller: Sendable>: Sendable {
         return Queue(waiters: later, goesOnAlone: queueGoesOnAlone)
     }
 
-    /// The answer of ``closeIfUnwaited()``.
+    /// The result of ``closeIfUnwaited()``.
     enum Closing {
         /// The fetch cannot be given up, and stays as it is.
         case refused
@@ -241,7 +241,7 @@ struct FetchMachine<Caller: Sendable>: Sendable {
         case mayHaveReaders
     }
 
-    /// Closes a fetch without callers, so that it may be cancelled for the sake of another.
+    /// Closes a fetch without callers, so that it may be cancelled for the sake of another fetch.
     mutating func closeIfUnwaited() -> Closing {
         guard callers.isEmpty else { return .refused }
         switch phase {
@@ -249,7 +249,7 @@ struct FetchMachine<Caller: Sendable>: Sendable {
             isPatienceOver = true
             return .closed
         case .arriving:
-            // Two threads may close the fetch at once, and both reopen it.
+            // Two threads may close the fetch before one reopens it. The second must not overwrite `wasOpen`.
             if isOpen { (wasOpen, isOpen) = (true, false) }
             return .mayHaveReaders
         case .confirming, .refreshing, .clearing, .storing, .ended: return .refused

@@ -11,10 +11,10 @@ protocol FetchPolicy: Sendable {
 
     /// Registers the store that may follow, so that the cache notices a purge from now on.
     func reserve(for fetch: Fetch<Self>)
-    /// Looks into the cache once more, and calls `completion` with whether the answer is there by now.
+    /// Looks into the cache once more, and calls `completion`: `true` if the answer is there by now.
     func lookAgain(for fetch: Fetch<Self>, completion: @escaping @Sendable (Bool) -> Void)
     func makeRequest(for fetch: Fetch<Self>) -> OriginRequest
-    /// The transfer is with the origin client.
+    /// Called when the origin client has got the transfer.
     func didAsk(for fetch: Fetch<Self>)
     /// Judges the head of an answer. Returns the event that follows, or `nil` when the policy handles it later. An
     /// error ends the transfer.
@@ -22,9 +22,9 @@ protocol FetchPolicy: Sendable {
     func didAnswerInterim(_ head: OriginHead, for fetch: Fetch<Self>)
     /// Takes the next bytes of the body. An error ends the transfer.
     func didReceive(_ bytes: UnsafeRawBufferPointer, for fetch: Fetch<Self>) throws
-    /// No bytes are at hand any more, and the answer is not complete.
+    /// Called when all bytes that have arrived are processed, and the answer is not complete.
     func didPause(for fetch: Fetch<Self>)
-    /// The transfer has ended. The machine has not heard of it yet.
+    /// Called when the transfer has ended, before the machine gets the event.
     func willEnd(isBroken: Bool, for fetch: Fetch<Self>)
     /// Forgets the held response before the origin is asked again without validators.
     func forgetHeld(for fetch: Fetch<Self>)

@@ -56,7 +56,7 @@ extension BodyFlow {
         private var taken = 0
         /// The end of the bytes that were dropped before every follower had them.
         private var lostEnd: Int64 = 0
-        /// The position of the slowest follower at the last look; `nil` when it holds no other follower up.
+        /// The position of the slowest follower at the last check; `nil` when it did not hold up another follower.
         private var watched: Int64?
 
         init(kept: GrowingBody?, allowance: SharedAllowance) {
@@ -98,7 +98,7 @@ extension BodyFlow {
         }
 
         private func tailStep(_ follower: Follower, end: Int64) -> Step {
-            // The bytes here have gone to the other followers: keeping ended before, or the follower is too slow.
+            // The bytes at this offset are gone: keeping ended before they came, or the follower was too slow.
             guard follower.offset >= tailStart else { return .breakOff(follower.consumer) }
             var start = tailStart
             for piece in tail {
@@ -138,18 +138,18 @@ extension BodyFlow {
             return .resume
         }
 
-        /// Whether the origin is paused for the sake of a slow follower, although another follower has all bytes.
+        /// Whether the origin is paused because of a slow follower, although another follower has nearly all bytes.
         private var isHeldUp: Bool { isPaused && end == nil && lag <= slack && tailLength > limit - slack }
 
-        /// Returns whether the flow must be looked at after ``BodyFlow/grace``, because a slow follower holds it up.
+        /// Returns whether ``endWatch()`` must follow after ``BodyFlow/grace``: a slow follower holds up others.
         mutating func beginWatch() -> Bool {
             guard isHeldUp, watched == nil else { return false }
             watched = slowest
             return true
         }
 
-        /// Gives up the followers that hold the flow up and have taken less than ``BodyFlow/window`` since the last
-        /// look. Returns the demand to the transfer, and whether the flow must be looked at again.
+        /// Gives up the followers that hold up others and have taken less than ``BodyFlow/window`` since the last
+        /// check. Returns the demand to the transfer, and whether another check must follow.
         mutating func endWatch() -> (demand: TransferDemand?, isWatchedOn: Bool) {
             guard let before = watched, isHeldUp else {
                 watched = nil

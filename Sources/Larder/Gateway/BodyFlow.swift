@@ -3,11 +3,11 @@ import Primitives
 
 /// The body of an answer on its way from the origin to any number of clients (its followers), each at its own pace.
 ///
-/// Followers read kept bytes back from the cache, so they may begin at any time and be as slow as they like. Bytes that
-/// are not kept stay in memory until every follower has them, also after the end of keeping, because the disk is full
-/// or the body too long. Then the fastest follower sets the pace: beyond ``window`` the flow pauses the origin. A
-/// slower follower may be ``bound`` behind. Beyond that it sets the pace itself, unless it takes less than ``window``
-/// within ``grace``: then it misses bytes, and its body is broken off there.
+/// Followers read kept bytes back from the cache, so they may begin at any time and be as slow as they like. Keeping
+/// may end early, because the disk is full or the body too long. Bytes that are not kept stay in memory until every
+/// follower has them. Then the fastest follower sets the pace: beyond ``window`` the flow pauses the origin. A slower
+/// one may be ``bound`` behind. Beyond that it sets the pace itself, unless it takes less than ``window`` within
+/// ``grace``: then it misses bytes, and its body is broken off there.
 ///
 /// Invariants:
 /// - One lock guards all of `State`. The flow calls consumers and the disk only after the lock is released. It gives
@@ -29,9 +29,9 @@ final class BodyFlow: Sendable {
     private let demand: @Sendable (TransferDemand) -> Void
     private let afterGrace: @Sendable (@escaping @Sendable () -> Void) -> Void
 
-    /// `kept` are the readable bytes of the growing entry; `nil` when the body is not kept. All flows may hold `room`
-    /// bytes in memory beyond ``window``. `afterGrace` runs its argument once, after ``grace``. The lock is held during
-    /// calls of `demand`.
+    /// `kept` are the readable bytes of the growing entry; `nil` when the body is not kept. All flows together may hold
+    /// `room` bytes beyond the ``window`` of each. `afterGrace` runs its argument once, after ``grace``. The lock is
+    /// held during calls of `demand`.
     init(
         kept: GrowingBody?, room: SharedAllowance,
         afterGrace: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void,
@@ -233,7 +233,7 @@ final class BodyFlow: Sendable {
 
 /// Takes a body piece by piece, at its own pace: a client's connection. The flow makes one call at a time.
 package protocol BodyConsumer: AnyObject, Sendable {
-    /// The bytes that the consumer takes before it is full, at least 1. A read for it alone is never larger.
+    /// The bytes that the consumer takes before it is full, at least 1. A read for this consumer alone is never larger.
     var room: Int { get }
     /// Takes the next bytes, and tells whether more may follow; see ``Primitives/Backpressure``.
     func write(_ bytes: SharedBytes) -> Backpressure

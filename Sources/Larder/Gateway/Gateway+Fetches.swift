@@ -28,7 +28,7 @@ extension Gateway {
     /// Returns a newer answer, which has arrived whole and is not stored yet, to serve in place of a stored response.
     func newerAnswer(for call: GatewayCall, insteadOf held: StoredResponse?) -> SharedAnswer? {
         let fetches = shard(of: call.url).withLock { $0.fetches.answered(for: call) }
-        // Of several answers on their way to the writer, that of the fetch that departed last stays.
+        // If several answers are about to be stored, the cache keeps the answer of the fetch that departed last.
         for fetch in fetches.reversed() {
             if let answer = fetch.wholeAnswer(for: call, insteadOf: held) { return answer }
         }
@@ -52,7 +52,7 @@ extension Gateway {
     }
 
     /// Gives up a fetch without waiters and readers when a new fetch has to wait for its place at the origin. Otherwise
-    /// clients that come and go, and origins that trickle, could occupy every place.
+    /// clients that come and go, and origins that send very slowly, could occupy every place.
     ///
     /// `fetch` is in the line of the group already, so the last of several departing fetches sees all others there.
     func makeWay(for fetch: GatewayFetch) {
@@ -93,21 +93,21 @@ extension Gateway {
         group.leave(fetch)
     }
 
-    /// Remembers for a while how requests like this call fare. Requests that cannot share an answer must not queue
-    /// behind each other, and a request ends with its client when its answer will not be kept.
+    /// Remembers for a while whether requests like this call can share an answer, and whether it is kept. Requests that
+    /// cannot share must not wait for each other. If the answer will not be kept, the request ends with its client.
     func learn(of call: GatewayCall, isValidation: Bool, isShareable: Bool, isKept: Bool) {
         let (kind, now) = (call.sharingHash(isValidating: isValidation), tools.clock.now())
         hints[kind].withLock { $0.note(kind, isShareable: isShareable, isKept: isKept, now: now) }
     }
 
-    /// Remembers for a while that the origin ignores ranges. A request for another range would bring the same body.
+    /// Remembers for a while that the origin ignores ranges. A request for another range would bring the whole body.
     func learnOfIgnoredRange(in call: GatewayCall) {
         let (kind, now) = (call.rangeHash, tools.clock.now())
         hints[kind].withLock { $0.note(kind, isShareable: false, isKept: true, now: now) }
     }
 }
 
-/// Changes of stored responses, except by a new answer to GET.
+/// Changes stored responses, for other reasons than a new answer to GET.
 extension Gateway {
     /// Updates a stored answer to GET from an answer to HEAD (RFC 9111 §4.3.5). `whole` also has the fields that end at
     /// this hop; see ``HeldResponse/update(from:_:for:)``.
@@ -119,13 +119,13 @@ extension Gateway {
         (head.grant, head.selection) = (judged.grant, judged.selection)
         let reservation = tools.cache.reserve(responseTo: call.url)
         reservation.decide(CacheKey(held.entry.key) ?? reservation.key, tags: CacheGroups(head.fields).names)
-        // The cache drops the update if the entry was replaced meanwhile, because it is about another body.
+        // The cache drops the update if the entry was replaced meanwhile, because the update is about the old body.
         let refresh = call.refresh(of: held.entry, head, from: answer.requestedAt, to: answer.receivedAt)
         reservation.publishUnchanged(held.entry, refresh) { _ in }
     }
 
     /// Removes the responses that a change at the origin has made wrong (RFC 9111 §4.4, RFC 9875 §3). Calls
-    /// `completion` once that is durable. Spares the reservation of the causing answer, which may be kept.
+    /// `completion` once the removal is durable. Spares `reservation`: the causing answer may itself be stored.
     func invalidate(
         _ urls: [String], _ groups: CacheGroups, of url: ExactURL, sparing reservation: Reservation?,
         completion: @escaping @Sendable () -> Void
@@ -135,7 +135,7 @@ extension Gateway {
             urls.map { EntryFilter(url: $0, kind: .response) }
             + groups.names.map { EntryFilter(prefix: origin, tag: $0, kind: .response) }
         tools.cache.remove(matching: filters, sparing: reservation) { _ in
-            // The client's change has been made, so an error is ignored. The cache reports a broken index itself.
+            // The origin has made the client's change, so an error is ignored. The cache reports a broken index itself.
             completion()
         }
     }

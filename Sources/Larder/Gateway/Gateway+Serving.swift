@@ -62,7 +62,7 @@ extension Gateway {
     }
 
     private func answer(_ call: GatewayCall, _ held: HeldResponse, _ stored: StoredEntry, _ occasion: Occasion) {
-        // Another answer was stored since the head was read, so the decision must be about that answer.
+        // If another answer was stored since the head was read, the decision must be about that answer.
         guard stored.entry.version == held.entry.version else { return dispatch(call) }
         var entry = stored.entry
         if case .hit = occasion, call.request.updatesExpiry, call.request.ttl != nil, held.head.grant != nil {
@@ -83,8 +83,8 @@ extension Gateway {
         answer(call, held, entry, served, sent, occasion, reuse: reuse)
     }
 
-    /// Asks the origin, together with other calls that find the body gone, as after a purge. When the index keeps
-    /// naming a body that differs from it, the call goes alone in the end.
+    /// Asks the origin, together with other calls that find the body missing, for example after a purge. If the body
+    /// differs from its record in the index time after time, the call finally goes alone.
     private func fetchInstead(_ call: GatewayCall, _ reason: ForwardReason) {
         call.reason = reason
         if call.wasSentBack() { call.goAlone() }
@@ -191,7 +191,7 @@ struct PartedBody {
     private let parts: [(range: Range<Int64>, body: StoredBody)]
     let length: Int64
 
-    /// The parts are in the order of their first bytes. `length`: `nil` for the end of the last held byte.
+    /// The parts are in the order of their first bytes. `length`: of the whole body; `nil`: up to the last held byte.
     init(_ parts: [(range: Range<Int64>, body: StoredBody)], length: Int64? = nil) {
         self.parts = parts
         self.length = length ?? parts.map(\.range.upperBound).max() ?? 0

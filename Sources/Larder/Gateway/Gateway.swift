@@ -5,15 +5,15 @@ import HTTPTypes
 import Origin
 import Primitives
 
-/// Answers any request for any URL: from the cache when HTTP allows it, by reading the body of a request that is under
-/// way, or by asking the origin. Answers that may be kept are stored, and streamed to their clients while they arrive.
+/// Answers any request for any URL: from the cache when HTTP allows it, with an answer that another request is just
+/// receiving, or by asking the origin. Stores answers that may be kept, and streams all answers while they arrive.
 ///
 /// Without a caller's ttl, the gateway is a shared cache in the sense of RFC 9111. `HTTPCaching` makes every decision
-/// of that kind. The gateway itself only decides which call asks the origin and when, and moves the bytes.
+/// of that RFC. The gateway itself only decides which call asks the origin and when, and moves the bytes.
 ///
 /// Invariants:
-/// - Under the lock of its URL's shard, a fetch is in `fetches` from before its departure until its answer is stored,
-///   or is known not to be stored.
+/// - A fetch enters `fetches`, under the lock of its URL's shard, before it asks the origin. It leaves when its answer
+///   is stored, or will certainly not be stored.
 /// - An answer is published in the table, for the calls that may use it, before it is delivered to any client.
 /// - The order of locks is: a shard's lock, then a body flow's, then a fetch's, then a call's. No thread holds the
 ///   locks of two shards.
@@ -25,7 +25,7 @@ package final class Gateway: Sendable {
     let group: GatewayGroup
     /// All fetches of one URL are in one shard, so requests for different URLs hardly ever wait for each other.
     let shards = Sharded { Shard() }
-    /// By kind of request, with locks of their own, because the requests for one URL may be of any number of kinds.
+    /// Indexed by kind of request, in shards of their own, because requests for one URL may be of any number of kinds.
     let hints = Sharded { SharingHints() }
     let patience: Duration
     /// Runs delayed work and work for another thread. Some of this work waits for room on disk.
@@ -54,7 +54,7 @@ package final class Gateway: Sendable {
     }
 
     /// Answers a request, at once or later. `interim` gets 102 and 103 responses as they arrive. `completion` gets the
-    /// answer, once, on a thread that it must not block. The returned call is the place of the client.
+    /// answer, once, on a thread that it must not block. If the client leaves, use ``GatewayCall/leave()``.
     @discardableResult
     package func fetch(
         _ request: GatewayRequest, interim: @escaping @Sendable (Int, HTTPFields) -> Void = { _, _ in },
@@ -102,15 +102,15 @@ package final class Gateway: Sendable {
     }
 
     /// Refuses a call that may not ask the origin. An answer that has arrived whole counts as stored, so the call reads
-    /// it, or waits until it is stored. A second look finds an answer that was stored during the first.
+    /// it, or waits until it is stored. A second look-up finds an answer that was stored during the first look-up.
     private func refuse(_ call: GatewayCall) {
         if let newer = newerAnswer(for: call, insteadOf: nil) { return call.join(newer, now: tools.clock.now()) }
         guard !call.wasSentBack() else { return call.fail(.notCached) }
         if !visibleFetches(of: call).contains(where: { $0.awaitStoring(call) }) { dispatch(call) }
     }
 
-    /// Decides anew about a call that waited for an answer it may not use. It may wait for another waiter, which asks
-    /// for all. After two times the call goes alone, because the known Vary may be wrong again.
+    /// Decides anew about a call that waited for an answer that it may not use. One of several such calls then asks the
+    /// origin, and the others wait for it. The third time, the call goes alone: the known Vary may be wrong again.
     func sendBack(_ call: GatewayCall) {
         call.wasSentBack() ? goAlone(call) : dispatch(call)
     }
@@ -160,8 +160,8 @@ package final class Gateway: Sendable {
     /// Makes a call wait for a fetch that is under way, read its answer, or lead a new fetch.
     ///
     /// A leader looks into the cache once more after its fetch is in the table, if the cache has changed since the
-    /// first look. The race that this prevents: between the first look, a miss, and the entry into the table, another
-    /// fetch may have stored the answer and ended.
+    /// first look. The race that this prevents: after the first look, which was a miss, and before the new fetch was in
+    /// the table, another fetch may have stored the answer and ended.
     /// `held` and `anyOther` are as in ``Found``. `isValidating`: whether to send the validators of `held`, which then
     /// is complete. `changes` tells whether the cache still holds the found responses; `nil`: unknown.
     func send(
@@ -181,7 +181,7 @@ package final class Gateway: Sendable {
             ($0.isShareable(kind, now: now), $0.isKeepExpected(kind, now: now))
         }
         let mayShare = call.mayWait && isShareable
-        // A request that validates asks for the whole body, so it brings a range no sooner.
+        // A request that validates asks for the whole body, so it would not bring a range sooner.
         let mayAskForRange =
             !isValidating && call.request.fields.contains(.range) && servesRanges(of: call, now: now)
         let role: Role = shard(of: call.url).withLock { state in
@@ -189,14 +189,14 @@ package final class Gateway: Sendable {
             var known = (held ?? anyOther)?.head ?? state.fetches.latestHead(ofURL: url)
             if mayShare {
                 let fetches = state.fetches.candidates(for: call, knowing: known)
-                // Among the whole answers that only have to be stored, the latest comes first, so that no call gets an
-                // older answer after it.
+                // Whole answers, which only have to be stored, come first, and the latest of them is the very first, so
+                // that no call gets an older answer after a newer one.
                 for fetch in fetches.reversed().filter(\.hasWholeAnswer) + fetches {
                     let number = group.nextNumber()
                     switch fetch.admit(call, number: number, knowing: known, mayAskForRange: mayAskForRange) {
                     case .waits(let isFirst):
-                        // The fetch may send the call back at once, but the call needs this shard's lock to reach its
-                        // next fetch. So the call notes the two fetches in the right order.
+                        // The fetch may send the call back at once. But the call needs this shard's lock to get into
+                        // its next fetch, so it notes this fetch before the next one.
                         call.wait(for: fetch, number: number)
                         return .waits(fetch, isFirst: isFirst)
                     case .reads(let shared): return .reads(shared)
@@ -230,7 +230,7 @@ package final class Gateway: Sendable {
         }
     }
 
-    /// Whether the origin may be asked for a range of the call's URL, as far as earlier answers tell.
+    /// Whether the origin is expected to serve ranges of the call's URL: no recent answer shows that it ignores them.
     private func servesRanges(of call: GatewayCall, now: Timestamp) -> Bool {
         hints[call.rangeHash].withLock { $0.isShareable(call.rangeHash, now: now) }
     }

@@ -10,7 +10,7 @@ package struct GatewayAnswer: Sendable {
     /// In order. The server adds the connection's fields and the length of the body.
     package var fields: HTTPFields
     package var body: Body
-    /// The reuse of this answer for other requests without asking the gateway; `nil` when each request must ask.
+    /// Tells which requests may get this answer again without asking the gateway; `nil` when each request must ask.
     package var reuse: AnswerReuse?
 
     package enum Body: Sendable {
@@ -64,7 +64,7 @@ package struct GatewayError: Error, Sendable {
         case notCached
         /// The origin could not be asked, or failed before the head of its answer arrived.
         case origin(DownloadError)
-        /// The same, and the held response must not be used without validation (RFC 9111 §5.2.2.2).
+        /// As ``origin(_:)``, and the held response must not be used without validation (RFC 9111 §5.2.2.2).
         case cannotValidate(DownloadError)
     }
 
@@ -73,7 +73,7 @@ package struct GatewayError: Error, Sendable {
     package var status: CacheStatus
 }
 
-/// A hit that the gateway would answer again in the same way, except for time. States for which requests and how long.
+/// A hit that the gateway would answer in the same way again, except for times. States for which requests and how long.
 ///
 /// A request may get it if it has no field that limits a cache, states a condition or asks for a part, gives the same
 /// ttl, and its fields with the names in ``selectors`` have the same values.
@@ -91,7 +91,7 @@ package struct AnswerReuse: Sendable {
     private let statusUntil: Timestamp
     private let key: String
 
-    /// `fields` lacks the gateway's fields about itself. `nil`: the gateway must decide about each such request.
+    /// `fields` lack the fields that the gateway adds about itself. `nil`: each such request must ask the gateway.
     init?(
         of held: HeldResponse, _ entry: Entry, fields: HTTPFields, to call: GatewayCall, hot: HotEntry.Mark,
         changes: ChangeMark, now: Timestamp
@@ -138,7 +138,7 @@ package struct AnswerReuse: Sendable {
     }
 }
 
-/// An answer with a head that has arrived from the origin.
+/// An answer from the origin, of which the head has arrived.
 struct ArrivedAnswer: Sendable {
     let answer: OriginAnswer
     let head: OriginHead

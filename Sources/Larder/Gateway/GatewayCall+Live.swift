@@ -5,13 +5,13 @@ import Primitives
 extension GatewayCall {
     /// Answers the call that caused the fetch. The call's conditions are judged here, because the origin did not get
     /// them or does not know them. `judgesRange`: whether the range is judged here, too, because the origin was asked
-    /// for the whole body. An origin that ignores a range decides so for the client.
+    /// for the whole body. If the origin got the range and ignored it, the client gets the whole body.
     func answer(_ arrived: ArrivedAnswer, flow: BodyFlow, judgesRange: Bool, now: Timestamp) {
         let (answer, length) = (arrived.answer, arrived.head.declaredLength)
         var status = CacheStatus(.forwarded(reason))
         status.detail = arrived.pass?.rawValue
         if let shared = arrived.kept {
-            // A response that is kept by a caller's ttl has no cookies, but this client's own request brought them.
+            // A response that is kept because of a caller's ttl has no cookies. The client that caused them gets them.
             let hasOwnCookies = shared.head.grant != nil && answer.fields.contains(.setCookie)
             return live(
                 hasOwnCookies ? shared.with(answer.fields) : shared, status, now: now, isOwn: true)
@@ -40,7 +40,7 @@ extension GatewayCall {
         return .withheld(length: length)
     }
 
-    /// Answers the call with the answer to another client's request, and reads its body along.
+    /// Answers the call with the answer to another client's request, and streams its body as it arrives.
     func join(_ shared: SharedAnswer, now: Timestamp) {
         // A complete body is being stored at this moment, so the call counts as a hit.
         var status = CacheStatus(shared.flow.isComplete ? .hit : .forwarded(reason))
@@ -101,10 +101,10 @@ extension GatewayCall {
         return range.lowerBound > shared.flow.receivedCount + Self.nearDistance
     }
 
-    /// The number of bytes ahead of the received bytes up to which a range waits for them.
+    /// A range waits for the bytes before it to arrive, if it begins at most this many bytes after the received bytes.
     private static let nearDistance: Int64 = 1 << 20
 
-    /// Answers conditions and ranges; `nil` when the client gets the answer as it arrives.
+    /// Evaluates the request's conditions and range; `nil` when the client gets the answer as it arrives.
     private func served(_ shared: SharedAnswer, age: Duration, now: Timestamp) -> ServedResponse? {
         // The origin has already checked the conditions of a request that makes a change.
         guard shared.head.part == nil, request.isCacheable else { return nil }

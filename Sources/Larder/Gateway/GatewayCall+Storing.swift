@@ -8,8 +8,8 @@ import Primitives
 extension GatewayCall {
     /// The fields of the request to the origin.
     ///
-    /// A request whose answer may be kept asks for the whole body, and with no conditions other than Larder's
-    /// validators. Larder then answers ranges and conditions itself, from the received answer.
+    /// A request whose answer may be kept asks for the whole body, without conditions other than Larder's validators.
+    /// Larder then answers ranges and conditions itself, from the received answer.
     ///
     /// The client's ranges and conditions go to the origin in two cases. First, when the answer cannot be kept, or no
     /// response is held and no other call may wait for the answer. Second, when no response is held and the client asks
@@ -36,13 +36,13 @@ extension GatewayCall {
         request.isCacheable && (isValidating || (isShared && asksForBeginning))
     }
 
-    /// Whether the origin gets a single range, and no condition that lets it answer with the whole body.
+    /// Whether the origin gets a single range, and no condition that permits the whole body as the answer.
     func sendsRange(isValidating: Bool, isShared: Bool) -> Bool {
         !asksForWhole(isValidating: isValidating, isShared: isShared) && !request.fields.contains(.ifRange)
             && ByteRangeSet(request.fields, method: request.method)?.specifications.count == 1
     }
 
-    /// Whether the requested range begins at the first byte and is open. The whole body is then as quick.
+    /// Whether the request has no range, or `bytes=0-`. The whole body then takes no longer than the requested bytes.
     var asksForBeginning: Bool {
         guard let ranges = ByteRangeSet(request.fields, method: request.method) else { return true }
         return ranges.specifications.count == 1 && ranges.specifications[0] == .from(first: 0, last: nil)
@@ -69,7 +69,7 @@ extension GatewayCall {
         of entry: Entry, _ stored: StoredResponse, from start: Timestamp, to end: Timestamp
     ) -> EntryMetadata {
         var refresh = metadata(of: stored, from: start, to: end)
-        // An entry that a caller's ttl keeps also lives by that ttl, whichever caller had it validated.
+        // A validation for a caller without a ttl does not shorten the ttl of the caller that had the entry kept.
         let isExpirySet = entry.fields.flatMap { StoredResponse(text: $0) }?.isExpirySet ?? false
         let keepsTTL =
             stored.grant != nil && request.ttl == nil && !isExpirySet && entry.expiryDate > refresh.expiryDate ?? end

@@ -54,7 +54,7 @@ package final class GatewayCall: Sendable {
     }
 
     /// Whether the call may use an answer that another call asked for: it has not waited in vain, and has no field that
-    /// demands an own answer, such as a precondition, which only the origin can judge without a held response.
+    /// demands its own answer. A precondition does, because only the origin can judge it without a held response.
     var mayWait: Bool {
         !state.withLock(\.isAlone) && request.isCacheable
             && !hasPreconditions && ReusePolicy.acceptsSharing(cacheRequest)
@@ -74,13 +74,13 @@ package final class GatewayCall: Sendable {
             } ?? true)
     }
 
-    /// Whether the answer may be kept, as far as the request tells; the head of the answer decides.
+    /// Whether the request permits to keep its answer. The head of the answer makes the final decision.
     var isKeepable: Bool {
         (request.method == .get && request.isCacheable) || request.method == .post
     }
 
     /// A hash that is the same for requests that can most likely share one answer, unless the answer says otherwise.
-    /// The answer to a validation can be shared although the whole answer could not.
+    /// It depends on `isValidating`, because a 304 can be shared in cases where the whole answer cannot.
     func sharingHash(isValidating: Bool) -> Int {
         var hasher = Hasher()
         hasher.combine(isValidating)
@@ -104,7 +104,7 @@ package final class GatewayCall: Sendable {
         return hasher.finalize()
     }
 
-    /// Whether this call asks for the same part that is sent for the other request as it arrives.
+    /// Whether this call asks for the same part as the other call. A part goes to all its clients as it arrives.
     func wantsSamePart(as other: GatewayCall) -> Bool {
         let fields = request.fields
         guard fields[values: .range] == other.request.fields[values: .range] else { return false }
@@ -122,8 +122,8 @@ package final class GatewayCall: Sendable {
         return false
     }
 
-    /// As ``mayHave(_:as:now:)``, for an answer that the call has waited for. An answer that was fresh when it was
-    /// asked for is good enough: otherwise each waiter would ask the same slow origin.
+    /// As ``mayHave(_:as:now:)``, for an answer that the call has waited for. The answer may have become stale on its
+    /// way from the origin: otherwise each waiter would ask the same slow origin.
     func mayHaveAsWaiter(_ head: StoredResponse, as neutral: CacheRequest? = nil, now: Timestamp) -> Bool {
         if mayHave(head, as: neutral, now: now) { return true }
         guard let prompt = head.asIfPrompt, ReusePolicy.accepts(neutral ?? cacheRequest, head, now: now) else {
@@ -132,12 +132,12 @@ package final class GatewayCall: Sendable {
         return mayHave(prompt, as: neutral, now: prompt.receivedAt)
     }
 
-    /// Whether the call, which waited for it, may have a response that the origin has just confirmed.
+    /// Whether the call may have a response that the origin has just confirmed, while the call waited.
     func mayHaveConfirmed(_ held: HeldResponse, now: Timestamp) -> Bool {
         ReusePolicy.mayUseConfirmed(cacheRequest, held.head, coverage: held.coverage, now: now)
     }
 
-    /// Whether an answer fits requests like this one, regardless of this request's own directives (RFC 9111 §5.2.1).
+    /// Whether an answer fits requests like this one, without regard to its `Cache-Control` (RFC 9111 §5.2.1).
     func isFit(_ head: StoredResponse, now: Timestamp) -> Bool {
         var neutral = cacheRequest
         neutral.fields[fields: .cacheControl] = []
@@ -245,14 +245,14 @@ package struct GatewayRequest: Sendable {
     package var url: ExactURL
     /// The client's fields, without the fields that end at this hop and without Larder's own fields.
     package var fields: HTTPFields
-    /// The time for which an answer stays fresh by the caller's word; `nil`: as the origin states.
+    /// The time for which the caller declares the answer fresh; `nil`: the origin decides.
     package var ttl: Duration?
     /// Whether a hit slides the expiry, for a caller that gives a ttl. Default: no.
     package var updatesExpiry = false
     package var tags: Set<String> = []
     /// The HTTP version of the client, for Via: `1.0` or `1.1`.
     package var version = "1.1"
-    /// On its way; `nil` without a body.
+    /// The body, which may still be arriving; `nil` without a body.
     package var upload: GatewayUpload?
 
     package init(method: HTTPRequest.Method, url: ExactURL, fields: HTTPFields) {

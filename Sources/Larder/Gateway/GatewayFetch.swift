@@ -81,8 +81,8 @@ extension Fetch where Policy == GatewayPolicy {
         return shared
     }
 
-    /// Decides anew about a call when the answer, which has arrived whole, is stored. Returns `false`, without effect,
-    /// for other fetches.
+    /// If the whole answer has arrived and is to be stored, decides anew about the call after the fetch has ended.
+    /// Otherwise returns `false`, without effect.
     func awaitStoring(_ call: GatewayCall) -> Bool {
         state.withLock { state in
             guard state.notes.isWholeNoted, state.notes.stored != nil, state.machine.phase != .ended else {
@@ -104,10 +104,9 @@ extension Fetch where Policy == GatewayPolicy {
         if state.withLock({ note(&$0) }) { policy.gateway.group.leave(self) }
     }
 
-    /// Notes that the answer is whole. The caller holds the lock.
-    ///
+    /// Notes that the answer is whole. The caller holds the lock. Returns `false` when the answer was noted before.
     /// `isWholeNoted` is set before the cache's change mark of the URL moves. So a call that takes its mark afterwards,
-    /// and selects an older response, finds this answer. Returns `false` when the answer was noted before.
+    /// and selects an older response, finds this answer.
     func note(_ state: inout State) -> Bool {
         guard !state.notes.isWholeNoted else { return false }
         state.notes.isWholeNoted = true
@@ -133,7 +132,8 @@ extension Fetch where Policy == GatewayPolicy {
         reservation?.abandon()
     }
 
-    /// Cancels the fetch if no client waits for or reads its answer, even if that may be kept. Returns whether it did.
+    /// Cancels the fetch if no client waits for its answer or reads it, even if the answer may be kept. Returns whether
+    /// the fetch was cancelled.
     func giveUp() -> Bool {
         let (closing, flow, actions) = state.withLock { state in
             let closing = state.machine.closeIfUnwaited()

@@ -10,8 +10,8 @@ import Primitives
 struct GatewayFetchTable {
     /// The greatest number of fetches of a kind, or of a variant, that a call can find.
     static let limit = 64
-    /// The greatest number of different sets of Vary fields, among the simultaneous answers to a URL, whose answers a
-    /// call can find. Nearly always there is one set.
+    /// Simultaneous answers to a URL may have different sets of Vary fields. A call finds the answers of at most this
+    /// number of sets. Nearly always there is one set.
     private static let selectionLimit = 8
 
     /// The properties that a call must share with a leader to wait for its answer.
@@ -163,7 +163,7 @@ struct GatewayFetchTable {
 }
 
 extension Dictionary where Value == RecentFetches {
-    /// Removes a fetch from the list of a key. The key goes with its last fetch.
+    /// Removes a fetch from the list of a key, and removes the key with its last fetch.
     fileprivate mutating func remove(_ fetch: GatewayFetch, of key: Key) {
         guard let index = index(forKey: key) else { return }
         values[index].remove(fetch)
@@ -187,7 +187,7 @@ private struct RecentFetches {
     }
 }
 
-/// The kinds of requests with answers that cannot be shared or kept. They must not queue behind each other.
+/// The kinds of requests with answers that cannot be shared or kept. Such requests must not wait for each other.
 struct SharingHints {
     /// The time for which an answer counts for the next requests of its kind.
     static let time = Duration.seconds(10)
@@ -199,7 +199,7 @@ struct SharingHints {
         let end: Timestamp
     }
 
-    /// The kinds of requests with an unshareable last answer.
+    /// The kinds of requests for which the last answer could not be shared.
     private var unshared: [Int: Hint] = [:]
 
     /// Whether requests of a kind may wait for each other.
@@ -207,7 +207,7 @@ struct SharingHints {
         unshared[kind].map { $0.end <= now } ?? true
     }
 
-    /// Whether the answer to a request of a kind may be kept.
+    /// Whether the answer to a request of a kind is expected to be kept, judging by the last answer.
     func isKeepExpected(_ kind: Int, now: Timestamp) -> Bool {
         unshared[kind].map { $0.isKept || $0.end <= now } ?? true
     }

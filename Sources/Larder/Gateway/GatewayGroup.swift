@@ -5,8 +5,9 @@ import Synchronization
 
 /// The state of the gateways of all namespaces, which ask origins through one client and share parsed heads.
 ///
-/// Invariant, under its lock: a fetch is in the line of its authority, in the order of departure, from before it
-/// departs until all of its answer has arrived or it has ended. A thread that holds this lock takes no other lock.
+/// Invariant, under its lock: a fetch is in the line of its authority from before it departs (gives its request to the
+/// origin client) until all of its answer has arrived or the fetch has ended. A line has the order of departure. A
+/// thread that holds this lock takes no other lock.
 final class GatewayGroup: Sendable {
     /// The fetches to one authority, by their numbers.
     private final class Line {
@@ -19,7 +20,7 @@ final class GatewayGroup: Sendable {
         var count = 0
     }
 
-    /// The client has several threads, so it gives places in an order that differs by up to so many positions.
+    /// The origin client has several threads, so the order in which it gives places differs by up to so many positions.
     private static let slack = 64
 
     let heads = ParsedHeads()
@@ -52,10 +53,10 @@ final class GatewayGroup: Sendable {
         }
     }
 
-    /// Returns the fetches that may have the place for which `fetch` waits; none when a place should be free.
+    /// Returns the fetches that possibly hold the place for which `fetch` waits; no fetch when a place should be free.
     ///
     /// The search is bounded by the number of places, because a fetch with a place at an origin is among the fetches
-    /// that departed there first. When the client is short of places, the origins take turns.
+    /// that departed there first. When the places for all origins together are taken, the origins take turns.
     func rivals(of fetch: GatewayFetch, limitPerHost: Int, limit: Int) -> [GatewayFetch] {
         let authority = fetch.policy.leader.request.url.authority
         let (perHost, inAll) = (max(limitPerHost, 1), max(limit, 1))
@@ -86,7 +87,7 @@ final class ParsedHeads: Sendable {
         var head: StoredResponse
     }
 
-    /// In bytes of keys and texts. Beyond it, the heads of a namespace are forgotten, and each costs one parse.
+    /// In bytes of keys and texts. Beyond it, the heads of a namespace are forgotten, and must be parsed again.
     private static let limit = 8 << 20
 
     private let heads = Locked(NamespaceMemo<Parsed>(limit: limit))
@@ -134,8 +135,7 @@ struct NamespaceMemo<Value: Sendable>: Sendable {
 
     subscript(namespace: String, key: String) -> Value? { shares[namespace]?.values[key]?.value }
 
-    /// Remembers a value, in place of an older value of the key, unless its cost is above the limit. Returns the values
-    /// that were forgotten to make room.
+    /// Remembers a value in place of the key's older one, if the limit permits its cost. Returns the forgotten values.
     mutating func remember(_ value: Value, for key: String, of namespace: String, cost: Int) -> Forgotten {
         guard cost <= limit else { return [] }
         var forgotten: Forgotten = []

@@ -77,7 +77,7 @@ extension GatewayPolicy {
         }
         // The early bytes go first. The flow becomes visible to the origin's thread in the same step that finds no
         // early bytes left; until then, that thread only adds to `early`. So a single thread at a time delivers bytes
-        // to the reservation, and later bytes and the end cannot overtake.
+        // to the reservation, and later bytes and the end cannot overtake the early bytes.
         while true {
             let early: [UInt8]? = fetch.state.withLock { state in
                 guard state.notes.early.isEmpty else {
@@ -86,7 +86,7 @@ extension GatewayPolicy {
                 }
                 state.notes.flow = flow
                 (state.notes.arrived, state.notes.isUnsent) = (arrived, true)
-                // Keeping has ended with the early bytes.
+                // Keeping has ended while the early bytes were stored.
                 if state.notes.stored == nil { state.notes.arrived?.kept = nil }
                 state.obey(.resume)
                 return nil
@@ -110,8 +110,8 @@ extension GatewayPolicy {
             return state.notes.arrived
         }
         guard let arrived else { return }
-        // An answer for the leader alone has no meaning for other calls. An answer to its conditions (304, 412) has
-        // one if other calls waited for it: equal ranges with conditions cannot share.
+        // An answer for the leader alone is no hint about other calls. An answer to the leader's conditions (304, 412)
+        // is a hint if other calls could wait for it: requests with equal ranges and conditions cannot share.
         let isValidating = fetch.state.withLock(\.notes.isValidating)
         if leader.mayWait, leader.isKeepable,
             ![304, 412].contains(arrived.answer.status)
@@ -146,8 +146,8 @@ extension GatewayPolicy {
 
     /// Cancels the fetch if the upload and the answer block each other.
     ///
-    /// libmicrohttpd sends no answer before it has the whole request. So an origin that answers at length while it
-    /// still reads stands still for ever: neither side reads. The check repeats every `patience` until the body has a
+    /// libmicrohttpd sends no answer before it has the whole request. So an origin that sends a long answer before it
+    /// has read the request waits for ever: neither side reads. The check repeats every `patience` until the body has a
     /// reader. It cancels the fetch when uploaded bytes wait and the origin took none since the last check.
     private func watchForStandstill(_ fetch: GatewayFetch) {
         guard let pipe = leader.request.upload else { return }
@@ -164,7 +164,7 @@ extension GatewayPolicy {
     }
 
     /// Decides whether the answer is kept. Returns the response to store, or the reason for not storing it. Both are
-    /// `nil` when there is no reservation, and when the cache fails for a reason that is not for the client.
+    /// `nil` when there is no reservation, and when the cache fails for a reason that does not concern the client.
     private func keep(
         _ answer: OriginAnswer, _ head: OriginHead, _ fetch: GatewayFetch
     ) -> (StoredResponse?, PassReason?) {
@@ -203,7 +203,7 @@ extension OriginAnswer {
 }
 
 extension PassReason {
-    /// The reason for not keeping a body; `nil` for an error that is not for the client.
+    /// The reason for not keeping a body; `nil` for an error that does not concern the client.
     fileprivate init?(_ error: DiskCacheError) {
         switch error {
         case .entryTooLarge: self = .tooLarge

@@ -22,8 +22,8 @@ extension GatewayPolicy {
         notes.flow?.complete()
         let (start, end) = (notes.requestedAt, fetch.tools.clock.now())
         let metadata = leader.metadata(of: stored, from: start, to: end)
-        // A request that departed later has brought a newer answer, unless its time is in the future, because the clock
-        // was set back.
+        // The old answer is newer if its request was sent later. If its time is in the future, the clock was set back,
+        // and this answer counts as the newest.
         let isNewest: @Sendable (Entry?) -> Bool = { old in
             old?.downloadStartDate.map { $0 <= start || $0 > end } ?? true
         }
@@ -54,7 +54,7 @@ extension GatewayPolicy {
         fetch.state.withLock { state in
             (state.notes.held, state.notes.arrived) = (held, ArrivedAnswer(answer: answer, head: head))
         }
-        // With a reason, the 304 is for this request only, and no other client may see its fields.
+        // If a reason forbids to store it, the 304 is for this request only, and no other client may see its fields.
         if leader.mayWait {
             gateway.learn(of: leader, isValidation: true, isShareable: reason == nil, isKept: true)
         }
@@ -74,7 +74,7 @@ extension GatewayPolicy {
         }
     }
 
-    /// Refreshes the response that was stored meanwhile, if the 304 confirms it, too: it has the same validators.
+    /// Refreshes the response that was stored meanwhile, if the 304 confirms it, too, because its validators are equal.
     private func refreshCopy(with validators: Validators, _ fetch: GatewayFetch) {
         fetch.state.withLock { $0.reservation.take() }?.abandon()
         reserve(for: fetch)
@@ -128,8 +128,8 @@ extension GatewayPolicy {
         let (notes, reservation) = fetch.state.withLock { ($0.notes, $0.reservation) }
         guard let arrived = notes.arrived, let flow = notes.flow else { return }
         let now = fetch.tools.clock.now()
-        // A purge may have come before the head told that it matches this answer. A follower may have asked after that
-        // purge, so it must not get this older answer.
+        // A purge may have come before the head showed that the purge matches this answer. A follower may have asked
+        // after that purge, so it must not get this older answer.
         let shared = reservation?.isPurged == true ? nil : notes.shared
         let isWhole = leader.asksForWhole(isValidating: notes.isValidating, isShared: isShared)
         for waiter in waiters {
@@ -145,8 +145,8 @@ extension GatewayPolicy {
         if arrived.kept != nil, !waiters.contains(where: { !$0.isFollower }) { flow.dismiss() }
     }
 
-    /// Answers followers that have waited long enough for the head, with a stale copy as for an unreachable origin. A
-    /// follower without such a copy waits for the next fetch, which one of them leads.
+    /// Gives followers that have waited long enough for the head a stale copy, as if the origin were unreachable. The
+    /// followers without such a copy wait for a new fetch, which one of them leads.
     private func release(_ waiters: [GatewayFetch.Waiter], _ fetch: GatewayFetch) {
         let held = fetch.state.withLock(\.notes.held)
         let now = fetch.tools.clock.now()
@@ -155,7 +155,7 @@ extension GatewayPolicy {
         for caller in callers { gateway.dispatch(caller) }
     }
 
-    /// Serves the held response in place of an answer, if the call may have it. Returns whether it did.
+    /// Serves the held response in place of an answer, if the call may have it. Returns whether it was served.
     private func serveStale(
         _ held: HeldResponse?, to call: GatewayCall, after failure: OriginFailure, now: Timestamp
     ) -> Bool {

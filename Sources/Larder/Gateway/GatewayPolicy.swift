@@ -54,13 +54,13 @@ struct GatewayPolicy: FetchPolicy {
     let gateway: Gateway
     let rules: FetchRules
 
-    /// `isShared`: whether other calls may wait for the head of this answer. `isKeepExpected`: whether the answer may
-    /// be kept, as far as earlier answers tell.
+    /// `isShared`: whether other calls may wait for the head of this answer. `isKeepExpected`: whether this answer is
+    /// expected to be kept, judging by earlier answers.
     static func makeFetch(
         for leader: GatewayCall, held: HeldResponse?, isValidating: Bool, isShared: Bool, isKeepExpected: Bool,
         gateway: Gateway
     ) -> GatewayFetch {
-        // A range far ahead, as of a player that seeks, is not worth its bytes without the client.
+        // A range far ahead, as a player that seeks requests it, is not worth fetching after its client has left.
         let mayBeKept = leader.request.isCacheable && leader.isKeepable && leader.asksForBeginning
         let policy = GatewayPolicy(
             leader: leader, number: gateway.group.nextNumber(), gateway: gateway,
@@ -121,7 +121,7 @@ struct GatewayPolicy: FetchPolicy {
     }
 
     func didAnswerInterim(_ head: OriginHead, for fetch: GatewayFetch) {
-        // Only the leader, because it is not known yet whether other clients may use this answer.
+        // Only the leader gets it, because it is not known yet whether other clients may use this answer.
         leader.interim(head.status, head.fields.endToEnd())
     }
 

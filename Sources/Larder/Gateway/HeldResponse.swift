@@ -62,7 +62,7 @@ struct HeldResponse: Sendable {
         return ownReason ?? reason
     }
 
-    /// Returns the response for the client that caused the request: cookies of its answer replace the stored ones.
+    /// Returns the response for the client that caused the request: the new answer's cookies replace the stored ones.
     func settingCookies(of fields: HTTPFields) -> HeldResponse {
         guard fields.contains(.setCookie) else { return self }
         var own = self

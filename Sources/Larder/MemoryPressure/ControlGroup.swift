@@ -76,11 +76,11 @@ struct ControlGroup: Equatable, Sendable {
     }
 }
 
-/// From the file `memory.events`.
+/// The counters in the file `memory.events`.
 struct ControlGroupEvents: Equatable, Sendable {
     /// The number of times that the group exceeded `memory.high` or reached `memory.max`.
     var limits = 0
-    /// The number of times that the group could get no more memory, and of processes that the kernel killed for it.
+    /// The number of times that the group ran out of memory, plus the number of processes that the kernel then killed.
     var exhausted = 0
 
     init(_ text: String) {
@@ -163,13 +163,13 @@ struct ControlGroupUse: Equatable, Sendable {
         }
     }
 
-    /// Whether pages not of files take seven eighths of the limit, so that dropping the others soon helps no more.
+    /// Whether other pages than pages of files take 7/8 of the limit. Then dropping pages of files soon fails to help.
     var isHigh: Bool {
         guard let limit else { return false }
         return current - files >= limit / 8 * 7
     }
 
-    /// Processes of a group with hardly any pages of files wait for memory at a limit, perhaps of a hidden group. If
-    /// the machine dropped the pages, the sign is wrong, but a smaller memory tier is better than a killed process.
+    /// Whether the group has hardly any pages of files. If it waits for memory then, a limit is reached, perhaps that
+    /// of a hidden group. Or the machine dropped the pages; but a smaller memory tier is better than a killed process.
     var hasFewFiles: Bool { files < current / 16 }
 }

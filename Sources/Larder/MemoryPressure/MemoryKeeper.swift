@@ -63,8 +63,8 @@ package final class MemoryKeeper: Sendable {
         if !order({ [self] _ in completion(trim(to: target)) }) { completion(Trimmed(memoryBytes: heldBytes)) }
     }
 
-    /// Sets the caches and the share of the limit of each, and forgets the others, with a limit of 0. The shares are in
-    /// force when this returns.
+    /// Sets the caches, each with its share of the limit. Sets the limit of the `others` to 0, and forgets them. The
+    /// shares are in force when this returns.
     func share(_ shares: [Share], emptying others: [DiskCache] = []) {
         let done = DispatchSemaphore(value: 0)
         let isOrdered = order { [self] policy in

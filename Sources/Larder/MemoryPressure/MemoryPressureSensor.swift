@@ -120,7 +120,7 @@ struct MemoryPressureSensor: ~Copyable {
     }
 
     /// Whether the machine, the group or a group above has little memory besides pages of files, or pages were read
-    /// back from swap. Also for a stalled group with hardly any pages of files, and when no limit is known.
+    /// back from swap. Also true for a stalled group with hardly any pages of files, and when no limit is known.
     ///
     /// A stall alone is no proof. The kernel also counts a process as waiting for memory when it rereads a page that
     /// was dropped a while ago, for any reason: a disk cache reads more files than fit into memory, or a program drops
@@ -162,11 +162,11 @@ struct MemoryPressureSensor: ~Copyable {
 
 /// The kernel's files that show whether memory is short; `nil`: unknown or none.
 package struct MemoryPressureFiles: Sendable {
-    /// In the format of `/proc/pressure/memory`: <https://docs.kernel.org/accounting/psi.html>.
+    /// Files in the format of `/proc/pressure/memory`: <https://docs.kernel.org/accounting/psi.html>.
     package var stalls: [String] = []
-    /// In the format of `/proc/meminfo`.
+    /// A file in the format of `/proc/meminfo`.
     package var memory: String?
-    /// In the format of `/proc/vmstat`.
+    /// A file in the format of `/proc/vmstat`.
     package var machineCounts: String?
     /// Whether the process may be in a group with a limit that is not visible here, so that the machine's memory says
     /// little about the memory that the process can get.

@@ -5,7 +5,7 @@ import Synchronization
 
 /// The counters of the service since its start.
 package final class ServiceMetrics: Sendable {
-    /// Downloads, contents, JSON and the gateway. The caches count the hits that are answered at hand.
+    /// Hits of downloads, contents, JSON and the gateway. The caches count the hits that ready answers serve.
     package let hits = Counter()
     package let misses = Counter()
     /// Requests that joined a running download or gateway fetch.
@@ -16,9 +16,9 @@ package final class ServiceMetrics: Sendable {
     package let downloaded = Counter()
     /// Downloads and gateway fetches that ended with the origin's "not modified".
     package let revalidated = Counter()
-    /// Downloads and gateway fetches.
+    /// Downloads and gateway fetches that failed.
     package let failed = Counter()
-    /// Downloads.
+    /// Downloads that were cancelled.
     package let cancelled = Counter()
     /// Bytes from origins, after decoding.
     package let receivedBytes = Counter()

@@ -97,7 +97,7 @@ extension Logger {
             case .number(let number): .number(number)
             }
         }
-        // Each level of a notice is a level of the log with the same name.
+        // The log has a level with the name of each level of a notice.
         log(level: Logger.Level(rawValue: notice.level.rawValue) ?? .error, "\(notice.message)", metadata: metadata)
     }
 }
@@ -120,7 +120,7 @@ final class RetiredNamespace: @unchecked Sendable {
     }
 
     let place: NamespaceDirectory
-    /// As last known. Pending downloads may add bytes that were granted to others, because their waiters are answered.
+    /// As last known. Downloads with waiters go on, and may still take bytes that were granted to other namespaces.
     private(set) var diskBytes: Int64
     var isBeingRemoved = false
     /// Whether the log has reported that the directory cannot be removed.
@@ -178,7 +178,7 @@ final class RetiredNamespace: @unchecked Sendable {
 
 /// A namespace's bounded queue for requests that read many entries, on a thread that serves no connections.
 package final class ListingLine: Sendable {
-    /// Includes the running request.
+    /// The most requests, including the running one.
     package static let limit = 64
 
     private let queue = DispatchQueue(label: "larder.listings")

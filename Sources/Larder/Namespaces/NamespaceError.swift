@@ -5,7 +5,7 @@ package enum NamespaceError: Error, Hashable, Sendable {
     case unknown(String)
     case tooMany(limit: Int)
     case isDefault
-    /// This namespace may get `left` bytes.
+    /// The namespace may get at most `left` bytes.
     case overLimit(of: String, left: Int64)
     case pinned(namespace: String)
     case layoutNeedsVersion
@@ -16,10 +16,10 @@ package enum NamespaceError: Error, Hashable, Sendable {
     case stopping
     case cache(DiskCacheError)
     case registry(reason: String)
-    /// The registry file cannot be used, so the server does not start, and has not changed the cache directory.
+    /// A newer version of Larder wrote the registry. The server does not start, and the cache directory is unchanged.
     case newerRegistry(file: String)
-    /// As ``newerRegistry(file:)``. `others`: the spare file and the directories with an index, because some may hold
-    /// purged entries.
+    /// The registry is lost or unreadable; else as ``newerRegistry(file:)``. `others`: the spare file and the
+    /// directories with an index, because some may hold purged entries.
     case unreadableRegistry(file: String, reason: String, others: [String])
 }
 

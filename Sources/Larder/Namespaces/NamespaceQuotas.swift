@@ -6,13 +6,13 @@ struct NamespaceQuotas: Equatable {
     /// The divisor of the part that always belongs to the default namespace: a tenth of each limit.
     static let defaultPart: Int64 = 10
 
-    /// When the settings exceed a limit, because it was lowered since, all shares are reduced in proportion.
+    /// When the settings exceed a limit that was lowered meanwhile, all shares are reduced in proportion.
     init(_ settings: [String: NamespaceSettings], diskLimit: Int64, memoryLimit: Int64) {
         disk = Self.share(diskLimit, settings.mapValues(\.diskLimit))
         memory = Self.share(memoryLimit, settings.mapValues(\.memoryLimit))
     }
 
-    /// Throws ``NamespaceError/overLimit(of:left:)`` when a namespace asks for more than before and more than is left.
+    /// Throws ``NamespaceError/overLimit(of:left:)`` if a namespace asks for more than before, and more than is left.
     /// A change that asks for no more is never refused, even when other limits have changed.
     static func check(
         _ settings: [String: NamespaceSettings], was old: [String: NamespaceSettings], for name: String,

@@ -4,7 +4,7 @@ import Synchronization
 
 /// All changes run on `queue`.
 extension NamespaceTable {
-    /// The most retired namespaces with the same name that are still in use, because each holds open files.
+    /// The most retired namespaces with one name that may be in use at a time. Each of them holds open files.
     private static let retiredLimit = 4
 
     /// Creates a namespace, or changes its settings. Another version begins the namespace anew: later requests find it
@@ -89,7 +89,7 @@ extension NamespaceTable {
         guard let namespace = opened ?? current else { throw .unknown(name) }
         let hasOtherAnswers = namespace.options.contentCaching != (record.settings.contentCaching ?? .revalidate)
         namespace.options.settings = record.settings
-        // Answers kept at hand, or being made, state the old caching. Trimming removes them with their entries.
+        // Ready answers, finished or being made, state the old caching. Trimming removes them with their entries.
         if hasOtherAnswers { namespace.cache.trimMemory(toBytes: 0) }
         if name == NamespaceName.default { currentDefault.store(namespace.id, ordering: .relaxed) }
         return (namespace, old == nil ? .made : isAnew ? .begunAnew(entries: entries) : .changed)

@@ -5,7 +5,7 @@ import Synchronization
 /// Settles a change: each namespace gets its quota as soon as the space is free, and retired namespaces are removed.
 extension NamespaceTable {
     private static let patience = DispatchTimeInterval.seconds(2)
-    /// Pauses between two rounds, in milliseconds.
+    /// The first and the longest pause between two rounds, in milliseconds.
     private static let (firstPause, lastPause) = (10, 1000)
 
     /// Calls `completion` when a namespace has its whole quota, or after two seconds. Runs on `queue`.
@@ -26,7 +26,7 @@ extension NamespaceTable {
     }
 
     private func settle(round: Int, pause: Int) {
-        // A later change has begun its own rounds.
+        // Stops if a later change has begun its own rounds.
         guard rounds.load(ordering: .relaxed) == round, !state.withLock(\.isStopped) else { return }
         for namespace in state.withLock(\.retired) {
             if namespace.step() { remove(namespace) }

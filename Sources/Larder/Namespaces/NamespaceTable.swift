@@ -20,7 +20,7 @@ package final class NamespaceTable: Sendable {
         var grants: DiskGrants
         /// Changes that wait for the whole quota of a namespace, by its id.
         var waiting: [(id: Int, deadline: DispatchTime, completion: @Sendable () -> Void)] = []
-        /// The hits at hand of the namespaces that have ended.
+        /// The hits that ready answers served in namespaces that have ended.
         var endedHits = 0
         var isStopped = false
     }
@@ -85,7 +85,7 @@ package final class NamespaceTable: Sendable {
         }
     }
 
-    /// While no server runs: without leftovers of a killed process. Without a registry: all. Throws as a start does.
+    /// The directories in the registry, or all without a registry. No server may run. Throws the errors of a start.
     package static func places(in directory: CacheDirectory) throws -> [NamespaceDirectory] {
         let places = try directory.namespaceDirectories()
         let known = try NamespaceRegistryFile(in: directory).read(beside: places)?.places
@@ -113,7 +113,7 @@ package final class NamespaceTable: Sendable {
     /// Sorted by name.
     package var all: [Namespace] { state.withLock { Array($0.running.values) }.sorted { $0.name < $1.name } }
 
-    /// In all current and former namespaces.
+    /// The hits that ready answers served in all current and former namespaces.
     package var hitsAtHand: Int {
         state.withLock { state in
             state.endedHits + state.running.values.reduce(0) { $0 + $1.cache.hitsAtHand }

@@ -7,7 +7,7 @@ import MicroHTTPD
 /// exists. Without tokens, every request is permitted, unless a web page of another site sends it (``WebGuard``).
 final class AccessGate: Sendable {
     struct Visitor: Sendable {
-        /// `nil` for any sender, if the server asks for no tokens.
+        /// `nil` if the server asks for no tokens.
         let bearer: Bearer?
         /// The origin of the web page that sent the request, if the page may read the answer.
         let origin: String?
@@ -77,7 +77,7 @@ final class AccessGate: Sendable {
 
     var allowsPages: Bool { !web.origins.isEmpty }
 
-    /// `nil` if no web page sent the request, or the page may not read the answer.
+    /// The origin of the web page that sent the request; `nil` if none sent it, or if it may not read the answer.
     func origin(of request: Request) -> String? {
         web.origins.isEmpty ? nil : request.field("Origin").flatMap { web.allows(origin: $0) ? $0 : nil }
     }
@@ -135,7 +135,7 @@ final class AccessGate: Sendable {
     }
 
     /// Returns `nil` if ``admit(_:scope:)`` must decide, which also counts requests of tokens with a rate. The caller
-    /// checks the namespace. `credentials` is the only line of its field. No answer is at hand for absolute targets.
+    /// checks the namespace. `credentials` is the only line of its field. Absolute targets have no ready answers.
     func pass(_ credentials: UnsafeRawBufferPointer?, host: UnsafeRawBufferPointer?, isFetch: Bool) -> Pass? {
         guard let tokens else {
             guard web.hosts != nil else { return Pass(token: nil) }

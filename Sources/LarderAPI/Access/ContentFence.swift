@@ -3,8 +3,8 @@ import MicroHTTPD
 
 /// Isolates content of other origins, which browsers receive under this server's name, from this server's own pages.
 ///
-/// All answers have the same ``fields``, so that a cache cannot give a page an image's copy without a sandbox. Browsers
-/// apply the sandbox only to pages and workers. The origin's own policies apply, too.
+/// All answers have the same ``fields``. Otherwise a cache could give a page a copy that was made for an image, without
+/// a sandbox. Browsers apply the sandbox only to pages and workers. The origin's own policies apply, too.
 ///
 /// A worker runs with the origin of its script's URL, which is this server's, and not every browser lets the sandbox
 /// change that. So requests for a worker's script are refused, and `Vary` names the fields that reveal them.

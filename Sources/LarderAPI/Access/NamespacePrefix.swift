@@ -33,7 +33,7 @@ struct NamespacePrefix {
 }
 
 struct PrefixedRequest {
-    /// With the target behind the prefix.
+    /// The request without the prefix in its target.
     let request: Request
     /// Percent-decoded; `nil` if there is no prefix, or the name has broken escapes.
     let name: String?

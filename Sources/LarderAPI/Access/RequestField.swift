@@ -3,7 +3,7 @@ import MicroHTTPD
 /// Classifies the fields of a GET by their effect on an answer that is valid without them.
 enum RequestField {
     /// Whether the field may require a different answer, or more work than an answer. Callers check
-    /// ``isCredentials(_:isFetch:)`` first, because `authorization` stands here for an origin's credentials.
+    /// ``isCredentials(_:isFetch:)`` first, because this method takes `authorization` for an origin's credentials.
     static func changesAnswer(_ field: RawField) -> Bool {
         // The length distinguishes nearly all other fields before a byte is compared.
         let isStandard =

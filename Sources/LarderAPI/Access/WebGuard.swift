@@ -8,9 +8,9 @@ import Primitives
 /// A browser states the origin of a page in `Origin` and `Sec-Fetch-Site`, which scripts cannot set. After its host
 /// name was redirected to this server (DNS rebinding), a page appears to be the server's own, but for its `Host`.
 struct WebGuard: Sendable {
-    /// In lower case, in addition to `localhost` and IP addresses; `nil` for any name.
+    /// The server's names in lower case, in addition to `localhost` and IP addresses; `nil` for any name.
     let hosts: Set<String>?
-    /// As in `https://app.example`, with pages that may send requests; `*` for all.
+    /// The origins of pages that may send requests, such as `https://app.example`; `*` for all.
     let origins: Set<String>
 
     /// Whether a `Host` value, with or without a port, means this server.

@@ -14,7 +14,7 @@ struct ContentResponse {
     private let now: Timestamp
     private let caching: ContentCaching
 
-    /// Read `caching` after the entry: a change of the setting renews the answers at hand of entries read before.
+    /// Read `caching` after the entry: a change of the setting drops the ready answers of entries read before it.
     init(_ entry: Entry, allowsStale: Bool, caching: ContentCaching, at now: Timestamp) throws(Problem) {
         self.entry = entry
         self.now = now
@@ -115,7 +115,7 @@ struct ContentResponse {
 }
 
 extension ContentCaching {
-    /// For ``revalidate``.
+    /// The `Cache-Control` of ``revalidate``.
     static let revalidation = "no-cache"
 
     /// Returns the Cache-Control of an answer with a body. Without the field, caches would guess (RFC 9111 §4.2.2).
@@ -124,7 +124,7 @@ extension ContentCaching {
         return "max-age=\(min(expiry - now, DeltaSeconds.maximum).milliseconds / 1000)"
     }
 
-    /// The time at which a second less is left for the Cache-Control; `nil` if it stays valid while the entry does.
+    /// The time from which `max-age` is a second less; `nil` if the Cache-Control does not depend on the time.
     func renewal(until expiry: Timestamp, at now: Timestamp) -> Timestamp? {
         guard self == .untilExpiry, expiry > now else { return nil }
         let left = (expiry - now).milliseconds

@@ -65,14 +65,14 @@ struct Endpoint: Sendable {
     /// Runs before the body is read. A thrown problem becomes the answer.
     typealias Check = @Sendable (Head) throws(Problem) -> Void
 
-    /// Has no body, and answers at once.
+    /// An endpoint for requests without a body. It answers at once.
     static func answering(
         _ operation: String, _ answer: @escaping @Sendable (Head) throws(Problem) -> Response
     ) -> Endpoint {
         calling(operation) { (head, call) throws(Problem) in call.respond(try answer(head)) }
     }
 
-    /// Has no body, and may answer later.
+    /// An endpoint for requests without a body. It may answer later.
     static func calling(
         _ operation: String, checking check: @escaping Check = { _ in },
         _ run: @escaping @Sendable (Head, Call) throws(Problem) -> Void
@@ -83,7 +83,7 @@ struct Endpoint: Sendable {
         }
     }
 
-    /// Collects the body in memory, up to `limit` bytes, and may answer later.
+    /// An endpoint that collects the body in memory, up to `limit` bytes. It may answer later.
     static func collecting(
         _ operation: String, limit: Int, checking check: @escaping Check = { _ in },
         _ run: @escaping @Sendable (Head, [UInt8], Call) throws(Problem) -> Void

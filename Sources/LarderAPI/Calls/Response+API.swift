@@ -7,7 +7,7 @@ extension Response {
     /// only. Bodies of entries and files of the server have other rules (``ContentResponse``, ``PublicFile``).
     static let notStored = HTTPField(name: .cacheControl, value: "no-store")
 
-    /// A line feed at the end suits readers on a terminal.
+    /// The text ends with a line feed, for readers on a terminal.
     static func json(_ json: JSON, status: Int = 200, fields: HTTPFields = [:]) -> Response {
         .json(json.utf8, status: status, fields: fields)
     }

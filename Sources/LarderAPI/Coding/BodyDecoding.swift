@@ -3,7 +3,7 @@ import Primitives
 
 /// Decodes the media types that a body of the API may have into JSON.
 enum BodyDecoding {
-    /// A batch of the most downloads needs about that many. The limit bounds the tree, which is larger than the text.
+    /// A batch with the most downloads needs about so many values. Bounds the tree, which is larger than the text.
     private static let valueLimit = 500_000
 
     /// `type/subtype` in lower case, without parameters; `nil` if there is no Content-Type.
@@ -48,7 +48,7 @@ enum BodyDecoding {
     }
 
     /// Decodes the body of `POST /download`: JSON, or a form as `curl -d url=… -d ttl=20` sends it. JSON with curl's
-    /// default form type is read as JSON, because no form begins with a brace; its sender forgot the `-H`.
+    /// default form type is read as JSON, because no form begins with a brace: the sender has forgotten the `-H`.
     static func downloadRequest(_ body: [UInt8], contentType: String?) throws(Problem) -> JSON {
         let type = mediaType(contentType)
         guard isJSON(type) || isForm(type) else {
@@ -174,7 +174,7 @@ enum BatchElement: Sendable {
     }
 }
 
-/// In the order of arrival. Adding takes constant time, because a form may have as many names as fit into a body.
+/// A form's fields in the order of arrival. Adding one takes constant time, because a body has room for many names.
 struct FormFields {
     private var positions: [ExactText: Int] = [:]
     private(set) var all: [(name: String, values: [String])] = []

@@ -29,7 +29,7 @@ extension DownloadRequest {
 
 private enum OriginFields {
     private static let limit = 64
-    /// Of all names and values together.
+    /// The most bytes of all names and values together.
     private static let byteLimit = 16 << 10
 
     static func decode(_ json: JSON?) throws(Problem) -> HTTPFields {

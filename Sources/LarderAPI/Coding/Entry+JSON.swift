@@ -45,7 +45,7 @@ extension DownloadResult {
 }
 
 extension DownloadStatus {
-    /// `entry` and `problem` are present only if they exist. The entry is that of the download, if it is still cached.
+    /// `entry` and `problem` are present only if they exist. `entry` is the download's own entry, if still cached.
     func json(_ entry: Entry?, at now: Timestamp) -> JSON {
         var members = members
         if let entry { members.append(.init("entry", entry.json(at: now))) }

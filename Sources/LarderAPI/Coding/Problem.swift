@@ -33,7 +33,7 @@ struct Problem: Error, Sendable {
         return .object(members + extensions)
     }
 
-    /// In Unicode scalars of ``detail``. The middle may quote text of the request, at any length.
+    /// The shown Unicode scalars of a long ``detail``. Its middle is left out: it may quote long text of the request.
     private static let shownLimits = (beginning: 1000, end: 500)
 
     private var shownDetail: String {

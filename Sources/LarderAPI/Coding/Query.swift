@@ -8,7 +8,7 @@ struct Query {
 
     init(_ raw: String?, known: Set<String>) throws(Problem) {
         for (name, value) in try FormDecoding.pairs(raw ?? "", subject: "query") {
-            // Generated clients have variables of their own with the name `params`.
+            // The code of generated clients uses the name `params` itself, so the parameter has a second name.
             let name = name == "urlParams" ? "params" : name
             guard known.contains(name) else {
                 let list = known.sorted().joined(separator: ", ")
@@ -103,7 +103,7 @@ enum URLDecoding {
 }
 
 extension Problem {
-    /// A URL that is too long is a 414 if it is part of the request target.
+    /// A URL that is too long gets a 414 if it is part of the request target.
     static func invalidURL(_ error: InvalidURL, pointer: String?, isInTarget: Bool) -> Problem {
         if case .tooLong = error, isInTarget {
             return Problem(414, error.description, pointer: pointer)
@@ -116,7 +116,7 @@ extension Problem {
     }
 }
 
-/// 1 to 128 characters, no control characters, and no comma, because commas separate tags in a query.
+/// A tag has 1 to 128 characters, no control characters, and no comma, because commas separate tags in a query.
 enum Tags {
     static let limit = 64
 

@@ -1,8 +1,8 @@
 import Foundation
 import Primitives
 
-/// By <https://prometheus.io/docs/instrumenting/writing_clientlibs/#process-metrics>. A value that the system does not
-/// provide is left out (some sandboxes have no `/proc`).
+/// The metrics in <https://prometheus.io/docs/instrumenting/writing_clientlibs/#process-metrics>. A value that the
+/// system does not provide is left out (some sandboxes have no `/proc`).
 enum ProcessMetrics {
     static func write(into text: inout PrometheusText) {
         var usage = rusage()

@@ -6,7 +6,7 @@ struct PrometheusText {
 
     private(set) var text = ""
 
-    /// The samples of the family must follow.
+    /// Begins a family of samples. The samples must follow.
     mutating func begin(_ name: String, _ type: String, _ help: String) {
         text += "# HELP \(name) \(help)\n# TYPE \(name) \(type)\n"
     }

@@ -14,7 +14,7 @@ final class RequestMetrics: Sendable {
 
     private let rows: [String: Row]
 
-    /// Counts instants. `nil` for unknown routes, and for statuses outside 100 to 599, which an origin may invent.
+    /// The counter in `instants`; `nil` for unknown routes, and for statuses outside 100 to 599, as origins may send.
     func meter(operation: String, status: Int) -> Counter? {
         guard let row = rows[operation], (100..<600).contains(status) else { return nil }
         return row.instants[status - 100]
@@ -31,7 +31,7 @@ final class RequestMetrics: Sendable {
         row.durations.record(duration)
     }
 
-    /// Written even at zero, because Prometheus sees no increase in a counter that first appears with 1.
+    /// Statuses that are written even at zero, because Prometheus sees no increase in a counter that appears with 1.
     private static let alarming: Set<Int> = [500, 503, 507]
 
     func write(into text: inout PrometheusText) {
@@ -60,7 +60,7 @@ final class ConnectionMetrics: Sendable {
     private let refusals = Dictionary(uniqueKeysWithValues: ConnectionRefusal.allCases.map { ($0, Counter()) })
     private let daemons = Locked<[Daemon]>([])
 
-    /// Includes the bytes that this daemon sends.
+    /// Counts the bytes that this daemon sends, too.
     func watch(_ daemon: Daemon) { daemons.withLock { $0.append(daemon) } }
     func countRefusal(_ reason: ConnectionRefusal) { refusals[reason]?.increment() }
 

@@ -22,7 +22,7 @@ struct PassingAnswers: Sendable {
             HTTPFields([HTTPField(name: .cacheControl, value: ContentCaching.revalidation)] + fields))
     }
 
-    /// The request has no ready answer, and no field that asks for a different answer.
+    /// Answers a request that has no ready answer, and no field that asks for a different answer.
     func answer(_ target: UnsafeRawBufferPointer, in namespace: Namespace, at now: Timestamp) -> ReadyResponse {
         guard let key = Self.key(in: target) else { return .none }
         switch namespace.entries.passing(String(decoding: key, as: UTF8.self), at: now) {

@@ -18,7 +18,7 @@ final class ReadyAnswer: Sendable {
         /// `Larder-TTL`.
         let ttl: [UInt8]?
         let selectors: [Selector]
-        /// Of the target and the namespace.
+        /// The hash of the target and the namespace.
         let hash: Int
 
         init(namespace: Int, target: [UInt8], ttl: [UInt8]?, selectors: [Selector]) {

@@ -3,8 +3,8 @@ import Larder
 import MicroHTTPD
 import Primitives
 
-/// The answers at hand: the fastest path of a hit, on which the server neither allocates nor parses. A route that has
-/// answered a request from the memory tier keeps the answer here until the entry changes or leaves the memory tier.
+/// The ready answers, for the fastest path of a hit: the server neither allocates nor parses. A route that has answered
+/// a request from the memory tier keeps the answer here until the entry changes or leaves the memory tier.
 final class ReadyAnswers: Sendable {
     private let table = ReadyTable()
     private let clock: any WallClock
@@ -22,7 +22,7 @@ final class ReadyAnswers: Sendable {
 
     var now: Timestamp { clock.now() }
 
-    /// Prefetches the memory that an answer to the target will need, if one is at hand. Returns the expectation for
+    /// Prefetches the memory of the ready answers to the target, if there are any. Returns the expectation for
     /// ``answer(to:passing:)``, which the head of the request carries.
     func expect(_ target: UnsafeRawBufferPointer) -> Int {
         // The namespace of a prefix is not looked up here, because ``answer(to:passing:)`` looks it up again.

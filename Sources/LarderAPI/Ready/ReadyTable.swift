@@ -1,7 +1,7 @@
 import MicroHTTPD
 import Primitives
 
-/// The answers at hand, found by their targets. The table is split into shards so that threads rarely wait for the same
+/// The ready answers, found by their targets. The table is split into shards so that threads rarely wait for the same
 /// lock. The memory tier limits the number of answers, because their memory counts there.
 final class ReadyTable: Sendable {
     private let shards = Sharded { ReadyShard() }
@@ -34,7 +34,7 @@ final class ReadyTable: Sendable {
         }
     }
 
-    /// Has no effect if the old answer has been removed meanwhile, because no later step would remove the new answer.
+    /// Has no effect if `old` is gone, because the removal for its entry may have run, and does not run a second time.
     func replace(_ old: ReadyAnswer, by answer: ReadyAnswer) {
         let hash = old.requests.hash
         let memory = ReadyMemory(of: answer)
@@ -124,7 +124,7 @@ struct ReadyShard: @unchecked Sendable {
         return nil
     }
 
-    /// Moves slots into the gap that a look-up could no longer find behind it.
+    /// Moves slots into the gap. A look-up ends at a gap, so it would no longer find the slots behind it.
     private mutating func close(gapAt gap: Int) {
         var gap = gap
         var index = next(gap)

@@ -94,7 +94,7 @@ struct ContentRoutes: Sendable {
         }
     }
 
-    /// Keeps an answer at hand while it is valid. An answer with `max-age` is made anew every second.
+    /// Keeps a ready answer while it is valid. An answer with `max-age` is made anew every second.
     private func keep(
         _ response: Response, of stored: StoredEntry, _ hot: HotEntry.Mark, _ namespace: Namespace, allowsStale: Bool,
         _ call: Call, answer: @escaping @Sendable (StoredEntry, Timestamp) throws(Problem) -> Response

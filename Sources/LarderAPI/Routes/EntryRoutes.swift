@@ -175,7 +175,7 @@ extension Call {
 }
 
 extension EntryFilter {
-    /// For the audit line. URLs come without their queries, which may contain secrets.
+    /// The text for the audit line. URLs come without their queries, which may contain secrets.
     fileprivate var auditWords: String {
         let words = stated.map { name, text in
             "\(name)=\(["url", "prefix"].contains(name) ? LoggedURL.text(of: text) : text)"
@@ -185,7 +185,7 @@ extension EntryFilter {
 }
 
 extension Problem {
-    /// A text that is too long is a 414, like any URL in a query.
+    /// A text that is too long gets a 414, like any URL in a query.
     fileprivate static func invalid(_ error: InvalidURLPrefix, pointer: String) -> Problem {
         if case .url(let error) = error { return .invalidURL(error, pointer: pointer, isInTarget: true) }
         return .invalid(error.description, pointer: pointer)

@@ -7,7 +7,7 @@ struct EventRoutes: Sendable {
     let events: EventHub
     let namespaces: NamespaceTable
     let gate: AccessGate
-    /// Above that the hub sends no more; its window keeps the missing events.
+    /// In unsent bytes. Above it the hub sends no more events; its window keeps them meanwhile.
     private static let highWaterMark = 64 << 10
 
     var routes: [Route] {
@@ -108,7 +108,7 @@ extension Event {
 }
 
 extension EntryFilter {
-    /// Under the names of the query parameters; empty if the filter matches all entries.
+    /// The conditions by the names of the query parameters; empty if the filter matches all entries.
     var stated: [(name: String, text: String)] {
         let all: [(String, String?)] = [
             ("key", key ?? md5), ("url", url), ("prefix", prefix), ("host", host), ("tag", tag),

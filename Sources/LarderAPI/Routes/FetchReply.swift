@@ -14,9 +14,9 @@ final class FetchReply: Sendable {
         var isAnswered = false
     }
 
-    /// Both heads must fit into a connection's memory of 32 KiB; else libmicrohttpd closes it without an answer.
+    /// The heads of request and answer must fit into a connection's 32 KiB; else libmicrohttpd closes it unanswered.
     private static let headLimit = 30_000
-    /// In that memory, for each field of the request.
+    /// The bytes of a record in that memory for each field of the request.
     private static let fieldRecord = 64
 
     private let request: Request

@@ -42,7 +42,7 @@ struct PageRoutes: Sendable {
         PackageResources.documentation_css, type: "text/css; charset=utf-8", policy: documentationPolicy)
 }
 
-/// A file of the executable that every visitor may read. Its answers are made once.
+/// A file in the executable, for every visitor. Its answers are made once.
 struct PublicFile: Sendable {
     private let etag: EntityTag
     private let whole: Response

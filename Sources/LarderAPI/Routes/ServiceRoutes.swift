@@ -19,7 +19,7 @@ struct ServiceRoutes: Sendable {
         ]
     }
 
-    /// The port for probes and metrics also serves them, without tokens.
+    /// The routes that the admin port serves, too, without tokens.
     var adminRoutes: [Route] {
         routes.filter { ["/livez", "/readyz", "/metrics"].contains($0.pattern) }
     }
@@ -36,7 +36,7 @@ struct ServiceRoutes: Sendable {
         return .json(["status": "ok"])
     }
 
-    /// The namespaces count the hits of answers at hand.
+    /// The namespaces count the hits that ready answers serve.
     private var hitCount: Int { service.metrics.hits.value + service.namespaces.hitsAtHand }
 
     private var memory: MemoryStatistics {

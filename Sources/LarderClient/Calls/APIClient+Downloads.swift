@@ -59,7 +59,7 @@ extension RunningDownload {
     }
 }
 
-/// Durations that are `nil` are not given.
+/// The options of a download. A duration of `nil` is not sent.
 package struct DownloadOptions: Sendable {
     /// `nil`: as the origin says, else the server's default.
     package var ttl: Seconds?
@@ -67,13 +67,13 @@ package struct DownloadOptions: Sendable {
     package var updateExpiry = false
     /// Whether to ask the origin even if the entry is fresh.
     package var refresh = false
-    /// For the time after its expiry, the entry may be the answer while the server refreshes it.
+    /// The time after its expiry in which the entry may be the answer, while the server refreshes it.
     package var staleWhileRevalidate: Seconds?
-    /// For the time after its expiry, the entry may be the answer when the origin fails.
+    /// The time after its expiry in which the entry may be the answer, when the origin fails.
     package var staleIfError: Seconds?
     /// Parameters of the URL, in the given order; a name may occur several times.
     package var params: [(name: String, value: String)] = []
-    /// For the request to the origin.
+    /// Fields for the request to the origin.
     package var headers: [(name: String, value: String)] = []
     package var tags: [String] = []
     package var pinned = false

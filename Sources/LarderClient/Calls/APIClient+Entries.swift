@@ -23,14 +23,14 @@ extension APIClient {
         } while cursor != nil && left > 0
     }
 
-    /// Without a filter, means the whole namespace. With `onlyCounts`, removes no entry. Returns the number of matches.
+    /// Removes the matches; without a filter, all of the namespace. With `onlyCounts`, only returns their number.
     package func remove(_ selection: EntrySelection, onlyCounts: Bool = false) async throws -> Int64 {
         let isAll = selection.allSatisfy { $0.value == nil }
         let manner: APICall.Query = [("all", isAll ? "true" : nil), ("dryRun", onlyCounts ? "true" : nil)]
         return try removedCount(in: try await send(APICall(.delete, ["entries"], query: selection + manner)))
     }
 
-    /// Returns the number of removed entries. Throws ``ClientError``, also when there is none.
+    /// Returns the number of removed entries. Throws ``ClientError``, also when the key has no entry.
     package func remove(key: String) async throws -> Int64 {
         try removedCount(in: try await send(APICall(.delete, ["entries", key])))
     }
@@ -56,9 +56,9 @@ extension APIClient {
 }
 
 package enum EntryReference: Hashable, Sendable {
-    /// In any of the API's forms.
+    /// A key, in any of the API's forms.
     case key(String)
-    /// In any spelling.
+    /// A URL, in any spelling.
     case url(String)
 
     /// Reads a text with `://` as a URL, because no key contains a slash.
@@ -106,7 +106,7 @@ package struct Explanation: Sendable {
     package let url: String
     package let key: String
     package let namespace: String
-    /// Of the body, or of the file that a body would get; `nil` when the body is, or may be, in the slab.
+    /// The path of the body, or of the file that a body would get; `nil` when the body is, or may be, in the slab.
     package var localPath: String? { json["localPath"]?.stringValue }
     package let isHit: Bool
     /// The reason for ``isHit``, for a person.

@@ -58,7 +58,7 @@ struct EventStreamParser {
         case "event": type = text
         case "data":
             data.append(text)
-            // 16 bytes for the element of the array.
+            // The element of the array counts as 16 bytes.
             dataBytes += 16 + text.utf8.count
         case "id" where !value.contains(0): id = text
         case "retry":

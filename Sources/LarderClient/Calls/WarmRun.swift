@@ -1,7 +1,7 @@
 import Primitives
 
-/// Has a server download and keep the URLs of a list, in batches of `POST /downloads`. An interrupted run is repeated
-/// with the same list, and the server does not contact origins for entries that are fresh.
+/// Lets a server download and keep the URLs of a list, in batches of `POST /downloads`. To continue an interrupted run,
+/// run the same list again: the server does not contact origins for entries that are fresh.
 ///
 /// Invariant: every item is in the batch of one lane; its end is reported once, or never when the run fails.
 package final class WarmRun: Sendable {
@@ -122,7 +122,7 @@ package struct WarmTally: Hashable, Sendable {
     package let total: Int
     package private(set) var outcomes: [Outcome: Int] = [:]
     package private(set) var failed: Int
-    /// Of the bodies that came from origins.
+    /// The bytes of the bodies that came from origins.
     package private(set) var bytes: Int64 = 0
 
     /// Starts with the number of lines that failed before any request.

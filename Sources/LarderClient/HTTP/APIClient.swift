@@ -85,7 +85,7 @@ package final class APIClient: Sendable {
     private static let namespaceField = HTTPField.Name("Larder-Namespace")!
 }
 
-/// A call of the API. A value serves for a single call.
+/// A call of the API. A value can be sent once.
 package struct APICall: Sendable {
     /// Names and values, not encoded. Names with a `nil` value are left out.
     package typealias Query = [(name: String, value: String?)]

@@ -24,7 +24,7 @@ package struct APIResponse: Sendable {
         self.server = server
     }
 
-    /// Never empty; `nil` at the end. Throws ``ClientError`` when the body is incomplete.
+    /// Returns the next bytes, at least one; `nil` at the end. Throws ``ClientError`` when the body is incomplete.
     package func nextPiece() async throws -> [UInt8]? {
         switch await incoming.next() {
         case .piece(let bytes): return bytes
@@ -34,7 +34,7 @@ package struct APIResponse: Sendable {
         }
     }
 
-    /// At most 256 MiB.
+    /// Returns the rest of the body, at most 256 MiB.
     package func collect() async throws -> [UInt8] {
         var body: [UInt8] = []
         while let piece = try await nextPiece() {

@@ -24,7 +24,7 @@ package enum ClientError: Error, Sendable, CustomStringConvertible {
         if case .refused(let problem) = self { problem } else { nil }
     }
 
-    /// `hasAnswer`: after the head.
+    /// `hasAnswer`: whether the head had arrived before the error.
     init(_ error: OriginError, server: ServerAddress, hasAnswer: Bool) {
         switch error.kind {
         case .cancelled: self = .cancelled

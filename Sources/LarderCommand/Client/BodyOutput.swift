@@ -11,7 +11,7 @@ final class BodyOutput {
     /// `nil` when the bytes are written as they are.
     private var text: TerminalText?
 
-    /// `-` is standard output; so is `nil`, but it gets only text if it is a terminal.
+    /// `-` and `nil` mean standard output. With `nil`, a terminal gets only text.
     init(_ path: String?) throws(CommandFailure) {
         if path == nil, Console.output.isTerminal { text = TerminalText() }
         guard let path, path != "-" else {

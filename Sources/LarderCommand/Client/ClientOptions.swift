@@ -69,7 +69,7 @@ struct ClientOptions: ParsableArguments {
         return APIClient(configuration)
     }
 
-    /// On standard error. Returns the exit status of the command.
+    /// Prints an error on standard error. Returns the exit status of the command.
     func report(_ error: any Error) -> ExitCode {
         if let code = error as? ExitCode { return code }
         let (status, words, problem): (ExitStatus, String, JSON?) =

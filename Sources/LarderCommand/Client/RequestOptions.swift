@@ -36,7 +36,7 @@ extension Seconds: ExpressibleByArgument {
     package init?(argument: String) { self.init(argument) }
 }
 
-/// `Name: value`.
+/// A field for the request to the origin: `Name: value`.
 struct HeaderArgument: ExpressibleByArgument {
     let name: String
     let value: String
@@ -48,7 +48,7 @@ struct HeaderArgument: ExpressibleByArgument {
     }
 }
 
-/// `name=value`.
+/// A parameter of the URL: `name=value`.
 struct ParameterArgument: ExpressibleByArgument {
     let name: String
     let value: String

@@ -70,7 +70,7 @@ struct ManualPage {
         (command["arguments"]?.arrayValue ?? []).filter { $0["shouldDisplay"] == true }
     }
 
-    /// Without the `help` command that ArgumentParser adds to the root.
+    /// The shown subcommands, without the `help` command that ArgumentParser adds to the root.
     private static func subcommands(of command: JSON) -> [JSON] {
         (command["subcommands"]?.arrayValue ?? []).filter {
             $0["shouldDisplay"] == true && $0["commandName"] != "help"
@@ -85,7 +85,7 @@ struct ManualPage {
         }
     }
 
-    /// For man(7): a line does not become a request, and hyphens can be copied.
+    /// Escapes a text, so that man(7) takes no line for a request of its own, and readers can copy hyphens.
     private static func escaped(_ text: String) -> String {
         let plain = text.replacing("\\", with: "\\e").replacing("-", with: "\\-").replacing("\n", with: " ")
         return plain.hasPrefix(".") || plain.hasPrefix("'") ? "\\&" + plain : plain

@@ -1,7 +1,7 @@
 import Foundation
 import Primitives
 
-/// Has no buffer, so that a program that reads the output through a pipe gets each line at once.
+/// A standard stream. It has no buffer, so that a program that reads it through a pipe gets each line at once.
 struct Console: Sendable {
     static let output = Console(descriptor: STDOUT_FILENO, name: "standard output")
     static let error = Console(descriptor: STDERR_FILENO, name: "standard error")
@@ -14,7 +14,7 @@ struct Console: Sendable {
         isTerminal && ProcessInfo.processInfo.environment["TERM"].map { $0 != "dumb" && !$0.isEmpty } ?? false
     }
 
-    /// 80 when the terminal does not report it.
+    /// The width of the terminal; 80 when the terminal does not report it.
     var columns: Int {
         var size = winsize()
         guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return 80 }

@@ -2,15 +2,15 @@ import Foundation
 import LarderClient
 
 extension HeldEntry {
-    /// For a program.
+    /// The cells for a program.
     func cells(now: Date) -> [Cell] { [Cell(key)] + facts(now: now) + [Cell(url ?? "")] }
 
     static func shownTitles(width: Int) -> [String] {
         ["URL", "KIND", "STATE", "EXPIRES", "SIZE"] + (width < widthWithKeys ? [] : ["KEY"])
     }
 
-    /// For a person at a terminal with `width` columns. The first cell is the URL, or the key of data under a key that
-    /// the caller chose. On a wide terminal the key comes last.
+    /// The cells for a person at a terminal with `width` columns. The first cell is the URL, or the key of an entry
+    /// without a URL. On a wide terminal the key comes last.
     func shownCells(now: Date, width: Int) -> [Cell] {
         [Cell(url ?? key)] + facts(now: now) + (width < Self.widthWithKeys ? [] : [Cell(key)])
     }

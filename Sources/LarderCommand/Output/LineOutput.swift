@@ -1,8 +1,8 @@
 import Foundation
 import Primitives
 
-/// Writes log lines to a descriptor without stopping the server: without room, lines wait for at most a tenth of the
-/// time in total, and then are dropped. The next written line follows a line with their number.
+/// Writes log lines to a descriptor without stopping the server. If there is no room, lines wait, but at most for a
+/// tenth of the time in total. Then they are dropped, and a line with their number precedes the next written line.
 ///
 /// Invariant: the lock is held while a line is written, so that lines of several threads do not mix. Unlike the rule of
 /// ``Locked``, a thread waits under this lock, but not longer than `patience`, and takes no other lock.

@@ -9,7 +9,7 @@ struct LogOutput: LogHandler {
     var metadata: Logger.Metadata = [:]
     let format: Configuration.LogFormat
 
-    /// For all loggers of the process. Returns the server's logger.
+    /// Sets the output of all loggers of the process. Returns the server's logger.
     static func start(_ configuration: Configuration) -> Logger {
         let format = configuration.logFormat ?? (isatty(STDERR_FILENO) == 1 ? .text : .json)
         let level = configuration.logLevel

@@ -45,7 +45,7 @@ struct Table: Sendable {
     mutating func add(_ cells: [Cell]) { rows.append(cells) }
 
     private static let gap = "  "
-    /// Of the first cell after shortening, in columns of the terminal.
+    /// The least width of the first cell after shortening, in columns of the terminal.
     private static let leastWidth = 12
 
     /// Empty without rows. The first cell of each row is shortened so that the other cells fit beside it into `width`
@@ -76,7 +76,7 @@ struct Table: Sendable {
 }
 
 extension String {
-    /// 2 for each wide character, such as Chinese or emoji (UAX #11, UTS #51), 0 for combining marks.
+    /// The width on a terminal: 2 for a wide character, as Chinese or emoji (UAX #11, UTS #51), 0 for a combining mark.
     var columns: Int { reduce(0) { $0 + $1.columns } }
 
     /// Dots replace the middle, because the beginning of a URL names the host, and the end distinguishes the resources.

@@ -7,7 +7,7 @@ struct TerminalText {
             + "anyway"
     )
 
-    /// Of an incomplete character.
+    /// The bytes of an incomplete character.
     private var rest: [UInt8] = []
 
     /// Returns complete characters. Throws when a character is no plain text: no byte of the piece may be written then.

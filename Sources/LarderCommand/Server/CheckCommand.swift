@@ -63,7 +63,7 @@ extension ReadinessProbe {
 /// Requests `/readyz` from a server, once and without a token.
 struct ReadinessProbe: Sendable {
     let server: ServerAddress
-    /// For the whole response.
+    /// The time limit for the whole response.
     let patience: Duration
 
     /// The reason why the server is not ready, partly in the server's own words; `nil` when it is ready.

@@ -68,7 +68,7 @@ private enum ProcessLimits {
 
 /// With too few files the start must fail, because some libraries wait for ever when a descriptor is missing.
 struct FileLimitError: Error, CustomStringConvertible {
-    /// Before the first client connects: the index's files, each serving thread's descriptors, and a few clients.
+    /// The least number of descriptors: for the files of the index, for each serving thread, and for a few clients.
     static let least = 80 + 4 * DaemonConfiguration().threads
 
     let description =

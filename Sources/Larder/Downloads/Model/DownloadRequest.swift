@@ -15,7 +15,7 @@ package struct DownloadRequest: Sendable {
     package var updatesExpiry = false
     /// Whether the origin is asked although the entry is fresh. Default: no.
     package var refresh = false
-    /// The time after its expiry in which an entry is served at once, and refreshed behind the answer; `nil`: none.
+    /// The time after its expiry in which an entry is served at once, and refreshed in the background; `nil`: none.
     package var staleWhileRevalidate: Duration?
     /// The time after its expiry in which an entry may be served when the origin fails; `nil`: none.
     package var staleIfError: Duration?
@@ -49,12 +49,12 @@ package struct DownloadRequest: Sendable {
     }
 }
 
-/// The wishes of the callers of a download for its entry. Those of all callers unite, also of callers that joined.
+/// The wishes of a download's callers for its entry. The wishes of all callers are united, also of callers that joined.
 struct EntryWishes: Sendable {
     var tags: Set<String> = []
     /// The time after the expiry for which the entry may be served stale.
     var staleAllowance: Duration = .zero
-    /// `nil`: as the entry is. A caller that pins prevails over a caller that unpins.
+    /// `nil`: the pin stays as it is. A caller that pins prevails over a caller that unpins.
     var pinned: Bool?
 
     mutating func formUnion(_ other: EntryWishes) {
@@ -63,7 +63,7 @@ struct EntryWishes: Sendable {
         if let pinned = other.pinned { self.pinned = pinned || self.pinned == true }
     }
 
-    /// Without the wishes that `other` includes.
+    /// Returns these wishes without the wishes in `other`.
     func subtracting(_ other: EntryWishes) -> EntryWishes {
         EntryWishes(
             tags: tags.subtracting(other.tags),
@@ -78,14 +78,14 @@ struct EntryWishes: Sendable {
 }
 
 package enum DownloadOutcome: String, Sendable, CaseIterable {
-    /// From the cache with a fresh entry, without asking the origin.
+    /// Answered from the cache with a fresh entry, without asking the origin.
     case cached
     case downloaded
     /// The origin confirmed the held entry (304).
     case revalidated
-    /// By a download that was already running for another caller.
+    /// Answered by a download that was already running for another caller.
     case joined
-    /// From the cache with a stale entry, as the request allowed.
+    /// Answered from the cache with a stale entry, as the request allowed.
     case stale
 }
 

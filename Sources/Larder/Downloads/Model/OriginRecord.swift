@@ -19,7 +19,7 @@ package struct OriginRecord: Sendable {
     private static let namesOfTexts: [HTTPField.Name] = [.contentType, .eTag]
 
     /// Creates a record from a complete answer. When the body is not kept in the content codings in which it was sent,
-    /// its `Content-Encoding` no longer applies, or describes a file that is compressed itself.
+    /// `Content-Encoding` is dropped: it no longer applies, or it describes a file that is compressed itself.
     init(url: String, fields: HTTPFields, isAsSent: Bool) {
         self.url = url
         self.fields = Self.selection(of: fields)
@@ -51,7 +51,7 @@ package struct OriginRecord: Sendable {
     var freshness: HTTPFields { HTTPFields(fields.filter { Self.freshnessNames.contains($0.name) }) }
 
     /// Replaces fields by those of a 304, and keeps the rest. `Content-Encoding` stays, because it describes the stored
-    /// body. The entity tag stays with `keepsTag`, because the tag of the 304 names other bytes.
+    /// body. With `keepsTag`, the stored entity tag stays, because the tag of the 304 names other bytes.
     mutating func update(from newFields: HTTPFields, keepsTag: Bool) {
         let new = Self.selection(of: newFields)
         for name in Self.names where name != .contentEncoding && newFields.contains(name) {
@@ -69,7 +69,7 @@ package struct OriginRecord: Sendable {
 }
 
 extension EntryMetadata {
-    /// Rows of the index, heads of answers and lists of downloads are no place for a field of 100 KB from an origin.
+    /// `nil` above 1 KiB: a field of 100 KB from an origin would burden the index, heads of answers and lists.
     static func bounded(_ text: String?) -> String? { text.flatMap { $0.utf8.count <= 1024 ? $0 : nil } }
 }
 

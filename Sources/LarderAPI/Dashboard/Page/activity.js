@@ -2,7 +2,7 @@ import { DownloadsModel } from "./downloads-model.js";
 import { readEvents } from "./events.js";
 import { every, pause, untilVisible } from "./poll.js";
 
-/** In milliseconds. With an event stream listings are a mere safeguard; without it they are needed. */
+/** The time between listings, in milliseconds. With an event stream they are a mere safeguard; without it, a must. */
 const LISTING = { live: 120_000, asked: 1000 };
 /** The number of listed downloads, which is also the number of shown downloads. Each takes about 800 bytes. */
 const LISTED = 120;
@@ -115,7 +115,7 @@ export class Activity extends EventTarget {
             this.downloads.replace(listing, this.#listedAt);
         } catch (error) {
             if (signal.aborted) return;
-            // A refused listing is not repeated. A listing that failed for another reason is.
+            // A refused listing is not repeated. A listing that failed for another reason is repeated.
             if (error.status === 403 || error.status === 404) this.refusal = error;
         }
         this.#announce();

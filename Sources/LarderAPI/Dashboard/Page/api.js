@@ -32,7 +32,7 @@ export class Api {
     #askForToken;
     #asking = null;
 
-    /** Of all calls; `null` for the server's choice: the token's own namespace, else the default namespace. */
+    /** The namespace of all calls. `null`: the server takes the token's own namespace, else the default namespace. */
     namespace = null;
 
     /** @param {(why: string) => Promise<string>} askForToken never called twice at once */
@@ -88,7 +88,7 @@ export class Api {
         return response;
     }
 
-    /** All refused calls share the same question. */
+    /** Asks the user for a token. Calls that are refused at the same time share one question. */
     async #authorize(error, signal) {
         const why = this.#token === null ? "" : error.message;
         this.#asking ??= this.#askForToken(why).then((token) => {

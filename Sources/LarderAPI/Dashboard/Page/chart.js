@@ -7,7 +7,7 @@ import { SPAN } from "./readings.js";
 const SHORTEST = 60_000;
 const WIDTH = 300;
 const HEIGHT = 64;
-/** The room above the line for its width. */
+/** The room above the highest point, because the line has a width. */
 const HEADROOM = 3;
 /** Values with a longer gap between them, in milliseconds, are not joined by a line. */
 const GAP = 10_000;

@@ -15,7 +15,7 @@ export function h(name, properties = {}, ...children) {
     return furnish(element, properties, children);
 }
 
-/** The parameters are those of `h`. */
+/** Creates an SVG element. Properties and children are as for `h`. */
 export function svg(tag, properties = {}, ...children) {
     return furnish(document.createElementNS(SVG, tag), properties, children);
 }

@@ -63,7 +63,7 @@ export function entriesView(context, route) {
             + (nextCursor === null ? ", the last" : ""));
     }
 
-    /** Links to the previous and the next page. A link to a missing page leads nowhere. */
+    /** Links to the previous and the next page. If there is no such page, its link has no address. */
     function showWay(nextCursor) {
         const isFirst = query.cursor === undefined;
         lead(previous, isFirst ? null : address({ cursor: before.get(query.cursor) ?? null }));

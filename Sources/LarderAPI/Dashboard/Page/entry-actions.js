@@ -42,7 +42,7 @@ export function entryActions({ api, notices, signal, link, path, onChange }) {
                 body: { url, ttl: expiresInSeconds, refresh: true }, signal,
             });
             if (answer.entry.key !== entry.key) {
-                // The key covers the URL and the request's own fields, and the fields are not stored.
+                // The key depends on the URL and on request fields of the first download, which are not stored.
                 notices.done("This entry was downloaded with other request fields. Without them, ",
                     h("a", { href: link("entry", {}, answer.entry.key) }, "another entry"), " was downloaded.");
                 return;

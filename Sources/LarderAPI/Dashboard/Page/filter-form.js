@@ -1,4 +1,4 @@
-/** The filters of the list of entries. They are filters of the server, which answers each from an index. */
+/** The filters of the list of entries. The server applies them, and has an index for each. */
 
 import { h, newId } from "./dom.js";
 

@@ -3,41 +3,41 @@ const whole = new Intl.NumberFormat("en");
 const short = new Intl.NumberFormat("en", { maximumFractionDigits: 1 });
 const instant = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "medium" });
 
-/** As in `1,204`. */
+/** Returns a number as in `1,204`. */
 export function count(number) {
     return whole.format(number);
 }
 
-/** As in `1 entry` and `1,204 entries`. */
+/** Returns a number with its noun, as in `1 entry` and `1,204 entries`. */
 export function counted(number, one, many = `${one}s`) {
     return `${count(number)} ${number === 1 ? one : many}`;
 }
 
-/** As in `512 B` and `1.2 MiB`. */
+/** Returns a number of bytes as in `512 B` and `1.2 MiB`. */
 export function bytes(number) {
     const power = number < 1 ? 0 : Math.min(Math.floor(Math.log2(number) / 10), UNITS.length - 1);
     const value = number / 1024 ** power;
     return `${value >= 100 || power === 0 ? whole.format(Math.round(value)) : short.format(value)} ${UNITS[power]}`;
 }
 
-/** A share of 0 to 1 as in `98.7 %`. */
+/** Returns a share of 0 to 1 as in `98.7 %`. */
 export function percent(share) {
     return `${short.format(share * 100)} %`;
 }
 
-/** As in `0.4`, `87` and `1,204`. */
+/** Returns a rate as in `0.4`, `87` and `1,204`. */
 export function rate(number) {
     return number < 10 ? short.format(number) : whole.format(Math.round(number));
 }
 
-/** A short time as in `12 ms` and `1.4 s`. */
+/** Returns a short time as in `12 ms` and `1.4 s`. */
 export function latency(seconds) {
     return seconds < 1 ? `${whole.format(Math.round(seconds * 1000))} ms` : `${short.format(seconds)} s`;
 }
 
 const SPANS = [["y", 31_536_000], ["d", 86_400], ["h", 3600], ["min", 60], ["s", 1]];
 
-/** A time of whole seconds, in at most `units` units from its largest on, as in `6 d 23 h`, `12 min 4 s` and `0 s`. */
+/** Returns whole seconds in at most `units` units, the largest first, as in `6 d 23 h`, `12 min 4 s` and `0 s`. */
 export function duration(seconds, units = 2) {
     let rest = Math.max(0, Math.floor(seconds));
     const first = SPANS.findIndex(([, size]) => rest >= size);
@@ -50,7 +50,7 @@ export function duration(seconds, units = 2) {
     return parts.filter((part) => part !== null).join(" ");
 }
 
-/** An RFC 3339 time in the time zone of this machine, as in `31 Jan 2026, 08:05:09`. */
+/** Returns an RFC 3339 time in the time zone of this machine, as in `31 Jan 2026, 08:05:09`. */
 export function dateTime(text) {
     return instant.format(new Date(text));
 }

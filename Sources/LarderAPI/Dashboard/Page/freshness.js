@@ -26,7 +26,7 @@ export class Freshness {
         this.#draw();
     }
 
-    /** Only this method reports the expiry, because the reloaded entry may still be fresh on the server. */
+    /** Reports the expiry. `show` must not, because after a reload the server may still call the entry fresh. */
     #tick() {
         if (this.#entry === null) return;
         const left = this.#draw();

@@ -34,7 +34,7 @@ const TABS = { entry: "entries" };
 const main = document.getElementById("main");
 const tabs = document.getElementById("tabs");
 const signOut = document.getElementById("sign-out");
-/** Never aborts: for tasks that last as long as the page. */
+/** A signal that never aborts, for tasks that last as long as the page. */
 const always = new AbortController().signal;
 
 const api = new Api(async (why) => {

@@ -2,9 +2,9 @@
 
 import { fill, h } from "./dom.js";
 
-/** In milliseconds. */
+/** The time for which a notice of success stays, in milliseconds. */
 const STAY = 8000;
-/** The most notices, because more would cover the page. */
+/** The most notices at a time. More would cover the page. */
 const MOST = 3;
 
 export class Notices {
@@ -15,13 +15,13 @@ export class Notices {
         fill(element, this.#failed, this.#done);
     }
 
-    /** Disappears after some seconds. */
+    /** Shows a notice that disappears after some seconds. */
     done(...words) {
         const notice = this.#show(this.#done, "notice", words);
         setTimeout(() => notice.remove(), STAY);
     }
 
-    /** Stays until the user closes it. */
+    /** Shows a notice that stays until the user closes it. */
     failed(what, error) {
         this.#show(this.#failed, "notice.failed", [`${what}: ${error.message}`]);
     }

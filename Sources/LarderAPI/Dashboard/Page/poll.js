@@ -1,6 +1,6 @@
 /**
- * Runs a task now, and again so many milliseconds after it ended, while the page is visible and until the signal
- * aborts. Runs never overlap. The task must catch its own errors.
+ * Runs a task now, and again so many milliseconds after each run has ended. Pauses while the page is hidden, and ends
+ * when the signal aborts. Runs never overlap. The task must catch its own errors.
  */
 export function every(milliseconds, task, signal) {
     let timer = null;

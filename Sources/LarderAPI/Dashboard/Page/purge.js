@@ -20,7 +20,7 @@ const POINTS = [
     "A running download of a removed entry answers its waiting requests, and its body is not stored.",
     "A purge covers only the selected namespace.",
 ];
-/** The number of affected entries that are shown. */
+/** The most affected entries that are shown before the confirmation. */
 const SAMPLE = 5;
 
 export function purgeView(context, { query }) {

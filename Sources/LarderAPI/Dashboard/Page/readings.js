@@ -3,9 +3,9 @@
  * elements.
  */
 
-/** In milliseconds. */
+/** The time for which readings are kept, in milliseconds. */
 export const SPAN = 300_000;
-/** In milliseconds, for ratios and means. A single step may have no events. */
+/** The time over which ratios and means are taken, in milliseconds. A single step may have no events. */
 const WINDOW = 30_000;
 /** Routes of counters, probes, events and page files. Their requests are not part of the load. */
 const OWN_ROUTES = new Set([
@@ -46,7 +46,7 @@ export class Readings {
     #samples = [];
 
     /**
-     * The latest last. Rate, ratio and time (in seconds) are `null` if there is no data for them. `disks` has the use
+     * The readings, the latest last. Rate, ratio and time (in seconds) are `null` without data. `disks` has the use
      * and the limit of each namespace's disk space, by name.
      */
     list = [];

@@ -1,6 +1,6 @@
 import LarderClient
 
-/// Drops details that do not fit into the terminal's width, from the end, so it never wraps, and can be redrawn.
+/// A line that shows progress. Drops its last details if they do not fit, so it never wraps, and can be redrawn.
 struct ProgressLine: Equatable {
     var title: String
     /// From 0 to 1; `nil`: no bar.

@@ -1,7 +1,7 @@
 import ArgumentParser
 import LarderClient
 
-/// An entry must match all given options.
+/// Options that select entries. An entry must match all given options.
 struct SelectionOptions: ParsableArguments {
     @Option("Only entries whose URL, or key of the caller's choice, begins with this text.", value: "text")
     var prefix: String?

@@ -18,7 +18,7 @@ struct StatsCommand: AsyncParsableCommand {
         }
     }
 
-    /// In the server's order. The name of a nested counter includes the name of its group.
+    /// Shows the counters in the server's order. The name of a nested counter includes the name of its group.
     static func report(_ json: JSON) -> Report {
         var report = Report()
         func add(_ json: JSON, _ prefix: String) {

@@ -32,7 +32,7 @@ actor WarmSession {
     private let options: DownloadOptions
     private let printsJSON: Bool
     private let start = ContinuousClock.now
-    /// Canonical, to recognise the list's running downloads.
+    /// The canonical URLs of the list, to recognise its downloads among all running downloads.
     private let urls: Set<String>
     private let isDrawing: Bool
     private var tally: WarmTally
@@ -115,7 +115,7 @@ struct WarmProgress {
     var elapsed: Duration
     var running: [RunningDownload]
 
-    /// The whole run, and the largest running download.
+    /// A line about the whole run, and a line about the largest running download.
     func lines(width: Int) -> [String] {
         var lines = [whole.text(width: width)]
         if let largest = running.max(by: { $0.size < $1.size }) { lines.append(largest.progress(width: width)) }
@@ -133,7 +133,7 @@ struct WarmProgress {
             details: details.filter { !$0.isEmpty })
     }
 
-    /// Assumes that the origins are contacted for all remaining URLs at the same pace; `nil` without a basis.
+    /// The time left, if origins are contacted for all remaining URLs at the same pace; `nil` before the first contact.
     private var left: Duration? {
         guard tally.asked > 0, tally.ended < tally.total else { return nil }
         return .seconds(elapsed.inSeconds * Double(tally.total - tally.ended) / Double(tally.asked))
