@@ -1,5 +1,6 @@
 import DiskCache
 import Primitives
+import Synchronization
 
 /// The body of an answer on its way from the origin to any number of clients (its followers), each at its own pace.
 ///
@@ -25,6 +26,21 @@ final class BodyFlow: Sendable {
     /// The time within which a follower that holds up another must take ``window`` bytes.
     static let grace = Duration.seconds(1)
 
+    /// A client that is about to read the body, or to decline it. Until the object is released, the fetch is not given
+    /// up.
+    final class Newcomer: Sendable {
+        private let flow: BodyFlow
+
+        init(_ flow: BodyFlow) {
+            self.flow = flow
+            flow.newcomers.add(1, ordering: .acquiringAndReleasing)
+        }
+
+        deinit { flow.newcomers.subtract(1, ordering: .acquiringAndReleasing) }
+    }
+
+    /// Atomic, because a client is admitted under the fetch's lock, which comes after the flow's lock.
+    private let newcomers = Atomic(0)
     private let state: Locked<State>
     private let demand: @Sendable (TransferDemand) -> Void
     private let afterGrace: @Sendable (@escaping @Sendable () -> Void) -> Void
@@ -42,9 +58,14 @@ final class BodyFlow: Sendable {
         self.demand = demand
     }
 
-    var followerCount: Int { state.withLock { $0.followers.count } }
     /// Whether a client reads the body, has read it, or has declined it.
     var hasBeenRead: Bool { state.withLock { $0.followersSoFar > 0 } }
+    /// Whether the transfer must not be given up: clients read the body or are about to, the first has not come yet, or
+    /// the body is complete, and then the transfer has no place to give up.
+    var isNeeded: Bool {
+        newcomers.load(ordering: .acquiring) > 0
+            || state.withLock { $0.end == .complete || !$0.followers.isEmpty || $0.followersSoFar == 0 }
+    }
     var isComplete: Bool { state.withLock { $0.end == .complete } }
     var receivedCount: Int64 { state.withLock { $0.received } }
 

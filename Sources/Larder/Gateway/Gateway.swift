@@ -171,7 +171,7 @@ package final class Gateway: Sendable {
         enum Role {
             case leads(GatewayFetch)
             case waits(GatewayFetch, isFirst: Bool)
-            case reads(SharedAnswer)
+            case reads(SharedAnswer, BodyFlow.Newcomer)
             case refused
         }
         let now = tools.clock.now()
@@ -199,7 +199,7 @@ package final class Gateway: Sendable {
                         // its next fetch, so it notes this fetch before the next one.
                         call.wait(for: fetch, number: number)
                         return .waits(fetch, isFirst: isFirst)
-                    case .reads(let shared): return .reads(shared)
+                    case .reads(let shared, let newcomer): return .reads(shared, newcomer)
                     case .refused(let head): known = known ?? head
                     }
                 }
@@ -212,9 +212,9 @@ package final class Gateway: Sendable {
         }
         switch role {
         case .refused: call.fail(.origin(.stopping))
-        case .reads(let shared):
+        case .reads(let shared, let newcomer):
             tools.metrics.joins.increment()
-            call.join(shared, now: now)
+            withExtendedLifetime(newcomer) { call.join(shared, now: now) }
         case .waits(let fetch, let isFirst):
             tools.metrics.joins.increment()
             if isFirst {

@@ -40,6 +40,11 @@ package struct LiveBody: Sendable {
     let range: Range<Int64>?
     /// The length of the body or part, in bytes; `nil` when it is unknown.
     package let length: Int64?
+    private let newcomer: BodyFlow.Newcomer
+
+    init(flow: BodyFlow, range: Range<Int64>?, length: Int64?) {
+        (self.flow, self.range, self.length, newcomer) = (flow, range, length, BodyFlow.Newcomer(flow))
+    }
 
     /// Begins to give the body to a client. Call it once.
     package func feed(_ consumer: any BodyConsumer) {

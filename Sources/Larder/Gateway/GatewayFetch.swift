@@ -11,7 +11,7 @@ extension Fetch where Policy == GatewayPolicy {
     /// The result of ``admit(_:number:knowing:mayAskForRange:)`` for a call that comes while the fetch is under way.
     enum GatewayAdmission {
         case waits(isFirst: Bool)
-        case reads(SharedAnswer)
+        case reads(SharedAnswer, BodyFlow.Newcomer)
         /// Carries the head of the answer, if it may be shared, because it names the fields by which answers vary.
         case refused(StoredResponse?)
     }
@@ -40,12 +40,12 @@ extension Fetch where Policy == GatewayPolicy {
             }
             switch state.machine.join(call, number: number) {
             case .waits(let isFirst): return .waits(isFirst: isFirst)
-            case .reads: return state.notes.shared.map { .reads($0) } ?? .refused(nil)
+            case .reads: return state.notes.shared.map { .reads($0, BodyFlow.Newcomer($0.flow)) } ?? .refused(nil)
             case .queued, .refused: return .refused(state.notes.shared?.head)
             }
         }
         let now = tools.clock.now()
-        if case .reads(let shared) = admission,
+        if case .reads(let shared, _) = admission,
             !(isWaiter ? call.mayHaveAsWaiter(shared.head, now: now) : call.mayHave(shared.head, now: now))
                 || (mayAskForRange && call.isFarAhead(of: shared, now: now))
         {
@@ -145,9 +145,8 @@ extension Fetch where Policy == GatewayPolicy {
             perform(actions)
             return true
         case .mayHaveReaders:
-            // The flow's lock comes before the fetch's. The fetch continues if the flow has readers, or its first
-            // reader has not come yet, or it is complete, because a complete transfer has no place to give up.
-            if let flow, flow.isComplete || flow.followerCount > 0 || !flow.hasBeenRead {
+            // The flow's lock comes before the fetch's.
+            if let flow, flow.isNeeded {
                 state.withLock { $0.machine.reopen() }
                 return false
             }

@@ -110,6 +110,9 @@ extension GatewayPolicy {
             return state.notes.arrived
         }
         guard let arrived else { return }
+        // The waiters get the answer one by one. If the first has left again by then, the others still come.
+        let newcomers = arrived.kept.map { BodyFlow.Newcomer($0.flow) }
+        defer { withExtendedLifetime(newcomers) {} }
         // An answer for the leader alone is no hint about other calls. An answer to the leader's conditions (304, 412)
         // is a hint if other calls could wait for it: requests with equal ranges and conditions cannot share.
         let isValidating = fetch.state.withLock(\.notes.isValidating)

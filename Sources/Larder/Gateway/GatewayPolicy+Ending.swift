@@ -100,8 +100,8 @@ extension GatewayPolicy {
     private func passOnEarlier(to waiters: [GatewayFetch.Waiter], _ fetch: GatewayFetch) {
         let overtaker = fetch.state.withLock { $0.notes.overtaker.take() }
         for caller in waiters.map(\.caller) {
-            if case .reads(let shared)? = overtaker?.admit(caller, isWaiter: true) {
-                caller.join(shared, now: fetch.tools.clock.now())
+            if case .reads(let shared, let newcomer)? = overtaker?.admit(caller, isWaiter: true) {
+                withExtendedLifetime(newcomer) { caller.join(shared, now: fetch.tools.clock.now()) }
             } else {
                 gateway.dispatch(caller)
             }

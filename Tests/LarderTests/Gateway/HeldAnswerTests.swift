@@ -153,4 +153,30 @@ struct HeldAnswerTests {
             #expect(origin.requestCount == 1)
         }
     }
+
+    @Test("A fetch is not given up between a client's admission and its first read of the body")
+    func newcomer() async throws {
+        let origin = try ScriptedOrigin { _, connection in connection.waitForHangUp() }
+        defer { origin.stop() }
+        try await TestGateway.with { (gateway) async throws in
+            let request = GatewayRequest(method: .get, url: try ExactURL(origin.url("/a")), fields: [:])
+            func take(_ use: @escaping @Sendable (LiveBody) -> Void) {
+                gateway.fetch(request) { result in
+                    if case .success(let answer) = result, case .live(let body) = answer.body { use(body) }
+                }
+            }
+            take { $0.dismiss() }
+            try await origin.waitForRequests(1)
+            let fetch = try #require(gateway.fetches.first)
+            try fetch.originDidAnswer(head)
+            try send("half", to: fetch)
+            fetch.originDidPause()
+            let held = Locked<LiveBody?>(nil)
+            take { body in held.withLock { $0 = body } }
+            #expect(held.withLock { $0 != nil })
+            #expect(!fetch.giveUp())
+            held.withLock { $0 = nil }
+            #expect(fetch.giveUp())
+        }
+    }
 }
