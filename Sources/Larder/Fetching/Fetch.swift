@@ -147,13 +147,11 @@ final class Fetch<Policy: FetchPolicy>: OriginReceiver, Sendable {
         policy.didAnswerInterim(head, for: self)
     }
 
-    @_specialize(where Policy == GatewayPolicy) @_specialize(where Policy == DownloadPolicy)
     func originDidAnswer(_ head: OriginHead) throws {
         state.withLock { $0.head = head }
         if let event = try policy.judge(head, for: self) { handle(event) }
     }
 
-    @_specialize(where Policy == GatewayPolicy) @_specialize(where Policy == DownloadPolicy)
     func originDidSend(_ bytes: UnsafeRawBufferPointer) throws {
         tools.metrics.receivedBytes.increment(by: bytes.count)
         try policy.didReceive(bytes, for: self)
@@ -163,7 +161,6 @@ final class Fetch<Policy: FetchPolicy>: OriginReceiver, Sendable {
         policy.didPause(for: self)
     }
 
-    @_specialize(where Policy == GatewayPolicy) @_specialize(where Policy == DownloadPolicy)
     func originDidFinish(_ result: Result<OriginSummary, OriginError>) {
         switch result {
         case .success(let summary):
