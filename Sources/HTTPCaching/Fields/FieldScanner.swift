@@ -101,11 +101,10 @@ struct FieldScanner {
         var scanner = FieldScanner(line)
         var members: [String] = []
         repeat {
-            scanner.skipSpace()
             let start = scanner.offset
             scanner.skipListMember()
-            let end = scanner.bytes[start..<scanner.offset].lastIndex { !$0.isFieldSpace }
-            members.append(String(decoding: scanner.bytes[start..<(end.map { $0 + 1 } ?? start)], as: UTF8.self))
+            let member = scanner.bytes[start..<scanner.offset].trimming(while: \.isFieldSpace)
+            members.append(String(decoding: member, as: UTF8.self))
         } while scanner.take(",")
         return members
     }

@@ -132,11 +132,7 @@ enum BodyDecoding {
                 members.append(.init(name, scalar(values[0], of: name)))
             }
         }
-        return .object(members + groups.map { .init($0.key, .object($0.value.all.map(parameter))) })
-    }
-
-    private static func parameter(_ name: String, _ values: [String]) -> JSON.Member {
-        .init(name, values.count == 1 ? .string(values[0]) : .array(values.map { .string($0) }))
+        return .object(members + groups.map { .init($0.key, $0.value.json) })
     }
 
     /// The code compares bytes, because Swift treats a bracket and a following accent as one character.
@@ -171,20 +167,5 @@ enum BatchElement: Sendable {
         case .value(let json): json
         case .line(let bytes): try BodyDecoding.parse(Array(bytes))
         }
-    }
-}
-
-/// A form's fields in the order of arrival. Adding one takes constant time, because a body has room for many names.
-struct FormFields {
-    private var positions: [ExactText: Int] = [:]
-    private(set) var all: [(name: String, values: [String])] = []
-
-    mutating func append(_ value: String, to name: String) {
-        let position = positions[ExactText(name), default: all.count]
-        if position == all.count {
-            positions[ExactText(name)] = position
-            all.append((name, []))
-        }
-        all[position].values.append(value)
     }
 }
