@@ -39,9 +39,9 @@ struct ContentRangeTests {
             "bytes 4-0/10", "bytes 0-10/10", "bytes 0-0/0", "bytes 10-10/10",
             // The unit is not bytes, or the text breaks the grammar.
             "", "bytes", "items 0-4/10", "0-4/10", "bytes=0-4/10", "bytes  0-4/10", "bytes 0-4", "bytes 0-4/",
-            "bytes 0-/10", "bytes -4/10", "bytes *", "bytes */", "bytes */*", "bytes */10", "bytes 0-4/10x", "bytes 0 - 4/10",
-            "bytes 0-4 /10", "bytes 0-4/-10", "bytes +0-4/10", "bytes 0-4/10, bytes 5-9/10", "bytes 0-4,6-7/10",
-            "bytes 0x0-4/10", "bytes ٠-٤/١٠",
+            "bytes 0-/10", "bytes -4/10", "bytes *", "bytes */", "bytes */*", "bytes */10", "bytes 0-4/10x",
+            "bytes 0 - 4/10", "bytes 0-4 /10", "bytes 0-4/-10", "bytes +0-4/10", "bytes 0-4/10, bytes 5-9/10",
+            "bytes 0-4,6-7/10", "bytes 0x0-4/10", "bytes ٠-٤/١٠",
             // The number does not fit in 64 bits.
             "bytes 0-9223372036854775807/*", "bytes 0-4/9223372036854775808", "bytes 0-99999999999999999999/*",
         ])

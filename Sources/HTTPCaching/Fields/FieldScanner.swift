@@ -96,6 +96,17 @@ struct FieldScanner {
         }
     }
 
+    /// Reads a list like ``list(_:)``, but skips a member for which `read` returns `nil`, and the text behind a member.
+    mutating func readableMembers<Member>(_ read: (inout FieldScanner) -> Member?) -> [Member] {
+        var members: [Member] = []
+        while true {
+            skipListSeparators()
+            if isAtEnd { return members }
+            if let member = read(&self) { members.append(member) }
+            skipListMember()
+        }
+    }
+
     /// Returns the members of a list as written, including empty members, without the white space around them.
     static func listMembers(_ line: String) -> [String] {
         var scanner = FieldScanner(line)

@@ -69,13 +69,8 @@ package struct CacheControl: Hashable, Sendable {
 
     private mutating func append(_ line: String) {
         var scanner = FieldScanner(line)
-        while true {
-            scanner.skipListSeparators()
-            if scanner.isAtEnd { return }
-            if let name = scanner.token() {
-                directives.append(Directive(name: name.lowercased(), argument: Self.argument(&scanner)))
-            }
-            scanner.skipListMember()
+        directives += scanner.readableMembers { scanner in
+            scanner.token().map { Directive(name: $0.lowercased(), argument: Self.argument(&scanner)) }
         }
     }
 

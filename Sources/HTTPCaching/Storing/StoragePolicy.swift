@@ -86,8 +86,10 @@ package enum StoragePolicy {
                 return .authorization
             }
         }
-        // §7.3.
-        if answer.fields.contains(.setCookie), !isSharedByLifetime(freshness) { return .setCookie }
+        // §7.3. The origin permits shared use by a lifetime in which the answer may be used without contacting it. A
+        // lifetime of zero, an unreadable lifetime, and a lifetime beside `no-cache` permit nothing.
+        let isShared = freshness.isExplicit && freshness.lifetime > .zero && !control.noCache
+        if answer.fields.contains(.setCookie), !isShared { return .setCookie }
         // §3: a rule must permit storing. In addition, the stored answer must have a possible use.
         let isAllowed =
             freshness.isExplicit || control.contains("public") || Freshness.heuristicStatuses.contains(answer.status)
@@ -95,12 +97,6 @@ package enum StoragePolicy {
         let mayBeServedStale = freshness.isExplicit && !freshness.forbidsStale && !freshness.isServerError
         let isUseful = isFresh || mayBeServedStale || !Validators(answer.fields).isEmpty
         return isAllowed && isUseful ? nil : .noFreshness
-    }
-
-    /// Whether the origin permits shared use by a lifetime in which the answer may be used without contacting the
-    /// origin. A lifetime of zero, an unreadable lifetime, and a lifetime beside `no-cache` permit nothing.
-    private static func isSharedByLifetime(_ freshness: Freshness) -> Bool {
-        freshness.isExplicit && freshness.lifetime > .zero && !freshness.control.noCache
     }
 
     /// Whether Content-Location states that a 200 to POST is the answer to a later GET (RFC 9110 §8.7, §9.3.3).

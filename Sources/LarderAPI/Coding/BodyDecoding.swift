@@ -34,16 +34,18 @@ enum BodyDecoding {
         )
     }
 
-    private static func checkCharset(of body: [UInt8], _ contentType: String?) throws(Problem) {
+    /// Throws 415 unless the media type is accepted, and the charset is one in which the body can be read.
+    private static func check(
+        _ body: [UInt8], _ contentType: String?, isAccepted: Bool, expected: String
+    ) throws(Problem) {
+        guard isAccepted else { throw .unsupportedMediaType(contentType, expected: expected) }
         try check(JSONCharset(contentType: contentType), isASCII: body.allSatisfy { $0 < 0x80 })
     }
 
     static func json(_ body: [UInt8], contentType: String?) throws(Problem) -> JSON {
         let type = mediaType(contentType)
-        guard isJSON(type) || (isForm(type) && looksLikeJSON(body)) else {
-            throw .unsupportedMediaType(contentType, expected: "application/json")
-        }
-        try checkCharset(of: body, contentType)
+        let isAccepted = isJSON(type) || (isForm(type) && looksLikeJSON(body))
+        try check(body, contentType, isAccepted: isAccepted, expected: "application/json")
         return try parse(body)
     }
 
@@ -51,10 +53,8 @@ enum BodyDecoding {
     /// default form type is read as JSON, because no form begins with a brace: the sender has forgotten the `-H`.
     static func downloadRequest(_ body: [UInt8], contentType: String?) throws(Problem) -> JSON {
         let type = mediaType(contentType)
-        guard isJSON(type) || isForm(type) else {
-            throw .unsupportedMediaType(contentType, expected: "application/json or application/x-www-form-urlencoded")
-        }
-        try checkCharset(of: body, contentType)
+        let expected = "application/json or application/x-www-form-urlencoded"
+        try check(body, contentType, isAccepted: isJSON(type) || isForm(type), expected: expected)
         return try isJSON(type) || looksLikeJSON(body) ? parse(body) : form(body)
     }
 
@@ -62,10 +62,8 @@ enum BodyDecoding {
     static func batch(_ body: [UInt8], contentType: String?) throws(Problem) -> [BatchElement] {
         let type = mediaType(contentType)
         let isLines = type == "application/x-ndjson" || type == "application/jsonl"
-        guard isLines || isJSON(type) || isForm(type) else {
-            throw .unsupportedMediaType(contentType, expected: "application/json or application/x-ndjson")
-        }
-        try checkCharset(of: body, contentType)
+        let isAccepted = isLines || isJSON(type) || isForm(type)
+        try check(body, contentType, isAccepted: isAccepted, expected: "application/json or application/x-ndjson")
         guard isLines || firstByte(of: body) == UInt8(ascii: "{") else {
             guard case .array(let elements) = try parse(body) else {
                 throw .invalid(
