@@ -129,19 +129,14 @@ package struct FreshnessLifetime: Hashable, Sendable {
         let received = Timestamp(seconds: receivedAt.milliseconds / 1000)
         let apparentAge = date(of: fields, receivedAt: receivedAt).map { max(.zero, received - $0) } ?? .zero
         let responseDelay = max(.zero, receivedAt - requestedAt)
-        return min(max(apparentAge, (Self.ageField(fields) ?? .zero) + responseDelay), DeltaSeconds.maximum)
+        // The first member of the first line of Age (§5.1) counts, if it is a number.
+        let stated = fields[values: .age].first.flatMap { DeltaSeconds.parse($0.prefix { $0 != "," }.trimmingSpace()) }
+        return min(max(apparentAge, (stated ?? .zero) + responseDelay), DeltaSeconds.maximum)
     }
 
     /// `nil` without a readable Date.
     static func date(of fields: HTTPFields, receivedAt: Timestamp) -> Timestamp? {
         fields[values: .date].first.flatMap { Timestamp(httpDate: $0, now: receivedAt) }
-    }
-
-    /// The first member of the first line of Age (§5.1). `nil` when it is not a number.
-    private static func ageField(_ fields: HTTPFields) -> Duration? {
-        guard let line = fields[values: .age].first else { return nil }
-        let member = line.prefix { $0 != "," }
-        return DeltaSeconds.parse(member.trimmingSpace())
     }
 }
 

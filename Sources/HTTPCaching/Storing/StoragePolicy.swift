@@ -23,7 +23,8 @@ package enum StoragePolicy {
         let declaredLength = answer.fields[values: .contentLength].first
         if answer.status == 206 {
             // RFC 9111 §3.3, §3.4.
-            guard let content = partialContent(answer.fields),
+            let lines = answer.fields[values: .contentRange]
+            guard lines.count == 1, let content = ContentRange.parse(lines[0]),
                 declaredLength.map({ Int64(digits: $0) == Int64(content.range.count) }) ?? true
             else { return .pass(.partial) }
             guard !StrongValidators(answer.fields, receivedAt: answer.receivedAt).isEmpty else {
@@ -115,11 +116,6 @@ package enum StoragePolicy {
     /// The statuses of RFC 9110 §15. This module implements the caching rules of each.
     private static let understoodStatuses: Set<Int> = Set(200...206).union(300...305).union([307, 308])
         .union(400...417).union([421, 422, 426]).union(500...505)
-
-    private static func partialContent(_ fields: HTTPFields) -> (range: Range<Int64>, completeLength: Int64?)? {
-        let lines = fields[values: .contentRange]
-        return lines.count == 1 ? ContentRange.parse(lines[0]) : nil
-    }
 }
 
 package enum StorageDecision: Hashable, Sendable {
