@@ -96,16 +96,26 @@ struct FieldScanner {
         }
     }
 
+    /// Reads a list like ``list(_:)``, but skips a member for which `read` returns `nil`, and the text behind a member.
+    mutating func readableMembers<Member>(_ read: (inout FieldScanner) -> Member?) -> [Member] {
+        var members: [Member] = []
+        while true {
+            skipListSeparators()
+            if isAtEnd { return members }
+            if let member = read(&self) { members.append(member) }
+            skipListMember()
+        }
+    }
+
     /// Returns the members of a list as written, including empty members, without the white space around them.
     static func listMembers(_ line: String) -> [String] {
         var scanner = FieldScanner(line)
         var members: [String] = []
         repeat {
-            scanner.skipSpace()
             let start = scanner.offset
             scanner.skipListMember()
-            let end = scanner.bytes[start..<scanner.offset].lastIndex { !$0.isFieldSpace }
-            members.append(String(decoding: scanner.bytes[start..<(end.map { $0 + 1 } ?? start)], as: UTF8.self))
+            let member = scanner.bytes[start..<scanner.offset].trimming(while: \.isFieldSpace)
+            members.append(String(decoding: member, as: UTF8.self))
         } while scanner.take(",")
         return members
     }

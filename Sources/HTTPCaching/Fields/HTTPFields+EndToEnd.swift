@@ -7,19 +7,11 @@ extension HTTPFields {
     package func endToEnd() -> HTTPFields {
         // Most messages have none of these. `Connection` is in the list, so without a match no further field is named.
         guard contains(where: { Self.isHopByHop($0.name) }) else { return self }
-        let named = namedByConnection
+        // In lower case: names of fields, or words such as `close`.
+        let named = Set(self[values: .connection].lazy.flatMap(FieldScanner.listMembers).map { $0.lowercased() })
         return filter { field in
             !Self.isHopByHop(field.name) && !named.contains(field.name.canonicalName)
         }
-    }
-
-    /// In lower case: names of fields, or words such as `close`.
-    private var namedByConnection: Set<String> {
-        var names: Set<String> = []
-        for value in self[values: .connection] {
-            for member in FieldScanner.listMembers(value) { names.insert(member.lowercased()) }
-        }
-        return names
     }
 
     private static func isHopByHop(_ name: HTTPField.Name) -> Bool {

@@ -72,13 +72,8 @@ package struct QualityList: Hashable, Sendable {
         var scanner = FieldScanner(argument)
         if scanner.token() != nil, scanner.isAtEnd { return argument }
         // Compares Unicode scalars, because a quote followed by a combining accent is a different `Character`.
-        var quoted = "\"".unicodeScalars
-        for scalar in argument.unicodeScalars {
-            if scalar == "\"" || scalar == "\\" { quoted.append("\\") }
-            quoted.append(scalar)
-        }
-        quoted.append("\"")
-        return String(quoted)
+        let escaped = argument.unicodeScalars.map { $0 == "\"" || $0 == "\\" ? "\\\($0)" : String($0) }
+        return "\"\(escaped.joined())\""
     }
 }
 

@@ -69,13 +69,8 @@ package struct CacheControl: Hashable, Sendable {
 
     private mutating func append(_ line: String) {
         var scanner = FieldScanner(line)
-        while true {
-            scanner.skipListSeparators()
-            if scanner.isAtEnd { return }
-            if let name = scanner.token() {
-                directives.append(Directive(name: name.lowercased(), argument: Self.argument(&scanner)))
-            }
-            scanner.skipListMember()
+        directives += scanner.readableMembers { scanner in
+            scanner.token().map { Directive(name: $0.lowercased(), argument: Self.argument(&scanner)) }
         }
     }
 
@@ -97,10 +92,7 @@ package enum DeltaSeconds {
     /// `nil` for any text but digits, such as a sign, a fraction, white space or quotes.
     package static func parse(_ text: some StringProtocol) -> Duration? {
         guard !text.isEmpty, text.utf8.allSatisfy(\.isDigit) else { return nil }
-        let significant = text.utf8.drop { $0 == UInt8(ascii: "0") }
-        guard significant.count <= 10 else { return maximum }
-        let value = significant.reduce(into: Int64(0)) { $0 = $0 * 10 + Int64($1 - UInt8(ascii: "0")) }
-        return min(.seconds(value), maximum)
+        return min(.seconds(Int64(digits: text) ?? .max), maximum)
     }
 }
 

@@ -129,47 +129,33 @@ package struct FreshnessLifetime: Hashable, Sendable {
         let received = Timestamp(seconds: receivedAt.milliseconds / 1000)
         let apparentAge = date(of: fields, receivedAt: receivedAt).map { max(.zero, received - $0) } ?? .zero
         let responseDelay = max(.zero, receivedAt - requestedAt)
-        return min(max(apparentAge, (Self.ageField(fields) ?? .zero) + responseDelay), DeltaSeconds.maximum)
+        // The first member of the first line of Age (§5.1) counts, if it is a number.
+        let stated = fields[values: .age].first.flatMap { DeltaSeconds.parse($0.prefix { $0 != "," }.trimmingSpace()) }
+        return min(max(apparentAge, (stated ?? .zero) + responseDelay), DeltaSeconds.maximum)
     }
 
     /// `nil` without a readable Date.
     static func date(of fields: HTTPFields, receivedAt: Timestamp) -> Timestamp? {
         fields[values: .date].first.flatMap { Timestamp(httpDate: $0, now: receivedAt) }
     }
-
-    /// The first member of the first line of Age (§5.1). `nil` when it is not a number.
-    private static func ageField(_ fields: HTTPFields) -> Duration? {
-        guard let line = fields[values: .age].first else { return nil }
-        let member = line.prefix { $0 != "," }
-        return DeltaSeconds.parse(member.trimmingSpace())
-    }
 }
 
 /// Caches the ``Freshness`` of a stored response, for all its copies. All memos are equal, so that none makes two
 /// responses differ. ``StoredResponse`` replaces its memo when a property changes that the freshness depends on.
-struct FreshnessMemo: Hashable, Sendable {
-    private final class Known: Sendable {
-        let freshness: Locked<Freshness?>
-
-        init(_ freshness: Freshness?) {
-            self.freshness = Locked(freshness)
-        }
-    }
-
-    private let known: Known
+final class FreshnessMemo: Hashable, Sendable {
+    private let known: Locked<Freshness?>
 
     init(_ freshness: Freshness? = nil) {
-        known = Known(freshness)
+        known = Locked(freshness)
     }
 
     func freshness(_ make: () -> Freshness) -> Freshness {
-        if let freshness = known.freshness.withLock({ $0 }) { return freshness }
+        if let freshness = known.withLock({ $0 }) { return freshness }
         let freshness = make()
-        known.freshness.withLock { $0 = freshness }
+        known.withLock { $0 = freshness }
         return freshness
     }
 
-    static func == (_: Self, _: Self) -> Bool { true }
-
+    static func == (_: FreshnessMemo, _: FreshnessMemo) -> Bool { true }
     func hash(into _: inout Hasher) {}
 }

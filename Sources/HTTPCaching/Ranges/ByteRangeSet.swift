@@ -80,15 +80,9 @@ package struct ByteCoverage: Hashable, Sendable {
     /// Ascending ranges that are not empty, do not overlap and do not touch.
     package private(set) var ranges: [Range<Int64>] = []
 
-    package init() {}
-
     /// The ranges may overlap and come in any order.
-    package init(_ ranges: some Sequence<Range<Int64>>) {
+    package init(_ ranges: [Range<Int64>] = []) {
         for range in ranges { insert(range) }
-    }
-
-    package var count: Int64 {
-        ranges.reduce(0) { $0 + $1.upperBound - $1.lowerBound }
     }
 
     /// An empty range has no effect.
@@ -105,17 +99,6 @@ package struct ByteCoverage: Hashable, Sendable {
     /// An empty range is always available.
     package func contains(_ range: Range<Int64>) -> Bool {
         range.isEmpty || ranges.contains { $0.lowerBound <= range.lowerBound && range.upperBound <= $0.upperBound }
-    }
-
-    package func missing(in range: Range<Int64>) -> [Range<Int64>] {
-        var missing: [Range<Int64>] = []
-        var position = range.lowerBound
-        for present in ranges where present.overlaps(range) {
-            if position < present.lowerBound { missing.append(position..<present.lowerBound) }
-            position = present.upperBound
-        }
-        if position < range.upperBound { missing.append(position..<range.upperBound) }
-        return missing
     }
 
     package func isComplete(length: Int64) -> Bool {

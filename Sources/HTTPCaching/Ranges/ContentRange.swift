@@ -17,9 +17,11 @@ package enum ContentRange {
     /// for another unit, a range that ends before it begins or behind the complete length, or numbers that do not fit.
     package static func parse(_ text: String) -> (range: Range<Int64>, completeLength: Int64?)? {
         var scanner = FieldScanner(text)
-        guard takeUnit(&scanner), let first = scanner.digits().flatMap({ Int64($0) }),
-            scanner.take("-"), let last = scanner.digits().flatMap({ Int64($0) }),
-            first <= last, last < .max, scanner.take("/")
+        scanner.skipSpace()
+        // The unit ignores letter case (§14.1).
+        guard scanner.token()?.lowercased() == "bytes", scanner.take(" "),
+            let first = scanner.digits().flatMap({ Int64($0) }), scanner.take("-"),
+            let last = scanner.digits().flatMap({ Int64($0) }), first <= last, last < .max, scanner.take("/")
         else { return nil }
         let length: Int64?
         if scanner.take("*") {
@@ -30,22 +32,6 @@ package enum ContentRange {
         }
         scanner.skipSpace()
         return scanner.isAtEnd ? (first..<last + 1, length) : nil
-    }
-
-    /// The complete length in a 416; `nil` for any other value.
-    package static func parseUnsatisfied(_ text: String) -> Int64? {
-        var scanner = FieldScanner(text)
-        guard takeUnit(&scanner), scanner.take("*/"),
-            let length = scanner.digits().flatMap({ Int64($0) })
-        else { return nil }
-        scanner.skipSpace()
-        return scanner.isAtEnd ? length : nil
-    }
-
-    /// Takes the unit, ignoring its case (§14.1), and the space behind it.
-    private static func takeUnit(_ scanner: inout FieldScanner) -> Bool {
-        scanner.skipSpace()
-        return scanner.token()?.lowercased() == "bytes" && scanner.take(" ")
     }
 }
 

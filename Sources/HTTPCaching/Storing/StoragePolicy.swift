@@ -23,7 +23,8 @@ package enum StoragePolicy {
         let declaredLength = answer.fields[values: .contentLength].first
         if answer.status == 206 {
             // RFC 9111 §3.3, §3.4.
-            guard let content = partialContent(answer.fields),
+            let lines = answer.fields[values: .contentRange]
+            guard lines.count == 1, let content = ContentRange.parse(lines[0]),
                 declaredLength.map({ Int64(digits: $0) == Int64(content.range.count) }) ?? true
             else { return .pass(.partial) }
             guard !StrongValidators(answer.fields, receivedAt: answer.receivedAt).isEmpty else {
@@ -86,8 +87,10 @@ package enum StoragePolicy {
                 return .authorization
             }
         }
-        // §7.3.
-        if answer.fields.contains(.setCookie), !isSharedByLifetime(freshness) { return .setCookie }
+        // §7.3. The origin permits shared use by a lifetime in which the answer may be used without contacting it. A
+        // lifetime of zero, an unreadable lifetime, and a lifetime beside `no-cache` permit nothing.
+        let isShared = freshness.isExplicit && freshness.lifetime > .zero && !control.noCache
+        if answer.fields.contains(.setCookie), !isShared { return .setCookie }
         // §3: a rule must permit storing. In addition, the stored answer must have a possible use.
         let isAllowed =
             freshness.isExplicit || control.contains("public") || Freshness.heuristicStatuses.contains(answer.status)
@@ -95,12 +98,6 @@ package enum StoragePolicy {
         let mayBeServedStale = freshness.isExplicit && !freshness.forbidsStale && !freshness.isServerError
         let isUseful = isFresh || mayBeServedStale || !Validators(answer.fields).isEmpty
         return isAllowed && isUseful ? nil : .noFreshness
-    }
-
-    /// Whether the origin permits shared use by a lifetime in which the answer may be used without contacting the
-    /// origin. A lifetime of zero, an unreadable lifetime, and a lifetime beside `no-cache` permit nothing.
-    private static func isSharedByLifetime(_ freshness: Freshness) -> Bool {
-        freshness.isExplicit && freshness.lifetime > .zero && !freshness.control.noCache
     }
 
     /// Whether Content-Location states that a 200 to POST is the answer to a later GET (RFC 9110 §8.7, §9.3.3).
@@ -119,11 +116,6 @@ package enum StoragePolicy {
     /// The statuses of RFC 9110 §15. This module implements the caching rules of each.
     private static let understoodStatuses: Set<Int> = Set(200...206).union(300...305).union([307, 308])
         .union(400...417).union([421, 422, 426]).union(500...505)
-
-    private static func partialContent(_ fields: HTTPFields) -> (range: Range<Int64>, completeLength: Int64?)? {
-        let lines = fields[values: .contentRange]
-        return lines.count == 1 ? ContentRange.parse(lines[0]) : nil
-    }
 }
 
 package enum StorageDecision: Hashable, Sendable {

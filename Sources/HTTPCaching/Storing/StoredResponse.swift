@@ -95,11 +95,8 @@ extension StoredResponse {
         if isInvalid { object.add("isInvalid", true) }
         if isExpirySet { object.add("isExpirySet", true) }
         if let grant {
-            object.add(
-                "grant",
-                [
-                    "isOnlyReason": .bool(grant.isOnlyReason), "authorization": .string(orNull: grant.authorization),
-                ])
+            let authorization = JSON.string(orNull: grant.authorization)
+            object.add("grant", ["isOnlyReason": .bool(grant.isOnlyReason), "authorization": authorization])
         }
         return object.text
     }

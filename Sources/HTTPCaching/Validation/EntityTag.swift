@@ -63,14 +63,10 @@ struct EntityTagCondition: Hashable, Sendable {
     init(_ lines: [String]) {
         for line in lines {
             var scanner = FieldScanner(line)
-            while true {
-                scanner.skipListSeparators()
-                if scanner.isAtEnd { break }
-                if let tag = EntityTag.scan(&scanner) {
-                    scanner.skipSpace()
-                    if scanner.isAtEnd || scanner.isAtListSeparator { tags.append(tag) }
-                }
-                scanner.skipListMember()
+            tags += scanner.readableMembers { scanner in
+                guard let tag = EntityTag.scan(&scanner) else { return nil }
+                scanner.skipSpace()
+                return scanner.isAtEnd || scanner.isAtListSeparator ? tag : nil
             }
         }
         // `*` must be the whole value; in a list it is not a valid tag.

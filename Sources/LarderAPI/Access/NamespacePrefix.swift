@@ -26,10 +26,6 @@ struct NamespacePrefix {
         rawName = UnsafeRawBufferPointer(rebasing: target[start..<end])
         rest = UnsafeRawBufferPointer(rebasing: target[end...])
     }
-
-    static func rest(of target: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
-        NamespacePrefix(target)?.rest ?? target
-    }
 }
 
 struct PrefixedRequest {

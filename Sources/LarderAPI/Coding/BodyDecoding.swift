@@ -34,16 +34,18 @@ enum BodyDecoding {
         )
     }
 
-    private static func checkCharset(of body: [UInt8], _ contentType: String?) throws(Problem) {
+    /// Throws 415 unless the media type is accepted, and the charset is one in which the body can be read.
+    private static func check(
+        _ body: [UInt8], _ contentType: String?, isAccepted: Bool, expected: String
+    ) throws(Problem) {
+        guard isAccepted else { throw .unsupportedMediaType(contentType, expected: expected) }
         try check(JSONCharset(contentType: contentType), isASCII: body.allSatisfy { $0 < 0x80 })
     }
 
     static func json(_ body: [UInt8], contentType: String?) throws(Problem) -> JSON {
         let type = mediaType(contentType)
-        guard isJSON(type) || (isForm(type) && looksLikeJSON(body)) else {
-            throw .unsupportedMediaType(contentType, expected: "application/json")
-        }
-        try checkCharset(of: body, contentType)
+        let isAccepted = isJSON(type) || (isForm(type) && looksLikeJSON(body))
+        try check(body, contentType, isAccepted: isAccepted, expected: "application/json")
         return try parse(body)
     }
 
@@ -51,10 +53,8 @@ enum BodyDecoding {
     /// default form type is read as JSON, because no form begins with a brace: the sender has forgotten the `-H`.
     static func downloadRequest(_ body: [UInt8], contentType: String?) throws(Problem) -> JSON {
         let type = mediaType(contentType)
-        guard isJSON(type) || isForm(type) else {
-            throw .unsupportedMediaType(contentType, expected: "application/json or application/x-www-form-urlencoded")
-        }
-        try checkCharset(of: body, contentType)
+        let expected = "application/json or application/x-www-form-urlencoded"
+        try check(body, contentType, isAccepted: isJSON(type) || isForm(type), expected: expected)
         return try isJSON(type) || looksLikeJSON(body) ? parse(body) : form(body)
     }
 
@@ -62,10 +62,8 @@ enum BodyDecoding {
     static func batch(_ body: [UInt8], contentType: String?) throws(Problem) -> [BatchElement] {
         let type = mediaType(contentType)
         let isLines = type == "application/x-ndjson" || type == "application/jsonl"
-        guard isLines || isJSON(type) || isForm(type) else {
-            throw .unsupportedMediaType(contentType, expected: "application/json or application/x-ndjson")
-        }
-        try checkCharset(of: body, contentType)
+        let isAccepted = isLines || isJSON(type) || isForm(type)
+        try check(body, contentType, isAccepted: isAccepted, expected: "application/json or application/x-ndjson")
         guard isLines || firstByte(of: body) == UInt8(ascii: "{") else {
             guard case .array(let elements) = try parse(body) else {
                 throw .invalid(
@@ -132,11 +130,7 @@ enum BodyDecoding {
                 members.append(.init(name, scalar(values[0], of: name)))
             }
         }
-        return .object(members + groups.map { .init($0.key, .object($0.value.all.map(parameter))) })
-    }
-
-    private static func parameter(_ name: String, _ values: [String]) -> JSON.Member {
-        .init(name, values.count == 1 ? .string(values[0]) : .array(values.map { .string($0) }))
+        return .object(members + groups.map { .init($0.key, $0.value.json) })
     }
 
     /// The code compares bytes, because Swift treats a bracket and a following accent as one character.
@@ -171,20 +165,5 @@ enum BatchElement: Sendable {
         case .value(let json): json
         case .line(let bytes): try BodyDecoding.parse(Array(bytes))
         }
-    }
-}
-
-/// A form's fields in the order of arrival. Adding one takes constant time, because a body has room for many names.
-struct FormFields {
-    private var positions: [ExactText: Int] = [:]
-    private(set) var all: [(name: String, values: [String])] = []
-
-    mutating func append(_ value: String, to name: String) {
-        let position = positions[ExactText(name), default: all.count]
-        if position == all.count {
-            positions[ExactText(name)] = position
-            all.append((name, []))
-        }
-        all[position].values.append(value)
     }
 }

@@ -26,7 +26,7 @@ final class ReadyAnswers: Sendable {
     /// ``answer(to:passing:)``, which the head of the request carries.
     func expect(_ target: UnsafeRawBufferPointer) -> Int {
         // The namespace of a prefix is not looked up here, because ``answer(to:passing:)`` looks it up again.
-        table.expect(NamespacePrefix.rest(of: target), namespace: namespaces.defaultID)
+        table.expect(NamespacePrefix(target)?.rest ?? target, namespace: namespaces.defaultID)
     }
 
     func answer(to head: borrowing RawHead, passing: PassingAnswers? = nil) -> ReadyResponse {

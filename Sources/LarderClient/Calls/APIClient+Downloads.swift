@@ -92,24 +92,12 @@ package struct DownloadOptions: Sendable {
         for (name, isSet) in [("updateExpiry", updateExpiry), ("refresh", refresh), ("pinned", pinned)] where isSet {
             add(name, true)
         }
-        if !params.isEmpty { add("params", Self.grouped(params)) }
+        var fields = FormFields()
+        for (name, value) in params { fields.append(value, to: name) }
+        if !params.isEmpty { add("params", fields.json) }
         if !headers.isEmpty { add("headers", .object(headers.map { .init($0.name, .string($0.value)) })) }
         if !tags.isEmpty { add("tags", .array(tags.map(JSON.string))) }
         return .object(members)
-    }
-
-    private static func grouped(_ pairs: [(name: String, value: String)]) -> JSON {
-        var names: [String] = []
-        var values: [String: [JSON]] = [:]
-        for (name, value) in pairs {
-            if values[name] == nil { names.append(name) }
-            values[name, default: []].append(.string(value))
-        }
-        return .object(
-            names.map { name in
-                let all = values[name] ?? []
-                return JSON.Member(name, all.count == 1 ? all[0] : .array(all))
-            })
     }
 }
 

@@ -13,11 +13,8 @@ package struct ServerEvent: Sendable {
     init(_ event: EventStreamParser.Event) throws {
         type = event.type
         id = event.id
-        do {
-            data = try JSON(parsing: event.data)
-        } catch {
-            throw ClientError.unexpected("an event's data are not JSON: \(error)")
-        }
+        data = try Result { () throws(JSON.SyntaxError) in try JSON(parsing: event.data) }
+            .mapError { ClientError.unexpected("an event's data are not JSON: \($0)") }.get()
     }
 }
 
@@ -30,13 +27,7 @@ package struct EventWatch: Sendable {
     package var key: String?
     package var tag: String?
     /// The wait before a reconnection, when the server has stated none.
-    var delays: RetryPolicy = {
-        var delays = RetryPolicy()
-        delays.maximumTries = .max
-        delays.baseDelay = .seconds(1)
-        delays.maximumDelay = .seconds(15)
-        return delays
-    }()
+    var delays = RetryPolicy(maximumTries: .max, baseDelay: .seconds(1), maximumDelay: .seconds(15))
 
     package init() {}
 

@@ -148,12 +148,8 @@ package struct ServerAddress: Hashable, Sendable, CustomStringConvertible {
 
     /// Reads an absolute URL with the scheme `http` or `https`, without credentials and query. Throws ``Invalid``.
     package init(_ text: String) throws(Invalid) {
-        let url: CanonicalURL
-        do {
-            url = try CanonicalURL(text)
-        } catch {
-            throw Invalid(error.description)
-        }
+        let url = try Result { () throws(InvalidURL) in try CanonicalURL(text) }
+            .mapError { Invalid($0.description) }.get()
         guard url.scheme == "http" || url.scheme == "https", url.query == nil else {
             throw Invalid("expected an address such as http://127.0.0.1:8080")
         }
@@ -169,7 +165,7 @@ package struct BearerToken: Sendable, CustomStringConvertible, CustomReflectable
 
     /// Trims white space. `nil` when the text is empty or has characters that a header field may not contain.
     package init?(_ text: String) {
-        let token = text[...].trimming(while: \.isWhitespace)
+        let token = text.trimming(while: \.isWhitespace)
         guard !token.isEmpty, token.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f }) else { return nil }
         credentials = "Bearer \(token)"
     }

@@ -61,11 +61,8 @@ package struct APIReply: Sendable {
     package let body: [UInt8]
 
     package func json() throws -> JSON {
-        do {
-            return try JSON(parsing: body)
-        } catch {
-            throw ClientError.unexpected("it is not JSON: \(error)")
-        }
+        try Result { () throws(JSON.SyntaxError) in try JSON(parsing: body) }
+            .mapError { ClientError.unexpected("it is not JSON: \($0)") }.get()
     }
 }
 

@@ -49,28 +49,22 @@ package struct ServerProblem: Error, Hashable, Sendable, CustomStringConvertible
 
     package var description: String { detail }
 
-    init?(_ json: JSON, retryAfter: Duration? = nil) {
+    init?(_ json: JSON, retryAfter: Duration? = nil, isForeign: Bool = false) {
         guard let status = json["status"]?.integerValue, let detail = json["detail"]?.stringValue else { return nil }
         self.status = Int(status)
         self.detail = detail
         pointer = json["pointer"]?.stringValue
         self.retryAfter = retryAfter
-        isForeign = false
+        self.isForeign = isForeign
         self.json = json
     }
 
     init(status: Int, fields: HTTPFields, body: [UInt8]) {
         let seconds = fields[.retryAfter].flatMap { Int64($0) }.map { min(max($0, 0), 86_400) }
         let wait = seconds.map { Duration.seconds($0) }
-        if let json = try? JSON(parsing: body), let problem = ServerProblem(json, retryAfter: wait) {
-            self = problem
-            return
-        }
-        self.status = status
-        detail = "status \(status) without an explanation by Larder; check that LARDER_SERVER names a Larder server"
-        pointer = nil
-        retryAfter = wait
-        isForeign = true
-        json = ["status": .number(status), "detail": .string(detail)]
+        let own = (try? JSON(parsing: body)).flatMap { ServerProblem($0, retryAfter: wait) }
+        let detail = "status \(status) without an explanation by Larder; check that LARDER_SERVER names a Larder server"
+        let foreign: JSON = ["status": .number(status), "detail": .string(detail)]
+        self = own ?? ServerProblem(foreign, retryAfter: wait, isForeign: true)!
     }
 }

@@ -43,13 +43,11 @@ struct ClientOptions: ParsableArguments {
 
     private func client(silenceLimit: Duration?, anyNamespace: Bool) throws(CommandFailure) -> APIClient {
         let environment = ProcessInfo.processInfo.environment.filter { !$0.value.isEmpty }
-        let address: ServerAddress
-        do {
-            address = try ServerAddress(server ?? environment[Self.serverVariable] ?? Self.defaultServer)
-        } catch {
-            throw CommandFailure(
-                .usage, "\(error); set --server or \(Self.serverVariable), for example \(Self.defaultServer)")
-        }
+        let text = server ?? environment[Self.serverVariable] ?? Self.defaultServer
+        let address = try Result { () throws(ServerAddress.Invalid) in try ServerAddress(text) }.mapError { error in
+            let words = "\(error); set --server or \(Self.serverVariable), for example \(Self.defaultServer)"
+            return CommandFailure(.usage, words)
+        }.get()
         var configuration = APIClient.Configuration(server: address)
         if let text = environment[Self.tokenVariable] {
             configuration.token = BearerToken(text)

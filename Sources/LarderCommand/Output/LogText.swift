@@ -15,17 +15,10 @@ enum LogText {
 
     /// Invisible characters occur only in strings, so the JSON keeps its meaning.
     static func json(_ json: JSON) -> String {
-        var result = String.UnicodeScalarView()
-        for scalar in json.text.unicodeScalars {
-            guard isHidden(scalar) else {
-                result.append(scalar)
-                continue
-            }
-            for unit in String(scalar).utf16 {
-                result += String(format: "\\u%04x", unit).unicodeScalars
-            }
-        }
-        return String(result)
+        json.text.unicodeScalars.map { scalar in
+            guard isHidden(scalar) else { return String(scalar) }
+            return String(scalar).utf16.map { String(format: "\\u%04x", $0) }.joined()
+        }.joined()
     }
 
     /// The loop runs over scalars, because a carriage return and a line feed form a single `Character`.

@@ -20,8 +20,6 @@ extension Cell {
 struct Report: Sendable {
     private var table = Table(titles: nil)
 
-    init() {}
-
     mutating func add(_ name: String, _ value: Cell) { table.add([Cell(name), value]) }
     mutating func add(_ name: String, _ text: String) { add(name, Cell(text)) }
     func lines(forTerminal: Bool) -> [String] { table.lines(forTerminal: forTerminal) }

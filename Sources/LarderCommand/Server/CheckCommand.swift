@@ -50,13 +50,9 @@ extension ReadinessProbe {
         case "::": configuration.host = "::1"
         default: break
         }
-        let server: ServerAddress
-        do {
-            server = try ServerAddress("http://\(configuration.authority(port: port))")
-        } catch {
-            throw ValidationError(error.description)
-        }
-        self.init(server: server, patience: patience)
+        let text = "http://\(configuration.authority(port: port))"
+        let server = Result { () throws(ServerAddress.Invalid) in try ServerAddress(text) }
+        self.init(server: try server.mapError { ValidationError($0.description) }.get(), patience: patience)
     }
 }
 

@@ -29,11 +29,9 @@ struct TLSFiles: Sendable {
         let keyBytes = try Self.bytes(of: key, Setting.tlsKey)
         var authorities: [UInt8]?
         if let clientAuthority { authorities = try Self.bytes(of: clientAuthority, Setting.tlsClientCA) }
-        do throws(TLSCredentialsError) {
-            return try TLSCredentials(certificate: certificateBytes, key: keyBytes, clientAuthorities: authorities)
-        } catch {
-            throw Invalid(description: words(for: error))
-        }
+        return try Result { () throws(TLSCredentialsError) in
+            try TLSCredentials(certificate: certificateBytes, key: keyBytes, clientAuthorities: authorities)
+        }.mapError { Invalid(description: words(for: $0)) }.get()
     }
 
     private func words(for error: TLSCredentialsError) -> String {

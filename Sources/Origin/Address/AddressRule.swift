@@ -61,14 +61,8 @@ package struct AddressRule: Hashable, Sendable, CustomStringConvertible {
             name = text[...]
             portText = nil
         }
-        if let portText {
-            guard let number = Int64(digits: portText), (1...65535).contains(number) else {
-                throw malformed("the port is not a number from 1 to 65535")
-            }
-            port = UInt16(number)
-        } else {
-            port = nil
-        }
+        port = portText.flatMap { UInt16(digits: $0) }
+        guard portText == nil || port ?? 0 > 0 else { throw malformed("the port is not a number from 1 to 65535") }
         target = try Self.target(name, malformed)
     }
 

@@ -66,7 +66,7 @@ struct ResponseHeadParser {
             try check(line)
             if line.first?.isFieldSpace == true {
                 guard pending != nil else { throw Malformed("the first field line is folded") }
-                let more = [0x20] + trim(line)
+                let more = [0x20] + line.trimming(while: \.isFieldSpace)
                 pending?.value += more
             } else {
                 try flush()
@@ -107,7 +107,7 @@ struct ResponseHeadParser {
         guard let name = HTTPField.Name(String(decoding: name, as: UTF8.self)) else {
             throw Malformed("a field name contains invalid characters")
         }
-        return (name, Array(trim(line[line.index(after: colon)...])))
+        return (name, Array(line[line.index(after: colon)...].trimming(while: \.isFieldSpace)))
     }
 
     /// Refuses CR and NUL, because they end a line or a text only for some readers (RFC 9110 §5.5, RFC 9112 §2.2).
@@ -137,7 +137,9 @@ struct ResponseHeadParser {
 
     private mutating func readLength(_ value: [UInt8]) throws(Malformed) {
         for member in value.split(separator: 0x2c, omittingEmptySubsequences: false) {
-            guard let length = Int64(digits: trim(member)) else { throw Malformed("Content-Length is not a number") }
+            guard let length = Int64(digits: member.trimming(while: \.isFieldSpace)) else {
+                throw Malformed("Content-Length is not a number")
+            }
             guard head.contentLength == nil || head.contentLength == length else {
                 throw Malformed("the two Content-Length fields differ")
             }
@@ -153,11 +155,5 @@ struct ResponseHeadParser {
         guard head.contentLength == nil else {
             throw Malformed("both Content-Length and Transfer-Encoding are present")
         }
-    }
-
-    private func trim<Bytes: BidirectionalCollection<UInt8>>(_ bytes: Bytes) -> Bytes.SubSequence {
-        var rest = bytes.drop(while: \.isFieldSpace)
-        while rest.last?.isFieldSpace == true { rest.removeLast() }
-        return rest
     }
 }

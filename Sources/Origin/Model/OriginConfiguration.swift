@@ -48,20 +48,22 @@ package struct OriginConfiguration: Sendable {
 /// Exponential back-off with jitter, for requests that failed before the first byte of their response.
 package struct RetryPolicy: Sendable {
     /// The number of tries for a transfer with all its redirects; 1 disables retries.
-    package var maximumTries = 3
+    package var maximumTries: Int
     /// The longest pause before the second try; it doubles for each further try.
-    package var baseDelay: Duration = .milliseconds(200)
+    package var baseDelay: Duration
     /// The longest pause before any try.
-    package var maximumDelay: Duration = .seconds(2)
+    package var maximumDelay: Duration
     /// Returns a random number from 0 to 1.
     package var random: @Sendable () -> Double = { Double.random(in: 0...1) }
 
-    package init() {}
+    package static let never = RetryPolicy(maximumTries: 1)
 
-    package static var never: RetryPolicy {
-        var policy = RetryPolicy()
-        policy.maximumTries = 1
-        return policy
+    package init(
+        maximumTries: Int = 3, baseDelay: Duration = .milliseconds(200), maximumDelay: Duration = .seconds(2)
+    ) {
+        self.maximumTries = maximumTries
+        self.baseDelay = baseDelay
+        self.maximumDelay = maximumDelay
     }
 
     /// The pause after `failures` failed tries (1 after the first); `nil` when no further try follows. Half of the

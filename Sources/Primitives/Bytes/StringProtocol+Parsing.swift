@@ -22,14 +22,15 @@ extension FixedWidthInteger {
 extension StringProtocol where SubSequence == Substring {
     /// Removes SP and HTAB from both ends (RFC 9110 §5.6.3).
     package func trimmingSpace() -> Substring {
-        self[...].trimming { $0 == " " || $0 == "\t" }
+        trimming { $0 == " " || $0 == "\t" }
     }
 }
 
-extension Substring {
-    package func trimming(while predicate: (Character) -> Bool) -> Substring {
-        let start = drop(while: predicate)
-        guard let end = start.lastIndex(where: { !predicate($0) }) else { return "" }
-        return start[...end]
+extension BidirectionalCollection {
+    /// Removes the matching elements from both ends.
+    @inlinable
+    public func trimming(while predicate: (Element) -> Bool) -> SubSequence {
+        let start = firstIndex { !predicate($0) } ?? endIndex
+        return self[start..<(lastIndex { !predicate($0) }.map(index(after:)) ?? start)]
     }
 }

@@ -41,7 +41,7 @@ package struct ContentDisposition: Equatable, Sendable {
         guard rest.first == UInt8(ascii: "\"") else {
             let token = rest.prefix { $0 != UInt8(ascii: ";") }
             rest = rest[token.endIndex...]
-            return Array(token.reversed().drop(while: \.isFieldSpace).reversed())
+            return Array(token.trimming(while: \.isFieldSpace))
         }
         var text: [UInt8] = []
         rest = rest.dropFirst()

@@ -50,15 +50,7 @@ package enum JSON: Hashable, Sendable {
     package static func pointerToken(_ name: String) -> String {
         // The code compares bytes, because a tilde with a following accent is another character.
         guard name.utf8.contains(where: { $0 == UInt8(ascii: "~") || $0 == UInt8(ascii: "/") }) else { return name }
-        var token = ""
-        for character in name.unicodeScalars {
-            switch character {
-            case "~": token += "~0"
-            case "/": token += "~1"
-            default: token.unicodeScalars.append(character)
-            }
-        }
-        return token
+        return name.unicodeScalars.map { $0 == "~" ? "~0" : $0 == "/" ? "~1" : String($0) }.joined()
     }
 }
 

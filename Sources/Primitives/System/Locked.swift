@@ -72,27 +72,21 @@ public struct Sharded<State>: Sendable {
 #if LARDER_PTHREAD_LOCKS
     /// `@unchecked Sendable` is safe because code reaches the state only while it holds the mutex.
     @usableFromInline final class PthreadMutex<State>: @unchecked Sendable {
-        private let mutex: UnsafeMutablePointer<pthread_mutex_t>
+        /// A pthread mutex on Linux.
+        private let mutex = NSLock()
         private var state: State
 
         @usableFromInline
         init(_ state: consuming sending State) {
-            mutex = .allocate(capacity: 1)
-            pthread_mutex_init(mutex, nil)
             self.state = state
-        }
-
-        deinit {
-            pthread_mutex_destroy(mutex)
-            mutex.deallocate()
         }
 
         @usableFromInline
         func withLock<Result: ~Copyable, Failure: Error>(
             _ body: (inout sending State) throws(Failure) -> sending Result
         ) throws(Failure) -> sending Result {
-            pthread_mutex_lock(mutex)
-            defer { pthread_mutex_unlock(mutex) }
+            mutex.lock()
+            defer { mutex.unlock() }
             return try body(&state)
         }
     }

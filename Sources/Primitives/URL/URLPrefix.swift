@@ -62,14 +62,10 @@ package struct URLPrefix: Hashable, Sendable {
     }
 
     private static func target(_ text: String) throws(InvalidURLPrefix) -> String {
+        let text = try Result { () throws(InvalidURL) in try URLPath.normalizeEscapes(text) }
+            .mapError { _ in InvalidURLPrefix.brokenEscape }.get()
         let mark = text.utf8.firstIndex(of: UInt8(ascii: "?")) ?? text.endIndex
-        let path, query: String
-        do throws(InvalidURL) {
-            path = try URLPath.normalizeEscapes(String(text[..<mark]))
-            query = try URLPath.normalizeEscapes(String(text[mark...]))
-        } catch {
-            throw .brokenEscape
-        }
+        let (path, query) = (String(text[..<mark]), text[mark...])
         // A last segment without a slash behind it may be incomplete.
         let last = path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).last.map(
             Substring.init)
