@@ -90,6 +90,25 @@ struct OverwriteTests {
         }
     }
 
+    @Test("Tags that a hit adds after a caller replaced the tags stay, too", arguments: [false, true])
+    func tagsAddedAfterChange(isRevalidation: Bool) async throws {
+        try await CacheFixture().withCache { cache async throws in
+            let held = try await cache.store("old", url: url, tags: ["a"])
+            let change = {
+                _ = try await cache.update(held.key, tags: ["c"])
+                _ = try await cache.update(held.key, addingTags: ["x"])
+            }
+            if isRevalidation {
+                let reservation = cache.reserve(.url(canonical: url), kind: .download, url: url, tags: ["a"])
+                try await change()
+                _ = try await reservation.publishUnchanged(held, EntryMetadata(ttl: .seconds(600)))
+            } else {
+                _ = try await download(cache, tags: ["a"], meanwhile: change)
+            }
+            #expect(try cache.entry(url: url)?.tags == ["c", "x"])
+        }
+    }
+
     @Test("A ttl that a caller set before a download began is replaced by the ttl of the download")
     func changedBefore() async throws {
         try await CacheFixture().withCache { cache async throws in

@@ -65,8 +65,12 @@ struct PendingStore: Sendable {
         self.patch = patch
     }
 
-    /// The tags that the reservation's callers added, except the tags that a later change by a caller replaced.
-    var addedTags: Set<ExactText> { tags.subtracting(patch?.replacedTags ?? []) }
+    /// The tags of the published entry. If a caller replaced the tags, `old` has the new ones and all added since.
+    func tags(_ metadata: EntryMetadata, replacing old: Entry?) -> [String] {
+        TagUnion.tags(
+            stated: patch?.tags.map { old?.tags ?? $0 } ?? metadata.tags, held: old, dropping: metadata.droppedTags,
+            adding: tags.subtracting(patch?.replacedTags ?? []))
+    }
 
     private mutating func addLatePurge(_ tags: Set<ExactText>) {
         guard let known = latePurges, !tags.isSubset(of: known) else { return }

@@ -87,11 +87,8 @@ struct StoreOperation: Sendable {
             lastModified: metadata.lastModified, digest: body.digest, isJSON: isJSON,
             downloadStartDate: metadata.downloadStartDate, downloadEndDate: metadata.downloadEndDate,
             createdDate: context.now, localPath: path.map(parts.bodies.absolute),
-            tags: TagUnion.tags(
-                stated: patch?.tags ?? metadata.tags, held: old, dropping: metadata.droppedTags,
-                adding: store.addedTags),
-            pinned: patch?.pinned ?? isPinned(replacing: old), version: version,
-            staleAllowance: max(metadata.staleAllowance ?? .zero, allowance), fields: metadata.fields)
+            tags: store.tags(metadata, replacing: old), pinned: patch?.pinned ?? isPinned(replacing: old),
+            version: version, staleAllowance: max(metadata.staleAllowance ?? .zero, allowance), fields: metadata.fields)
         let ttl = patch?.ttl ?? max(metadata.ttl, .zero)
         return Entry(
             record, ttl: ttl, expiryDate: patch?.expiryDate ?? metadata.expiryDate ?? context.now + ttl, hits: 0,
@@ -126,8 +123,7 @@ struct RefreshOperation: Sendable {
         record.contentType = refresh.contentType ?? record.contentType
         record.downloadStartDate = refresh.downloadStartDate ?? record.downloadStartDate
         record.downloadEndDate = refresh.downloadEndDate ?? record.downloadEndDate
-        record.tags = TagUnion.tags(
-            stated: patch?.tags ?? refresh.tags, held: old, dropping: refresh.droppedTags, adding: store.addedTags)
+        record.tags = store.tags(refresh, replacing: old)
         record.pinned = patch?.pinned ?? refresh.pinned ?? record.pinned
         if let allowance = refresh.staleAllowance {
             // An entry of downloads keeps the longest stale allowance of all callers.
