@@ -62,8 +62,9 @@ package final class Reservation: Sendable {
     }
 
     /// A reservation for a body from an origin counts as purged if a purge since its beginning named one of the tags.
-    package func addTags(_ tags: [String]) {
-        if !tags.isEmpty { parts.pendingStores.add(tags, to: number) }
+    /// The tags and `pinned` also count if a change of the entry since then, but before this call, said otherwise.
+    package func addTags(_ tags: [String], pinned: Bool? = nil) {
+        if !tags.isEmpty || pinned != nil { parts.pendingStores.add(tags, pinned: pinned, to: number) }
     }
 
     /// Announces the length, so that a body that does not fit fails before it is sent. Bytes beyond `length`, and all

@@ -109,6 +109,23 @@ struct OverwriteTests {
         }
     }
 
+    @Test(
+        "A tag and a pin that a joining caller states after a change count, and a pin prevails over later unpins",
+        arguments: [[true], [true, false], [false]])
+    func statedAfterChange(pins: [Bool]) async throws {
+        try await CacheFixture().withCache { cache async throws in
+            let held = try await cache.store("old", url: url)
+            let reservation = cache.reserve(.url(canonical: url), kind: .download, url: url, tags: ["a", "b"])
+            _ = try await cache.update(held.key, tags: ["c"], pinned: !pins[0])
+            for pin in pins { reservation.addTags(["a"], pinned: pin) }
+            try reservation.receive(Array("new".utf8))
+            var metadata = EntryMetadata(ttl: .seconds(600))
+            metadata.pinned = pins[0]
+            let entry = try await reservation.publish(metadata).entry
+            #expect(entry.tags == ["a", "c"] && entry.pinned == pins[0])
+        }
+    }
+
     @Test("A ttl that a caller set before a download began is replaced by the ttl of the download")
     func changedBefore() async throws {
         try await CacheFixture().withCache { cache async throws in

@@ -34,9 +34,13 @@ struct PendingStore: Sendable {
     }
 
     /// Marks the store as purged if a purge since the reservation named one of the new tags.
-    mutating func add(_ more: [String]) {
-        let new = Set(more.map(ExactText.init)).subtracting(tags)
+    mutating func add(_ more: [String], pinned: Bool? = nil) {
+        let more = Set(more.map(ExactText.init))
+        let new = more.subtracting(tags)
         tags.formUnion(new)
+        patch?.replacedTags.subtract(more)
+        // A later pin replaces the patch's. The pin of the metadata then counts, in which `true` prevails.
+        if let pinned, patch?.pinned != nil { patch?.pinned = pinned ? nil : false }
         if isFromOrigin, !new.isEmpty, latePurges?.isDisjoint(with: new) != true { purged.set() }
     }
 
@@ -52,7 +56,7 @@ struct PendingStore: Sendable {
         var expiryDate: Timestamp?
         var pinned: Bool?
         var tags: [String]?
-        /// The tags that the store had before `tags` replaced them.
+        /// The tags that the store had before `tags` replaced them, and that no caller has added since.
         fileprivate(set) var replacedTags: Set<ExactText> = []
     }
 
@@ -161,7 +165,9 @@ final class PendingStores: Sendable {
         state.withLock { $0.stores[number]?.decide(key, tags: tags) }
     }
 
-    func add(_ tags: [String], to number: Int) { state.withLock { $0.stores[number]?.add(tags) } }
+    func add(_ tags: [String], pinned: Bool?, to number: Int) {
+        state.withLock { $0.stores[number]?.add(tags, pinned: pinned) }
+    }
 
     /// Keeps a change of an entry's metadata when a download that began before it publishes the entry again.
     func patch(_ key: String, _ patch: PendingStore.Patch) {
