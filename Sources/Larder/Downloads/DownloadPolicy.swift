@@ -19,8 +19,8 @@ struct DownloadPolicy: FetchPolicy {
         var progress = DownloadProgress()
         /// The wishes of all callers so far.
         var wishes: EntryWishes
-        /// The wishes that went to the cache together with the entry.
-        var published = EntryWishes()
+        /// The wishes that do not go to the cache together with the entry, because it is being written already.
+        var unpublished: EntryWishes
         /// The entry that the caller found expired, or asks to refresh; later the entry that gave the sent validators.
         var held: Entry?
         /// The result for the callers; `nil` until there is an entry.
@@ -40,8 +40,8 @@ struct DownloadPolicy: FetchPolicy {
     ) -> DownloadFetch {
         let policy = DownloadPolicy(
             request: request, key: key, manager: manager, startDate: manager.tools.clock.now())
-        return Fetch(
-            policy, machine(policy.rules), notes: Notes(wishes: request.wishes, held: held), tools: manager.tools)
+        let notes = Notes(wishes: request.wishes, unpublished: request.wishes, held: held)
+        return Fetch(policy, machine(policy.rules), notes: notes, tools: manager.tools)
     }
 
     let rules = FetchRules(deliversAtHead: false, isShared: true, queuesLateCallers: true, outlivesCallers: true)
@@ -117,14 +117,14 @@ struct DownloadPolicy: FetchPolicy {
     }
 
     func end(_ outcome: DownloadFetch.Outcome, for waiters: [DownloadFetch.Waiter], of fetch: DownloadFetch) {
-        let (result, published) = fetch.state.withLock { ($0.notes.result, $0.notes.published) }
+        let (result, unpublished) = fetch.state.withLock { ($0.notes.result, $0.notes.unpublished) }
         let landed: Result<DownloadResult, DownloadError> =
             switch (outcome, result) {
             case (.failed(let error), _): .failure(error)
             case (_, let result?): .success(result)
             case (_, nil): .failure(.storage("the download ended without an entry"))
             }
-        manager.land(fetch, with: landed, for: waiters, published: published)
+        manager.land(fetch, with: landed, for: waiters, unpublished: unpublished)
     }
 
     func store(_ summary: OriginSummary, for fetch: DownloadFetch) {
@@ -195,7 +195,7 @@ struct DownloadPolicy: FetchPolicy {
 
     private func publishWishes(of fetch: DownloadFetch) -> EntryWishes {
         fetch.state.withLock { state in
-            state.notes.published = state.notes.wishes
+            state.notes.unpublished = EntryWishes()
             return state.notes.wishes
         }
     }

@@ -34,8 +34,11 @@ package struct DownloadRequest: Sendable {
     var keepsCodings: Bool { fields.contains(.acceptEncoding) }
 
     var wishes: EntryWishes {
-        EntryWishes(
-            tags: tags, staleAllowance: max(staleWhileRevalidate ?? .zero, staleIfError ?? .zero), pinned: pinned)
+        get {
+            EntryWishes(
+                tags: tags, staleAllowance: max(staleWhileRevalidate ?? .zero, staleIfError ?? .zero), pinned: pinned)
+        }
+        set { (tags, staleIfError, pinned) = (newValue.tags, newValue.staleAllowance, newValue.pinned) }
     }
 
     /// Compares the values from which the ``key`` is made, so MD5 collisions have no effect.
@@ -63,12 +66,11 @@ struct EntryWishes: Sendable {
         if let pinned = other.pinned { self.pinned = pinned || self.pinned == true }
     }
 
-    /// Returns these wishes without the wishes in `other`.
-    func subtracting(_ other: EntryWishes) -> EntryWishes {
+    /// The wishes that `other` includes, too.
+    func intersection(_ other: EntryWishes) -> EntryWishes {
         EntryWishes(
-            tags: tags.subtracting(other.tags),
-            staleAllowance: staleAllowance > other.staleAllowance ? staleAllowance : .zero,
-            pinned: pinned == other.pinned || other.pinned == true ? nil : pinned)
+            tags: tags.intersection(other.tags), staleAllowance: min(staleAllowance, other.staleAllowance),
+            pinned: pinned == other.pinned ? pinned : nil)
     }
 
     func areFulfilled(by entry: Entry) -> Bool {
