@@ -31,7 +31,7 @@ extension GatewayPolicy {
             fetch.handle(.stored)
             // Adds the tags of calls that joined while the entry was being published.
             if case .success(.stored(let entry)) = result {
-                gateway.unite(fetch.state.withLock(\.notes.tags), with: [entry])
+                gateway.unite(fetch.state.withLock(\.notes.tags).subtracting(notes.tags), with: [entry])
             }
         }
     }
@@ -66,7 +66,7 @@ extension GatewayPolicy {
             switch result {
             case .success(.stored(let entry)):
                 fetch.handle(.refreshed(.stored)) { $0.notes.held = $0.notes.held?.refreshed(entry) }
-                gateway.unite(fetch.state.withLock(\.notes.tags), with: [entry])
+                gateway.unite(fetch.state.withLock(\.notes.tags).subtracting(notes.tags), with: [entry])
             case .failure(.versionChanged) where isRetry: fetch.handle(.refreshed(.changed))
             case .failure(.versionChanged): gateway.queue.async { refreshCopy(with: validators, fetch) }
             case .success(.notKept), .failure: fetch.handle(.refreshed(.notKept(isForAll: true)))

@@ -126,6 +126,44 @@ struct OverwriteTests {
         }
     }
 
+    @Test(
+        "A ttl, tags and fields that a caller sets while a response is fetched or confirmed stay, for its variant only",
+        arguments: [false, true])
+    func changedDuringFetch(isConfirmation: Bool) async throws {
+        let fixture = try CacheFixture()
+        try await fixture.withCache { cache async throws in
+            let url = ResponseURL(url)
+            func publish(_ variant: String, _ meanwhile: () async throws -> Void) async throws -> Entry {
+                let key = CacheKey.response(to: url, variant: variant)
+                let held = try cache.entry(for: key.text)
+                let reservation = cache.reserve(responseTo: url, tags: ["a"])
+                try await meanwhile()
+                reservation.addTags(["late"])
+                reservation.decide(key, tags: ["group"])
+                var metadata = EntryMetadata(ttl: .seconds(60))
+                metadata.fields = "fields"
+                metadata.droppedTags = { _ in ["c", "group"] }
+                if isConfirmation, let held { return try await reservation.publishUnchanged(held, metadata).entry }
+                try reservation.receive(Array("new".utf8))
+                return try await reservation.publish(metadata).entry
+            }
+            for variant in ["1", "2"] { _ = try await publish(variant) {} }
+            let change = {
+                let key = CacheKey.response(to: url, variant: "1").text
+                let fields: @Sendable (String) -> String = { $0 + ", changed" }
+                await withCheckedContinuation { done in
+                    cache.update(key, ttl: .seconds(3600), tags: ["c"], fields: fields) { _ in done.resume() }
+                }
+                fixture.clock.advance(by: .seconds(1))
+            }
+            let changed = try await publish("1", change)
+            #expect(changed.ttl == .seconds(3600) && changed.expiryDate == fixture.clock.now() + .seconds(3599))
+            #expect(changed.tags == ["c", "late"] && changed.fields == "fields, changed")
+            let other = try await publish("2", change)
+            #expect(other.ttl == .seconds(60) && other.tags == ["a", "group", "late"] && other.fields == "fields")
+        }
+    }
+
     @Test("A ttl that a caller set before a download began is replaced by the ttl of the download")
     func changedBefore() async throws {
         try await CacheFixture().withCache { cache async throws in

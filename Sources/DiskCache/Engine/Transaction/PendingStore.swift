@@ -16,8 +16,10 @@ struct PendingStore: Sendable {
     /// Whether the key is undecided. Then a purge of any variant of the URL matches this store.
     private(set) var isVariantOpen = false
     let purged = PurgeMark()
-    /// The changes that callers made to the entry since the reservation. The published entry gets them, too.
-    private(set) var patch: Patch?
+    /// The changes that callers made to the entries of these keys since the reservation.
+    private var patches: [ExactText: Patch] = [:]
+    /// The changes that the published entry gets, too.
+    private var patch: Patch { patches[ExactText(key.text)] ?? Patch() }
 
     /// Whether the body comes from an origin, so that a concurrent purge can match this store: such a body is as old as
     /// its request. A body that a caller stores is new when it is published and acknowledged.
@@ -36,44 +38,69 @@ struct PendingStore: Sendable {
     /// Marks the store as purged if a purge since the reservation named one of the new tags.
     mutating func add(_ more: [String], pinned: Bool? = nil) {
         let more = Set(more.map(ExactText.init))
+        for index in patches.indices { patches.values[index].meet(more, pinned: pinned) }
+        note(more)
+    }
+
+    private mutating func note(_ more: Set<ExactText>) {
         let new = more.subtracting(tags)
         tags.formUnion(new)
-        patch?.replacedTags.subtract(more)
-        // A later pin replaces the patch's. The pin of the metadata then counts, in which `true` prevails.
-        if let pinned, patch?.pinned != nil { patch?.pinned = pinned ? nil : false }
         if isFromOrigin, !new.isEmpty, latePurges?.isDisjoint(with: new) != true { purged.set() }
     }
 
     mutating func decide(_ key: CacheKey, tags: [String]) {
         self.key = key
         isVariantOpen = false
-        add(tags)
+        note(Set(tags.map(ExactText.init)))
     }
 
     /// A change of metadata by a caller. `nil` leaves a value to the store.
     struct Patch: Sendable {
         var ttl: Duration?
         var expiryDate: Timestamp?
+        /// Changes the fields of an entry that gets `ttl`.
+        var fields: (@Sendable (String) -> String)?
         var pinned: Bool?
         var tags: [String]?
-        /// The tags that the store had before `tags` replaced them, and that no caller has added since.
-        fileprivate(set) var replacedTags: Set<ExactText> = []
+        /// The tags that callers of the fetch have named since the change.
+        fileprivate(set) var newTags: Set<ExactText> = []
+
+        fileprivate mutating func meet(_ tags: Set<ExactText>, pinned: Bool?) {
+            newTags.formUnion(tags)
+            // A later pin replaces the patch's. The pin of the metadata then counts, in which `true` prevails.
+            if let pinned, self.pinned != nil { self.pinned = pinned ? nil : false }
+        }
     }
 
     mutating func meet(_ new: Patch, of key: String) {
-        guard kind == .download, ExactText(key) == ExactText(self.key.text) else { return }
-        var patch = patch ?? Patch()
-        if new.ttl != nil { (patch.ttl, patch.expiryDate) = (new.ttl, new.expiryDate) }
+        guard isFromOrigin, names(key) else { return }
+        var patch = patches[ExactText(key)] ?? Patch()
+        if new.ttl != nil { (patch.ttl, patch.expiryDate, patch.fields) = (new.ttl, new.expiryDate, new.fields) }
         if new.pinned != nil { patch.pinned = new.pinned }
-        if new.tags != nil { (patch.tags, patch.replacedTags) = (new.tags, tags) }
-        self.patch = patch
+        if new.tags != nil { (patch.tags, patch.newTags) = (new.tags, []) }
+        patches[ExactText(key)] = patch
     }
 
-    /// The tags of the published entry. If a caller replaced the tags, `old` has the new ones and all added since.
-    func tags(_ metadata: EntryMetadata, replacing old: Entry?) -> [String] {
-        TagUnion.tags(
-            stated: patch?.tags.map { old?.tags ?? $0 } ?? metadata.tags, held: old, dropping: metadata.droppedTags,
-            adding: tags.subtracting(patch?.replacedTags ?? []))
+    func isPinned(_ metadata: EntryMetadata, replacing old: Entry?) -> Bool {
+        patch.pinned ?? metadata.pinned ?? old?.pinned ?? false
+    }
+
+    /// Returns the published entry. If a caller replaced the tags, `old` has the new ones and all added since.
+    func entry(
+        _ record: Entry.Record, _ metadata: EntryMetadata, replacing old: Entry?, now: Timestamp, hits: Int64,
+        lastAccessDate: Timestamp
+    ) -> Entry {
+        let patch = patch
+        var record = record
+        record.pinned = isPinned(metadata, replacing: old)
+        record.tags = TagUnion.tags(
+            stated: patch.tags.map { old?.tags ?? $0 } ?? metadata.tags, held: old, dropping: metadata.droppedTags,
+            adding: patch.tags == nil ? tags : patch.newTags)
+        if let fields = patch.fields { record.fields = record.fields.map(fields) }
+        let ttl = patch.ttl ?? max(metadata.ttl, .zero)
+        return Entry(
+            record, ttl: ttl, expiryDate: patch.expiryDate ?? metadata.expiryDate ?? now + ttl, hits: hits,
+            lastAccessDate: lastAccessDate)
     }
 
     private mutating func addLatePurge(_ tags: Set<ExactText>) {
