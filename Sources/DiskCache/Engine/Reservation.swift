@@ -118,7 +118,10 @@ package final class Reservation: Sendable {
         let operation = StoreOperation(
             key: key, kind: store.kind, url: store.url, number: number, body: body, metadata: metadata,
             condition: condition)
-        submit(bodyBytes: body.slabBytes, operation.run) { result in
+        let promise = state.withLock { $0.takePromise() }
+        writer.submit(bodyBytes: body.slabBytes, operation.run) { [parts, number] result in
+            parts.budget.release(promise)
+            parts.pendingStores.end(number)
             // The file of a body that was not published is still in `incoming/`.
             body.removePart()
             completion(result.flatMap { outcome in outcome.map { .success($0) } ?? .failure(.noSpace) })
@@ -126,14 +129,16 @@ package final class Reservation: Sendable {
     }
 
     /// Refreshes the entry that the origin confirmed instead of replacing it (RFC 9111 §4.3.4). `completion` gets
-    /// ``DiskCacheError/versionChanged`` when the entry is gone or has another body by now.
+    /// ``DiskCacheError/versionChanged`` when the entry is gone or has another body by now. The reservation, which must
+    /// have received no bytes, then continues, and knows the purges and changes since its beginning.
     package func publishUnchanged(
         _ entry: Entry, _ refresh: EntryMetadata, completion: @escaping Completion<PublishOutcome>
     ) {
-        guard let body = take() else { return completion(.failure(.reservationEnded)) }
-        body.discard()
         addTags(refresh.tags ?? [])
-        submit(RefreshOperation(entry: entry, number: number, refresh: refresh).run, completion: completion)
+        writer.submit(RefreshOperation(entry: entry, number: number, refresh: refresh).run) { [self] result in
+            if case .failure(.versionChanged) = result { parts.pendingStores.reopen(number) } else { abandon() }
+            completion(result)
+        }
     }
 
     /// Discards the received bytes, and gives their room back. Has no effect after a publish or an abandon.
@@ -199,19 +204,6 @@ package final class Reservation: Sendable {
             throw .reservationEnded
         }
         return sealed
-    }
-
-    private func submit<Outcome: Sendable>(
-        bodyBytes: Int64 = 0, _ work: @escaping @Sendable (WriteContext) throws -> Outcome,
-        completion: @escaping Completion<Outcome>
-    ) {
-        let (parts, number) = (parts, number)
-        let promise = state.withLock { $0.takePromise() }
-        writer.submit(bodyBytes: bodyBytes, work) { result in
-            parts.budget.release(promise)
-            parts.pendingStores.end(number)
-            completion(result)
-        }
     }
 
     // MARK: - Room on disk

@@ -65,10 +65,13 @@ extension DownloadManager {
         fulfil(wishes, of: success.entry) { [self] result in
             // The entry was removed in this very moment, but it still is the entry that the waiters waited for.
             if case .success(let changed) = result { return answer(waiters, changed ?? success.entry) }
-            // The tags of all callers do not fit together, so each waiter's wishes are fulfilled on their own.
-            fulfil(EntryWishes(staleAllowance: wishes.staleAllowance, pinned: wishes.pinned), of: success.entry) { _ in }
+            // The tags of all callers do not fit together, so each waiter's tags are added on their own.
+            var own = wishes
+            own.tags = []
+            fulfil(own, of: success.entry) { _ in }
             for waiter in waiters {
-                fulfil(wishes.intersection(waiter.caller.request.wishes), of: success.entry) { result in
+                own.tags = wishes.tags.intersection(waiter.caller.request.tags)
+                fulfil(own, of: success.entry) { result in
                     switch result {
                     case .success(let changed): answer([waiter], changed ?? success.entry)
                     case .failure(let error): waiter.caller.completion(.failure(DownloadError(error)))

@@ -76,8 +76,6 @@ extension GatewayPolicy {
 
     /// Refreshes the response that was stored meanwhile, if the 304 confirms it, too, because its validators are equal.
     private func refreshCopy(with validators: Validators, _ fetch: GatewayFetch) {
-        fetch.state.withLock { $0.reservation.take() }?.abandon()
-        reserve(for: fetch)
         gateway.lookUp(leader) { found in
             guard let copy = found.selected, copy.head.part == nil, Validators(copy.head.fields) == validators else {
                 return fetch.handle(.refreshed(.changed))

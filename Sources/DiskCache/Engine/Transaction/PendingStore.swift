@@ -14,7 +14,7 @@ struct PendingStore: Sendable {
     /// The tags of concurrent purges that match this store in all but the tag; `nil`: more than ``latePurgeLimit``.
     private var latePurges: Set<ExactText>? = []
     /// Whether the key is undecided. Then a purge of any variant of the URL matches this store.
-    private(set) var isVariantOpen = false
+    fileprivate(set) var isVariantOpen = false
     let purged = PurgeMark()
     /// The changes that callers made to the entries of these keys since the reservation.
     private var patches: [ExactText: Patch] = [:]
@@ -118,16 +118,14 @@ struct PendingStore: Sendable {
         func begins(_ text: String, _ prefix: String) -> Bool { text.utf8.starts(with: prefix.utf8) }
         if let kind = filter.kind, kind != self.kind { return false }
         if let key = filter.key, !names(key) { return false }
-        if let md5 = filter.md5, !isNamed(md5: md5) { return false }
+        if let md5 = filter.md5, key.form == .data || (md5 != key.md5Hex && md5 != canonicalURL.map(MD5Name.of)) {
+            return false
+        }
         if let url = filter.url, url != self.url, url != canonicalURL { return false }
         if let host = filter.host, host != self.host { return false }
         guard let prefix = filter.prefix else { return true }
         if kind == .data { return begins(key.text, prefix) }
         return filter.urlBeginnings.contains { begins(url ?? "", $0) || begins(canonicalURL ?? "", $0) }
-    }
-
-    private func isNamed(md5: String) -> Bool {
-        key.form != .data && (md5 == key.md5Hex || canonicalURL.map(MD5Name.of) == md5)
     }
 
     private func names(_ text: String) -> Bool {
@@ -190,6 +188,11 @@ final class PendingStores: Sendable {
 
     func decide(_ key: CacheKey, tags: [String], of number: Int) {
         state.withLock { $0.stores[number]?.decide(key, tags: tags) }
+    }
+
+    /// Leaves the variant of a response to a further answer.
+    func reopen(_ number: Int) {
+        state.withLock { if $0.stores[number]?.kind == .response { $0.stores[number]?.isVariantOpen = true } }
     }
 
     func add(_ tags: [String], pinned: Bool?, to number: Int) {

@@ -18,7 +18,8 @@ struct StoreOperation: Sendable {
         if let condition, !condition(old?.entry) { throw DiskCacheError.conditionFailed }
         let isPurged = store.purged.isSet
         let isPinned = store.isPinned(metadata, replacing: old?.entry)
-        // A pinned entry may always stay.
+        // The cost without the texts other than the URL. A pinned entry may always stay.
+        let leastCost = EntryRow.cost(bodyLength: body.length, isFile: body.isFile, url: url)
         guard isPurged || isPinned || context.canKeep(leastCost, replacing: old) else { return nil }
         if try isPurged || !(isFirst || hasRoom(replacing: old?.entry, context)) {
             // An entry that is not kept takes over no tags and no pinning from the entry under its key.
@@ -56,9 +57,6 @@ struct StoreOperation: Sendable {
     private var isJSON: Bool {
         body.isJSON && JSONCharset(contentType: metadata.contentType).fault(isASCII: body.isASCIIJSON) == nil
     }
-
-    /// The cost without the texts other than the URL.
-    private var leastCost: Int64 { EntryRow.cost(bodyLength: body.length, isFile: body.isFile, url: url) }
 
     /// Makes room among the responses to the same URL. Always `true` for other kinds.
     private func hasRoom(replacing old: Entry?, _ context: WriteContext) throws -> Bool {

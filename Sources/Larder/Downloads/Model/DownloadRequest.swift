@@ -66,13 +66,6 @@ struct EntryWishes: Sendable {
         if let pinned = other.pinned { self.pinned = pinned || self.pinned == true }
     }
 
-    /// The wishes that `other` includes, too.
-    func intersection(_ other: EntryWishes) -> EntryWishes {
-        EntryWishes(
-            tags: tags.intersection(other.tags), staleAllowance: min(staleAllowance, other.staleAllowance),
-            pinned: pinned == other.pinned ? pinned : nil)
-    }
-
     func areFulfilled(by entry: Entry) -> Bool {
         tags.isSubset(of: entry.tags) && staleAllowance <= entry.staleAllowance
             && (pinned == nil || pinned == entry.pinned)
