@@ -50,10 +50,9 @@ extension DiskCache {
                     expiryDate: newTTL.map { context.now + $0 } ?? row.entry.expiryDate, hits: row.entry.hits,
                     lastAccessDate: row.entry.lastAccessDate)
                 let changed = try context.change(row, to: entry)
-                context.parts.pendingStores.patch(
-                    key,
-                    PendingStore.Patch(
-                        ttl: newTTL, expiryDate: entry.expiryDate, fields: fields, pinned: pinned, tags: tags))
+                let patch = PendingStore.Patch(
+                    ttl: newTTL, expiryDate: entry.expiryDate, fields: fields, pinned: pinned, tags: tags)
+                context.parts.pendingStores.patch(key, patch, context.journal)
                 return changed
             }, completion: completion)
     }

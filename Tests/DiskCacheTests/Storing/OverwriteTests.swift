@@ -164,6 +164,27 @@ struct OverwriteTests {
         }
     }
 
+    @Test("A change does not affect the running download if its commit fails, and an earlier change still does")
+    func failedChange() async throws {
+        struct Failure: Error {}
+        let fails = Counter()
+        let cache = try CacheFixture().open(crashHook: { point in
+            if point == .beforeCommit, fails.value == 1 { throw Failure() }
+        })
+        defer { cache.close() }
+        let held = try await cache.store("old", url: url, tags: ["a"])
+        _ = try await download(cache) {
+            _ = try await cache.update(held.key, tags: ["b"])
+            fails.add()
+            await #expect(throws: DiskCacheError.self) {
+                try await cache.update(held.key, ttl: .seconds(5), tags: ["c"], pinned: true)
+            }
+            fails.add()
+        }
+        let entry = try #require(try cache.entry(url: url))
+        #expect(entry.ttl == .seconds(600) && entry.tags == ["b"] && !entry.pinned)
+    }
+
     @Test("A ttl that a caller set before a download began is replaced by the ttl of the download")
     func changedBefore() async throws {
         try await CacheFixture().withCache { cache async throws in

@@ -17,13 +17,13 @@ struct PendingStore: Sendable {
     fileprivate(set) var isVariantOpen = false
     let purged = PurgeMark()
     /// The changes that callers made to the entries of these keys since the reservation.
-    private var patches: [ExactText: Patch] = [:]
+    fileprivate var patches: [ExactText: Patch] = [:]
     /// The changes that the published entry gets, too.
     private var patch: Patch { patches[ExactText(key.text)] ?? Patch() }
 
     /// Whether the body comes from an origin, so that a concurrent purge can match this store: such a body is as old as
     /// its request. A body that a caller stores is new when it is published and acknowledged.
-    private var isFromOrigin: Bool { kind == .download || kind == .response }
+    fileprivate var isFromOrigin: Bool { kind == .download || kind == .response }
 
     init(key: CacheKey, kind: Entry.Kind, url: String?, tags: [String], isVariantOpen: Bool = false) {
         self.key = key
@@ -38,7 +38,11 @@ struct PendingStore: Sendable {
     /// Marks the store as purged if a purge since the reservation named one of the new tags.
     mutating func add(_ more: [String], pinned: Bool? = nil) {
         let more = Set(more.map(ExactText.init))
-        for index in patches.indices { patches.values[index].meet(more, pinned: pinned) }
+        for index in patches.indices {
+            patches.values[index].newTags.formUnion(more)
+            // A later pin replaces the patch's. The pin of the metadata then counts, in which `true` prevails.
+            if let pinned, patches.values[index].pinned != nil { patches.values[index].pinned = pinned ? nil : false }
+        }
         note(more)
     }
 
@@ -64,16 +68,9 @@ struct PendingStore: Sendable {
         var tags: [String]?
         /// The tags that callers of the fetch have named since the change.
         fileprivate(set) var newTags: Set<ExactText> = []
-
-        fileprivate mutating func meet(_ tags: Set<ExactText>, pinned: Bool?) {
-            newTags.formUnion(tags)
-            // A later pin replaces the patch's. The pin of the metadata then counts, in which `true` prevails.
-            if let pinned, self.pinned != nil { self.pinned = pinned ? nil : false }
-        }
     }
 
-    mutating func meet(_ new: Patch, of key: String) {
-        guard isFromOrigin, names(key) else { return }
+    fileprivate mutating func meet(_ new: Patch, of key: String) {
         var patch = patches[ExactText(key)] ?? Patch()
         if new.ttl != nil { (patch.ttl, patch.expiryDate, patch.fields) = (new.ttl, new.expiryDate, new.fields) }
         if new.pinned != nil { patch.pinned = new.pinned }
@@ -128,7 +125,7 @@ struct PendingStore: Sendable {
         return filter.urlBeginnings.contains { begins(url ?? "", $0) || begins(canonicalURL ?? "", $0) }
     }
 
-    private func names(_ text: String) -> Bool {
+    fileprivate func names(_ text: String) -> Bool {
         if ExactText(text) == ExactText(key.text) { return true }
         guard isVariantOpen, let other = CacheKey(text) else { return false }
         return other.form == .response && other.md5Hex == key.md5Hex
@@ -199,10 +196,15 @@ final class PendingStores: Sendable {
         state.withLock { $0.stores[number]?.add(tags, pinned: pinned) }
     }
 
-    /// Keeps a change of an entry's metadata when a download that began before it publishes the entry again.
-    func patch(_ key: String, _ patch: PendingStore.Patch) {
-        state.withLock { state in
-            for index in state.stores.indices { state.stores.values[index].meet(patch, of: key) }
+    /// Keeps a change of an entry's metadata when a fetch that began before it publishes the entry again.
+    func patch(_ key: String, _ patch: PendingStore.Patch, _ journal: Journal) {
+        let former = state.withLock { state in
+            let former = state.stores.compactMapValues { $0.isFromOrigin && $0.names(key) ? $0.patches : nil }
+            for number in former.keys { state.stores[number]?.meet(patch, of: key) }
+            return former
+        }
+        journal.onUndo { [self] in
+            state.withLock { state in for (number, old) in former { state.stores[number]?.patches = old } }
         }
     }
 
