@@ -23,10 +23,10 @@ extension DiskCache {
     /// at once, and a ``Entry/Kind/json`` or ``Entry/Kind/data`` entry is removed. `tags` replace the tags;
     /// `staleAllowance` can only grow. `condition` gets the entry at the instant of the change, and must not wait;
     /// `false` ends with ``DiskCacheError/conditionFailed``. `completion` gets the durable entry, or `nil` without an
-    /// entry. A download that began before does not undo the change.
+    /// entry. A fetch that began before does not undo the change.
     package func update(
         _ key: String, ttl: Duration? = nil, tags: [String]? = nil, addingTags: [String] = [], pinned: Bool? = nil,
-        staleAllowance: Duration = .zero, fields: (@Sendable (Entry) -> String?)? = nil,
+        staleAllowance: Duration = .zero, fields: (@Sendable (String) -> String)? = nil,
         condition: (@Sendable (Entry?) -> Bool)? = nil, completion: @escaping Completion<Entry?>
     ) {
         writer.submit(
@@ -43,17 +43,16 @@ extension DiskCache {
                 record.tags = TagUnion.tags(tags ?? record.tags, adding: addingTags)
                 record.pinned = pinned ?? record.pinned
                 record.staleAllowance = max(staleAllowance, record.staleAllowance)
-                if let fields { record.fields = fields(row.entry) }
+                if let fields { record.fields = record.fields.map(fields) }
                 let newTTL = ttl.map { max($0, .zero) }
                 let entry = Entry(
                     record, ttl: newTTL ?? row.entry.ttl,
                     expiryDate: newTTL.map { context.now + $0 } ?? row.entry.expiryDate, hits: row.entry.hits,
                     lastAccessDate: row.entry.lastAccessDate)
                 let changed = try context.change(row, to: entry)
-                context.parts.pendingStores.patch(
-                    key,
-                    PendingStore.Patch(
-                        ttl: newTTL, expiryDate: newTTL.map { _ in entry.expiryDate }, pinned: pinned, tags: tags))
+                let patch = PendingStore.Patch(
+                    ttl: newTTL, expiryDate: entry.expiryDate, fields: fields, pinned: pinned, tags: tags)
+                context.parts.pendingStores.patch(key, patch, context.journal)
                 return changed
             }, completion: completion)
     }

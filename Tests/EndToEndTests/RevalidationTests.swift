@@ -98,6 +98,64 @@ struct RevalidationTests {
         }
     }
 
+    @Test("A JSON stored during a revalidation stays, although a 304 with another ETag leads to a new body")
+    func storedDuringRevalidation() async throws {
+        let gate = Gate("the JSON has been stored")
+        let origin = try ScriptedOrigin { request, connection in
+            guard request["If-None-Match"] != nil else {
+                return try connection.respond(fields: [.eTag: "\"1\""], body: "body \(request.index)")
+            }
+            try gate.waitBlocking()
+            try connection.respond(304, fields: [.eTag: "\"2\""])
+        }
+        defer { origin.stop() }
+        try await TestServer.with { server in
+            let url = origin.url("/a")
+            let call: JSON = ["url": .string(url), "ttl": 20]
+            _ = try await server.download(call)
+            server.clock.advance(by: .seconds(30))
+            async let download = server.download(call)
+            try await origin.waitForRequests(2)
+            let stored = try await server.client.request(
+                "PUT", "/json?url=\(url.percentEncoded)&ttl=60", fields: [.contentType: "application/json"],
+                text: #"{"of": "the caller"}"#)
+            #expect([200, 201].contains(stored.status))
+            gate.open()
+            #expect(try await download.status == 200)
+            #expect(origin.requestCount == 3)
+            #expect(try await server.content(of: url) == #"{"of": "the caller"}"#)
+        }
+    }
+
+    @Test("A PATCH during a revalidation stays, although a 304 with another ETag leads to a new body")
+    func patchDuringRevalidation() async throws {
+        let gate = Gate("the entry has been changed")
+        let origin = try ScriptedOrigin { request, connection in
+            guard request["If-None-Match"] != nil else {
+                return try connection.respond(fields: [.eTag: "\"1\""], body: "body \(request.index)")
+            }
+            try gate.waitBlocking()
+            try connection.respond(304, fields: [.eTag: "\"2\""])
+        }
+        defer { origin.stop() }
+        try await TestServer.with { server in
+            let url = origin.url("/a")
+            let call: JSON = ["url": .string(url), "ttl": 20, "tags": ["a"]]
+            _ = try await server.download(call)
+            server.clock.advance(by: .seconds(30))
+            async let download = server.download(call)
+            try await origin.waitForRequests(2)
+            let reply = try await server.client.request(
+                "PATCH", "/entries/\(md5(url))", fields: [.contentType: "application/json"],
+                text: #"{"ttl": 500, "tags": ["c"]}"#)
+            #expect(reply.status == 200)
+            gate.open()
+            let entry = try await download.member("entry")
+            #expect(entry?["tags"] == ["c"] && entry?["expiresInSeconds"] == 500)
+            #expect(try await server.content(of: url) == "body 2")
+        }
+    }
+
     @Test("A call with respond-async downloads an entry with a damaged body, and does not report it as cached")
     func asyncLooksAtTheBody() async throws {
         let origin = try ScriptedOrigin { _, connection in

@@ -102,6 +102,35 @@ struct SingleFlightTests {
         }
     }
 
+    @Test("A caller that joins a refresh after a PATCH gets its tag and its pin, although the PATCH removed both")
+    func joinAfterPatch() async throws {
+        let gate = Gate("the caller has joined")
+        let origin = try ScriptedOrigin { request, connection in
+            if request.index > 0 { try gate.waitBlocking() }
+            try connection.respond(body: "x")
+        }
+        defer { origin.stop() }
+        try await TestServer.with { server async throws in
+            let url = origin.url("/a")
+            let key = CacheKey.url(canonical: url).text
+            #expect(try await server.download(["url": .string(url), "ttl": 60, "pinned": true]).status == 200)
+            let call: JSON = ["url": .string(url), "ttl": 60, "refresh": true, "tags": ["a", "b"], "pinned": true]
+            async let refresh = server.download(call)
+            try await origin.waitForRequests(2)
+            let patch: JSON = ["ttl": 0, "tags": ["c"], "pinned": false]
+            let reply = try await server.client.request(
+                "PATCH", "/entries/\(key)", fields: [.contentType: "application/json"], body: patch.utf8)
+            #expect(reply.status == 200)
+            async let joined = server.download(["url": .string(url), "tags": ["a"], "pinned": true])
+            try await server.waitForWaiters(2)
+            gate.open()
+            #expect(try await refresh.member("outcome") == "downloaded")
+            #expect(try await joined.member("outcome") == "joined")
+            let entry = try #require(try server.space.cache.entry(for: key))
+            #expect(entry.tags == ["a", "c"] && entry.pinned && entry.ttl == .zero)
+        }
+    }
+
     @Test("The entry gets the tags, the pin and the stale allowance of a caller that joined its download")
     func wishesOfJoiner() async throws {
         try await TestServer.withGatedOrigin { server, origin, gate in

@@ -15,9 +15,9 @@ extension DiskCache {
     }
 
     package func update(
-        _ key: String, ttl: Duration? = nil, tags: [String]? = nil, pinned: Bool? = nil
+        _ key: String, ttl: Duration? = nil, tags: [String]? = nil, addingTags: [String] = [], pinned: Bool? = nil
     ) async throws(DiskCacheError) -> Entry? {
-        try await outcome { update(key, ttl: ttl, tags: tags, pinned: pinned, completion: $0) }
+        try await outcome { update(key, ttl: ttl, tags: tags, addingTags: addingTags, pinned: pinned, completion: $0) }
     }
 
     @discardableResult

@@ -62,8 +62,9 @@ package final class Reservation: Sendable {
     }
 
     /// A reservation for a body from an origin counts as purged if a purge since its beginning named one of the tags.
-    package func addTags(_ tags: [String]) {
-        if !tags.isEmpty { parts.pendingStores.add(tags, to: number) }
+    /// The tags and `pinned` also count if a change of the entry since then, but before this call, said otherwise.
+    package func addTags(_ tags: [String], pinned: Bool? = nil) {
+        if !tags.isEmpty || pinned != nil { parts.pendingStores.add(tags, pinned: pinned, to: number) }
     }
 
     /// Announces the length, so that a body that does not fit fails before it is sent. Bytes beyond `length`, and all
@@ -117,7 +118,10 @@ package final class Reservation: Sendable {
         let operation = StoreOperation(
             key: key, kind: store.kind, url: store.url, number: number, body: body, metadata: metadata,
             condition: condition)
-        submit(bodyBytes: body.slabBytes, operation.run) { result in
+        let promise = state.withLock { $0.takePromise() }
+        writer.submit(bodyBytes: body.slabBytes, operation.run) { [parts, number] result in
+            parts.budget.release(promise)
+            parts.pendingStores.end(number)
             // The file of a body that was not published is still in `incoming/`.
             body.removePart()
             completion(result.flatMap { outcome in outcome.map { .success($0) } ?? .failure(.noSpace) })
@@ -125,14 +129,16 @@ package final class Reservation: Sendable {
     }
 
     /// Refreshes the entry that the origin confirmed instead of replacing it (RFC 9111 §4.3.4). `completion` gets
-    /// ``DiskCacheError/versionChanged`` when the entry is gone or has another body by now.
+    /// ``DiskCacheError/versionChanged`` when the entry is gone or has another body by now. The reservation, which must
+    /// have received no bytes, then continues, and knows the purges and changes since its beginning.
     package func publishUnchanged(
         _ entry: Entry, _ refresh: EntryMetadata, completion: @escaping Completion<PublishOutcome>
     ) {
-        guard let body = take() else { return completion(.failure(.reservationEnded)) }
-        body.discard()
         addTags(refresh.tags ?? [])
-        submit(RefreshOperation(entry: entry, number: number, refresh: refresh).run, completion: completion)
+        writer.submit(RefreshOperation(entry: entry, number: number, refresh: refresh).run) { [self] result in
+            if case .failure(.versionChanged) = result { parts.pendingStores.reopen(number) } else { abandon() }
+            completion(result)
+        }
     }
 
     /// Discards the received bytes, and gives their room back. Has no effect after a publish or an abandon.
@@ -198,19 +204,6 @@ package final class Reservation: Sendable {
             throw .reservationEnded
         }
         return sealed
-    }
-
-    private func submit<Outcome: Sendable>(
-        bodyBytes: Int64 = 0, _ work: @escaping @Sendable (WriteContext) throws -> Outcome,
-        completion: @escaping Completion<Outcome>
-    ) {
-        let (parts, number) = (parts, number)
-        let promise = state.withLock { $0.takePromise() }
-        writer.submit(bodyBytes: bodyBytes, work) { result in
-            parts.budget.release(promise)
-            parts.pendingStores.end(number)
-            completion(result)
-        }
     }
 
     // MARK: - Room on disk

@@ -7,7 +7,7 @@ extension DownloadManager {
     /// download follows at once and keeps the place in `places`; while stopping, they get ``DownloadError/stopping``.
     func land(
         _ fetch: DownloadFetch, with result: Result<DownloadResult, DownloadError>, for waiters: [DownloadFetch.Waiter],
-        published: EntryWishes
+        unpublished: EntryWishes
     ) {
         let (key, request) = (fetch.policy.key, fetch.policy.request)
         let now = tools.clock.now()
@@ -30,7 +30,10 @@ extension DownloadManager {
                 return (queue, nil)
             }
             // Callers that joined after a cancellation did not set `next`. So the first of them gives the request.
-            let next = running.next ?? queue.waiters.min { $0.key < $1.key }?.value.caller.request ?? request
+            var next = running.next ?? queue.waiters.min { $0.key < $1.key }?.value.caller.request ?? request
+            if case .failure(.cancelled) = result {
+                next.wishes.formUnion(fetch.state.withLock { $0.machine.isAbandoned ? $0.notes.wishes : EntryWishes() })
+            }
             let successor = DownloadPolicy.makeFetch(next, key: key, held: nil, manager: self) { rules in
                 FetchMachine(rules, following: queue)
             }
@@ -38,15 +41,16 @@ extension DownloadManager {
             return (.init(), successor)
         }
         switch result {
-        case .success(let success): answer(waiters, success, published: published)
+        case .success(let success): answer(waiters, success, unpublished)
         case .failure(let error): answer(waiters, error, request, now: now)
         }
         for waiter in refused.waiters.values { waiter.caller.completion(.failure(.stopping)) }
         if let successor { lead(successor) }
     }
 
-    /// `published` are the wishes that the entry has already, unless a caller has changed the entry since.
-    private func answer(_ waiters: [DownloadFetch.Waiter], _ success: DownloadResult, published: EntryWishes) {
+    /// Fulfils the wishes of callers that joined when the entry was already being written. The earlier wishes are not
+    /// repeated, because they would undo a change by a caller during the download.
+    private func answer(_ waiters: [DownloadFetch.Waiter], _ success: DownloadResult, _ wishes: EntryWishes) {
         let answer: @Sendable ([DownloadFetch.Waiter], Entry) -> Void = { waiters, entry in
             for waiter in waiters {
                 var result = success
@@ -57,18 +61,17 @@ extension DownloadManager {
                 waiter.caller.completion(.success(result))
             }
         }
-        // Fulfils the wishes of waiters that joined when the entry was already being written. The earlier wishes are
-        // not repeated, because they would undo a change by a caller during the download.
-        let wishes = waiters.reduce(into: EntryWishes()) {
-            $0.formUnion($1.caller.request.wishes.subtracting(published))
-        }
         guard !wishes.areFulfilled(by: success.entry) else { return answer(waiters, success.entry) }
         fulfil(wishes, of: success.entry) { [self] result in
             // The entry was removed in this very moment, but it still is the entry that the waiters waited for.
             if case .success(let changed) = result { return answer(waiters, changed ?? success.entry) }
-            // The tags of all waiters do not fit together, so each waiter's wishes are fulfilled on their own.
+            // The tags of all callers do not fit together, so each waiter's tags are added on their own.
+            var own = wishes
+            own.tags = []
+            fulfil(own, of: success.entry) { _ in }
             for waiter in waiters {
-                fulfil(waiter.caller.request.wishes.subtracting(published), of: success.entry) { result in
+                own.tags = wishes.tags.intersection(waiter.caller.request.tags)
+                fulfil(own, of: success.entry) { result in
                     switch result {
                     case .success(let changed): answer([waiter], changed ?? success.entry)
                     case .failure(let error): waiter.caller.completion(.failure(DownloadError(error)))

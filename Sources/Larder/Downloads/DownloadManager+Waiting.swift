@@ -152,7 +152,8 @@ extension DownloadFetch {
             guard tags.count <= Entry.tagLimit else { return nil }
             if !isQueued {
                 state.notes.wishes.formUnion(request.wishes)
-                if !request.tags.isEmpty { state.reservation?.addTags(request.tags.sorted()) }
+                state.notes.unpublished.formUnion(request.wishes)
+                state.reservation?.addTags(request.tags.sorted(), pinned: request.pinned)
             }
             return state.machine.join(waiter, number: number, isLate: isLate)
         }

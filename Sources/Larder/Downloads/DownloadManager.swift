@@ -220,7 +220,7 @@ package final class DownloadManager: Sendable {
             // Two resources may have the same MD5, so the resources decide whether the caller may have the result.
             guard running.fetch.policy.request.isSameResource(as: request) else { return .failure(.keyInUse) }
             var next = running.next ?? request
-            next.tags.formUnion(request.tags)
+            next.wishes.formUnion(request.wishes)
             next.refresh = next.refresh || request.refresh
             guard let admission = running.fetch.admit(waiter, number: number, request, nextTags: next.tags) else {
                 return .failure(.tooManyTags(limit: Entry.tagLimit))

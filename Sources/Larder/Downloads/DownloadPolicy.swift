@@ -19,8 +19,8 @@ struct DownloadPolicy: FetchPolicy {
         var progress = DownloadProgress()
         /// The wishes of all callers so far.
         var wishes: EntryWishes
-        /// The wishes that went to the cache together with the entry.
-        var published = EntryWishes()
+        /// The wishes that do not go to the cache together with the entry, because it is being written already.
+        var unpublished: EntryWishes
         /// The entry that the caller found expired, or asks to refresh; later the entry that gave the sent validators.
         var held: Entry?
         /// The result for the callers; `nil` until there is an entry.
@@ -40,8 +40,8 @@ struct DownloadPolicy: FetchPolicy {
     ) -> DownloadFetch {
         let policy = DownloadPolicy(
             request: request, key: key, manager: manager, startDate: manager.tools.clock.now())
-        return Fetch(
-            policy, machine(policy.rules), notes: Notes(wishes: request.wishes, held: held), tools: manager.tools)
+        let notes = Notes(wishes: request.wishes, unpublished: request.wishes, held: held)
+        return Fetch(policy, machine(policy.rules), notes: notes, tools: manager.tools)
     }
 
     let rules = FetchRules(deliversAtHead: false, isShared: true, queuesLateCallers: true, outlivesCallers: true)
@@ -117,14 +117,14 @@ struct DownloadPolicy: FetchPolicy {
     }
 
     func end(_ outcome: DownloadFetch.Outcome, for waiters: [DownloadFetch.Waiter], of fetch: DownloadFetch) {
-        let (result, published) = fetch.state.withLock { ($0.notes.result, $0.notes.published) }
+        let (result, unpublished) = fetch.state.withLock { ($0.notes.result, $0.notes.unpublished) }
         let landed: Result<DownloadResult, DownloadError> =
             switch (outcome, result) {
             case (.failed(let error), _): .failure(error)
             case (_, let result?): .success(result)
             case (_, nil): .failure(.storage("the download ended without an entry"))
             }
-        manager.land(fetch, with: landed, for: waiters, published: published)
+        manager.land(fetch, with: landed, for: waiters, unpublished: unpublished)
     }
 
     func store(_ summary: OriginSummary, for fetch: DownloadFetch) {
@@ -145,11 +145,7 @@ struct DownloadPolicy: FetchPolicy {
         metadata.etag = EntryMetadata.bounded(head.fields[fields: .eTag].first?.text)
         metadata.lastModified = EntryMetadata.bounded(head.fields[fields: .lastModified].first?.text)
         metadata.params = request.params?.text
-        metadata.downloadStartDate = startDate
-        metadata.downloadEndDate = now
-        let wishes = publishWishes(of: fetch)
-        metadata.pinned = wishes.pinned
-        metadata.staleAllowance = wishes.staleAllowance
+        complete(&metadata, of: fetch, now: now)
         reservation.publish(metadata) { result in
             switch result {
             case .success(let outcome): fetch.succeed(.downloaded, outcome.entry, .stored)
@@ -165,8 +161,10 @@ struct DownloadPolicy: FetchPolicy {
         // the held entry. A 304 that names another version does not confirm the held entry, either.
         let now = fetch.tools.clock.now()
         let validators = held.validators
+        // The time at which the origin made the answer: the start of the download less a minute, as clocks may differ.
+        let madeAt = held.downloadStartDate.map { $0 - .seconds(60) }
         guard var record = OriginRecord(held.fields), record.url == head.effectiveURL,
-            validators.areConfirmed(by: head.fields, madeAt: Self.madeAt(held), now: now)
+            validators.areConfirmed(by: head.fields, madeAt: madeAt, now: now)
         else {
             return fetch.handle(.refreshed(.changed))
         }
@@ -179,11 +177,7 @@ struct DownloadPolicy: FetchPolicy {
         refresh.fields = EntryMetadata.bounded(record.text)
         refresh.etag = keepsTag ? nil : EntryMetadata.bounded(head.fields[fields: .eTag].first?.text)
         refresh.lastModified = EntryMetadata.bounded(head.fields[fields: .lastModified].first?.text)
-        refresh.downloadStartDate = startDate
-        refresh.downloadEndDate = now
-        let wishes = publishWishes(of: fetch)
-        refresh.pinned = wishes.pinned
-        refresh.staleAllowance = wishes.staleAllowance
+        complete(&refresh, of: fetch, now: now)
         reservation.publishUnchanged(held, refresh) { result in
             switch result {
             case .success(let outcome): fetch.succeed(.revalidated, outcome.entry, .refreshed(.stored))
@@ -193,16 +187,14 @@ struct DownloadPolicy: FetchPolicy {
         }
     }
 
-    private func publishWishes(of fetch: DownloadFetch) -> EntryWishes {
-        fetch.state.withLock { state in
-            state.notes.published = state.notes.wishes
+    /// Sets the dates, and the wishes of all callers so far.
+    private func complete(_ metadata: inout EntryMetadata, of fetch: DownloadFetch, now: Timestamp) {
+        (metadata.downloadStartDate, metadata.downloadEndDate) = (startDate, now)
+        let wishes = fetch.state.withLock { state in
+            state.notes.unpublished = EntryWishes()
             return state.notes.wishes
         }
-    }
-
-    /// The time at which the origin made the answer: the start of the download less a minute, as the clocks may differ.
-    private static func madeAt(_ held: Entry) -> Timestamp? {
-        held.downloadStartDate.map { $0 - .seconds(60) }
+        (metadata.pinned, metadata.staleAllowance) = (wishes.pinned, wishes.staleAllowance)
     }
 
     /// The caller's ttl; else the origin's own freshness; else the default, if the status is heuristically cacheable

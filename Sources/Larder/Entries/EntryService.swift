@@ -123,10 +123,8 @@ package struct EntryService: Sendable {
             case .failure(let error): return then(.failure(error))
             }
             let removes = ttl == .zero && (held.kind == .json || held.kind == .data)
-            let fields: @Sendable (Entry) -> String? = { entry in
-                guard ttl != nil, var head = entry.fields.flatMap({ StoredResponse(text: $0) }) else {
-                    return entry.fields
-                }
+            let fields: @Sendable (String) -> String = { text in
+                guard ttl != nil, var head = StoredResponse(text: text) else { return text }
                 head.isExpirySet = true
                 return head.text
             }

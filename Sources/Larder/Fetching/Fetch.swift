@@ -133,13 +133,11 @@ final class Fetch<Policy: FetchPolicy>: OriginReceiver, Sendable {
     }
 
     private func askAgain() {
-        state.withLock { $0.reservation }?.abandon()
         policy.forgetHeld(for: self)
         state.withLock { state in
             (state.head, state.transfer) = (nil, nil)
             if state.demand != .cancel { state.demand = nil }
         }
-        policy.reserve(for: self)
         ask()
     }
 

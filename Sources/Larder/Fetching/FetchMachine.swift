@@ -109,7 +109,7 @@ struct FetchMachine<Caller: Sendable>: Sendable {
     enum Action: Sendable {
         /// Send the request, with the validators of the held response.
         case ask
-        /// Send the request without validators, and with a new reservation.
+        /// Send the request without validators. The reservation stays.
         case askAgain
         case cancel
         /// Cancel the transfer if it still waits for its turn at the origin.

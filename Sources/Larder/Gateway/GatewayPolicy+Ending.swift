@@ -31,7 +31,7 @@ extension GatewayPolicy {
             fetch.handle(.stored)
             // Adds the tags of calls that joined while the entry was being published.
             if case .success(.stored(let entry)) = result {
-                gateway.unite(fetch.state.withLock(\.notes.tags), with: [entry])
+                gateway.unite(fetch.state.withLock(\.notes.tags).subtracting(notes.tags), with: [entry])
             }
         }
     }
@@ -66,7 +66,7 @@ extension GatewayPolicy {
             switch result {
             case .success(.stored(let entry)):
                 fetch.handle(.refreshed(.stored)) { $0.notes.held = $0.notes.held?.refreshed(entry) }
-                gateway.unite(fetch.state.withLock(\.notes.tags), with: [entry])
+                gateway.unite(fetch.state.withLock(\.notes.tags).subtracting(notes.tags), with: [entry])
             case .failure(.versionChanged) where isRetry: fetch.handle(.refreshed(.changed))
             case .failure(.versionChanged): gateway.queue.async { refreshCopy(with: validators, fetch) }
             case .success(.notKept), .failure: fetch.handle(.refreshed(.notKept(isForAll: true)))
@@ -76,8 +76,6 @@ extension GatewayPolicy {
 
     /// Refreshes the response that was stored meanwhile, if the 304 confirms it, too, because its validators are equal.
     private func refreshCopy(with validators: Validators, _ fetch: GatewayFetch) {
-        fetch.state.withLock { $0.reservation.take() }?.abandon()
-        reserve(for: fetch)
         gateway.lookUp(leader) { found in
             guard let copy = found.selected, copy.head.part == nil, Validators(copy.head.fields) == validators else {
                 return fetch.handle(.refreshed(.changed))

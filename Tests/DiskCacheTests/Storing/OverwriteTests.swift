@@ -90,6 +90,101 @@ struct OverwriteTests {
         }
     }
 
+    @Test("Tags that a hit adds after a caller replaced the tags stay, too", arguments: [false, true])
+    func tagsAddedAfterChange(isRevalidation: Bool) async throws {
+        try await CacheFixture().withCache { cache async throws in
+            let held = try await cache.store("old", url: url, tags: ["a"])
+            let change = {
+                _ = try await cache.update(held.key, tags: ["c"])
+                _ = try await cache.update(held.key, addingTags: ["x"])
+            }
+            if isRevalidation {
+                let reservation = cache.reserve(.url(canonical: url), kind: .download, url: url, tags: ["a"])
+                try await change()
+                _ = try await reservation.publishUnchanged(held, EntryMetadata(ttl: .seconds(600)))
+            } else {
+                _ = try await download(cache, tags: ["a"], meanwhile: change)
+            }
+            #expect(try cache.entry(url: url)?.tags == ["c", "x"])
+        }
+    }
+
+    @Test(
+        "A tag and a pin that a joining caller states after a change count, and a pin prevails over later unpins",
+        arguments: [[true], [true, false], [false]])
+    func statedAfterChange(pins: [Bool]) async throws {
+        try await CacheFixture().withCache { cache async throws in
+            let held = try await cache.store("old", url: url)
+            let reservation = cache.reserve(.url(canonical: url), kind: .download, url: url, tags: ["a", "b"])
+            _ = try await cache.update(held.key, tags: ["c"], pinned: !pins[0])
+            for pin in pins { reservation.addTags(["a"], pinned: pin) }
+            try reservation.receive(Array("new".utf8))
+            var metadata = EntryMetadata(ttl: .seconds(600))
+            metadata.pinned = pins[0]
+            let entry = try await reservation.publish(metadata).entry
+            #expect(entry.tags == ["a", "c"] && entry.pinned == pins[0])
+        }
+    }
+
+    @Test(
+        "A ttl, tags and fields that a caller sets while a response is fetched or confirmed stay, for its variant only",
+        arguments: [false, true])
+    func changedDuringFetch(isConfirmation: Bool) async throws {
+        let fixture = try CacheFixture()
+        try await fixture.withCache { cache async throws in
+            let url = ResponseURL(url)
+            func publish(_ variant: String, _ meanwhile: () async throws -> Void) async throws -> Entry {
+                let key = CacheKey.response(to: url, variant: variant)
+                let held = try cache.entry(for: key.text)
+                let reservation = cache.reserve(responseTo: url, tags: ["a"])
+                try await meanwhile()
+                reservation.addTags(["late"])
+                reservation.decide(key, tags: ["group"])
+                var metadata = EntryMetadata(ttl: .seconds(60))
+                metadata.fields = "fields"
+                metadata.droppedTags = { _ in ["c", "group"] }
+                if isConfirmation, let held { return try await reservation.publishUnchanged(held, metadata).entry }
+                try reservation.receive(Array("new".utf8))
+                return try await reservation.publish(metadata).entry
+            }
+            for variant in ["1", "2"] { _ = try await publish(variant) {} }
+            let change = {
+                let key = CacheKey.response(to: url, variant: "1").text
+                let fields: @Sendable (String) -> String = { $0 + ", changed" }
+                await withCheckedContinuation { done in
+                    cache.update(key, ttl: .seconds(3600), tags: ["c"], fields: fields) { _ in done.resume() }
+                }
+                fixture.clock.advance(by: .seconds(1))
+            }
+            let changed = try await publish("1", change)
+            #expect(changed.ttl == .seconds(3600) && changed.expiryDate == fixture.clock.now() + .seconds(3599))
+            #expect(changed.tags == ["c", "late"] && changed.fields == "fields, changed")
+            let other = try await publish("2", change)
+            #expect(other.ttl == .seconds(60) && other.tags == ["a", "group", "late"] && other.fields == "fields")
+        }
+    }
+
+    @Test("A change does not affect the running download if its commit fails, and an earlier change still does")
+    func failedChange() async throws {
+        struct Failure: Error {}
+        let fails = Counter()
+        let cache = try CacheFixture().open(crashHook: { point in
+            if point == .beforeCommit, fails.value == 1 { throw Failure() }
+        })
+        defer { cache.close() }
+        let held = try await cache.store("old", url: url, tags: ["a"])
+        _ = try await download(cache) {
+            _ = try await cache.update(held.key, tags: ["b"])
+            fails.add()
+            await #expect(throws: DiskCacheError.self) {
+                try await cache.update(held.key, ttl: .seconds(5), tags: ["c"], pinned: true)
+            }
+            fails.add()
+        }
+        let entry = try #require(try cache.entry(url: url))
+        #expect(entry.ttl == .seconds(600) && entry.tags == ["b"] && !entry.pinned)
+    }
+
     @Test("A ttl that a caller set before a download began is replaced by the ttl of the download")
     func changedBefore() async throws {
         try await CacheFixture().withCache { cache async throws in

@@ -164,6 +164,43 @@ struct FetchWireTests {
         }
     }
 
+    @Test("A PATCH of a response during its validation stays, after a 304 and after a new body", arguments: [304, 200])
+    func patchDuringValidation(status: Int) async throws {
+        let gate = Gate("the response has been changed")
+        let origin = try ScriptedOrigin { request, connection in
+            if request.index > 0 { try gate.waitBlocking() }
+            let isConfirmed = request.index > 0 && status == 304
+            try connection.respond(
+                isConfirmed ? 304 : 200,
+                fields: [.cacheControl: "max-age=60", .eTag: isConfirmed ? "\"0\"" : "\"\(request.index)\""],
+                body: isConfirmed ? "" : "\(request.index)")
+        }
+        defer { origin.stop() }
+        try await TestServer.with { (server) async throws in
+            let target = "/fetch/" + origin.url("/a")
+            let tags: HTTPFields = [HTTPField.Name("Larder-Tags")!: "a"]
+            _ = try await fetch(server, target, tags)
+            let entry = try #require(
+                try await server.get("/entries?tag=a").member("entries")?.arrayValue?.first)
+            let key = try #require(entry["key"]?.stringValue)
+            server.clock.advance(by: .seconds(61))
+            async let validated = HTTPClient(port: server.api.port).request("GET", target, fields: tags)
+            try await origin.waitForRequests(2)
+            let changed = try await server.client.request(
+                "PATCH", "/entries/\(key.percentEncoded)", fields: [.contentType: "application/json"],
+                text: #"{"ttl": 600, "tags": ["c"]}"#)
+            #expect(changed.status == 200)
+            gate.open()
+            let text = status == 304 ? "0" : "1"
+            #expect(try await validated.text == text)
+            try await server.waitForFetches()
+            #expect(try await server.get("/entries?tag=c").member("entries")?.arrayValue?.first?["tags"] == ["c"])
+            server.clock.advance(by: .seconds(500))
+            #expect(try await fetch(server, target).text == text)
+            #expect(origin.requestCount == 2)
+        }
+    }
+
     @Test("A cache group with a name that no caller may give a tag is listed as a tag and can be purged")
     func groupWithComma() async throws {
         let long = String(repeating: "g", count: 200)

@@ -14,14 +14,16 @@ struct PendingStore: Sendable {
     /// The tags of concurrent purges that match this store in all but the tag; `nil`: more than ``latePurgeLimit``.
     private var latePurges: Set<ExactText>? = []
     /// Whether the key is undecided. Then a purge of any variant of the URL matches this store.
-    private(set) var isVariantOpen = false
+    fileprivate(set) var isVariantOpen = false
     let purged = PurgeMark()
-    /// The changes that callers made to the entry since the reservation. The published entry gets them, too.
-    private(set) var patch: Patch?
+    /// The changes that callers made to the entries of these keys since the reservation.
+    fileprivate var patches: [ExactText: Patch] = [:]
+    /// The changes that the published entry gets, too.
+    private var patch: Patch { patches[ExactText(key.text)] ?? Patch() }
 
     /// Whether the body comes from an origin, so that a concurrent purge can match this store: such a body is as old as
     /// its request. A body that a caller stores is new when it is published and acknowledged.
-    private var isFromOrigin: Bool { kind == .download || kind == .response }
+    fileprivate var isFromOrigin: Bool { kind == .download || kind == .response }
 
     init(key: CacheKey, kind: Entry.Kind, url: String?, tags: [String], isVariantOpen: Bool = false) {
         self.key = key
@@ -34,8 +36,18 @@ struct PendingStore: Sendable {
     }
 
     /// Marks the store as purged if a purge since the reservation named one of the new tags.
-    mutating func add(_ more: [String]) {
-        let new = Set(more.map(ExactText.init)).subtracting(tags)
+    mutating func add(_ more: [String], pinned: Bool? = nil) {
+        let more = Set(more.map(ExactText.init))
+        for index in patches.indices {
+            patches.values[index].newTags.formUnion(more)
+            // A later pin replaces the patch's. The pin of the metadata then counts, in which `true` prevails.
+            if let pinned, patches.values[index].pinned != nil { patches.values[index].pinned = pinned ? nil : false }
+        }
+        note(more)
+    }
+
+    private mutating func note(_ more: Set<ExactText>) {
+        let new = more.subtracting(tags)
         tags.formUnion(new)
         if isFromOrigin, !new.isEmpty, latePurges?.isDisjoint(with: new) != true { purged.set() }
     }
@@ -43,30 +55,50 @@ struct PendingStore: Sendable {
     mutating func decide(_ key: CacheKey, tags: [String]) {
         self.key = key
         isVariantOpen = false
-        add(tags)
+        note(Set(tags.map(ExactText.init)))
     }
 
     /// A change of metadata by a caller. `nil` leaves a value to the store.
     struct Patch: Sendable {
         var ttl: Duration?
         var expiryDate: Timestamp?
+        /// Changes the fields of an entry that gets `ttl`.
+        var fields: (@Sendable (String) -> String)?
         var pinned: Bool?
         var tags: [String]?
-        /// The tags that the store had before `tags` replaced them.
-        fileprivate(set) var replacedTags: Set<ExactText> = []
+        /// The tags that callers of the fetch have named since the change.
+        fileprivate(set) var newTags: Set<ExactText> = []
     }
 
-    mutating func meet(_ new: Patch, of key: String) {
-        guard kind == .download, ExactText(key) == ExactText(self.key.text) else { return }
-        var patch = patch ?? Patch()
-        if new.ttl != nil { (patch.ttl, patch.expiryDate) = (new.ttl, new.expiryDate) }
+    fileprivate mutating func meet(_ new: Patch, of key: String) {
+        var patch = patches[ExactText(key)] ?? Patch()
+        if new.ttl != nil { (patch.ttl, patch.expiryDate, patch.fields) = (new.ttl, new.expiryDate, new.fields) }
         if new.pinned != nil { patch.pinned = new.pinned }
-        if new.tags != nil { (patch.tags, patch.replacedTags) = (new.tags, tags) }
-        self.patch = patch
+        if new.tags != nil { (patch.tags, patch.newTags) = (new.tags, []) }
+        patches[ExactText(key)] = patch
     }
 
-    /// The tags that the reservation's callers added, except the tags that a later change by a caller replaced.
-    var addedTags: Set<ExactText> { tags.subtracting(patch?.replacedTags ?? []) }
+    func isPinned(_ metadata: EntryMetadata, replacing old: Entry?) -> Bool {
+        patch.pinned ?? metadata.pinned ?? old?.pinned ?? false
+    }
+
+    /// Returns the published entry. If a caller replaced the tags, `old` has the new ones and all added since.
+    func entry(
+        _ record: Entry.Record, _ metadata: EntryMetadata, replacing old: Entry?, now: Timestamp, hits: Int64,
+        lastAccessDate: Timestamp
+    ) -> Entry {
+        let patch = patch
+        var record = record
+        record.pinned = isPinned(metadata, replacing: old)
+        record.tags = TagUnion.tags(
+            stated: patch.tags.map { old?.tags ?? $0 } ?? metadata.tags, held: old, dropping: metadata.droppedTags,
+            adding: patch.tags == nil ? tags : patch.newTags)
+        if let fields = patch.fields { record.fields = record.fields.map(fields) }
+        let ttl = patch.ttl ?? max(metadata.ttl, .zero)
+        return Entry(
+            record, ttl: ttl, expiryDate: patch.expiryDate ?? metadata.expiryDate ?? now + ttl, hits: hits,
+            lastAccessDate: lastAccessDate)
+    }
 
     private mutating func addLatePurge(_ tags: Set<ExactText>) {
         guard let known = latePurges, !tags.isSubset(of: known) else { return }
@@ -83,7 +115,9 @@ struct PendingStore: Sendable {
         func begins(_ text: String, _ prefix: String) -> Bool { text.utf8.starts(with: prefix.utf8) }
         if let kind = filter.kind, kind != self.kind { return false }
         if let key = filter.key, !names(key) { return false }
-        if let md5 = filter.md5, !isNamed(md5: md5) { return false }
+        if let md5 = filter.md5, key.form == .data || (md5 != key.md5Hex && md5 != canonicalURL.map(MD5Name.of)) {
+            return false
+        }
         if let url = filter.url, url != self.url, url != canonicalURL { return false }
         if let host = filter.host, host != self.host { return false }
         guard let prefix = filter.prefix else { return true }
@@ -91,11 +125,7 @@ struct PendingStore: Sendable {
         return filter.urlBeginnings.contains { begins(url ?? "", $0) || begins(canonicalURL ?? "", $0) }
     }
 
-    private func isNamed(md5: String) -> Bool {
-        key.form != .data && (md5 == key.md5Hex || canonicalURL.map(MD5Name.of) == md5)
-    }
-
-    private func names(_ text: String) -> Bool {
+    fileprivate func names(_ text: String) -> Bool {
         if ExactText(text) == ExactText(key.text) { return true }
         guard isVariantOpen, let other = CacheKey(text) else { return false }
         return other.form == .response && other.md5Hex == key.md5Hex
@@ -157,12 +187,24 @@ final class PendingStores: Sendable {
         state.withLock { $0.stores[number]?.decide(key, tags: tags) }
     }
 
-    func add(_ tags: [String], to number: Int) { state.withLock { $0.stores[number]?.add(tags) } }
+    /// Leaves the variant of a response to a further answer.
+    func reopen(_ number: Int) {
+        state.withLock { if $0.stores[number]?.kind == .response { $0.stores[number]?.isVariantOpen = true } }
+    }
 
-    /// Keeps a change of an entry's metadata when a download that began before it publishes the entry again.
-    func patch(_ key: String, _ patch: PendingStore.Patch) {
-        state.withLock { state in
-            for index in state.stores.indices { state.stores.values[index].meet(patch, of: key) }
+    func add(_ tags: [String], pinned: Bool?, to number: Int) {
+        state.withLock { $0.stores[number]?.add(tags, pinned: pinned) }
+    }
+
+    /// Keeps a change of an entry's metadata when a fetch that began before it publishes the entry again.
+    func patch(_ key: String, _ patch: PendingStore.Patch, _ journal: Journal) {
+        let former = state.withLock { state in
+            let former = state.stores.compactMapValues { $0.isFromOrigin && $0.names(key) ? $0.patches : nil }
+            for number in former.keys { state.stores[number]?.meet(patch, of: key) }
+            return former
+        }
+        journal.onUndo { [self] in
+            state.withLock { state in for (number, old) in former { state.stores[number]?.patches = old } }
         }
     }
 

@@ -17,7 +17,10 @@ struct StoreOperation: Sendable {
         let old = try isFirst ? nil : context.index.row(forKey: key.text)
         if let condition, !condition(old?.entry) { throw DiskCacheError.conditionFailed }
         let isPurged = store.purged.isSet
-        guard isPurged || keepsRoom(leastCost, replacing: old, context) else { return nil }
+        let isPinned = store.isPinned(metadata, replacing: old?.entry)
+        // The cost without the texts other than the URL. A pinned entry may always stay.
+        let leastCost = EntryRow.cost(bodyLength: body.length, isFile: body.isFile, url: url)
+        guard isPurged || isPinned || context.canKeep(leastCost, replacing: old) else { return nil }
         if try isPurged || !(isFirst || hasRoom(replacing: old?.entry, context)) {
             // An entry that is not kept takes over no tags and no pinning from the entry under its key.
             let entry = entry(version: 0, path: nil, store, replacing: nil, context)
@@ -40,7 +43,7 @@ struct StoreOperation: Sendable {
 
         let cost = EntryRow.cost(of: entry, in: slot)
         // The cost now includes all texts, so it may exceed the room.
-        guard keepsRoom(cost, replacing: old, context) else { throw DiskCacheError.noSpace }
+        guard isPinned || context.canKeep(cost, replacing: old) else { throw DiskCacheError.noSpace }
         try context.put(entry, cost: cost, path: file?.path, slot: slot, identity: file?.identity, replacing: old)
         context.invalidate(key.text)
         // A caller's own body is newer than the bodies of all fetches that are under way, so none may replace it.
@@ -51,19 +54,9 @@ struct StoreOperation: Sendable {
         return .stored(entry)
     }
 
-    /// A pinned entry may always stay; for others see ``WriteContext/canKeep(_:replacing:)``.
-    private func keepsRoom(_ cost: Int64, replacing old: EntryRow?, _ context: WriteContext) -> Bool {
-        isPinned(replacing: old?.entry) || context.canKeep(cost, replacing: old)
-    }
-
     private var isJSON: Bool {
         body.isJSON && JSONCharset(contentType: metadata.contentType).fault(isASCII: body.isASCIIJSON) == nil
     }
-
-    private func isPinned(replacing old: Entry?) -> Bool { metadata.pinned ?? old?.pinned ?? false }
-
-    /// The cost without the texts other than the URL.
-    private var leastCost: Int64 { EntryRow.cost(bodyLength: body.length, isFile: body.isFile, url: url) }
 
     /// Makes room among the responses to the same URL. Always `true` for other kinds.
     private func hasRoom(replacing old: Entry?, _ context: WriteContext) throws -> Bool {
@@ -76,7 +69,6 @@ struct StoreOperation: Sendable {
     private func entry(
         version: Int64, path: String?, _ store: PendingStore, replacing old: Entry?, _ context: WriteContext
     ) -> Entry {
-        let patch = store.patch
         // An entry of downloads keeps the longest stale allowance of all callers.
         let allowance = kind == .download && old?.kind == .download ? old?.staleAllowance ?? .zero : .zero
         let parts = context.parts
@@ -87,15 +79,10 @@ struct StoreOperation: Sendable {
             lastModified: metadata.lastModified, digest: body.digest, isJSON: isJSON,
             downloadStartDate: metadata.downloadStartDate, downloadEndDate: metadata.downloadEndDate,
             createdDate: context.now, localPath: path.map(parts.bodies.absolute),
-            tags: TagUnion.tags(
-                stated: patch?.tags ?? metadata.tags, held: old, dropping: metadata.droppedTags,
-                adding: store.addedTags),
-            pinned: patch?.pinned ?? isPinned(replacing: old), version: version,
+            tags: [], pinned: false, version: version,
             staleAllowance: max(metadata.staleAllowance ?? .zero, allowance), fields: metadata.fields)
-        let ttl = patch?.ttl ?? max(metadata.ttl, .zero)
-        return Entry(
-            record, ttl: ttl, expiryDate: patch?.expiryDate ?? metadata.expiryDate ?? context.now + ttl, hits: 0,
-            lastAccessDate: parts.hits.clock.now())
+        return store.entry(
+            record, metadata, replacing: old, now: context.now, hits: 0, lastAccessDate: parts.hits.clock.now())
     }
 }
 
@@ -119,25 +106,19 @@ struct RefreshOperation: Sendable {
     }
 
     private func refreshed(_ old: Entry, _ store: PendingStore, now: Timestamp) -> Entry {
-        let patch = store.patch
         var record = old.record
         record.etag = refresh.etag ?? record.etag
         record.lastModified = refresh.lastModified ?? record.lastModified
         record.contentType = refresh.contentType ?? record.contentType
         record.downloadStartDate = refresh.downloadStartDate ?? record.downloadStartDate
         record.downloadEndDate = refresh.downloadEndDate ?? record.downloadEndDate
-        record.tags = TagUnion.tags(
-            stated: patch?.tags ?? refresh.tags, held: old, dropping: refresh.droppedTags, adding: store.addedTags)
-        record.pinned = patch?.pinned ?? refresh.pinned ?? record.pinned
         if let allowance = refresh.staleAllowance {
             // An entry of downloads keeps the longest stale allowance of all callers.
             record.staleAllowance = record.kind == .download ? max(allowance, record.staleAllowance) : allowance
         }
         record.fields = refresh.fields ?? record.fields
-        let ttl = patch?.ttl ?? max(refresh.ttl, .zero)
-        return Entry(
-            record, ttl: ttl, expiryDate: patch?.expiryDate ?? refresh.expiryDate ?? now + ttl, hits: old.hits,
-            lastAccessDate: old.lastAccessDate)
+        return store.entry(
+            record, refresh, replacing: old, now: now, hits: old.hits, lastAccessDate: old.lastAccessDate)
     }
 }
 

@@ -34,8 +34,11 @@ package struct DownloadRequest: Sendable {
     var keepsCodings: Bool { fields.contains(.acceptEncoding) }
 
     var wishes: EntryWishes {
-        EntryWishes(
-            tags: tags, staleAllowance: max(staleWhileRevalidate ?? .zero, staleIfError ?? .zero), pinned: pinned)
+        get {
+            EntryWishes(
+                tags: tags, staleAllowance: max(staleWhileRevalidate ?? .zero, staleIfError ?? .zero), pinned: pinned)
+        }
+        set { (tags, staleIfError, pinned) = (newValue.tags, newValue.staleAllowance, newValue.pinned) }
     }
 
     /// Compares the values from which the ``key`` is made, so MD5 collisions have no effect.
@@ -61,14 +64,6 @@ struct EntryWishes: Sendable {
         tags.formUnion(other.tags)
         staleAllowance = max(staleAllowance, other.staleAllowance)
         if let pinned = other.pinned { self.pinned = pinned || self.pinned == true }
-    }
-
-    /// Returns these wishes without the wishes in `other`.
-    func subtracting(_ other: EntryWishes) -> EntryWishes {
-        EntryWishes(
-            tags: tags.subtracting(other.tags),
-            staleAllowance: staleAllowance > other.staleAllowance ? staleAllowance : .zero,
-            pinned: pinned == other.pinned || other.pinned == true ? nil : pinned)
     }
 
     func areFulfilled(by entry: Entry) -> Bool {
