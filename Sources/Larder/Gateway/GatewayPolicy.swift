@@ -41,7 +41,7 @@ struct GatewayPolicy: FetchPolicy {
         var isWholeNoted = false
         /// The calls about which the gateway decides anew when the fetch has ended.
         var awaitsStoring: [GatewayCall] = []
-        /// The followers whose patience ended. The first answer or failure is theirs, of this fetch or a later one.
+        /// The followers that ran out of patience. They get the first answer or failure, of this fetch or a later one.
         var released: [GatewayCall] = []
         /// The fetch that has an answer for the waiters of this one.
         var overtaker: GatewayFetch?
