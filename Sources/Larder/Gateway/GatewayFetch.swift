@@ -8,7 +8,7 @@ extension Fetch where Policy == GatewayPolicy {
     /// A later fetch has a higher number, across all namespaces.
     var number: UInt64 { policy.number }
 
-    /// The result of ``admit(_:number:knowing:mayAskForRange:isWaiter:)`` for a call that comes while the fetch is under way.
+    /// The result of ``admit(_:number:knowing:mayAskForRange:isWaiter:)`` for a call that comes during the fetch.
     enum GatewayAdmission {
         case waits(isFirst: Bool)
         case reads(SharedAnswer, BodyFlow.Newcomer)
