@@ -168,10 +168,12 @@ struct OverwriteTests {
     func failedChange() async throws {
         struct Failure: Error {}
         let fails = Counter()
-        let cache = try CacheFixture().open(crashHook: { point in
+        let fixture = try CacheFixture()
+        let cache = try fixture.open(crashHook: { point in
             if point == .beforeCommit, fails.value == 1 { throw Failure() }
         })
-        defer { cache.close() }
+        // The fixture removes the directory at its end.
+        defer { withExtendedLifetime(fixture) { cache.close() } }
         let held = try await cache.store("old", url: url, tags: ["a"])
         _ = try await download(cache) {
             _ = try await cache.update(held.key, tags: ["b"])
