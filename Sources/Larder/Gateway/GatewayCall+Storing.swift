@@ -77,7 +77,7 @@ extension GatewayCall {
         return refresh
     }
 
-    /// The groups that an entry was in (RFC 9875). They are dropped, because the next answer states its groups anew.
+    /// The tags of a replaced entry that were its groups (RFC 9875). The new answer states its own groups.
     private static let groups: @Sendable (Entry) -> [String] = { entry in
         entry.fields.flatMap { StoredResponse(text: $0) }.map { CacheGroups($0.fields).names } ?? []
     }

@@ -32,7 +32,7 @@ final class GatewayGroup: Sendable {
     /// Returns a number for a fetch, higher than the numbers of all earlier fetches.
     func nextNumber() -> UInt64 { lastNumber.add(1, ordering: .relaxed).newValue }
 
-    /// Puts a fetch into its line: it is about to depart and will need a place.
+    /// Appends a fetch that is about to depart to its line. It needs one of the origin client's running transfers.
     func enter(_ fetch: GatewayFetch) {
         let authority = fetch.policy.leader.request.url.authority
         state.withLock { state in

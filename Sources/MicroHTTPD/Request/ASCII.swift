@@ -32,7 +32,7 @@ extension UnsafeRawBufferPointer {
         return others == 0
     }
 
-    /// A host with an optional port, as in `Host` (RFC 9110 §7.2, RFC 3986 §3.2.2), or empty: the target has no host.
+    /// Whether this is a host with an optional port (RFC 9110 §7.2, RFC 3986 §3.2.2). A `Host` field may be empty.
     var isHostAndPort: Bool {
         var rest = self[...]
         if rest.first == UInt8(ascii: "[") {

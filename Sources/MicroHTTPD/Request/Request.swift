@@ -19,7 +19,7 @@ package struct Request: @unchecked Sendable {
         return request
     }
 
-    /// As it was sent: any token, in any case.
+    /// As it was sent, in upper or lower case; not only methods that Larder knows.
     package var method: String { text(head.header.method) }
     /// As it was sent, including its query; ``withTarget(_:)`` shows also bytes that are not UTF-8. Of a target in
     /// absolute form, only the part after the authority (see ``host``). A target that is cut at a NUL has a ``defect``.

@@ -80,7 +80,7 @@ struct ReplayWindowTests {
         #expect(words(window, after: window.end - 1) == ["b"])
     }
 
-    @Test("A known id leads to its place, and any other id is a restart or a gap")
+    @Test("An id after which no event is missing leads to its place; others are reported as a restart or a gap")
     func comingBack() throws {
         var window = window(count: 3)
         for event in TestEvents.failures(0..<5) { window.append(event) }

@@ -34,7 +34,7 @@ struct NamespaceQuotasTests {
         #expect(quotas.disk.values.reduce(0, +) == 1000)
     }
 
-    @Test("A change that raises the limits of all namespaces above nine tenths is refused, and no other change")
+    @Test("A change is refused only if it raises a limit, and the limits' sum exceeds nine tenths of the server's")
     func overLimit() throws {
         func check(_ disk: [String: Int64?], was old: [String: Int64?] = [:], _ name: String) throws {
             try NamespaceQuotas.check(

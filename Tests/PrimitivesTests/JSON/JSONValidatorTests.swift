@@ -105,7 +105,7 @@ struct JSONValidatorTests {
     }
 
     /// Tests of RFC 8259 §8.1.
-    @Test("A byte order mark before a text is ignored, whole or in pieces, and is invalid within the text")
+    @Test("A byte order mark before a text is ignored, even byte by byte; an incomplete or later mark is invalid")
     func byteOrderMark() throws {
         let mark = JSONEncoding.byteOrderMark
         for text in ["1", " {} ", "[1]"] {

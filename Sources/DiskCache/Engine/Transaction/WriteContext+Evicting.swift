@@ -123,7 +123,7 @@ struct DiskQueues: EvictionQueues {
 
     func oldest(in queue: EvictionQueue) throws -> QueuedEntry<ID>? {
         guard let (entry, key, turn) = try context.index.oldest(in: queue), turn <= lastTurn ?? .max else { return nil }
-        // The entry was read a moment ago. The index does not count its pending hits yet.
+        // The policy decides by the hits, so hits that the index does not count yet are written first.
         guard context.parts.hits.isPending(key) else { return entry }
         try context.flushHits(only: key)
         return try context.index.oldest(in: queue)?.entry
