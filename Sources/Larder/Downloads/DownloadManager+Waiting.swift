@@ -153,6 +153,8 @@ extension DownloadFetch {
             if !isQueued {
                 state.notes.wishes.formUnion(request.wishes)
                 state.notes.unpublished.formUnion(request.wishes)
+                // A caller that pins prevails over a caller that unpins.
+                if state.notes.wishes.pinned == true, request.pinned == false { state.notes.unpublished.pinned = nil }
                 state.reservation?.addTags(request.tags.sorted(), pinned: request.pinned)
             }
             return state.machine.join(waiter, number: number, isLate: isLate)

@@ -42,12 +42,14 @@ extension Gateway {
 
     /// Decides anew about the clients that wait for other fetches, because this fetch has an answer for them now. Most
     /// of them have waited for this fetch before, until their patience ended.
-    func overtakeOthers(_ fetch: GatewayFetch, with head: StoredResponse) {
+    func overtakeOthers(_ fetch: GatewayFetch, where mayHave: (GatewayCall, Timestamp) -> Bool) {
         guard fetch.state.withLock(\.machine.isPatienceOver) else { return }
         let now = tools.clock.now()
         for other in visibleFetches(of: fetch.policy.leader)
-        where other !== fetch && other.policy.isShared && other.policy.leader.mayHaveAsWaiter(head, now: now) {
+        where other !== fetch && other.policy.isShared && mayHave(other.policy.leader, now) {
             other.handle(.overtaken) { $0.notes.overtaker = fetch }
+            // Without waiters nothing takes it, and two fetches could keep each other alive.
+            other.state.withLock { $0.notes.overtaker = nil }
         }
     }
 

@@ -173,7 +173,7 @@ package final class GatewayCall: Sendable {
     /// Otherwise no later step would remove the call from the fetch, and both would keep each other alive.
     func wait(for fetch: GatewayFetch, number: UInt64) {
         let hasLeft = state.withLock { state in
-            guard !state.isAnswered else { return state.hasLeft }
+            guard !state.isAnswered else { return true }
             state.fetch = (fetch, number)
             state.isFollower = number > 0
             return false

@@ -51,34 +51,36 @@ extension Fetch where Policy == GatewayPolicy {
         {
             return .refused(shared.head)
         }
-        if case .refused = admission { return admission }
-        addTags(of: call)
+        switch admission {
+        case .waits: _ = state.withLock { addTags(of: call, &$0) }
+        // A call without its tags on the entry is decided anew, as a hit.
+        case .reads(let shared, _): if !state.withLock({ addTags(of: call, &$0) }) { return .refused(shared.head) }
+        case .refused: break
+        }
         return admission
     }
 
-    /// Adds a call's tags to the future entry, unless the entry would have too many.
-    private func addTags(of call: GatewayCall) {
-        if call.request.tags.isEmpty { return }
-        state.withLock { state in
-            let tags = state.notes.tags.union(call.request.tags)
-            guard tags.count <= Entry.tagLimit else { return }
-            state.notes.tags = tags
-            state.reservation?.addTags(call.request.tags.sorted())
-        }
+    /// Adds a call's tags to the future entry, unless the entry would have too many. Returns `false` after the fetch.
+    private func addTags(of call: GatewayCall, _ state: inout State) -> Bool {
+        if call.request.tags.isEmpty { return true }
+        let tags = state.notes.tags.union(call.request.tags)
+        guard tags.count <= Entry.tagLimit else { return true }
+        state.notes.tags = tags
+        state.reservation?.addTags(call.request.tags.sorted())
+        return state.machine.phase != .ended
     }
 
     /// Returns the whole answer while it is being stored, if `call` may have it in place of the older response `held`
     /// that it selects. A client that has read the answer must not get the older response afterwards.
     func wholeAnswer(for call: GatewayCall, insteadOf held: StoredResponse?) -> SharedAnswer? {
-        let shared: SharedAnswer? = state.withLock { state in
+        let now = tools.clock.now()
+        return state.withLock { state in
             guard let shared = state.notes.shared, state.notes.isWholeNoted, state.reservation?.isPurged == false,
-                shared.head.part == nil, held.map({ shared.head.requestedAt >= $0.requestedAt }) ?? true
+                shared.head.part == nil, held.map({ shared.head.requestedAt >= $0.requestedAt }) ?? true,
+                call.mayHave(shared.head, now: now), addTags(of: call, &state)
             else { return nil }
             return shared
         }
-        guard let shared, call.mayHave(shared.head, now: tools.clock.now()) else { return nil }
-        addTags(of: call)
-        return shared
     }
 
     /// If the whole answer has arrived and is to be stored, decides anew about the call after the fetch has ended.

@@ -144,7 +144,10 @@ extension GatewayPolicy {
         if isFirst { gateway.group.leave(fetch) }
         if !isOpen, shared != nil { gateway.noteHead(nil, of: fetch) }
         fetch.perform(actions)
-        if isOpen, let shared { gateway.overtakeOthers(fetch, with: shared.head) }
+        guard isOpen, let shared else { return }
+        gateway.overtakeOthers(fetch) {
+            $0.mayHaveAsWaiter(shared.head, now: $1) && !$0.isFarAhead(of: shared, now: $1)
+        }
     }
 
     /// Cancels the fetch if the upload and the answer block each other.

@@ -201,7 +201,13 @@ extension GatewayPolicy {
                 gateway.sendBack(waiter.caller)
             }
         }
-        if isForAll { gateway.overtakeOthers(fetch, with: held.head) }
+        guard isForAll else { return }
+        // The callers that waited for this 304 before have it, too, although they would have to validate anew.
+        let released = fetch.state.withLock(\.notes.released)
+        for caller in released where caller.mayHaveConfirmed(held, now: now) && caller.stopFollowing() {
+            gateway.serve(held, to: caller, as: .revalidated(isStored: isStored))
+        }
+        gateway.overtakeOthers(fetch) { $0.mayHave(held.head, now: $1) }
     }
 
     private func fail(_ waiters: [GatewayFetch.Waiter], _ error: DownloadError, _ fetch: GatewayFetch) {

@@ -158,7 +158,7 @@ struct OverwriteTests {
             }
             let changed = try await publish("1", change)
             #expect(changed.ttl == .seconds(3600) && changed.expiryDate == fixture.clock.now() + .seconds(3599))
-            #expect(changed.tags == ["c", "late"] && changed.fields == "fields, changed")
+            #expect(changed.tags == ["c", "group", "late"] && changed.fields == "fields, changed")
             let other = try await publish("2", change)
             #expect(other.ttl == .seconds(60) && other.tags == ["a", "group", "late"] && other.fields == "fields")
         }

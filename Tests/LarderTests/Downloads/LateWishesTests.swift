@@ -57,13 +57,16 @@ struct LateWishesTests {
         }
     }
 
-    @Test("A caller that joins without waiting while the entry is being written gets its tag, pin and stale allowance")
-    func storing() async throws {
+    @Test(
+        "A caller that joins without waiting while the entry is written gets its tag and allowance; a pin prevails",
+        arguments: [false, true])
+    func storing(leaderPins: Bool) async throws {
         try await withOrigin { downloads, request, over in
             let (held, stored) = (Gate("the writer is held"), Gate("the writer goes on"))
             defer { stored.open() }
             var leader = request
             leader.tags = ["a"]
+            leader.pinned = leaderPins ? true : nil
             let (result, ended) = (Recorder<Entry>(), Gate("the download"))
             downloads.download(leader) { answer in
                 if case .success(let success) = answer { result.append(success.entry) }
@@ -82,6 +85,7 @@ struct LateWishesTests {
             try await poll("the storing") { fetch.state.withLock { $0.notes.unpublished.tags.isEmpty } }
             var late = late(request)
             late.tags = ["a", "b"]
+            late.pinned = !leaderPins
             downloads.start(late) { _ in }
             stored.open()
             try await ended.wait()

@@ -9,6 +9,11 @@ import Testing
 /// No origin answers by itself. The test plays the events of the fetches that it names.
 @Suite("Clients that wait longer than their patience")
 struct PatienceTests {
+    private struct Weak: Sendable {
+        weak let gateway: Gateway?
+        weak let fetch: GatewayFetch?
+    }
+
     private func head(maxAge: Int) -> OriginHead {
         OriginHead(
             status: 200, fields: [.contentLength: "8", .cacheControl: "max-age=\(maxAge)"], effectiveURL: "",
@@ -59,6 +64,38 @@ struct PatienceTests {
         }
     }
 
+    @Test("A client that waits for a second validation gets the response that the first confirms")
+    func lateConfirmation() async throws {
+        let origin = try ScriptedOrigin { request, connection in
+            if request.index > 0 { return connection.waitForHangUp() }
+            try connection.respond(fields: [.cacheControl: "no-cache", .eTag: "\"v1\""], body: "complete")
+        }
+        defer { origin.stop() }
+        try await TestGateway.with(patience: .seconds(2)) { (gateway) async throws in
+            let url = try ExactURL(origin.url("/a"))
+            try await Asker(gateway, url).didEnd.wait()
+            try await poll("the response to be stored") { gateway.fetchCount == 0 }
+            let leader = Asker(gateway, url)
+            try await origin.waitForRequests(2)
+            let followers = [Asker(gateway, url), Asker(gateway, url)]
+            try await poll("the patience to end") { gateway.tools.metrics.joins.value == 3 }
+            try await origin.waitForRequests(3)
+            let fetch = try #require(gateway.fetches.first)
+            try fetch.originDidAnswer(
+                OriginHead(
+                    status: 304, fields: [.eTag: "\"v1\""], effectiveURL: "", declaredLength: nil, framing: .noBody,
+                    version: "1.1"))
+            fetch.originDidFinish(
+                .success(OriginSummary(byteCount: 0, framing: .noBody, redirectCount: 0, retryCount: 0)))
+            try await leader.didEnd.wait()
+            // The leader of the second request waits for its own answer.
+            try await poll("one follower to get the answer before its patience ends", limit: .seconds(1)) {
+                followers.filter { $0.status == 200 }.count == 1
+            }
+            gateway.stop()
+        }
+    }
+
     @Test("A crowd sends one request each time its patience ends, and does not ask one by one")
     func slowOrigin() async throws {
         let answering = Gate("the answers")
@@ -71,10 +108,12 @@ struct PatienceTests {
             let url = try ExactURL(origin.url("/a"))
             let clients = (0..<60).map { _ in Asker(gateway, url) }
             try await origin.waitForRequests(6)
+            let fetches = gateway.fetches.map { Weak(gateway: nil, fetch: $0) }
             answering.open()
             for client in clients { try await client.didEnd.wait() }
             #expect(clients.allSatisfy { $0.text == "complete" })
             #expect(origin.requestCount < 30)
+            try await poll("the fetches to be freed") { fetches.allSatisfy { $0.fetch == nil } }
         }
     }
 
@@ -85,7 +124,6 @@ struct PatienceTests {
         }
         defer { origin.stop() }
         let held = Locked<LiveBody?>(nil)
-        struct Weak: Sendable { weak let gateway: Gateway? }
         try await TestGateway.with { (gateway) async throws in
             let request = GatewayRequest(method: .get, url: try ExactURL(origin.url("/a")), fields: [:])
             let watched = try await {
@@ -95,7 +133,7 @@ struct PatienceTests {
                     held.withLock { $0 = body }
                 }
                 try await poll("the answer to be stored") { held.withLock { $0 != nil } && own.fetchCount == 0 }
-                return Weak(gateway: own)
+                return Weak(gateway: own, fetch: nil)
             }()
             try await poll("the gateway to be freed") { watched.gateway == nil }
         }

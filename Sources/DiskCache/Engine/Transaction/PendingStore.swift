@@ -55,7 +55,9 @@ struct PendingStore: Sendable {
     mutating func decide(_ key: CacheKey, tags: [String]) {
         self.key = key
         isVariantOpen = false
-        note(Set(tags.map(ExactText.init)))
+        let tags = Set(tags.map(ExactText.init))
+        patches[ExactText(key.text)]?.newTags.formUnion(tags)
+        note(tags)
     }
 
     /// A change of metadata by a caller. `nil` leaves a value to the store.
