@@ -98,16 +98,21 @@ struct RevalidationTests {
         }
     }
 
-    @Test("A JSON stored during a revalidation stays, although a 304 with another ETag leads to a new body")
-    func storedDuringRevalidation() async throws {
-        let gate = Gate("the JSON has been stored")
-        let origin = try ScriptedOrigin { request, connection in
+    /// Answers a conditional request, once the gate is open, with a 304 that names another ETag.
+    private func unconfirmingOrigin(_ gate: Gate) throws -> ScriptedOrigin {
+        try ScriptedOrigin { request, connection in
             guard request["If-None-Match"] != nil else {
                 return try connection.respond(fields: [.eTag: "\"1\""], body: "body \(request.index)")
             }
             try gate.waitBlocking()
             try connection.respond(304, fields: [.eTag: "\"2\""])
         }
+    }
+
+    @Test("A JSON stored during a revalidation stays, although a 304 with another ETag leads to a new body")
+    func storedDuringRevalidation() async throws {
+        let gate = Gate("the JSON has been stored")
+        let origin = try unconfirmingOrigin(gate)
         defer { origin.stop() }
         try await TestServer.with { server in
             let url = origin.url("/a")
@@ -130,13 +135,7 @@ struct RevalidationTests {
     @Test("A PATCH during a revalidation stays, although a 304 with another ETag leads to a new body")
     func patchDuringRevalidation() async throws {
         let gate = Gate("the entry has been changed")
-        let origin = try ScriptedOrigin { request, connection in
-            guard request["If-None-Match"] != nil else {
-                return try connection.respond(fields: [.eTag: "\"1\""], body: "body \(request.index)")
-            }
-            try gate.waitBlocking()
-            try connection.respond(304, fields: [.eTag: "\"2\""])
-        }
+        let origin = try unconfirmingOrigin(gate)
         defer { origin.stop() }
         try await TestServer.with { server in
             let url = origin.url("/a")

@@ -48,7 +48,7 @@ extension Gateway {
         for other in visibleFetches(of: fetch.policy.leader)
         where other !== fetch && other.policy.isShared && mayHave(other.policy.leader, now) {
             other.handle(.overtaken) { $0.notes.overtaker = fetch }
-            // An event without an effect leaves it, and two fetches could keep each other alive.
+            // An event without an effect keeps the reference, and two fetches could keep each other alive.
             other.state.withLock { $0.notes.overtaker = nil }
         }
     }

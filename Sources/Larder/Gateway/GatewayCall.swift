@@ -192,7 +192,7 @@ package final class GatewayCall: Sendable {
         if let (fetch, number) = fetch { fetch.handle(.left(number, givesUp: true)) }
     }
 
-    /// Ends waiting for the request of another call. Returns `false`, without effect, when the call does not wait so.
+    /// Ends the wait for another call's request. Returns `false`, without effect, for a call that leads or has ended.
     func stopFollowing() -> Bool {
         let fetch = state.withLock { state in state.fetch.map { $0.number > 0 } == true ? state.fetch.take() : nil }
         guard let (fetch, number) = fetch else { return false }
