@@ -23,13 +23,13 @@ struct StorageBenchmark: ParsableCommand {
     @Option(help: "After how many pages of its log the index makes a checkpoint.")
     var checkpointPages: Int?
 
-    @Option(help: "How long to store, and how long to read.")
+    @Option(help: "The seconds to store, and the seconds to read.")
     var seconds = 5.0
 
     @Option(help: "How many stores wait for their answer at once.")
     var clients = 64
 
-    @Option(help: "process or power.")
+    @Option(help: "The durability: process or power.")
     var durability = Durability.process
 
     /// The limit of stored bytes, so that a run does not fill the disk.
@@ -99,7 +99,7 @@ struct StorageBenchmark: ParsableCommand {
         while start.duration(to: .now) < .seconds(seconds) {
             let key = try Self.key(Int.random(in: 0..<count, using: &random))
             guard case .hit(let stored) = try cache.load(key.text), try stored.body.bytes().count == bodyBytes else {
-                throw ValidationError("\(key.text) is not there")
+                throw ValidationError("the entry \(key.text) is missing")
             }
             reads += 1
         }

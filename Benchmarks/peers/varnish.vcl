@@ -4,16 +4,16 @@ vcl 4.1;
 backend origin {
     .host = "127.0.0.1";
     .port = "@ORIGIN@";
-    # As many misses at once as there are clients.
+    # Each client may have a miss at the same time.
     .max_connections = 256;
 }
 
 sub vcl_recv {
-    # What is asked for is always a plain GET: straight to the look-up.
+    # Every request is a plain GET, so the look-up follows at once.
     return (hash);
 }
 
 sub vcl_backend_response {
-    # Nothing is kept beyond its time, so that no request is answered with a stale body.
+    # An expired body is dropped, so that no request gets a stale body.
     set beresp.grace = 0s;
 }

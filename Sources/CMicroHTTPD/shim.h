@@ -95,7 +95,7 @@ static inline int cmhd_descriptor(struct MHD_Connection *connection) {
     return MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
 }
 
-/* Whether the connection is still suspended, even if it was asked to resume. For the connection's own thread. */
+/* Whether the connection is still suspended, perhaps with a resume under way. Call it on the connection's thread. */
 static inline bool cmhd_is_suspended(struct MHD_Connection *connection) {
     return MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_SUSPENDED)->suspended == MHD_YES;
 }

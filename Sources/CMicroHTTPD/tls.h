@@ -54,8 +54,8 @@ static inline bool cmhd_tls_use(
     return gnutls_credentials_set(session, GNUTLS_CRD_CERTIFICATE, credentials) == GNUTLS_E_SUCCESS;
 }
 
-/* Whether the certificate that a client has shown is valid now, and for clients. If it is not, the client gets an alert
-   (libmicrohttpd sends none if a handshake fails), and `reason` gets GnuTLS's words. */
+/* Whether the certificate of a client is valid now, and permitted for clients. If not, the client gets an alert, which
+   libmicrohttpd does not send, and `reason` gets GnuTLS's text. */
 static inline bool cmhd_tls_verify_client(gnutls_session_t session, char *reason, size_t size) {
     gnutls_typed_vdata_st purpose = {GNUTLS_DT_KEY_PURPOSE_OID, (unsigned char *)GNUTLS_KP_TLS_WWW_CLIENT, 0};
     unsigned int status = 0;
@@ -77,8 +77,8 @@ static inline bool cmhd_tls_verify_client(gnutls_session_t session, char *reason
     return false;
 }
 
-/* Sends bytes within TLS, past libmicrohttpd, on the connection's thread. Returns false if GnuTLS cannot send all bytes
-   at once. */
+/* Sends bytes within TLS without libmicrohttpd. Call it on the connection's thread. Returns false if GnuTLS cannot send
+   all bytes at once. */
 static inline bool cmhd_tls_send(gnutls_session_t session, const void *bytes, size_t count) {
     for (size_t sent = 0; sent < count;) {
         const ssize_t step = gnutls_record_send(session, (const char *)bytes + sent, count - sent);

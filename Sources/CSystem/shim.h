@@ -30,7 +30,7 @@ extern void __tsan_init(void) __attribute__((weak));
 
 /// Makes jemalloc give back memory that has been free for some seconds, from a thread of its own. Otherwise jemalloc
 /// gives memory back only while the process allocates. Does nothing under a sanitizer: jemalloc has no memory to give
-/// back then, and ThreadSanitizer crashes, because jemalloc starts the thread without its knowledge.
+/// back then, and ThreadSanitizer crashes, because it does not see the start of jemalloc's thread.
 static inline void csystem_return_free_memory_soon(void) {
     bool yes = true;
     if (mallctl && !__asan_init && !__tsan_init) mallctl("background_thread", NULL, NULL, &yes, sizeof yes);
@@ -70,8 +70,8 @@ static inline void csystem_erase(int descriptor, long offset, long length) {
 /// descriptor left. Its flags are an enumeration in glibc, which Swift does not combine.
 static inline int csystem_eventfd(void) { return eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC); }
 
-/// Names the thread for debuggers and `top -H`, which show the first 15 bytes. Names set by Foundation stay in
-/// Foundation.
+/// Names the thread for debuggers and `top -H`, which show the first 15 bytes. They do not show a name set with
+/// Foundation's `Thread`.
 static inline void csystem_name_this_thread(const char *name) { prctl(PR_SET_NAME, name); }
 
 /// Prefetches memory that the caller is about to read. Any address is allowed. A shim, because Swift has no function

@@ -8,7 +8,7 @@ struct ByteRangeSetTests {
     typealias Resolution = ByteRangeSet.Resolution
 
     @Test(
-        "A Range on ten bytes resolves to parts or is unsatisfiable (RFC 9110 §14.1.2, §14.2)",
+        "A Range of a body of ten bytes resolves to parts or is unsatisfiable (RFC 9110 §14.1.2, §14.2)",
         arguments: [
             ("bytes=0-4", .parts([0..<5])),
             ("bytes=0-0", .parts([0..<1])),

@@ -50,7 +50,7 @@ struct CacheGroupsTests {
         #expect(CacheGroups(fields).names == [])
     }
 
-    @Test("32 groups of 32 characters count (RFC 9875 §2), and excess groups and overlong names do not")
+    @Test("32 groups of 32 characters are kept (RFC 9875 §2), excess groups and overlong names are ignored")
     func limits() {
         func names(_ count: Int, length: Int) -> [String] {
             let value = (0..<count).map { number in

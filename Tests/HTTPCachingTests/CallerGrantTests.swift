@@ -113,7 +113,7 @@ struct CallerGrantTests {
                 == .serve(age: .zero, isStale: false))
     }
 
-    @Test("A ttl avoids validation only for requests with the Authorization of the request that stored it")
+    @Test("A ttl avoids validation only for requests with the Authorization of the storing request")
     func otherAuthorization() throws {
         // RFC 9111 §3.5: the response is shared, and validated on each use.
         let answer = Sample.answer(200, ["Cache-Control: public, no-cache", "ETag: \"a\""])

@@ -42,7 +42,7 @@ import Testing
         "Basic, Bearer and Digest do not prevent storing", arguments: ["Basic abc", "Bearer ntlm.abc", "Digest a=b"])
     func others(authorization: String) {
         guard case .store = decide([.cacheControl: "public, max-age=60"], authorization: authorization) else {
-            Issue.record("it is not stored")
+            Issue.record("the answer is not stored")
             return
         }
     }

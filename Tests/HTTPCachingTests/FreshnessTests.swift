@@ -84,7 +84,7 @@ struct FreshnessTests {
         #expect(freshness.currentAge(at: Sample.now - .seconds(100)) == .seconds(20))
     }
 
-    @Test("A response that arrives stale has an expiry date before its receipt; no-cache makes it the receipt")
+    @Test("A response that arrives stale expired before its receipt, a response with no-cache expires at its receipt")
     func expiryInThePast() {
         #expect(
             Sample.answer(200, ["Cache-Control: max-age=60", "Age: 90"]).freshness.expiryDate

@@ -47,7 +47,7 @@ struct PartialReuseTests {
         #expect(fresh == (isServed ? .serve(age: .zero, isStale: false) : .fetch(.partial)))
         let stale = ReusePolicy.decide(Sample.request(request), part, now: Sample.now + .seconds(60))
         #expect(stale == (isServed ? .revalidate(reason: .stale, mayServeStaleOnError: true) : .fetch(.partial)))
-        // The part replaces a failed fetch for the same requests only.
+        // After a failed fetch, the part answers only the same requests.
         let standsIn = ReusePolicy.mayServeStale(
             Sample.request(request), part, onError: .unreachable, now: Sample.now + .seconds(60))
         #expect(standsIn == isServed)
@@ -64,7 +64,7 @@ struct PartialReuseTests {
         #expect(decide("6-8") == .fetch(.partial))
     }
 
-    @Test("A stored part does not answer HEAD or, if its complete length is unknown, any request")
+    @Test("A stored part answers no HEAD, and no request at all if its complete length is unknown")
     func refusals() {
         let range = ["Range: bytes=3-4"]
         #expect(ReusePolicy.decide(Sample.request(range, method: .head), part, now: Sample.now) == .fetch(.partial))

@@ -81,7 +81,7 @@ struct StaleOnErrorTests {
     }
 
     @Test(
-        "A stored 4xx stands in for an origin that cannot be reached, and for no newer error response",
+        "A stored 4xx is served when the origin is unreachable, but not in place of a newer error response",
         arguments: [400, 401, 403, 404, 410, 451])
     func storedClientError(status: Int) {
         let control = "Cache-Control: max-age=60, stale-if-error=600"

@@ -46,7 +46,7 @@ struct StoragePolicyTests {
             // §5.2.2.7: private counts with field names, too.
             (200, ["Cache-Control: private, max-age=60"], .private),
             (200, ["Cache-Control: private=\"Set-Cookie\", max-age=60"], .private),
-            // §5.2.2.4: no-cache is stored if a validator allows to validate it on each use.
+            // §5.2.2.4: an answer with no-cache is stored only with a validator, because each use validates it.
             (200, ["Cache-Control: no-cache", "ETag: \"a\""], nil),
             (200, ["Cache-Control: no-cache=\"Set-Cookie\"", modified], nil),
             (200, ["Cache-Control: no-cache"], .noFreshness),
@@ -110,7 +110,7 @@ struct StoragePolicyTests {
     }
 
     @Test(
-        "Without explicit freshness, an answer is stored by its status or by public (RFC 9110 §15.1)",
+        "Without explicit freshness, an answer is stored only if its status or public permits it (RFC 9110 §15.1)",
         arguments: [
             (200, true), (203, true), (204, true), (300, true), (301, true), (308, true), (404, true), (405, true),
             (410, true), (414, true), (501, true),

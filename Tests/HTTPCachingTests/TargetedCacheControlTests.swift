@@ -56,8 +56,7 @@ struct TargetedCacheControlTests {
             ("max-age=@600", [("max-age", .malformed)]),
             ("max-age=:NjAw:", [("max-age", .malformed)]),
             ("max-age", [("max-age", .none)]),
-            // A restriction counts with any value but false. A permission counts only as a boolean, and not if it is
-            // false.
+            // A restriction counts with any value but false. A permission counts only as true.
             ("no-store=1", [("no-store", .value("1"))]),
             ("private=(a b)", [("private", .malformed)]),
             ("public=1, immutable=\"x\", must-understand=y", []),

@@ -4,7 +4,7 @@ import Foundation
 ///
 /// `@unchecked Sendable` is safe because the mutable properties are only accessed while `lock` is held.
 final class Background: @unchecked Sendable {
-    /// Runs the step once. The argument is the result of the previous run, or `nil` in the first run. The result `nil`
+    /// Runs the step once. The text is the result of the previous run, or `nil` in the first run. The result `nil`
     /// ends the repetition, and an empty result makes the step start over with `nil`.
     typealias Step = @Sendable (HTTPConnection, String?) throws -> String?
 

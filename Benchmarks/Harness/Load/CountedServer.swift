@@ -47,7 +47,7 @@ final class CountedServer {
         counts += 1
         // callgrind_control exits with success even if it has reached no process.
         guard let dump = try? String(contentsOfFile: "\(output).\(counts)", encoding: .utf8) else {
-            throw BenchmarkError("callgrind_control had nothing written: \(control.lastWords)")
+            throw BenchmarkError("callgrind wrote no counts: \(control.lastWords)")
         }
         // The last line that is not a comment is "totals: 123".
         for line in dump.split(separator: "\n").reversed() {

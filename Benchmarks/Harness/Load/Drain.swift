@@ -29,7 +29,7 @@ final class Drain: @unchecked Sendable {
         group.wait()
         let silent = lock.withLock { silentCount }
         let sample = try result.get()
-        guard silent == 0 else { throw BenchmarkError("nothing came on \(silent) of \(descriptors.count) connections") }
+        guard silent == 0 else { throw BenchmarkError("\(silent) of \(descriptors.count) connections got no bytes") }
         return sample
     }
 

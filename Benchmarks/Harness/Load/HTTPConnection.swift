@@ -85,12 +85,12 @@ final class HTTPConnection {
 
     private func read() throws -> HTTPAnswer {
         let status = try line().split(separator: " ")
-        guard status.count > 1, let code = Int(status[1]) else { throw BenchmarkError("no status line: \(status)") }
+        guard status.count > 1, let code = Int(status[1]) else { throw BenchmarkError("not a status line: \(status)") }
         var answer = HTTPAnswer(status: code, fields: [], body: [])
         while true {
             let text = try line()
             if text.isEmpty { break }
-            guard let colon = text.firstIndex(of: ":") else { throw BenchmarkError("no header field: \(text)") }
+            guard let colon = text.firstIndex(of: ":") else { throw BenchmarkError("not a header field: \(text)") }
             let value = text[text.index(after: colon)...].trimmingCharacters(in: .whitespaces)
             answer.fields.append((String(text[..<colon]), value))
         }
@@ -98,7 +98,7 @@ final class HTTPConnection {
             while true {
                 let text = try line()
                 guard let size = Int(text.prefix { $0 != ";" }, radix: 16) else {
-                    throw BenchmarkError("no chunk: \(text)")
+                    throw BenchmarkError("not a chunk size: \(text)")
                 }
                 answer.body += try bytes(size)
                 _ = try line()

@@ -1,7 +1,7 @@
 import Foundation
 
-/// Times hits one by one. A client sends its next request after its answer, and there are no more clients than
-/// processors that answer. So a time contains the hit and little of the queue before it.
+/// Times hits one by one. Each client waits for its answer before it sends its next request, and there are at most as
+/// many clients as processors. So a time contains the hit, and hardly any wait in a queue.
 ///
 /// A time ends with the arrival of the last byte. This program takes the times itself, because wrk takes them in whole
 /// microseconds.
@@ -63,7 +63,7 @@ struct HitTimer {
             held += count
             guard let end = Self.endOfHead(buffer, held) else { continue }
             guard held <= end + bodyBytes, buffer.starts(with: Self.statusLine) else {
-                throw BenchmarkError("no hit: \(String(decoding: buffer[..<end], as: UTF8.self))")
+                throw BenchmarkError("expected a hit, got: \(String(decoding: buffer[..<end], as: UTF8.self))")
             }
             if held == end + bodyBytes { return now }
         }

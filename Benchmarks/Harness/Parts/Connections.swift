@@ -4,9 +4,10 @@ import Foundation
 struct Connections: BenchmarkPart {
     static let name = "connections"
     static let summary = """
-        Hits of 1 KiB with and without idle keep-alive connections beside them. The ratio is to the same server \
-        without them, in the same round, which takes four times the seconds of other parts' rounds, in turns of one \
-        second; what an idle connection costs is what the process's own memory grew by.
+        Hits of 1 KiB with and without idle keep-alive connections. The ratio is to the same server without idle \
+        connections, in the same round. A round takes four times the seconds of other parts' rounds, in turns of one \
+        second. The memory of a connection is the growth of the process's own memory, divided by the number of idle \
+        connections.
         """
 
     func run(_ bench: Bench) throws -> [Row] {

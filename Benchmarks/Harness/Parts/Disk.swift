@@ -5,11 +5,11 @@ struct Disk: BenchmarkPart {
     static let name = "disk"
     static let summary = """
         Hits on entries of 1 KiB that take many times the memory tier of 64 MiB, beside nginx with the same entries. \
-        Both have the machine's page cache behind them: before each round everything that the server keeps is read, \
-        or, in the group that says so, dropped. With what is in memory a round is made of turns of one second, in turn \
-        with everyone else's. And hits that come from memory, with few entries (of two servers that are the same) and \
-        with many on disk: there the ratios are of times, of two clients that ask again once they have their answer, in \
-        turns of 10 ms and in rounds four times as long.
+        Before each round, all files of the server are read into the page cache, or dropped from it in the group \
+        with none in the page cache. With a full page cache, a round consists of turns of one second, and the \
+        servers alternate. The last group times hits from memory, with few entries (on two equal servers) and with \
+        many entries on disk. Its ratios are of times. Two clients send each request after the answer to their \
+        previous request, in turns of 10 ms and in rounds four times as long.
         """
 
     private static let memory = ["--memory-limit", "64MiB"]
@@ -73,8 +73,8 @@ struct Disk: BenchmarkPart {
 
     private static func nginxTarget(_ number: Int) -> String { "/\(Dataset.bodyBytes)/entry-\(number)" }
 
-    /// Requests every entry from every server, one server after the other for each entry. Then a proxy holds the
-    /// entries, and all servers have been filled at the same time.
+    /// Requests every entry from every server, so that a proxy stores the entries. Each entry is requested from one
+    /// server after the other, so that all servers are filled during the same time.
     private func askForAll(of servers: [(server: Server, target: @Sendable (Int) -> String)], _ count: Int) throws {
         let places = servers.map { ($0.server.port, $0.target) }
         try inParallel(64, Array(0..<count)) { numbers in
@@ -82,7 +82,7 @@ struct Disk: BenchmarkPart {
             for number in numbers {
                 for (connection, target) in connections {
                     let answer = try connection.get(target(number))
-                    guard answer.status == 200 else { throw BenchmarkError("asking for all: \(answer.status)") }
+                    guard answer.status == 200 else { throw BenchmarkError("entry \(number): \(answer.status)") }
                 }
             }
         }

@@ -5,9 +5,9 @@ import TraceReplay
 struct Eviction: BenchmarkPart {
     static let name = "eviction"
     static let summary = """
-        Request traces, replayed through the code of both tiers that chooses what goes: the share of requests that miss, \
-        with room for so many hundredths of all that is asked for. The ratio is of object misses, to the best of what was \
-        published with the traces (the other rows). Then once more with a tenth of the room pinned.
+        Request traces, replayed through the eviction code of both tiers: the share of requests that miss, in a \
+        cache of 1 % or 10 % of the bytes of all requested objects. The ratio is of object misses, to the best ratio \
+        that was published with the traces (the other rows). The last row has a tenth of the cache pinned.
         """
 
     /// The sizes of the cache, in percent of the footprint of a trace.

@@ -4,10 +4,10 @@ import Foundation
 struct Fill: BenchmarkPart {
     static let name = "fill"
     static let summary = """
-        Misses of /fetch from a fast origin, beside nginx's, and beside a proxy of libmicrohttpd and libcurl alone \
-        that checks and keeps nothing: what the two libraries leave room for; stores of callers' data, beside bare \
-        SQLite that groups its transactions in the same way and speaks no HTTP; and batches. Every turn begins with an \
-        empty cache.
+        Misses of /fetch from a fast origin, beside nginx, and beside a proxy of libmicrohttpd and libcurl alone, \
+        which checks and keeps no answer and shows the upper limit of the two libraries. Stores of callers' data, \
+        beside bare SQLite, which groups its transactions in the same way, without HTTP. Batches of downloads. Every \
+        turn begins with an empty cache.
         """
 
     private static let batch = 100

@@ -4,11 +4,11 @@ import Foundation
 struct Hits: BenchmarkPart {
     static let name = "hits"
     static let summary = """
-        Hits from memory: every one of the keys was asked for before, and the origin sees nothing of the load. The \
-        ratio is to bare libmicrohttpd that sends one prepared response, in the same round: for Larder with the header \
-        fields of that row, for the others with those of /fetch. One response stays in the processor's own memory; what \
-        libmicrohttpd itself reaches with as many bodies as there are keys, which come from RAM, is in the last row. A \
-        round is made of turns of one second, in turn with everyone else's.
+        Hits from memory: every key was requested before, so the origin receives no request of the load. The ratio \
+        is to bare libmicrohttpd that sends one prepared response, in the same round. For Larder, this response has \
+        the header fields of the same path; for the other servers, the header fields of /fetch. One response stays \
+        in the processor's caches. The last row shows libmicrohttpd with as many bodies as there are keys, which \
+        come from RAM. A round consists of turns of one second, and the servers alternate.
         """
 
     static let sizes = [1 << 10, 64 << 10, 1 << 20]

@@ -4,10 +4,10 @@ import Foundation
 struct Instructions: BenchmarkPart {
     static let name = "instructions"
     static let summary = """
-        Instructions a request, counted by valgrind's callgrind in all threads of the server while one client asks: \
-        hits beside bare libmicrohttpd with the same header fields, and what else there is. Clearing memory counts \
-        each byte, and digests are worked out without what newer processors have for them; but the figures are the \
-        same however busy the machine is.
+        Instructions per request, which valgrind's callgrind counts in all threads of the server while one client \
+        sends requests: hits beside bare libmicrohttpd with the same header fields, and other requests. callgrind \
+        counts the clearing of memory byte by byte, and digests without the special instructions of newer \
+        processors. The counts are the same however busy the machine is.
         """
 
     private static let size = 1 << 10
@@ -76,7 +76,7 @@ struct Instructions: BenchmarkPart {
         }
         let connection = try counted.server.connect()
         return try counted.count(requests) { _ in
-            guard try connection.get("/").status == 200 else { throw BenchmarkError("bare libmicrohttpd is no hit") }
+            guard try connection.get("/").status == 200 else { throw BenchmarkError("libmicrohttpd: no 200") }
         }
     }
 

@@ -4,9 +4,9 @@ import Foundation
 struct Listeners: BenchmarkPart {
     static let name = "listeners"
     static let summary = """
-        Hits of 1 KiB while an entry is stored once a second: alone, beside 1,000 listeners of /events who are told of \
-        it, and beside these and 100 more who read nothing, with all that their sockets take and more waiting for them. \
-        The ratio is to the same server without listeners, in the same round.
+        Hits of 1 KiB while an entry is stored once a second: alone, beside 1,000 listeners of /events that receive \
+        its event, and beside these and 100 more listeners that do not read and have full sockets and waiting \
+        events. The ratio is to the same server without listeners, in the same round.
         """
 
     private static let (readers, stalled) = (1000, 100)
@@ -47,7 +47,7 @@ struct Listeners: BenchmarkPart {
         let sample = try Drain(listeners).during(work)
         let count = try number("larder_event_listeners", of: server)
         guard count == readers + others else {
-            throw BenchmarkError("\(count) of \(readers + others) listen")
+            throw BenchmarkError("\(count) of \(readers + others) listeners are connected")
         }
         return sample
     }
@@ -65,7 +65,7 @@ struct Listeners: BenchmarkPart {
             if try number("larder_events_sent_total", of: server) == sent { return connections }
         }
         connections.closeAll()
-        throw BenchmarkError("what is sent to listeners that read nothing goes somewhere")
+        throw BenchmarkError("the server still sends events to listeners that do not read")
     }
 
     /// Stores an entry once a second.

@@ -4,8 +4,8 @@ import Foundation
 struct Listing: BenchmarkPart {
     static let name = "listing"
     static let summary = """
-        Hits of 1 KiB from memory while somebody lists many entries page by page, lists those with one tag, or purges \
-        a tenth of them by their tag. The ratio is of p99, to hits alone in the same round.
+        Hits of 1 KiB from memory while a client lists many entries page by page, lists the entries with one tag, or \
+        purges a tenth of the entries by their tag. The ratio is of p99, to hits alone in the same round.
         """
 
     func run(_ bench: Bench) throws -> [Row] {

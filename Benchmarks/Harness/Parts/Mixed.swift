@@ -4,8 +4,8 @@ import Foundation
 struct Mixed: BenchmarkPart {
     static let name = "mixed"
     static let summary = """
-        95 % hits, 4 % downloads of what nobody asked for before, 1 % purges by tag of what was downloaded so, all \
-        over the same connections and of 1 KiB. The ratio is to hits alone, in the same round.
+        95 % hits, 4 % downloads of new URLs, and 1 % purges of these downloads by tag, all of 1 KiB and over the \
+        same connections. The ratio is to hits alone, in the same round.
         """
 
     func run(_ bench: Bench) throws -> [Row] {

@@ -4,8 +4,8 @@ import Foundation
 struct Start: BenchmarkPart {
     static let name = "start"
     static let summary = """
-        From starting the executable to the first hit that it served, with few and with many entries, and after a \
-        kill -9 while it stored and served.
+        The time from the start of the executable to its first hit: with few entries, with many entries, and with \
+        many entries after a kill -9 during stores.
         """
 
     func run(_ bench: Bench) throws -> [Row] {
@@ -47,7 +47,7 @@ struct Start: BenchmarkPart {
         }
     }
 
-    /// Starts a server, and kills it while it stores and serves.
+    /// Starts a server, and kills it while it stores entries.
     private func killUnderLoad(_ bench: Bench, _ dataset: Dataset, _ round: Int) throws {
         let server = try Larder.start(bench, directory: dataset.directory)
         let load = try bench.start(

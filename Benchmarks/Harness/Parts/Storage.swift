@@ -4,10 +4,10 @@ import Foundation
 struct Storage: BenchmarkPart {
     static let name = "storage"
     static let summary = """
-        Entries stored by 64 at once and read by one, without HTTP and without the memory tier: bodies in the slab and \
-        as files, by their size; pages of the index; how long its log may grow before a checkpoint; and what waiting \
-        for the disk costs. Each turn begins with an empty cache and takes no longer than two seconds: files that it stored \
-        stay until the part ends. The ratios are to the row that is Larder's default.
+        Entries that 64 clients store at once and one client reads, without HTTP and without the memory tier. The \
+        groups compare bodies in the slab and as files, by their size; page sizes of the index; lengths of its log \
+        before a checkpoint; and the two kinds of durability. Each turn begins with an empty cache and lasts at most \
+        two seconds, because its files stay until the part ends. The ratios are to the row with Larder's default.
         """
 
     private static let sizes = [1, 4, 8, 16, 32, 64, 128].map { $0 << 10 }

@@ -68,7 +68,7 @@ extension Report {
     static func writeSection(of folder: URL, in readme: URL) throws {
         let text = try String(contentsOf: readme, encoding: .utf8)
         guard let new = ReadmeSection(try all(in: folder)).placed(in: text) else {
-            throw BenchmarkError("\(readme.path) has no place for the results: \(ReadmeSection.opening)")
+            throw BenchmarkError("\(readme.path) lacks the marks of the results: \(ReadmeSection.opening)")
         }
         try Data(new.utf8).write(to: readme)
     }

@@ -7,12 +7,12 @@ struct LarderBenchmarks: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "scripts/bench",
         abstract: "Measures Larder beside other servers, all on loopback.",
-        discussion: "Parts: \(allParts.map { $0.name }.joined(separator: ", ")). Without one, all of them run.")
+        discussion: "Parts: \(allParts.map { $0.name }.joined(separator: ", ")). Without arguments, all parts run.")
 
     @Argument(help: "The parts to run.")
     var parts: [String] = []
 
-    @Flag(help: "Fewer entries, rounds and seconds: under three minutes, to see that it works.")
+    @Flag(help: "Runs in under three minutes, with fewer entries, to check that the benchmarks work.")
     var quick = false
 
     @Option(help: "How many rounds there are. (default: 5, or 1 with --quick)")
@@ -26,7 +26,7 @@ struct LarderBenchmarks: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "An earlier result, or a folder of them: exit with 1 when something became slower beyond noise.",
+            "An earlier result, or a folder of results. Exits with 1 if a value is worse beyond noise.",
             valueName: "result.json"))
     var against: String?
 
@@ -89,7 +89,7 @@ struct LarderBenchmarks: ParsableCommand {
                 let comparison = Comparison(report, against: old)
                 isWorse = isWorse || comparison.isWorse
                 for change in comparison.changes { print("\(change.isWorse ? "WORSE" : "better"): \(change.text)") }
-                if comparison.changes.isEmpty { print("\(part.name): nothing changed beyond noise") }
+                if comparison.changes.isEmpty { print("\(part.name): no value changed beyond noise") }
             }
         }
         try Report.writeIndex(of: folder)
@@ -98,7 +98,7 @@ struct LarderBenchmarks: ParsableCommand {
             try Report.writeSection(of: folder, in: root.appendingPathComponent("README.md"))
         }
         // The message is repeated at the end, because the message of the part is up to an hour old by now.
-        for part in skipped { bench.note("\(part) was not measured: its results, where there are any, are older") }
+        for part in skipped { bench.note("\(part) was not measured; its results, if any, are of an earlier run") }
         if isWorse || hasFailed { throw ExitCode.failure }
     }
 

@@ -12,7 +12,7 @@ struct Template {
         let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
         for line in lines where !line.drop(while: \.isWhitespace).hasPrefix("#") {
             if line.range(of: "@[A-Z]+@", options: .regularExpression) != nil {
-                throw BenchmarkError("\(name): nothing to fill in for \(line)")
+                throw BenchmarkError("\(name): no value for the placeholder in \(line)")
             }
         }
         self.text = text

@@ -83,7 +83,7 @@ struct FieldScanner {
         }
     }
 
-    /// Reads a list (§5.6.1) of members, each with `read`. `nil` when `read` returns `nil` or text follows a member.
+    /// Reads a list (§5.6.1) with `read` for each member. `nil` when `read` returns `nil` or leaves text of a member.
     mutating func list<Member>(_ read: (inout FieldScanner) -> Member?) -> [Member]? {
         var members: [Member] = []
         while true {

@@ -12,8 +12,8 @@ extension HTTPField {
         self.init(name: name, lenientValue: bytes)
     }
 
-    /// Each byte becomes the character with the same number. A value need not be UTF-8 (obs-text, RFC 9110 §5.5):
-    /// `value` then differs from the received bytes, and two different values can look the same.
+    /// The value with a character for each byte, of the same number. `value` is decoded as UTF-8, so a value that is
+    /// not UTF-8 (obs-text, RFC 9110 §5.5) differs from the received bytes there, and may look like another value.
     package var latin1: String {
         withUnsafeBytesOfValue { bytes in
             if bytes.allSatisfy({ $0 < 0x80 }) { return value }
@@ -21,7 +21,7 @@ extension HTTPField {
         }
     }
 
-    /// For people: decoded as UTF-8 when it is valid UTF-8, otherwise as Latin-1, so that no byte is lost.
+    /// The value for display: decoded as UTF-8 when it is valid UTF-8, otherwise as Latin-1, so that no byte is lost.
     package var text: String {
         let utf8 = withUnsafeBytesOfValue { String(validating: $0, as: UTF8.self) }
         return utf8 ?? latin1

@@ -7,7 +7,7 @@ extension HTTPFields {
     package func endToEnd() -> HTTPFields {
         // Most messages have none of these. `Connection` is in the list, so without a match no further field is named.
         guard contains(where: { Self.isHopByHop($0.name) }) else { return self }
-        // In lower case: names of fields, or words such as `close`.
+        // Names of fields, and options such as `close`, in lower case.
         let named = Set(self[values: .connection].lazy.flatMap(FieldScanner.listMembers).map { $0.lowercased() })
         return filter { field in
             !Self.isHopByHop(field.name) && !named.contains(field.name.canonicalName)

@@ -13,7 +13,7 @@ enum StructuredField {
         var item: RFC9651BareItem?
     }
 
-    /// The last member of a repeated key wins. `nil` when the field is absent, empty or malformed.
+    /// Reads a dictionary. The last member of a repeated key wins. `nil` when the field is absent, empty or malformed.
     static func dictionary(_ fields: HTTPFields, name: HTTPField.Name) -> [Member]? {
         guard var parser = parser(fields, name), let map = try? parser.parseDictionaryFieldValue(), !map.isEmpty else {
             return nil
@@ -24,7 +24,7 @@ enum StructuredField {
         }
     }
 
-    /// A list of strings, without parameters. `nil` when the field is absent, empty or malformed, or not such a list.
+    /// Reads a list of strings, without parameters. `nil` when the field is absent, empty, malformed or another value.
     static func strings(_ fields: HTTPFields, name: HTTPField.Name) -> [String]? {
         guard var parser = parser(fields, name), let list = try? parser.parseListFieldValue(), !list.isEmpty else {
             return nil

@@ -14,7 +14,7 @@ struct TargetURI: Hashable {
     var origin: String { scheme + "://" + authority }
     var text: String { origin + path + query }
 
-    /// `nil` for a relative reference, another scheme, user information, or a missing host.
+    /// `nil` for a relative reference, another scheme, user information, a missing host, or two ports.
     init?(_ text: String) {
         let parts = Reference(text)
         guard let scheme = parts.scheme, let authority = parts.authority else { return nil }

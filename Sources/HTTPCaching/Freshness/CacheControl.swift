@@ -6,7 +6,7 @@ import RawStructuredFieldValues
 /// `#( token [ "=" ( token / quoted-string ) ] )`.
 ///
 /// Names are compared without case, and unknown directives have no effect. A directive that breaks the grammar behind
-/// its name keeps the name and gets the argument ``Argument/malformed``: an unreadable `max-age` is not a missing one.
+/// its name gets ``Argument/malformed``, because an unreadable `max-age` differs from a missing `max-age`.
 package struct CacheControl: Hashable, Sendable {
     package struct Directive: Hashable, Sendable {
         package var name: String
@@ -39,12 +39,12 @@ package struct CacheControl: Hashable, Sendable {
         append(line)
     }
 
-    /// For directives that another grammar has read; see ``TargetedCacheControl``.
+    /// Takes directives that ``TargetedCacheControl`` has read by another grammar.
     init(directives: [Directive]) {
         self.directives = directives
     }
 
-    /// `name` is in lower case. The argument does not matter.
+    /// Whether there is a directive with this lower-case name, with any argument.
     package func contains(_ name: String) -> Bool {
         directives.contains { $0.name == name }
     }
@@ -85,7 +85,7 @@ package struct CacheControl: Hashable, Sendable {
     }
 }
 
-/// Digits only (RFC 9111 §1.2.2). A number above 2^31, however long, counts as 2^31 seconds (68 years).
+/// A number of seconds in digits (RFC 9111 §1.2.2). Any number above 2^31 counts as 2^31 seconds (68 years).
 package enum DeltaSeconds {
     package static let maximum = Duration.seconds(1 << 31)
 
@@ -111,7 +111,7 @@ struct RequestDirectives {
     /// RFC 5861 §4.
     let staleIfError: Duration?
 
-    /// Most requests have no directives.
+    /// Reuses one value for the requests without directives, which are most requests.
     init(_ fields: HTTPFields) {
         self = fields.contains(.cacheControl) || fields.contains(.pragma) ? Self(stated: fields) : Self.none
     }
@@ -150,7 +150,7 @@ package enum TargetedCacheControl {
     /// The most applicable field first (§2.2).
     package static let targets: [HTTPField.Name] = [.larderCacheControl, .cdnCacheControl]
 
-    /// From the first readable targeted field, beside which `Expires` and `Cache-Control` do not count (§2.2).
+    /// From the first readable targeted field, which replaces `Expires` and `Cache-Control` (§2.2); or `Cache-Control`.
     package static func effective(_ fields: HTTPFields) -> (control: CacheControl, isTargeted: Bool) {
         for name in targets {
             if let control = parse(fields, name: name) { return (control, true) }
@@ -158,10 +158,10 @@ package enum TargetedCacheControl {
         return (CacheControl(fields), false)
     }
 
-    /// `nil` when the field is absent, empty or not a dictionary: it must then be ignored (§2.1). Ignores parameters.
-    /// The last of several directives with the same name counts (RFC 8941 §3.2). A value of the wrong type does not
-    /// (§2.1): a `max-age` that is not an integer is ``CacheControl/Argument/malformed``, which makes the answer stale
-    /// at once. A restriction counts with any value except `?0`, a permission only without a value.
+    /// `nil` when the field must be ignored (§2.1), because it is absent, empty or not a dictionary. Parameters are
+    /// ignored. Of several directives with the same name, the last counts (RFC 8941 §3.2). A restriction counts with
+    /// any value except `?0`, a permission only without a value. A `max-age` that is not an integer counts as 0, so
+    /// the answer is stale at once.
     package static func parse(_ fields: HTTPFields, name: HTTPField.Name) -> CacheControl? {
         StructuredField.dictionary(fields, name: name).map { members in
             CacheControl(directives: members.compactMap(directive))

@@ -52,7 +52,7 @@ package struct Freshness: Hashable, Sendable {
         remaining(at: now) > .zero
     }
 
-    /// The instant from which on every use needs the origin; with `no-cache`, the instant of receipt.
+    /// The instant at which the answer becomes stale; with `no-cache`, the instant of receipt.
     package var expiryDate: Timestamp {
         control.noCache ? receivedAt : receivedAt + (lifetime - ageAtReceipt)
     }

@@ -2,7 +2,7 @@ import HTTPTypes
 
 /// Invalidation of stored responses by a request that may have changed a resource (RFC 9111 §4.4).
 package enum Invalidation {
-    /// The safe methods of RFC 9110 §9.2.1 and of the registry. Any other method may change its target.
+    /// The safe methods of RFC 9110 §9.2.1 and of IANA's registry of methods. Any other method may change its target.
     package static let safeMethods: Set<String> = [
         "GET", "HEAD", "OPTIONS", "TRACE", "PROPFIND", "REPORT", "SEARCH", "QUERY",
     ]
@@ -38,7 +38,7 @@ package struct CacheGroups: Hashable, Sendable {
         self.init(fields, name: .cacheGroups)
     }
 
-    /// `Cache-Group-Invalidation` (§3). Empty for a safe method. Other groups of the members stay valid (§2.2.1).
+    /// `Cache-Group-Invalidation` (§3). Empty for a safe method. A member's other groups stay valid (§2.2.1).
     package init(invalidatedBy fields: HTTPFields, method: HTTPRequest.Method) {
         self.init(Self.safeMethods.contains(method) ? [:] : fields, name: .cacheGroupInvalidation)
     }

@@ -32,7 +32,7 @@ package struct ByteRangeSet: Hashable, Sendable {
         specifications = members
     }
 
-    /// `nil` unless a single line of a GET, the only method for which §14.2 defines Range, states a valid value.
+    /// Reads Range of a GET. `nil` for several lines, a bad value, and other methods, for which §14.2 defines no Range.
     package init?(_ fields: HTTPFields, method: HTTPRequest.Method) {
         let lines = fields[values: .range]
         guard method == .get, lines.count == 1 else { return nil }

@@ -13,8 +13,8 @@ package enum ContentRange {
         "bytes */\(length)"
     }
 
-    /// The length is `nil` when the sender did not know it. `nil` unless the value is a single valid range of bytes:
-    /// for another unit, a range that ends before it begins or behind the complete length, or numbers that do not fit.
+    /// Reads a value such as `bytes 0-4/10`; for `bytes 0-4/*` the length is `nil`. Returns `nil` for `bytes */10`,
+    /// another unit, a range that ends before it begins or behind the complete length, and numbers that do not fit.
     package static func parse(_ text: String) -> (range: Range<Int64>, completeLength: Int64?)? {
         var scanner = FieldScanner(text)
         scanner.skipSpace()

@@ -54,8 +54,8 @@ package enum ReusePolicy {
     /// `stale-if-error` is over. On 500, 502, 503 and 504, a stale response may be served only within `stale-if-error`
     /// (RFC 5861 §4). The `stale-if-error` of the request overrules that of the origin. A request with directives that
     /// demand validation or a younger response gets no stale response. A stored error never replaces a newer error
-    /// response, because it is no better. When the origin is unreachable, a stored 4xx may be served, because it was an
-    /// answer; a stored 5xx may not.
+    /// response, because it is no better. When the origin is unreachable, a stored 4xx may be served, but no
+    /// stored 5xx, because it is a failure, too.
     package static func mayServeStale(
         _ request: CacheRequest, _ stored: StoredResponse, onError failure: OriginFailure, expiry: Timestamp? = nil,
         coverage: ByteCoverage? = nil, now: Timestamp
@@ -79,8 +79,8 @@ package enum ReusePolicy {
         RequestDirectives(request.fields).noStore
     }
 
-    /// Whether a request may have a response that the origin has confirmed since the request came. Such a response
-    /// needs no further validation, although `no-cache` or its expiry demands one for later requests.
+    /// Whether a request may get a response that the origin has confirmed since the request came. This request needs
+    /// no further validation, even if `no-cache` or the expiry demands a validation for later requests.
     ///
     /// - Parameter coverage: the available bytes; `nil` means ``StoredResponse/part``.
     package static func mayUseConfirmed(
@@ -184,7 +184,7 @@ package enum OriginFailure: Hashable, Sendable {
     case status(Int)
 }
 
-/// The raw value is the parameter of Cache-Status (RFC 9211 §2.2).
+/// The raw value is the parameter `fwd` of Cache-Status (RFC 9211 §2.2).
 package enum ForwardReason: String, Hashable, Sendable {
     case method
     case uriMiss = "uri-miss"
@@ -228,8 +228,8 @@ extension StoredResponse {
         }
     }
 
-    /// The response as if it had arrived without a delay, at the time at which it was asked for. `nil` for a response
-    /// that must not be used stale (§5.2.2.2), because the delay counts towards its age.
+    /// The response with the time of its request as the time of receipt, as if it had come without delay. `nil` for a
+    /// response that must not be used stale (§5.2.2.2), because its age must include the delay.
     package var asIfPrompt: StoredResponse? {
         guard !freshness.forbidsStale else { return nil }
         var prompt = self

@@ -2,7 +2,7 @@ import HTTPTypes
 
 /// Selects the fields of a stored answer for an answer with another status.
 extension HTTPFields {
-    /// The fields for a 304: RFC 9110 §15.4.5, targeted Cache-Control (RFC 9213), Last-Modified only without a tag.
+    /// The fields for a 304 (RFC 9110 §15.4.5), with targeted Cache-Control. Last-Modified is sent only without ETag.
     func ofNotModified() -> HTTPFields {
         let hasTag = contains(.eTag)
         return filter { field in
@@ -64,9 +64,9 @@ extension HTTPField.Name {
     fileprivate static let contentMD5 = Self("Content-MD5")!
 }
 
-/// The field Via: a gateway must add itself to each request that it forwards, and may to answers (RFC 9110 §7.6.3).
+/// The field Via (RFC 9110 §7.6.3): a gateway must add itself to forwarded requests, and may add itself to answers.
 package enum Via {
-    /// Appends Larder behind earlier recipients. `version` of HTTP is that of the received message: `1.0`, `1.1`, `2`.
+    /// Appends Larder behind earlier recipients. `version` is the received message's: `1.0`, `1.1`, `2`.
     package static func append(to fields: inout HTTPFields, version: String = "1.1") {
         fields.append(HTTPField(name: .via, value: "\(version) larder"))
     }

@@ -113,7 +113,7 @@ package struct ServedResponse: Hashable, Sendable {
         self.fields = fields
     }
 
-    /// The fields that are added to the stored ones: Content-Length and Age, and by the gateway Cache-Status and Via.
+    /// The number of added fields: Content-Length and Age here, Cache-Status and Via by the gateway.
     private static let addedCount = 4
     /// With these fields a request may get another answer than the whole response.
     private static let asking = ConditionalRequest.fieldNames + [.range]

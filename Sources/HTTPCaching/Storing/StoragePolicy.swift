@@ -87,8 +87,8 @@ package enum StoragePolicy {
                 return .authorization
             }
         }
-        // §7.3. The origin permits shared use by a lifetime in which the answer may be used without contacting it. A
-        // lifetime of zero, an unreadable lifetime, and a lifetime beside `no-cache` permit nothing.
+        // §7.3. The origin permits shared use if it states a lifetime for use without the origin. A lifetime of zero,
+        // an unreadable lifetime, and a lifetime beside `no-cache` do not permit shared use.
         let isShared = freshness.isExplicit && freshness.lifetime > .zero && !control.noCache
         if answer.fields.contains(.setCookie), !isShared { return .setCookie }
         // §3: a rule must permit storing. In addition, the stored answer must have a possible use.
@@ -132,7 +132,7 @@ package enum PassReason: String, Hashable, Sendable {
     case `private`
     /// The request had Authorization, and the answer does not permit shared use (RFC 9111 §3.5).
     case authorization
-    /// The connection is authenticated, or is being so (``ConnectionCredentials``): the answer is for a single client.
+    /// An authenticated connection, or its authentication: the answer is for one client (``ConnectionCredentials``).
     case connectionAuthentication = "connection-authentication"
     /// The answer has `Vary: *` or an unreadable Vary, so no request can be known to select it (RFC 9111 §4.1).
     case varyAny = "vary-any"
@@ -165,7 +165,7 @@ package struct CacheRequest: Hashable, Sendable {
     package var fields: HTTPFields
     /// Replaces the origin's freshness lifetime; `nil` leaves the lifetime to the origin.
     package var callerTTL: Duration?
-    /// Stands for Authorization and tells callers apart, such as a digest; `nil` without Authorization. Only compared.
+    /// A text, such as a digest, that differs for each Authorization; `nil` without Authorization. Only compared.
     package var authorization: String?
 
     package init(

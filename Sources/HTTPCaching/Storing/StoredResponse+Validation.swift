@@ -11,7 +11,7 @@ package enum HeadOutcome: Hashable, Sendable {
 
 extension StoredResponse {
     /// Whether a 304 applies to this response, by ``Validators/areConfirmed(by:madeAt:now:)``. The request must have
-    /// had its ``Validators``. If a 304 applies to no stored response, repeat the request without conditions.
+    /// sent its ``Validators``. If a 304 applies to no stored response, repeat the request without conditions.
     package func isConfirmed(by notModified: HTTPFields) -> Bool {
         let madeAt = FreshnessLifetime.date(of: fields, receivedAt: receivedAt)
         return Validators(fields).areConfirmed(by: notModified, madeAt: madeAt, now: receivedAt)
@@ -33,8 +33,8 @@ extension StoredResponse {
         case .pass(let reason): return reason
         case .store(let stored):
             selection = stored.selection
-            // A caller without a ttl does not inherit another caller's grant. A response that was limited to some
-            // callers stays limited: the directive may have stood in a field that is not stored, and a 304 may omit it.
+            // A caller without a ttl leaves the grant unchanged. A response that was limited to some callers stays
+            // limited, because the limiting directive may be missing from the stored fields and from the 304.
             let wasOnlyReason = grant?.isOnlyReason == true
             if request.callerTTL != nil { grant = stored.grant }
             if wasOnlyReason { grant?.isOnlyReason = true }
@@ -60,7 +60,7 @@ extension StoredResponse {
     /// Combines this response with a later 206 for the same representation (RFC 9111 §3.4). The result has the bytes of
     /// both, and the fields of the newer answer except those about its body. `held` is the contiguous range of bytes
     /// that the caller now has, at least one; with all bytes the result is a complete 200. `nil` when no strong
-    /// validator connects the two, their lengths differ, or their statuses do not permit it.
+    /// validator connects both responses, their lengths differ, or their statuses do not permit it.
     package func combined(with newer: StoredResponse, holding held: Range<Int64>) -> StoredResponse? {
         let mine = StrongValidators(fields, receivedAt: receivedAt)
         guard [200, 206].contains(status), newer.status == 206,

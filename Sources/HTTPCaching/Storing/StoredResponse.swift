@@ -23,7 +23,7 @@ package struct StoredResponse: Hashable, Sendable {
     /// Whether a caller has changed the expiry of the stored entry. The new expiry applies to all callers instead of
     /// the origin's lifetime, until the next answer or validation from the origin.
     package var isExpirySet = false
-    /// Serving a request asks for ``freshness`` several times.
+    /// Caches ``freshness``, because serving a request reads it several times.
     private var memo = FreshnessMemo()
 
     package init(
@@ -48,7 +48,7 @@ package struct StoredResponse: Hashable, Sendable {
         memo = FreshnessMemo(freshness)
     }
 
-    /// Takes the same fields without hop-by-hop fields. Drops cookies when a caller's ttl applies.
+    /// Replaces the fields by the same fields without hop-by-hop fields. Drops cookies when a caller's ttl applies.
     package mutating func take(endToEnd fields: HTTPFields) {
         self.fields = fields
         dropGrantedCookies()
@@ -59,8 +59,8 @@ package struct StoredResponse: Hashable, Sendable {
         if grant != nil, fields.contains(.setCookie) { fields[fields: .setCookie] = [] }
     }
 
-    /// The expiry date, in the past when the response was never fresh. `callerTTL`, of the request that brought or
-    /// validated the answer, counts from the receipt, unless no ttl applies to the answer (see ``StoragePolicy``).
+    /// The expiry date, in the past when the response was never fresh. `callerTTL` is the ttl of the request that
+    /// brought or validated the answer. It counts from the receipt if ``StoragePolicy`` applies a ttl to the answer.
     package func expiryDate(callerTTL: Duration?) -> Timestamp {
         if grant != nil, let callerTTL { return receivedAt + callerTTL }
         return freshness.expiryDate
@@ -101,7 +101,7 @@ extension StoredResponse {
         return object.text
     }
 
-    /// Whether ``text`` has at most `limit` bytes. Mostly an upper bound suffices: no byte becomes more than six bytes.
+    /// Whether ``text`` has at most `limit` bytes. An estimate mostly suffices: no byte becomes more than six bytes.
     package func isText(within limit: Int) -> Bool {
         let others = url.utf8.count + selection.text.utf8.count + (grant?.authorization?.utf8.count ?? 0)
         let sent = fields.reduce(others) { count, field in

@@ -6,7 +6,7 @@ package struct SelectedRepresentation: Hashable, Sendable {
     package var etag: EntityTag?
     /// `nil` when it is unknown. Comparisons use whole seconds.
     package var lastModified: Timestamp?
-    /// No two versions can share a strong date. Only such a date may guard a range (RFC 9110 §8.8.2.2).
+    /// Whether no two versions can have this date. Only a strong date may meet If-Range (RFC 9110 §8.8.2.2).
     package var isLastModifiedStrong: Bool
     /// The time at which the origin generated a stored response. Replaces a missing modification date in
     /// If-Modified-Since (RFC 9111 §4.3.2), but not in If-Unmodified-Since (RFC 9110 §13.1.4). `nil`: no replacement.

@@ -9,7 +9,7 @@ package struct EntityTag: Hashable, Sendable {
 
     /// With its quotes, without `W/`.
     package let opaqueTag: String
-    /// A weak tag promises only equivalent representations, not equal bytes.
+    /// A weak tag names equivalent representations, which may differ in their bytes.
     package let isWeak: Bool
 
     /// The text must have only visible characters without `"`.

@@ -33,8 +33,8 @@ package struct Validators: Hashable, Sendable {
     /// Whether a 304 applies to the response with these validators, which made the request conditional (RFC 9111
     /// §4.3.4). `madeAt` is the Date of the response; without it the modification date counts as weak. `now`: see
     /// `Timestamp(httpDate:now:)`. One strong validator in common is enough: an entity tag that is strong on both
-    /// sides, or a strong modification date (RFC 9110 §8.8.2.2). So a server may compress and weaken the tag of its 200
-    /// but not of its 304. A 304 with a strong tag but without a strong validator in common applies to another
+    /// sides, or a strong modification date (RFC 9110 §8.8.2.2). So a server may weaken the tag of its compressed 200
+    /// but not the tag of its 304. A 304 with a strong tag but without a strong validator in common applies to another
     /// response. Otherwise every validator that both sides state must be equal, and there must be at least one. A 304
     /// without any validator applies to the response of the conditional request.
     package func areConfirmed(by notModified: HTTPFields, madeAt: Timestamp?, now: Timestamp) -> Bool {
@@ -65,14 +65,14 @@ package struct Validators: Hashable, Sendable {
     }
 
     /// Whether a newer entity tag may replace the stored tag. A different strong tag may not, because it names bytes
-    /// that are not stored, such as the uncompressed bytes: a client would combine the two kinds (RFC 9110 §13.1.5).
+    /// that are not stored, such as the uncompressed bytes. A client would combine both kinds (RFC 9110 §13.1.5).
     package func mayBeReplaced(byTagOf newer: HTTPFields) -> Bool {
         guard etag != nil else { return true }
         return Validators(newer).etag?.isWeak ?? false
     }
 }
 
-/// Validators of a single sequence of bytes (RFC 9110 §8.8.1), by which parts combine and a 304 finds its response.
+/// Validators of a single sequence of bytes (RFC 9110 §8.8.1), which show that two parts belong together.
 struct StrongValidators: Hashable {
     let etag: EntityTag?
     /// `nil` unless Date is at least a second later, so that no second change can have the same date (§8.8.2.2).

@@ -14,7 +14,7 @@ package struct BoundedQueue: Sendable {
     private var highWaterMark: Int
     private var roomAction: (@Sendable () -> Void)?
 
-    /// The queue is ``Backpressure/full`` from `highWaterMark` bytes on, at least 1, and has room at half of them.
+    /// The queue is ``Backpressure/full`` from `highWaterMark` bytes on, at least 1, and calls back at half of them.
     package init(highWaterMark: Int) {
         self.highWaterMark = max(1, highWaterMark)
     }

@@ -1,7 +1,7 @@
 import Glibc
 
-/// A text that equals another only when their UTF-8 bytes are equal. `String` takes `é` as one scalar for `e` with a
-/// combining accent, but JSON, the index and the file system do not, so a look-up must not.
+/// A text that equals another only when their UTF-8 bytes are equal. For `String`, `é` equals `e` with a
+/// combining accent. JSON, the index and the file system tell them apart, so a look-up must do so, too.
 public struct ExactText: Hashable, Sendable {
     public let text: String
 

@@ -3,7 +3,7 @@
 package enum ConnectionCredentials {
     private static let schemes: Set<String> = ["ntlm", "negotiate", "kerberos", "nego2", "credssp", "pku2u"]
 
-    /// Whether `Authorization` or `WWW-Authenticate` names such a scheme, at any place in a list of challenges.
+    /// Whether `Authorization` or `WWW-Authenticate` names one of the schemes, at any place in a list of challenges.
     package static func areNamed(in value: String) -> Bool {
         value.split { $0 == "," || $0 == " " || $0 == "\t" }.contains { schemes.contains($0.lowercased()) }
     }

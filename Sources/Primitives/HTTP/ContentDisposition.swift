@@ -58,7 +58,7 @@ package struct ContentDisposition: Equatable, Sendable {
         return text
     }
 
-    /// Decodes UTF-8 and ISO-8859-1, as in `UTF-8''na%C3%AFve.txt`; `nil` for wrong escapes.
+    /// Decodes UTF-8 and ISO-8859-1, as in `UTF-8''na%C3%AFve.txt`; `nil` for other charsets and wrong escapes.
     private static func decodeExtended(_ text: [UInt8]) -> String? {
         let parts = text.split(separator: UInt8(ascii: "'"), maxSplits: 2, omittingEmptySubsequences: false)
         guard parts.count == 3, let bytes = PercentEscape.decode(parts[2]) else { return nil }

@@ -12,7 +12,7 @@ extension JSON {
 
     /// Parses one JSON text (RFC 8259) strictly: the text must be UTF-8, have no further bytes behind the value, no two
     /// members of the same name in an object (RFC 7493 §2.3) and no lone surrogates. A byte order mark in front is
-    /// skipped (RFC 8259 §8.1). `valueLimit`, the number of values in the text, limits the memory of the tree.
+    /// skipped (RFC 8259 §8.1). `valueLimit` is the most values in the text, which limits the memory of the tree.
     package init(
         parsing bytes: UnsafeRawBufferPointer, depthLimit: Int = 64, valueLimit: Int = .max
     ) throws(SyntaxError) {

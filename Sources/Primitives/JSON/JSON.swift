@@ -169,8 +169,8 @@ package struct JSONObjectWriter {
         JSON.write(list: elements, into: &output) { $0.write(into: &$1) }
     }
 
-    /// Writes each pair as an array of two strings. The parameter is no generic sequence, because other modules would
-    /// not specialise this method, and the fields of each response pass through here.
+    /// Writes each pair as an array of two strings. Not generic, because other modules would not specialise a generic
+    /// method, and the fields of each response pass through here.
     package mutating func add(_ name: String, pairs: [(String, String)]) {
         begin(name)
         JSON.write(list: pairs, into: &output) { pair, output in

@@ -26,7 +26,7 @@ package enum CachedFile {
 }
 
 package enum WriteBack {
-    /// Starts the write of a file's dirty pages without a guarantee, to shorten a later sync of the file.
+    /// Starts the write of a file's dirty pages, to shorten a later sync of the file. Guarantees no durability.
     package static func begin(_ descriptor: Int32) {
         csystem_begin_writing(descriptor)
     }

@@ -1,8 +1,8 @@
 import CSystem
 
-/// Prefetches memory that the caller is about to read. A large cache waits mostly for memory, so a caller that knows
-/// the addresses fetches all at once. `@unchecked Sendable` is safe because no code reads the memory behind the
-/// address.
+/// Prefetches memory that the caller is about to read. A hit in a large cache mostly waits for memory, so a caller
+/// prefetches all known addresses before it reads the first. `@unchecked Sendable` is safe because no code reads the
+/// memory behind the address.
 package struct MemoryHint: @unchecked Sendable {
     private let start: UnsafeRawPointer?
     private let length: Int

@@ -22,7 +22,7 @@ package final class SharedAllowance: Sendable {
             self.allowance = allowance
         }
 
-        /// Returns `false` and takes no part of `count` when the other owners have not left enough.
+        /// Takes `count`, or returns `false` when the other owners have not left enough.
         package func take(_ count: Int) -> Bool {
             guard allowance.take(count, by: own.load(ordering: .relaxed)) else { return false }
             own.add(count, ordering: .relaxed)

@@ -1,4 +1,4 @@
-/// Named values in the order of arrival. Adding one takes constant time, because a form has room for many names.
+/// Named values in the order of arrival. Adding a value takes constant time, because a form may have many names.
 package struct FormFields {
     private var positions: [ExactText: Int] = [:]
     package private(set) var all: [(name: String, values: [String])] = []

@@ -1,7 +1,7 @@
 /// Normalises the text of paths and queries by RFC 3986 §6.2.2, and encodes text.
 package enum URLPath {
     /// Converts percent-escapes to upper case, decodes escapes of unreserved characters, and escapes non-ASCII
-    /// characters. With `keepsEscapes`, does only the last of these. Throws ``InvalidURL/brokenEscape``.
+    /// characters. With `keepsEscapes`, only escapes non-ASCII characters. Throws ``InvalidURL/brokenEscape``.
     static func normalizeEscapes(_ text: String, keepsEscapes: Bool = false) throws(InvalidURL) -> String {
         var output: [UInt8] = []
         output.reserveCapacity(text.utf8.count)

@@ -4,7 +4,7 @@ import Testing
 @Suite("Numbers in digits")
 struct DigitsTests {
     @Test(
-        "A number consists of ASCII digits only, and fits its type",
+        "Only ASCII digits are read as a number, if it fits its type",
         arguments: [
             ("0", 0), ("007", 7), ("255", 255), ("9223372036854775807", .max), ("9223372036854775808", nil), ("", nil),
             ("+1", nil), ("-1", nil), (" 1", nil), ("1 ", nil), ("1.0", nil), ("١", nil), ("1é", nil),

@@ -5,7 +5,7 @@ import Testing
 struct SharedBytesTests {
     private struct Failure: Error {}
 
-    @Test("Shared bytes are a copy: the source may change")
+    @Test("A later change of the source does not change the shared bytes")
     func copying() {
         var source: [UInt8] = [1, 2, 3]
         let bytes = source.withUnsafeBytes { SharedBytes(copying: $0) }
@@ -36,7 +36,7 @@ struct SharedBytesTests {
         }
     }
 
-    @Test("An error thrown while the bytes are filled comes out")
+    @Test("An error of the closure that fills the bytes is rethrown")
     func throwing() {
         #expect(throws: Failure.self) { try SharedBytes(count: 8) { _ throws(Failure) in throw Failure() } }
     }

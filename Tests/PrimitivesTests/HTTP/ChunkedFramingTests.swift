@@ -28,7 +28,7 @@ struct ChunkedFramingTests {
     }
 
     @Test(
-        "Chunks are decoded to their content, however they are cut",
+        "Chunks are decoded to their content from pieces of any size",
         arguments: [
             ("0\r\n\r\n", ""), ("000\r\n\r\n", ""), ("5\r\nhello\r\n0\r\n\r\n", "hello"),
             ("2\r\nhe\r\n3\r\nllo\r\n0\r\n\r\n", "hello"), ("00005\r\nhello\r\n000\r\n\r\n", "hello"),
@@ -49,7 +49,7 @@ struct ChunkedFramingTests {
         }
     }
 
-    @Test("The reader stops behind each piece of content, and goes on there")
+    @Test("Each call returns one piece of content, and the next call continues behind it")
     func pieces() throws {
         let text = "2\r\nhe\r\n3\r\nllo\r\n0\r\n\r\n"
         var framing = ChunkedFraming(Self.rules)
@@ -106,7 +106,7 @@ struct ChunkedFramingTests {
         }
     }
 
-    @Test("A chunk that no file can hold is refused", arguments: ["8000000000000000\r\n", "FFFFFFFFFFFFFFFFF\r\n"])
+    @Test("A chunk over 2⁶³ - 1 bytes is refused", arguments: ["8000000000000000\r\n", "FFFFFFFFFFFFFFFFF\r\n"])
     func tooLarge(text: String) throws {
         #expect(throws: ChunkedFraming.Problem.sizeTooLarge) { try read(text) }
         #expect(try !read("7FFFFFFFFFFFFFFF\r\nx").isComplete)
@@ -128,7 +128,7 @@ struct ChunkedFramingTests {
         ] {
             #expect(throws: ChunkedFraming.Problem.extensionsTooLong) { try read(text, rules) }
         }
-        // As many extensions, each with more content than extension.
+        // The same number of extensions is accepted if each chunk has more content than extension.
         #expect(try read(String(repeating: chunk(64, extension: 60), count: 3000), rules).content.count == 3000 * 64)
     }
 

@@ -34,7 +34,7 @@ struct LockedTests {
         #expect(most == 1)
     }
 
-    @Test("An error thrown inside the lock comes out, and the lock is free again")
+    @Test("An error thrown inside the lock is rethrown, and the lock is released")
     func throwing() {
         let locked = Locked(1)
         #expect(throws: Failure.self) {

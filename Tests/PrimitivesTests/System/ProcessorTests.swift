@@ -2,10 +2,10 @@ import Primitives
 import TestSupport
 import Testing
 
-@Suite("The offer of the processor")
+@Suite("Yielding the processor")
 struct ProcessorTests {
-    /// The number of times that the calling thread offers its processor in 20 ms of its own processor time, when it is
-    /// asked continuously.
+    /// The number of yields of the calling thread in 20 ms of its processor time, while it calls `offer()` without a
+    /// pause.
     private func offers() -> Int {
         var count = 0
         let end = processorTime() + 20_000_000
@@ -17,16 +17,16 @@ struct ProcessorTests {
         return count
     }
 
-    @Test("A thread that may offer its processor more often does so at most every 200 µs")
+    @Test("A thread that calls offer() without a pause yields at most every 200 µs")
     func offer() {
         let begin = Processor.nanoseconds()
         let count = offers()
-        // At least every millisecond, however long the thread is kept from its processor.
+        // The thread yields at least once in each millisecond of its processor time.
         #expect(count >= 20)
         #expect(count <= (Processor.nanoseconds() - begin) / 200_000 + 1)
     }
 
-    @Test("After keep() a thread does not offer its processor, until it calls share()")
+    @Test("After keep() a thread does not yield until it calls share()")
     func keep() {
         Processor.keep()
         #expect(offers() == 0)

@@ -30,7 +30,7 @@ struct TimestampTests {
         #expect(Timestamp(milliseconds: milliseconds).httpDate == text)
     }
 
-    @Test("A year with more or fewer than four digits is written with its own number of digits")
+    @Test("A year of five digits is written in full, and the first and last instants have texts")
     func strangeYears() {
         let next = Timestamp(milliseconds: 253_402_300_800_000)
         #expect(next.rfc3339 == "10000-01-01T00:00:00.000Z")
@@ -41,7 +41,7 @@ struct TimestampTests {
         }
     }
 
-    @Test("Both texts agree with Foundation, and HTTP dates read back as written, from 1600 to 9999")
+    @Test("From 1600 to 9999, RFC 3339 texts agree with Foundation, and HTTP dates read back unchanged")
     func agreesWithFoundation() {
         let rfc3339 = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
         var generator = SystemRandomNumberGenerator()

@@ -4,7 +4,7 @@ import Testing
 @Suite("Canonical URLs")
 struct CanonicalURLTests {
     @Test(
-        "A canonical URL follows each clause of the definition",
+        "A canonical URL follows each clause of its definition",
         arguments: [
             // Scheme and host are lower-case.
             ("HTTP://EXAMPLE.com/", "http://example.com/"), ("HttpS://h/", "https://h/"), ("FTP://h/a", "ftp://h/a"),
@@ -163,7 +163,7 @@ struct CanonicalURLTests {
         #expect(exact == "127.0.0.1" || exact == "127.1." || exact == "127.0.0.1.")
     }
 
-    @Test("A URL whose canonical text is too long is refused, although the text as written is not")
+    @Test("A URL whose canonical text is too long is refused, even if the written text is not too long")
     func longerCanonical() throws {
         let text = "http://127.1./" + String(repeating: "a", count: CanonicalURL.maximumLength - 14)
         #expect(throws: InvalidURL.tooLong(limit: 8192)) { try CanonicalURL(text) }
@@ -180,7 +180,7 @@ struct CanonicalURLTests {
         #expect(try CanonicalURL("http://h/?x=~&a=%7e%c3%a9+b*") == url)
     }
 
-    @Test("A host of dots, or with two at its end, is refused", arguments: ["http://./", "http://h../", "http://../"])
+    @Test("A host with an empty last label is refused", arguments: ["http://./", "http://h../", "http://../"])
     func emptyLabels(text: String) {
         #expect(throws: InvalidURL.badHost) { try CanonicalURL(text) }
     }

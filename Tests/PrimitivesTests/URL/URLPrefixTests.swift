@@ -22,7 +22,7 @@ struct URLPrefixTests {
             ("http://h/?x=%c3", "http://h/?x=%C3"), ("http://h/?x=%7e%41%2f", "http://h/?x=~A%2F"),
             ("http://h/?a=/../b", "http://h/?a=/../b"),
             ("http://h./a", "http://h/a"), ("http://[::ffff:102:304]:9/y", "http://[::ffff:1.2.3.4]:9/y"),
-            // Hosts without an end.
+            // The host may be incomplete.
             ("HTTP", "http"), ("Https:/", "https:/"), ("http://", "http://"), ("HTTPS://", "https://"),
             ("http://Exam", "http://exam"),
             ("http://192.168.", "http://192.168."), ("http://example.com:9", "http://example.com:9"),
@@ -91,7 +91,7 @@ struct URLPrefixTests {
         #expect(!error.description.isEmpty)
     }
 
-    /// A prefix that no canonical URL begins with would remove nothing, without an error.
+    /// Without the refusal, a purge by this prefix would remove no entry, and report no error.
     @Test(
         "A prefix without a slash that begins no URL is refused",
         arguments: [

@@ -8,7 +8,7 @@ package final class PseudoTerminal: Sendable {
     package let descriptor: Int32
     private let own: Int32
     private let bytes = Locked<[UInt8]>([])
-    private let isOver = Gate("end of what the terminal shows")
+    private let isOver = Gate("end of the terminal's output")
     private let isReleased = Locked(false)
 
     /// A terminal of the given size, in characters. Throws ``SystemError``.
@@ -39,7 +39,7 @@ package final class PseudoTerminal: Sendable {
     /// The output so far.
     package var output: String { bytes.withLock { String(decoding: $0, as: UTF8.self) } }
 
-    /// Waits until no process has the terminal any more, and returns the whole output. Throws ``Gate/TimedOut``.
+    /// Waits until no process has the terminal open, and returns the whole output. Throws ``Gate/TimedOut``.
     package func outputToEnd() async throws -> String {
         try await isOver.wait()
         return output
@@ -50,7 +50,7 @@ package final class PseudoTerminal: Sendable {
         while true {
             let count = buffer.withUnsafeMutableBytes { read(own, $0.baseAddress, $0.count) }
             if count < 0, errno == EINTR { continue }
-            // EIO: no process has the other end any more.
+            // EIO: no process has the other end open.
             guard count > 0 else { return isOver.open() }
             let piece = Array(buffer[..<count])
             bytes.withLock { $0 += piece }

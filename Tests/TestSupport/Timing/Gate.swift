@@ -54,7 +54,7 @@ package final class Gate: Sendable {
             if let (gate, waiter) = others { gate.removeWaiter(waiter) }
         }
         guard semaphore.wait(timeout: .now() + limit.inSeconds) == .success else {
-            throw TimedOut(description: "nobody opened the \(name) within \(limit)")
+            throw TimedOut(description: "the gate \"\(name)\" did not open within \(limit)")
         }
     }
 
@@ -75,7 +75,7 @@ package final class Gate: Sendable {
                 answer(false)
             }
         }
-        guard opened else { throw TimedOut(description: "nobody opened the \(name) within \(limit)") }
+        guard opened else { throw TimedOut(description: "the gate \"\(name)\" did not open within \(limit)") }
     }
 
     /// Calls `waiter` once the gate is open: at once, on this thread, when the gate is open already.
