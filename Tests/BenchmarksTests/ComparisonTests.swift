@@ -21,7 +21,7 @@ struct ComparisonTests {
         #expect(Series([]) == nil)
     }
 
-    @Test("The ratio of each round is relative to the row of the same group that has the baseline's name")
+    @Test("The ratio of a round is relative to the baseline row of the same group")
     func ratios() {
         let heads = [
             Row(group: "b", name: "few", baseline: "many"), Row(group: "a", name: "few"),
@@ -77,7 +77,7 @@ struct ComparisonTests {
         #expect(Comparison(after, against: before).isWorse)
     }
 
-    @Test("For a hit, 2 % more instructions are a regression; for other requests, 6 % are, and 2 % are not")
+    @Test("2 % more instructions are a regression of a hit, but only 6 % of another request")
     func instructions() {
         func counted(_ count: Double, isHit: Bool) -> Report {
             var row = Row(group: "1 KiB", name: "Larder", values: [.instructionsPerRequest: Series([count])!])
@@ -99,7 +99,7 @@ struct ComparisonTests {
         #expect(Comparison(rated(50_000), against: rated(100_000)).changes.isEmpty)
     }
 
-    @Test("A report is read back from its file as it was written, and the index shows its plot")
+    @Test("A written report reads back unchanged, and the index shows its plot")
     func file() throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("report-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }

@@ -7,7 +7,7 @@ import Testing
 struct HitTimerTests {
     @Test("A time ends with the last byte, clients request the targets in turn, and warm-up does not count")
     func times() async throws {
-        let never = Gate("the rest's time")
+        let never = Gate("gate that never opens")
         let origin = try ScriptedOrigin { _, connection in
             try connection.send("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nbo")
             try? never.waitBlocking(limit: .milliseconds(2))

@@ -54,7 +54,7 @@ enum MarkdownBlock: Hashable, Sendable {
         return .table([cells])
     }
 
-    /// Returns the block with one more line of words; `nil` if such a block takes none.
+    /// Returns the block with one more line of words; `nil` for a table or code, which takes no line of words.
     private func continued(by words: String) -> MarkdownBlock? {
         switch self {
         case .paragraph(let text): .paragraph(text + "\n" + words)

@@ -1,6 +1,6 @@
 import Primitives
 
-/// Shows a JSON Schema to people: the kind of value in one line, and below it the parts of the value.
+/// Shows a JSON Schema as HTML: the kind of value in one line, and the parts of the value below this line.
 enum SchemaHTML {
     /// Returns the HTML anchor of a named schema.
     static func anchor(_ name: String) -> String { "schema-" + name }

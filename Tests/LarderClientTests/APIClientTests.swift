@@ -45,7 +45,7 @@ struct APIClientTests {
         #expect(request["Content-Length"] == "7")
     }
 
-    @Test("A problem is thrown as the server wrote it, and the error of an unreachable server names its address")
+    @Test("A problem is thrown unchanged, and the error of an unreachable server names its address")
     func failures() async throws {
         let server = try ScriptedOrigin { _, connection in
             try connection.respond(

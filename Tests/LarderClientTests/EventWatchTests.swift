@@ -113,7 +113,7 @@ struct EventWatchTests {
         await #expect(throws: ClientError.self) {
             try await watch().run(on: lonely) { _ in
             } onPause: { _, _ in
-                Issue.record("it tries again")
+                Issue.record("the watch tries again")
             }
         }
     }

@@ -49,7 +49,7 @@ struct WarmRunTests {
         #expect(ends.elements[0].json["url"] == .string(ends.elements[0].item.url))
     }
 
-    @Test("A batch of long requests has fewer of them, so that it fits the server's limit for a batch")
+    @Test("A batch of long requests has fewer requests, so that it fits the server's limit for a batch")
     func longRequests() async throws {
         let server = try ScriptedOrigin { request, connection in
             let lines = try Self.requests(request)

@@ -22,7 +22,7 @@ struct LineOutputTests {
             close(writing)
         }
 
-        /// The text in the pipe, which this empties.
+        /// Reads all text in the pipe.
         func drain() -> String {
             var bytes = [UInt8](repeating: 0, count: 1 << 20)
             var polled = pollfd(fd: reading, events: Int16(POLLIN), revents: 0)
@@ -40,7 +40,7 @@ struct LineOutputTests {
         }
     }
 
-    @Test("Lines without a reader are dropped without blocking, and the next reader gets their number")
+    @Test("Lines without a reader are dropped, and the next line is preceded by their number")
     func stalled() throws {
         let pipe = try Pipe()
         let output = LineOutput(pipe.writing, patience: .milliseconds(10))
@@ -55,7 +55,7 @@ struct LineOutputTests {
         #expect(pipe.drain() == "lost 3\nread\nagain\n")
     }
 
-    @Test("While no reader makes room, all lines together wait for the patience once, and not each")
+    @Test("While the pipe stays full, only the first line waits for the patience")
     func patience() throws {
         let pipe = try Pipe()
         pipe.fill(leaving: 0)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import LarderCommand
 
-@Suite("The text that a terminal is shown")
+@Suite("The text for a terminal")
 struct TerminalTextTests {
     private func shown(_ bytes: [UInt8], pieces size: Int) throws -> [UInt8] {
         var text = TerminalText()

@@ -17,7 +17,7 @@ package func fuzzOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> Int32
 private let chosen: FuzzTarget = {
     let name = ProcessInfo.processInfo.environment["LARDER_FUZZ"] ?? ""
     guard let target = FuzzTarget.all.first(where: { $0.name == name }) else {
-        fatalError("LARDER_FUZZ is one of \(FuzzTarget.all.map(\.name).joined(separator: ", "))")
+        fatalError("LARDER_FUZZ must be one of \(FuzzTarget.all.map(\.name).joined(separator: ", "))")
     }
     return target
 }()

@@ -32,7 +32,7 @@ enum AnswerProperties {
         _ = run.ask("/hostile", isHead: isHead, answer: answer)
         let good = run.ask("/good", isHead: false, answer: answer)
         try demand(
-            good == HostileRun.good, "the request behind a hostile answer gets its own",
+            good == HostileRun.good, "the request behind a hostile answer gets its own answer",
             "\(good.map(\.text) ?? "an error") behind \(answer.text)")
     }
 }
@@ -104,7 +104,7 @@ private final class HostileOrigin: Sendable {
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
                 guard bind(listener, pointer, length) == 0, listen(listener, 64) == 0,
                     getsockname(listener, pointer, &length) == 0
-                else { fatalError("there is no port on loopback") }
+                else { fatalError("no port is free on loopback") }
             }
         }
         port = UInt16(bigEndian: address.sin_port)

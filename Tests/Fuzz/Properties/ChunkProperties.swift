@@ -14,15 +14,18 @@ enum ChunkProperties {
         let whole = read([bytes[...]], rules)
         let single = read(bytes.indices.map { bytes[$0...$0] }, rules)
         let halves = read([bytes[..<(bytes.count / 2)], bytes[(bytes.count / 2)...]], rules)
-        try demand(whole == single && whole == halves, "pieces make no difference")
+        try demand(whole == single && whole == halves, "input in pieces gives the same content")
         guard let whole else { return }
-        try demand(whole.content.count <= whole.count && whole.count <= bytes.count, "content is part of the body")
+        try demand(
+            whole.content.count <= whole.count && whole.count <= bytes.count, "the content is not longer than the body")
         guard whole.isComplete else { return }
-        try demand(Array(bytes[..<whole.count].suffix(2)) == [0x0d, 0x0a], "a body ends with a line", bytes.text)
-        try demand(read([bytes[..<whole.count]], rules) == whole, "bytes behind a body do not change it", bytes.text)
+        try demand(
+            Array(bytes[..<whole.count].suffix(2)) == [0x0d, 0x0a], "a complete body ends with CRLF", bytes.text)
+        try demand(
+            read([bytes[..<whole.count]], rules) == whole, "bytes behind a body do not change the body", bytes.text)
         let written = Array("\(String(whole.content.count, radix: 16))\r\n".utf8) + whole.content + Array("\r\n".utf8)
         let again = read([(whole.content.isEmpty ? [] : written)[...], Array("0\r\n\r\n".utf8)[...]], rules)
-        try demand(again?.content == whole.content && again?.isComplete == true, "content is read as it is written")
+        try demand(again?.content == whole.content && again?.isComplete == true, "written content reads back unchanged")
     }
 
     private struct Found: Equatable {
@@ -69,7 +72,8 @@ enum ChunkProperties {
                     at: memory.baseAddress! + skipped.count, size: bytes.count - skipped.count, body: .length(0))
             }
             try demand(
-                defect == (isGood ? nil : .malformedHead), "a NUL, or an odd line before it, spoils a head", bytes.text)
+                defect == (isGood ? nil : .malformedHead), "a NUL or an odd line before a head makes it malformed",
+                bytes.text)
         }
     }
 }

@@ -15,7 +15,7 @@ enum CodingProperties {
         let single = try decode(body.prefix(200).indices.map { body[$0...$0] } + [body.dropFirst(200)], codings)
         let cut = body.startIndex + body.count / 2
         let halves = try decode([body[..<cut], body[cut...]], codings)
-        try demand(whole == halves && whole == single, "pieces make no difference", "\(codings)")
+        try demand(whole == halves && whole == single, "input in pieces gives the same body", "\(codings)")
     }
 
     /// The decoded body that arrives in `pieces`, or `nil` if the body is refused.
@@ -42,9 +42,9 @@ enum CodingProperties {
                 return false
             }
         }()
-        try demand(!hasOddPiece, "what is handed on is not empty, and not too much", "\(codings)")
+        try demand(!hasOddPiece, "a decoded piece is not empty and within the limit", "\(codings)")
         try demand(Int64(output.count) <= limit, "no body is longer than the limit", "\(output.count)")
-        try demand(memory.byteCount == 0, "all memory is given back", "\(memory.byteCount)")
+        try demand(memory.byteCount == 0, "the decoder returns all its memory", "\(memory.byteCount)")
         return isWhole ? output : nil
     }
 }

@@ -45,31 +45,35 @@ enum FieldProperties {
         let joined = members.joined(separator: ", ")
         try demand(
             FieldScanner.listMembers(joined).map(ExactText.init) == members.map(ExactText.init),
-            "the members of a list are those of the list of them", text)
+            "joined members split into the same members", text)
         if let seconds = DeltaSeconds.parse(text) {
             try demand(seconds >= .zero && seconds <= DeltaSeconds.maximum, "seconds are within their limits", text)
         }
         try checkQualities(text)
         if let target = TargetURI("http://h/a/b?q")?.resolve(text) {
             try demand(
-                target.scheme == "http" || target.scheme == "https", "a target is one that can be fetched", target.text)
+                target.scheme == "http" || target.scheme == "https", "the scheme of a target is http or https",
+                target.text)
             let again = TargetURI(target.text)
-            try demand(again?.text.isExactly(target.text) == true, "a target is read as it is written", target.text)
+            try demand(again?.text.isExactly(target.text) == true, "a target's text reads back unchanged", target.text)
         }
     }
 
     private static func checkDirectives(_ control: CacheControl) throws(Violation) {
         for directive in control.directives {
             try demand(isToken(directive.name), "a directive's name is a token", directive.name)
-            try demand(directive.name == directive.name.lowercased(), "it is lower-case", directive.name)
-            try demand(control.contains(directive.name), "what is there is found", directive.name)
+            try demand(
+                directive.name == directive.name.lowercased(), "a directive's name is in lower case", directive.name)
+            try demand(control.contains(directive.name), "a directive is found by its name", directive.name)
             if case .valid(let seconds)? = control.seconds(directive.name) {
-                try demand(seconds >= .zero && seconds <= DeltaSeconds.maximum, "its seconds are within their limits")
+                try demand(
+                    seconds >= .zero && seconds <= DeltaSeconds.maximum, "a directive's seconds are within their limits"
+                )
             }
         }
         let readable = control.directives.filter { $0.argument != .malformed }
         let text = readable.map(written).joined(separator: ", ")
-        try demand(CacheControl(text).directives == readable, "directives are read as they are written", text)
+        try demand(CacheControl(text).directives == readable, "written directives read back unchanged", text)
     }
 
     private static func written(_ directive: CacheControl.Directive) -> String {
@@ -79,17 +83,19 @@ enum FieldProperties {
 
     private static func checkTag(_ text: String) throws(Violation) {
         guard let tag = EntityTag(text) else { return }
-        try demand(EntityTag(tag.text)?.text.isExactly(tag.text) == true, "a tag is read as it is written", text)
-        try demand(tag.matches(tag, comparison: .weak), "a tag matches itself", text)
-        try demand(tag.matches(tag, comparison: .strong) != tag.isWeak, "a weak one not strongly", text)
-        try demand(EntityTag.anyMatches("*", tag, comparison: .strong), "* matches any", text)
+        try demand(EntityTag(tag.text)?.text.isExactly(tag.text) == true, "a tag's text reads back unchanged", text)
+        try demand(tag.matches(tag, comparison: .weak), "a tag matches itself by weak comparison", text)
+        try demand(
+            tag.matches(tag, comparison: .strong) != tag.isWeak,
+            "only a strong tag matches itself by strong comparison", text)
+        try demand(EntityTag.anyMatches("*", tag, comparison: .strong), "* matches every tag", text)
         try demand(
             EntityTag.anyMatches("x, \(tag.text) , \"\"", tag, comparison: .weak), "a tag is found in a list", text)
     }
 
     private static func checkDate(_ text: String) throws(Violation) {
         guard let date = Timestamp(httpDate: text, now: now), date < .distantFuture else { return }
-        try demand(Timestamp(httpDate: date.httpDate, now: now) == date, "a date is read as it is written", text)
+        try demand(Timestamp(httpDate: date.httpDate, now: now) == date, "a written date reads back unchanged", text)
         try demand(date.rfc3339.utf8.count == 24, "a date has the form of RFC 3339", date.rfc3339)
     }
 
@@ -97,13 +103,14 @@ enum FieldProperties {
         for name in [HTTPField.Name.accept, .acceptEncoding, .acceptLanguage, .cookie, .userAgent] {
             let form = QualityList.normalised(name: name, lines: [text])
             try demand(
-                QualityList.normalised(name: name, lines: [form]).isExactly(form), "a normal form is normal", text)
+                QualityList.normalised(name: name, lines: [form]).isExactly(form),
+                "a normal form does not change in a second normalisation", text)
         }
         guard let list = QualityList([text]) else { return }
         try demand(list.members.allSatisfy { (0...1000).contains($0.quality) }, "weights are from 0 to 1", text)
         let written = list.members.map(\.text).joined(separator: ",")
-        let again = try demanded(QualityList([written]), "a list can be read as it is written", written)
-        try demand(members(again) == members(list), "it is read as it is written", written)
+        let again = try demanded(QualityList([written]), "a written list can be read", written)
+        try demand(members(again) == members(list), "a written list reads back unchanged", written)
         // The normal form keeps the members, so two values with the same normal form have the same meaning.
         let normal = QualityList([QualityList.normalised(name: .accept, lines: [text])])
         try demand(normal.map { Set(members($0)) } == Set(members(list)), "the normal form has the same members", text)
@@ -115,34 +122,35 @@ enum FieldProperties {
 
     private static func checkLists(_ fields: HTTPFields) throws(Violation) {
         for groups in [CacheGroups(fields), CacheGroups(invalidatedBy: fields, method: .post)] {
-            try demand(groups.names.count <= CacheGroups.maximumCount, "there are not too many groups")
-            try demand(Set(groups.names).count == groups.names.count, "each group is there once", "\(groups.names)")
+            try demand(groups.names.count <= CacheGroups.maximumCount, "the number of groups is within its limit")
+            try demand(Set(groups.names).count == groups.names.count, "no group is repeated", "\(groups.names)")
             try demand(
                 groups.names.allSatisfy { (1...CacheGroups.maximumLength).contains($0.utf8.count) },
-                "a group has a name, not too long a one", "\(groups.names)")
+                "the length of a group's name is within its limits", "\(groups.names)")
         }
         for name in TargetedCacheControl.targets { _ = TargetedCacheControl.parse(fields, name: name) }
         if let selection = SelectingFields(vary: fields, request: fields) {
             try demand(selection.matches(fields), "a request selects its own answer", selection.text)
             try demand(
                 selection.names == Set(selection.names).sorted() && selection.names.allSatisfy(isToken),
-                "names are sorted, and tokens", selection.text)
+                "names are sorted tokens", selection.text)
             let again = SelectingFields(text: selection.text)
-            try demand(again == selection, "a selection is read as it is written", selection.text)
-            try demand(again?.matches(fields) == true, "it still selects", selection.text)
+            try demand(again == selection, "a selection's text reads back unchanged", selection.text)
+            try demand(
+                again?.matches(fields) == true, "a selection read from its text matches its request", selection.text)
         }
     }
 
     private static func checkForwarding(_ fields: HTTPFields) throws(Violation) {
         let forwarded = fields.endToEnd()
-        try demand(forwarded.endToEnd() == forwarded, "what is end-to-end is so already")
+        try demand(forwarded.endToEnd() == forwarded, "end-to-end fields do not change in a second filtering")
         var rest = Array(fields)[...]
         for field in forwarded {
             rest = rest.drop { $0 != field }
             try demand(rest.popFirst() != nil, "fields keep their order", field.name.rawName)
         }
         for name in ["connection", "keep-alive", "te", "transfer-encoding", "upgrade", "proxy-authorization"] {
-            try demand(!forwarded.contains(HTTPField.Name(name)!), "what ends here ends here")
+            try demand(!forwarded.contains(HTTPField.Name(name)!), "hop-by-hop fields are removed")
         }
     }
 
@@ -159,24 +167,26 @@ enum FieldProperties {
             freshness.ageAtReceipt >= .zero && freshness.ageAtReceipt <= DeltaSeconds.maximum,
             "an age is within its limits", "\(freshness.ageAtReceipt)")
         try demand(
-            freshness.isFresh(at: now) == (freshness.remaining(at: now) > .zero), "what is left is what is fresh")
+            freshness.isFresh(at: now) == (freshness.remaining(at: now) > .zero),
+            "a response is fresh while it has remaining time")
         try demand(
             freshness.staleWhileRevalidate >= .zero && freshness.staleIfError ?? .zero >= .zero,
             "no allowance is negative")
         try demand(
             !freshness.forbidsStale || (freshness.staleWhileRevalidate == .zero && freshness.staleIfError == .zero),
-            "what must not be stale is not")
+            "a response that forbids stale use allows no stale time")
         let request = CacheRequest(method: .get, url: "http://h/", fields: fields)
         let decision = StoragePolicy.decide(request, answer)
         if case .store(let stored) = decision {
             let control = TargetedCacheControl.effective(fields).control
             try demand(
-                !control.noStore || control.contains("must-understand"), "what is not to be stored is not stored")
-            try demand(!control.contains("private"), "what is private is not stored")
+                !control.noStore || control.contains("must-understand"), "a response with no-store is not stored")
+            try demand(!control.contains("private"), "a private response is not stored")
             try StoredProperties.checkText(stored)
             let reuse = ReusePolicy.decide(request, stored, now: now)
             try demand(
-                reuse != .fetch(.varyMiss) && reuse != .fetch(.uriMiss), "what was stored is found", "\(reuse)")
+                reuse != .fetch(.varyMiss) && reuse != .fetch(.uriMiss), "a request finds the response stored for it",
+                "\(reuse)")
         }
     }
 
@@ -186,15 +196,15 @@ enum FieldProperties {
         for method in [HTTPRequest.Method.get, .head, .put] {
             let conditions = ConditionalRequest(fields, method: method, now: now)
             let outcome = conditions.evaluate(current)
-            try demand(outcome != .notModified || method != .put, "a 304 answers a read only", "\(outcome)")
-            try demand(conditions.evaluate(nil) != .notModified, "what is not there is not unmodified")
+            try demand(outcome != .notModified || method != .put, "a PUT is never answered with a 304", "\(outcome)")
+            try demand(conditions.evaluate(nil) != .notModified, "a missing representation gives no 304")
             _ = conditions.allowsRange(of: current, now: now)
         }
         let stored = ServedResponse.Stored(status: 200, fields: fields, length: 10)
         for method in [HTTPRequest.Method.get, .head] {
             guard let served = ServedResponse(to: method, fields, from: stored, age: .zero, now: now, boundary: "b")
             else { continue }
-            try demand([200, 206, 304, 412, 416].contains(served.status), "the status is one of these")
+            try demand([200, 206, 304, 412, 416].contains(served.status), "the status is 200, 206, 304, 412 or 416")
             if case .range(let range) = served.body {
                 try demand(!range.isEmpty && range.upperBound <= 10, "a part is within the whole", "\(range)")
             }

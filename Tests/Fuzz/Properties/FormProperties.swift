@@ -21,14 +21,14 @@ enum FormProperties {
             let pairs = try? FormDecoding.pairs(text, subject: "form")
         else { return }
         let written = pairs.map { "\(encoded($0.name))=\(encoded($0.value))" }.joined(separator: "&")
-        let again = try demanded(try? FormDecoding.pairs(written, subject: "form"), "what is encoded can be read", text)
+        let again = try demanded(try? FormDecoding.pairs(written, subject: "form"), "encoded pairs can be read", text)
         try demand(
             again.count == pairs.count
                 && zip(again, pairs).allSatisfy { $0.name.isExactly($1.name) && $0.value.isExactly($1.value) },
-            "it is read as it is written", text)
+            "encoded pairs read back unchanged", text)
         let plain = try demanded(
-            FormDecoding.decode(encoded(text).utf8, plusIsSpace: false), "what is escaped can be read", text)
-        try demand(plain.isExactly(text), "what is escaped is read as it was", text)
+            FormDecoding.decode(encoded(text).utf8, plusIsSpace: false), "an escaped text can be read", text)
+        try demand(plain.isExactly(text), "an escaped text reads back unchanged", text)
     }
 
     /// The URL of a form's request contains each parameter of the form unchanged.
@@ -38,15 +38,15 @@ enum FormProperties {
             let json = try? BodyDecoding.downloadRequest(bytes, contentType: type),
             let request = try? DownloadRequest(json), let pairs = try? FormDecoding.pairs(bytes.text, subject: "form")
         else { return }
-        let url = try demanded(pairs.first { $0.name == "url" }, "a form that is taken has a URL", bytes.text).value
+        let url = try demanded(pairs.first { $0.name == "url" }, "an accepted form has a URL", bytes.text).value
         var params = URLParameters()
         for (name, value) in pairs {
             if let name = name.member(of: "params") { params.append(name, value) }
         }
         let expected = try? CanonicalURL(url, params: params)
-        try demand(expected == request.url, "a form's parameters are those of its URL", request.url.string)
+        try demand(expected == request.url, "the URL has the form's parameters", request.url.string)
         let headers = pairs.compactMap { $0.name.member(of: "headers") }
-        try demand(request.fields.count == headers.count, "a form's fields are those of the request", bytes.text)
+        try demand(request.fields.count == headers.count, "the request has the form's header fields", bytes.text)
     }
 
     private static func checkQuery(_ text: String) throws(Violation) {
@@ -57,10 +57,11 @@ enum FormProperties {
             let values = pairs.filter { $0.name == name }.map(\.value)
             let expected = values.isEmpty ? nil : values.joined(separator: ",")
             try demand(
-                query[name].map(ExactText.init) == expected.map(ExactText.init), "a query says what its pairs say", text
+                query[name].map(ExactText.init) == expected.map(ExactText.init), "a query has the value of its pair",
+                text
             )
         }
-        if let limit = try? query.limit() { try demand((1...1000).contains(limit), "a limit is kept", text) }
+        if let limit = try? query.limit() { try demand((1...1000).contains(limit), "a limit is from 1 to 1000", text) }
         if let ttl = try? query.ttl() {
             try demand(ttl >= .zero && ttl <= .seconds(TTL.maximumSeconds), "a ttl is within its limits", text)
         }
@@ -68,7 +69,8 @@ enum FormProperties {
         if let (url, params) = try? query.canonicalURL() {
             let parameters = params.flatMap { try? URLParameters($0) } ?? URLParameters()
             try demand(
-                url == (try? CanonicalURL(query["url"] ?? "", params: parameters)), "a query names its URL", text)
+                url == (try? CanonicalURL(query["url"] ?? "", params: parameters)),
+                "a query gives the canonical URL of its members", text)
         }
         _ = try? query.bool("stale")
     }
@@ -89,13 +91,13 @@ enum FormProperties {
             let name = field.name.canonicalName
             try demand(
                 !["host", "range", "expect", "te"].contains(name) && !name.hasPrefix("larder-"),
-                "no field of the connection goes to the origin", name)
+                "no connection field is sent to the origin", name)
         }
         try demand(
             (request.key == .url(canonical: request.url.string)) == request.fields.isEmpty,
-            "fields make another key", request.key.text)
+            "only a request without header fields has the URL's key", request.key.text)
         let again = try? DownloadRequest(try BodyDecoding.downloadRequest(json.utf8, contentType: nil))
-        try demand(again?.url == request.url && again?.key == request.key, "a request is read as it is written")
+        try demand(again?.url == request.url && again?.key == request.key, "a written request reads back unchanged")
     }
 
     private static func checkBatch(_ bytes: [UInt8]) throws(Violation) {
@@ -104,17 +106,18 @@ enum FormProperties {
         try demand(elements.count == lines.count, "each line is one request", bytes.text)
         for (line, element) in zip(lines, elements) {
             try demand(
-                (try? element.json()) == (try? JSON(parsing: Array(line))), "a line is read as if it stood alone",
+                (try? element.json()) == (try? JSON(parsing: Array(line))),
+                "a line of a batch reads like a separate JSON text",
                 line.text)
         }
     }
 
     private static func checkTags(_ tags: Set<String>) throws(Violation) {
-        try demand(tags.count <= Tags.limit, "there are not too many tags")
+        try demand(tags.count <= Tags.limit, "the number of tags is within its limit")
         for tag in tags {
             try demand(
                 !tag.isEmpty && tag.unicodeScalars.count <= 128 && !tag.utf8.contains { $0 < 0x20 || $0 == 0x2C },
-                "a tag is one", tag)
+                "a tag is valid", tag)
         }
     }
 

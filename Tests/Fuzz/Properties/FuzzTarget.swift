@@ -9,17 +9,17 @@ struct FuzzTarget: Sendable {
 
     /// All targets. `scripts/fuzz` reads its list of targets from these lines.
     static let all: [FuzzTarget] = [
-        FuzzTarget("answers", "answers of an origin, over connections that are used again", AnswerProperties.check),
-        FuzzTarget("chunks", "heads of clients, and bodies in chunks of clients and origins", ChunkProperties.check),
-        FuzzTarget("client", "what client commands read: events, batches, lists", ClientProperties.check),
+        FuzzTarget("answers", "answers of an origin over reused connections", AnswerProperties.check),
+        FuzzTarget("chunks", "request heads, and chunked bodies of clients and origins", ChunkProperties.check),
+        FuzzTarget("client", "input of client commands: events, batches, lists", ClientProperties.check),
         FuzzTarget("coding", "bodies in gzip, deflate, br and zstd, as an origin sends them", CodingProperties.check),
         FuzzTarget("fields", "fields of requests and answers, as HTTPCaching reads them", FieldProperties.check),
-        FuzzTarget("form", "what a call takes: forms, queries, requests of downloads, batches", FormProperties.check),
+        FuzzTarget("form", "input of API calls: forms, queries, download requests, batches", FormProperties.check),
         FuzzTarget("head", "heads of answers, as an origin sends them", HeadProperties.check),
-        FuzzTarget("json", "the JSON of the API, and the validator of bodies that pass by", JSONProperties.check),
-        FuzzTarget("path", "where bodies go in the file system", PathProperties.check),
-        FuzzTarget("range", "Range, Content-Range, and what is there of a body", RangeProperties.check),
-        FuzzTarget("stored", "what the index holds of a response, as text", StoredProperties.check),
+        FuzzTarget("json", "the JSON parser, and the validator of JSON bodies", JSONProperties.check),
+        FuzzTarget("path", "the paths of bodies in the file system", PathProperties.check),
+        FuzzTarget("range", "Range, Content-Range, and the available bytes of a body", RangeProperties.check),
+        FuzzTarget("stored", "the text form of a stored response", StoredProperties.check),
         FuzzTarget("tokens", "the file of tokens", TokenProperties.check),
         FuzzTarget("url", "canonical and exact URLs, their parameters and keys", URLProperties.check),
     ]

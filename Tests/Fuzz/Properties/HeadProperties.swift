@@ -9,7 +9,7 @@ enum HeadProperties {
             for head in heads(in: bytes, allowsHTTP2: allowsHTTP2) {
                 try check(head, allowsHTTP2: allowsHTTP2)
                 let again = heads(in: written(head), allowsHTTP2: allowsHTTP2)
-                try demand(again == [head], "a head is read as it is written", "\(head)")
+                try demand(again == [head], "a written head reads back unchanged", "\(head)")
             }
         }
     }
@@ -36,16 +36,19 @@ enum HeadProperties {
     }
 
     private static func check(_ head: ResponseHeadParser.Head, allowsHTTP2: Bool) throws(Violation) {
-        try demand((100...999).contains(head.status) && head.status != 101, "a status is one", "\(head.status)")
         try demand(
-            ["1.0", "1.1"].contains(head.version) || (allowsHTTP2 && head.version == "2"), "a version is one",
+            (100...999).contains(head.status) && head.status != 101, "a status has three digits and is not 101",
+            "\(head.status)")
+        try demand(
+            ["1.0", "1.1"].contains(head.version) || (allowsHTTP2 && head.version == "2"),
+            "an HTTP version is known and allowed",
             head.version)
         try demand(head.contentLength ?? 0 >= 0, "a length is not negative", "\(head)")
-        try demand(!head.isChunked || head.contentLength == nil, "there is one framing", "\(head)")
+        try demand(!head.isChunked || head.contentLength == nil, "a head has at most one framing", "\(head)")
         try demand(
             head.isChunked == head.fields.contains(.transferEncoding)
                 && (head.contentLength != nil) == head.fields.contains(.contentLength),
-            "the framing is what the fields say", "\(head)")
+            "the framing agrees with the fields", "\(head)")
         for field in head.fields {
             let isClean = field.withUnsafeBytesOfValue { value in
                 !value.contains { $0 == 0 || $0 == 0x0A || $0 == 0x0D } && value.first != 0x20 && value.last != 0x20

@@ -9,17 +9,18 @@ enum JSONProperties {
         let isValid = try checkValidator(bytes)
         switch parsed {
         case .success(let json):
-            try demand(isValid.finished, "what can be parsed is valid", bytes.text)
-            try demand(isValid.empty == isEmpty(json), "it is known whether anything is in it", bytes.text)
+            try demand(isValid.finished, "a text that can be parsed is valid", bytes.text)
+            try demand(isValid.empty == isEmpty(json), "the validator recognises an empty value", bytes.text)
             try checkWriting(json)
         case .failure(let error):
-            try demand((0...bytes.count).contains(error.offset), "an error is somewhere in the text", "\(error)")
+            try demand(
+                (0...bytes.count).contains(error.offset), "the offset of an error lies within the text", "\(error)")
             // The parser refuses duplicate names and lone surrogates, which RFC 8259 allows.
             let isStricter = ["is given twice", "surrogate"].contains { error.reason.contains($0) }
-            try demand(!isValid.finished || isStricter, "what is valid can be parsed", "\(error): \(bytes.text)")
+            try demand(!isValid.finished || isStricter, "a valid text can be parsed", "\(error): \(bytes.text)")
         }
         if let shallow = try? JSON(parsing: bytes) {
-            try demand((try? parsed.get()) == shallow, "the limits change nothing but what is refused", bytes.text)
+            try demand((try? parsed.get()) == shallow, "the depth limit does not change the parsed value", bytes.text)
         }
         checkLimits(bytes)
     }
@@ -28,14 +29,14 @@ enum JSONProperties {
     private static func checkWriting(_ json: JSON) throws(Violation) {
         let text = json.utf8
         let again = try demanded(
-            try? JSON(parsing: text, depthLimit: JSONValidator.depthLimit), "what is written can be parsed", text.text)
-        try demand(again == json && again.utf8 == text, "what is parsed again is the same", text.text)
+            try? JSON(parsing: text, depthLimit: JSONValidator.depthLimit), "a written value can be parsed", text.text)
+        try demand(again == json && again.utf8 == text, "a written value parses to the same value", text.text)
         if case .object(let members) = json {
             for member in members {
                 try demand(json[member.name] != nil, "a member is found by its name", member.name)
                 let token = JSON.pointerToken(member.name)
                 try demand(!token.utf8.contains(UInt8(ascii: "/")), "a name is one token of a pointer", token)
-                try demand(name(of: token).isExactly(member.name), "a token says the name", token)
+                try demand(name(of: token).isExactly(member.name), "a pointer token decodes to the name", token)
             }
             var writer = JSONObjectWriter()
             for member in members { writer.add(member.name, member.value) }
@@ -66,9 +67,9 @@ enum JSONProperties {
         bytes[..<cut].withUnsafeBytes { pieces.feed($0) }
         let hadFailed = pieces.isFailed
         bytes[cut...].withUnsafeBytes { pieces.feed($0) }
-        try demand(pieces.finish() == whole.finish(), "pieces make no difference", bytes.text)
-        try demand(!hadFailed || whole.isFailed, "what has failed stays failed", bytes.text)
-        try demand(!whole.isFailed || !whole.finish(), "what has failed is not valid", bytes.text)
+        try demand(pieces.finish() == whole.finish(), "input in pieces gives the same result", bytes.text)
+        try demand(!hadFailed || whole.isFailed, "a failed validator stays failed", bytes.text)
+        try demand(!whole.isFailed || !whole.finish(), "a failed text is not valid", bytes.text)
         return (whole.finish(), whole.isEmpty)
     }
 

@@ -29,12 +29,12 @@ enum PathProperties {
         let path = Layout.readable.path(for: key, url: url)
         try checkInside(path)
         let kind = url == nil ? "QDataCaches/" : "QUrlCaches/"
-        try demand(path.utf8.starts(with: kind.utf8), "it is below its kind", path)
+        try demand(path.utf8.starts(with: kind.utf8), "a path is in the directory of its kind", path)
         let alternative = ReadablePath.alternative(for: path, key: key)
         try checkInside(alternative)
         try demand(
             ReadablePath.alternative(for: alternative, key: key).isExactly(alternative),
-            "there is one alternative", alternative)
+            "the alternative path has no other alternative", alternative)
         try checkInside(Layout.hashed.path(for: key, url: url))
         for layout in Layout.allCases {
             for candidate in PathCandidates(layout: layout, key: key, url: url).prefix(4) { try checkInside(candidate) }
@@ -43,18 +43,18 @@ enum PathProperties {
 
         let mark = "~" + key.hashedName
         if path.endsExactly(in: mark) {
-            try demand(alternative.isExactly(path), "a name is marked once", alternative)
+            try demand(alternative.isExactly(path), "a marked name gets no second mark", alternative)
             return path
         }
-        try demand(!endsInMark(path), "no name ends as another's marked name", path)
+        try demand(!endsInMark(path), "a plain name does not end in a mark", path)
         let directories = path.utf8.split(separator: UInt8(ascii: "/")).dropLast()
         try demand(
-            !directories.contains { endsInMark(String(Substring($0))) }, "no directory is named as a marked file", path)
+            !directories.contains { endsInMark(String(Substring($0))) }, "no directory name ends in a mark", path)
         // A path from which the URL or the key can be derived belongs to that URL or key only.
         if let url {
-            try demand(Self.url(plain: path).isExactly(url), "a plain path says what the URL says", "\(url) \(path)")
+            try demand(Self.url(plain: path).isExactly(url), "a plain path gives the URL", "\(url) \(path)")
         } else {
-            try demand(path.isExactly("QDataCaches/" + key.text), "a plain path says what the key says", path)
+            try demand(path.isExactly("QDataCaches/" + key.text), "a plain path gives the key", path)
         }
         return path
     }
@@ -63,12 +63,15 @@ enum PathProperties {
     private static func checkInside(_ path: String) throws(Violation) {
         try demand(path.utf8.count <= ReadablePath.maximumLength, "a path is not too long", path)
         let components = path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
-        try demand((2...ReadablePath.maximumDepth).contains(components.count), "it is not too deep", path)
+        try demand(
+            (2...ReadablePath.maximumDepth).contains(components.count), "the depth of a path is within its limits", path
+        )
         for component in components {
             try demand((1...255).contains(component.count), "a component has 1 to 255 bytes", path)
-            try demand(!component.contains { $0 < 0x20 || $0 == 0x7F }, "it has no control character", path)
+            try demand(!component.contains { $0 < 0x20 || $0 == 0x7F }, "a component has no control character", path)
             try demand(
-                !component.elementsEqual(".".utf8) && !component.elementsEqual("..".utf8), "it leads nowhere", path)
+                !component.elementsEqual(".".utf8) && !component.elementsEqual("..".utf8),
+                "a component is not a dot segment", path)
         }
     }
 

@@ -13,21 +13,24 @@ enum RangeProperties {
 
     private static func checkSet(_ set: ByteRangeSet) throws(Violation) {
         let text = "bytes=" + set.specifications.map(written).joined(separator: ", ")
-        try demand(ByteRangeSet(text) == set, "a set is read as it is written", text)
+        try demand(ByteRangeSet(text) == set, "a written set reads back unchanged", text)
         for length: Int64 in [0, 1, 10, 1000, 1 << 40, .max] {
             switch set.resolve(length: length) {
             case .whole:
                 try demand(
                     set.specifications.count > ByteRangeSet.maximumCount || length == 0,
-                    "the whole is sent for many ranges only, or of nothing", text)
+                    "only too many ranges or an empty body resolve to the whole", text)
             case .unsatisfiable:
                 try demand(
-                    length > 1000 || asked(set, of: length).isEmpty, "what can be sent is sent", "\(text) \(length)")
+                    length > 1000 || asked(set, of: length).isEmpty, "an unsatisfiable set asks for no existing byte",
+                    "\(text) \(length)")
             case .parts(let parts):
                 try checkParts(parts, of: length, text)
                 if length <= 1000 {
                     let sent = Set(parts.flatMap { Array($0) })
-                    try demand(sent == asked(set, of: length), "what is asked for is sent", "\(text) \(length)")
+                    try demand(
+                        sent == asked(set, of: length), "the parts have exactly the requested bytes",
+                        "\(text) \(length)")
                 }
             }
         }
@@ -35,13 +38,15 @@ enum RangeProperties {
 
     /// Each part lies within the whole, is not empty and touches no other part.
     private static func checkParts(_ parts: [Range<Int64>], of length: Int64, _ text: String) throws(Violation) {
-        try demand(!parts.isEmpty && parts.count <= ByteRangeSet.maximumCount, "there are parts, not too many", text)
+        try demand(
+            !parts.isEmpty && parts.count <= ByteRangeSet.maximumCount, "the number of parts is within its limits", text
+        )
         for part in parts {
             try demand(
                 !part.isEmpty && part.lowerBound >= 0 && part.upperBound <= length, "a part is within the whole", text)
             let (range, complete) = try demanded(
                 ContentRange.parse(ContentRange.text(part, length: length)), "a part has a Content-Range", text)
-            try demand(range == part && complete == length, "a Content-Range says which part it is", text)
+            try demand(range == part && complete == length, "a Content-Range reads back as its part", text)
         }
         let ordered = parts.sorted { $0.lowerBound < $1.lowerBound }
         try demand(
@@ -51,7 +56,7 @@ enum RangeProperties {
         let body = MultipartByteranges(ranges: parts, completeLength: length, contentType: nil, boundary: "b")
         var count = Int64(body.closing.count)
         for index in parts.indices { count += Int64(body.head(of: index).count) + Int64(parts[index].count) }
-        try demand(body.contentLength == count, "a body of several parts is as long as it says", text)
+        try demand(body.contentLength == count, "the content length of a multipart body is right", text)
     }
 
     private static func asked(_ set: ByteRangeSet, of length: Int64) -> Set<Int64> {
@@ -79,7 +84,9 @@ enum RangeProperties {
             if let length {
                 try demand(range.upperBound <= length, "a part is within the whole", text)
                 let again = ContentRange.parse(ContentRange.text(range, length: length))
-                try demand(again?.range == range && again?.completeLength == length, "it is read as written", text)
+                try demand(
+                    again?.range == range && again?.completeLength == length,
+                    "a written Content-Range reads back unchanged", text)
             }
         }
     }
@@ -96,13 +103,16 @@ enum RangeProperties {
                 "a range is contained when all its bytes are present", "\(range)")
             coverage.insert(range)
             present.formUnion(range)
-            try demand(Set(coverage.ranges.flatMap { Array($0) }) == present, "what was added is there", "\(coverage)")
+            try demand(
+                Set(coverage.ranges.flatMap { Array($0) }) == present, "the coverage has exactly the inserted bytes",
+                "\(coverage)")
         }
         let ranges = coverage.ranges
         try demand(
             ranges.allSatisfy { !$0.isEmpty }
                 && zip(ranges, ranges.dropFirst()).allSatisfy { $0.upperBound < $1.lowerBound },
             "ranges ascend, and none touches another", "\(ranges)")
-        try demand(ByteCoverage(ranges.reversed()) == coverage, "the order makes no difference", "\(ranges)")
+        try demand(
+            ByteCoverage(ranges.reversed()) == coverage, "the order of insertions makes no difference", "\(ranges)")
     }
 }

@@ -33,58 +33,59 @@ enum URLProperties {
         try demand(isVisible(prefix), "a prefix is visible ASCII", prefix)
         if prefix.utf8.count <= CanonicalURL.maximumLength {
             let again = try demanded(try? URLPrefix(prefix), "a canonical prefix is a prefix", prefix)
-            try demand(again.string.isExactly(prefix), "it is canonical already", again.string)
+            try demand(again.string.isExactly(prefix), "a canonical prefix stays unchanged", again.string)
         }
-        // A bare ? is dropped from a URL, and begins a query in a prefix.
-        // A dot at the end of an address begins a longer one.
+        // A bare ? at the end is dropped from a URL, but begins a query in a prefix. A dot at the end is dropped from
+        // the host of a URL, but may begin a further label in a prefix.
         guard let last = text.utf8.last, last != UInt8(ascii: "?"), last != UInt8(ascii: "."),
             let url = try? CanonicalURL(text)
         else { return }
-        try demand(url.string.utf8.starts(with: prefix.utf8), "it begins the URL", "\(url.string) \(prefix)")
+        try demand(
+            url.string.utf8.starts(with: prefix.utf8), "a prefix begins the URL of its text", "\(url.string) \(prefix)")
     }
 
     /// A canonical host stays unchanged, and is the host of a URL that is made with it.
     private static func checkHost(_ host: String) throws(Violation) {
-        try demand(host.utf8.last != UInt8(ascii: "."), "no dot ends it", host)
+        try demand(host.utf8.last != UInt8(ascii: "."), "a canonical host has no dot at its end", host)
         let again = try demanded(try? CanonicalURL.host(host), "a canonical host is a host", host)
-        try demand(again.isExactly(host), "it is canonical already", again)
-        let url = try demanded(try? CanonicalURL("http://\(host)/"), "a URL has it as its host", host)
-        try demand(url.host.isExactly(host), "a URL has it as its host", url.string)
+        try demand(again.isExactly(host), "a canonical host stays unchanged", again)
+        let url = try demanded(try? CanonicalURL("http://\(host)/"), "a URL keeps a canonical host", host)
+        try demand(url.host.isExactly(host), "a URL keeps a canonical host", url.string)
     }
 
     /// A canonical URL is visible ASCII, consists of its parts, has no dot segments, and stays unchanged.
     private static func checkCanonical(_ url: CanonicalURL) throws(Violation) {
         try demand(isVisible(url.string), "a canonical URL is visible ASCII", url.string)
-        try demand(url.string.utf8.count <= CanonicalURL.maximumLength, "it is not too long", url.string)
+        try demand(url.string.utf8.count <= CanonicalURL.maximumLength, "a canonical URL is not too long", url.string)
         let again = try demanded(try? CanonicalURL(url.string), "a canonical URL is a URL", url.string)
-        try demand(again == url && again.string.isExactly(url.string), "it is canonical already", again.string)
-        let asked = try demanded(try? CanonicalURL(url.requestURL), "the origin is asked for a URL", url.requestURL)
-        try demand(asked == url, "the origin is asked for the same URL", url.requestURL)
-        try demand(asked.requestURL.isExactly(url.requestURL), "it is asked byte for byte", asked.requestURL)
+        try demand(again == url && again.string.isExactly(url.string), "a canonical URL stays unchanged", again.string)
+        let asked = try demanded(try? CanonicalURL(url.requestURL), "a request URL is a URL", url.requestURL)
+        try demand(asked == url, "a request URL has the same canonical URL", url.requestURL)
+        try demand(asked.requestURL.isExactly(url.requestURL), "a request URL stays unchanged", asked.requestURL)
         try checkAddress(url)
         try checkEscapes(url)
         try demand(
             url.string == "\(url.scheme)://\(url.authorityText)\(url.path)" + (url.query.map { "?" + $0 } ?? ""),
-            "it is made of its parts", url.string)
-        try demand(CanonicalURL.schemes.contains(url.scheme), "its scheme is one that is known", url.scheme)
-        try demand(!url.host.isEmpty && url.host == url.host.lowercased(), "its host is lower-case", url.host)
+            "a canonical URL consists of its parts", url.string)
+        try demand(CanonicalURL.schemes.contains(url.scheme), "the scheme is known", url.scheme)
+        try demand(!url.host.isEmpty && url.host == url.host.lowercased(), "the host is in lower case", url.host)
         let segments = url.path.split(separator: "/", omittingEmptySubsequences: false)
-        try demand(segments.first == "" && segments.count > 1, "its path begins with a slash", url.path)
-        try demand(!segments.contains(".") && !segments.contains(".."), "its path has no dot segment", url.path)
-        try demand(!url.path.contains("?") && !url.string.contains("#"), "it has no fragment", url.string)
+        try demand(segments.first == "" && segments.count > 1, "the path begins with a slash", url.path)
+        try demand(!segments.contains(".") && !segments.contains(".."), "the path has no dot segment", url.path)
+        try demand(!url.path.contains("?") && !url.string.contains("#"), "a canonical URL has no fragment", url.string)
         try demand(url.query != "", "a bare ? is dropped", url.string)
         if url.string.utf8.count + 2 <= CanonicalURL.maximumLength {
             let named = try? CanonicalURL(url.string + "#x")
             try demand(named == url, "a fragment makes no difference", url.string)
         }
         if ExactURL.schemes.contains(url.scheme) {
-            let exact = try demanded(try? ExactURL(url.string), "what is canonical is exact", url.string)
-            try demand(exact.string.isExactly(url.string), "what is canonical is exact", exact.string)
+            let exact = try demanded(try? ExactURL(url.string), "a canonical URL is an exact URL", url.string)
+            try demand(exact.string.isExactly(url.string), "a canonical URL is an exact URL", exact.string)
         }
         try checkKey(url)
     }
 
-    /// Two texts of one IPv6 address are one URL: that of its eight groups in full, too.
+    /// Every text of an IPv6 address gives the same host, also the text with all eight groups.
     private static func checkAddress(_ url: CanonicalURL) throws(Violation) {
         guard url.host.hasPrefix("[") else { return }
         let address = try demanded(
@@ -95,8 +96,9 @@ enum URLProperties {
         let groups = (0..<8).map { String(UInt16(truncatingIfNeeded: number >> (112 - 16 * $0)), radix: 16) }
         for spelling in [groups, groups.map { String(repeating: "0", count: 4 - $0.count) + $0.uppercased() }] {
             let text = "\(url.scheme)://[\(spelling.joined(separator: ":"))]/"
-            let other = try demanded(try? CanonicalURL(text), "an address in full is a host", text)
-            try demand(other.host.isExactly(url.host), "one address is one host", "\(text) \(url.host)")
+            let other = try demanded(try? CanonicalURL(text), "an address with all groups is a host", text)
+            try demand(
+                other.host.isExactly(url.host), "every text of an address gives the same host", "\(text) \(url.host)")
         }
     }
 
@@ -120,23 +122,25 @@ enum URLProperties {
             (byte < 16 ? "0" : "") + String(byte, radix: 16)
         }
         try demand(key.text == digits.joined(), "the key is the MD5 of the canonical URL", url.string)
-        try demand(CacheKey(key.text) == key && key.form == .url, "the key is read as what it is", key.text)
+        try demand(
+            CacheKey(key.text) == key && key.form == .url, "the text of a key reads back as a key of a URL", key.text)
     }
 
     /// An exact URL is visible ASCII, consists of its parts, and stays unchanged.
     private static func checkExact(_ url: ExactURL) throws(Violation) {
         try demand(isVisible(url.string), "an exact URL is visible ASCII", url.string)
-        try demand(url.string.utf8.count <= CanonicalURL.maximumLength, "it is not too long", url.string)
+        try demand(url.string.utf8.count <= CanonicalURL.maximumLength, "an exact URL is not too long", url.string)
         let again = try demanded(try? ExactURL(url.string), "an exact URL is a URL", url.string)
-        try demand(again == url && again.string.isExactly(url.string), "it is exact already", again.string)
-        try demand(url.string == url.site + url.target, "it is made of its parts", url.string)
-        try demand(url.site == "\(url.scheme)://\(url.authority)", "its site is made of its parts", url.site)
-        try demand(url.target.utf8.first == UInt8(ascii: "/"), "its target begins with a slash", url.target)
-        try demand(!url.string.contains("#"), "it has no fragment", url.string)
+        try demand(again == url && again.string.isExactly(url.string), "an exact URL stays unchanged", again.string)
+        try demand(url.string == url.site + url.target, "an exact URL consists of its parts", url.string)
+        try demand(
+            url.site == "\(url.scheme)://\(url.authority)", "the site consists of scheme and authority", url.site)
+        try demand(url.target.utf8.first == UInt8(ascii: "/"), "the target begins with a slash", url.target)
+        try demand(!url.string.contains("#"), "an exact URL has no fragment", url.string)
         if let canonical = try? CanonicalURL(url.string) {
             try demand(
                 canonical.scheme == url.scheme && canonical.requestURL.utf8.starts(with: "\(url.site)/".utf8),
-                "the origin is asked at one site", "\(url.site) \(canonical.requestURL)")
+                "exact and canonical URL have the same site", "\(url.site) \(canonical.requestURL)")
         }
     }
 
@@ -154,7 +158,7 @@ enum URLProperties {
         try demand(
             Dictionary(given.map { ($0, 1) }, uniquingKeysWith: +)
                 == Dictionary(decoded.map { ($0, 1) }, uniquingKeysWith: +),
-            "parameters are decoded to what they were", text)
+            "decoded parameters equal the given parameters", text)
     }
 
     /// Dot segments are removed from a path. A path without dot segments stays unchanged.
@@ -162,9 +166,9 @@ enum URLProperties {
         let path = URLPath.removeDotSegments(text)
         try demand(path.utf8.first == UInt8(ascii: "/"), "a path begins with a slash", path)
         try demand(!hasDotSegment(path), "dot segments are resolved", path)
-        try demand(URLPath.removeDotSegments(path).isExactly(path), "what has none stays as it is", path)
+        try demand(URLPath.removeDotSegments(path).isExactly(path), "a path without dot segments stays unchanged", path)
         if text.utf8.first == UInt8(ascii: "/"), !hasDotSegment(text) {
-            try demand(path.isExactly(text), "what has none stays as it is", text)
+            try demand(path.isExactly(text), "a path without dot segments stays unchanged", text)
         }
     }
 
