@@ -5,8 +5,7 @@ import HTTPTypes
 /// Finds tokens in credentials (RFC 9110 §11.4): `Bearer TOKEN`, and `Basic` with a token as password, or as user name
 /// with any password. `Basic` serves programs that accept only a URL with a user name and a password.
 package enum TokenCredentials {
-    /// Returns the token in a field value, or `nil`. The token after `Bearer` may be any text; in `Basic` it is
-    /// well-formed.
+    /// Returns the token in a field value, or `nil`: any text after `Bearer`, or a well-formed token in `Basic`.
     package static func token(in value: String) -> [UInt8]? {
         let parts = value.split(separator: " ", maxSplits: 1, omittingEmptySubsequences: true)
         guard parts.count == 2 else { return nil }

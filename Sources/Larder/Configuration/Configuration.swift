@@ -64,8 +64,8 @@ package struct Configuration: Equatable, Sendable {
         static let defaultLayout = Layout.hashed
     #endif
 
-    /// Host and port in the form of a URL: an IPv6 address is in brackets (RFC 3986 §3.2.2), and the
-    /// `%` before its zone is escaped (RFC 6874 §2). For a ``port`` of 0, `port` is the port that the system chose.
+    /// Host and port in the form of a URL: an IPv6 address is in brackets (RFC 3986 §3.2.2), and the `%` before its
+    /// zone is escaped (RFC 6874 §2). For a ``port`` of 0, `port` is the port that the system chose.
     package func authority(port: UInt16) -> String {
         host.contains(":") ? "[\(host.replacing("%", with: "%25"))]:\(port)" : "\(host):\(port)"
     }
@@ -121,9 +121,8 @@ package struct Configuration: Equatable, Sendable {
         directory = URL(fileURLWithPath: directory).standardizedFileURL.path
     }
 
-    /// Whether Kubernetes sets the variable:
-    /// `LARDER_PORT=tcp://10.96.0.7:8080` in every pod beside a Service named "larder", and `LARDER_ADMIN_PORT` beside
-    /// "larder-admin". Neither is a port to listen on.
+    /// Whether Kubernetes sets the variable: `LARDER_PORT=tcp://10.96.0.7:8080` in every pod beside a Service named
+    /// "larder", and `LARDER_ADMIN_PORT` beside "larder-admin". Neither is a port to listen on.
     private static func isServiceLink(_ text: String, _ setting: Setting) -> Bool {
         [Setting.port.name, Setting.adminPort.name].contains(setting.name)
             && ["tcp://", "udp://", "sctp://"].contains { text.hasPrefix($0) }

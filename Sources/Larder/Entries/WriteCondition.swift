@@ -24,9 +24,8 @@ package struct WriteCondition: Sendable {
         self.now = now
     }
 
-    /// Whether the conditions hold for an entry, fresh or stale;
-    /// `nil`: no entry. They apply to the strong ETag of its body and to the origin's `Last-Modified` or, without it,
-    /// the time of storing.
+    /// Whether the conditions hold for an entry, fresh or stale; `nil`: no entry. They apply to the strong ETag of its
+    /// body and to the origin's `Last-Modified` or, without it, the time of storing.
     package func holds(for entry: Entry?) -> Bool {
         guard let entry else { return conditions.evaluate(nil) == .proceed }
         var current = SelectedRepresentation(of: entry, now: now)

@@ -118,10 +118,9 @@ package final class EventHub: @unchecked Sendable {
         if let start { queue.asyncAfter(deadline: start) { [self] in round() } }
     }
 
-    /// Delivers events to a sink: from now on, or all after
-    /// `lastID`, the last id that the client says it saw. When a later event has left the window, the listener gets a ``Event/Kind/reset``.
-    /// `mayStay` is called at each heartbeat; the stream ends when it returns `false`. Throws ``Refusal``, and then
-    /// does not use the sink.
+    /// Delivers events to a sink: from now on, or all after `lastID`, the last id that the client says it saw. When a
+    /// later event has left the window, the listener gets a ``Event/Kind/reset``. `mayStay` is called at each
+    /// heartbeat; the stream ends when it returns `false`. Throws ``Refusal``, and then does not use the sink.
     package func listen(
         _ sink: any EventSink, from address: String, to filter: EventFilter, after lastID: String? = nil,
         while mayStay: @escaping @Sendable () -> Bool = { true }
@@ -206,7 +205,7 @@ package final class EventHub: @unchecked Sendable {
         }
     }
 
-    /// Stops recording, when there has been no listener for longer than the limit.
+    /// Stops recording when no client has listened for longer than ``Limits/patience``.
     private func restIfDue() {
         guard let emptySince, now() - emptySince > limits.patience else { return }
         let isResting = intake.withLock { intake in

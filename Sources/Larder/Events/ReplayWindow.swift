@@ -120,9 +120,8 @@ package final class PublishedEvent: Sendable {
 
 /// The id of an event, and of the position behind it. A listener that sends the ``text`` back gets the later events.
 ///
-/// Events of all namespaces share a sequence of numbers, but a listener of one namespace must not learn the number of
-/// events in others. So only ``EventIDSeal`` can make or read a text, and each text is different, also for the same
-/// event.
+/// Events of all namespaces share a sequence of numbers, but a listener must not count events of other namespaces. So
+/// only ``EventIDSeal`` can make or read a text, and each text is different, also for the same event.
 package struct EventID: Equatable, Sendable {
     /// Counts up from 1; 0 is the position before the first event.
     package let number: UInt64

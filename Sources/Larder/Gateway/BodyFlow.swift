@@ -7,8 +7,8 @@ import Synchronization
 /// Followers read kept bytes back from the cache, so they may begin at any time and be as slow as they like. Keeping
 /// may end early, because the disk is full or the body too long. Bytes that are not kept stay in memory until every
 /// follower has them. The fastest follower then sets the pace: the flow pauses the origin when more than ``window``
-/// bytes wait for it. A slower follower may be ``bound`` behind. A follower further behind sets the pace, but loses
-/// bytes and its body is broken off if it takes less than ``window`` within ``grace``.
+/// bytes wait for it. A slower follower may be ``bound`` behind. A follower further behind sets the pace, unless it
+/// takes less than ``window`` within ``grace``: then it loses bytes, and its body is broken off.
 ///
 /// Invariants:
 /// - One lock guards all of `State`. The flow calls consumers and the disk only after the lock is released. It gives
@@ -150,8 +150,8 @@ final class BodyFlow: Sendable {
         serve(number, next: nil)
     }
 
-    /// Returns a part of the body for a client, in place of ``feed(_:from:to:)``. Returns
-    /// `nil` when the part has not all arrived, is in several pieces, or is longer than ``lengthAtOnce``.
+    /// Returns a part of the body for a client, in place of ``feed(_:from:to:)``. Returns `nil` when the part has not
+    /// all arrived, is in several pieces, or is longer than ``lengthAtOnce``.
     func take(_ part: Range<Int64>) -> SharedBytes? {
         guard !part.isEmpty, part.count <= Self.lengthAtOnce else { return nil }
         let (kept, piece): (GrowingBody?, SharedBytes?) = state.withLock { state in

@@ -20,10 +20,9 @@ extension Fetch where Policy == GatewayPolicy {
     ///
     /// A purged fetch takes no call. Neither does a fetch that would have more tags than an entry may have
     /// (`Entry.tagLimit`). The caller holds the lock of the URL's shard. `number` is 0 only for a call that does not
-    /// wait.
-    /// `known` is an earlier response to the URL; answers of this fetch most likely vary by the same fields. `mayAskForRange`:
-    /// whether the origin may be asked for a range that lies far ahead of the received bytes. `isWaiter`: the answer
-    /// has arrived after the call had waited for it.
+    /// wait. `known` is an earlier response to the URL; answers of this fetch most likely vary by the same fields.
+    /// `mayAskForRange`: whether the origin may be asked for a range that lies far ahead of the received bytes.
+    /// `isWaiter`: the answer has arrived after the call had waited for it.
     func admit(
         _ call: GatewayCall, number: UInt64 = 0, knowing known: StoredResponse? = nil, mayAskForRange: Bool = false,
         isWaiter: Bool = false

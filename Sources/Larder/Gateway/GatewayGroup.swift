@@ -20,7 +20,7 @@ final class GatewayGroup: Sendable {
         var count = 0
     }
 
-    /// The most positions by which the origin client, on several threads, departs from the order of a line.
+    /// The most positions by which the origin client, on several threads, deviates from the order of a line.
     private static let slack = 64
 
     let heads = ParsedHeads()
@@ -92,7 +92,7 @@ final class ParsedHeads: Sendable {
 
     private let heads = Locked(NamespaceMemo<Parsed>(limit: limit))
 
-    /// Returns the head of an entry; `nil` when the entry has no readable head, as after a write by another program.
+    /// Returns the head of an entry; `nil` when the entry has no readable head.
     func head(of entry: Entry) -> StoredResponse? {
         guard let text = entry.fields else { return nil }
         let (namespace, key) = (entry.namespace, entry.key)
@@ -116,7 +116,7 @@ struct NamespaceMemo<Value: Sendable>: Sendable {
         let cost: Int
     }
 
-    /// Forgotten values. An owner frees them after it has released its lock, because that takes long.
+    /// Forgotten values. An owner frees them after it has released its lock, because freeing takes long.
     typealias Forgotten = [[String: Remembered]]
 
     private struct Share: Sendable {

@@ -14,7 +14,7 @@ struct NamespaceRegistry: Equatable {
     /// The last number given to a directory. No number is used twice, because the old directory may still exist.
     private(set) var lastGeneration = 0
     /// The directories that the registry has numbered and that no namespace uses yet or any more. Only these
-    /// directories may be removed. A directory that is neither in this set nor in ``places`` was not made by Larder.
+    /// directories may be removed. Larder did not make the directories outside this set and ``places``.
     private(set) var unused: Set<NamespaceDirectory> = []
 
     static let fileName = "namespaces.json"

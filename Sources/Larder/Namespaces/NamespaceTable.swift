@@ -85,7 +85,7 @@ package final class NamespaceTable: Sendable {
         }
     }
 
-    /// Returns the directories that the registry names, else all. No server may run. Throws the errors of a start.
+    /// Returns the directories in the registry; without a registry, all. No server may run. Throws as a start does.
     package static func places(in directory: CacheDirectory) throws -> [NamespaceDirectory] {
         let places = try directory.namespaceDirectories()
         let known = try NamespaceRegistryFile(in: directory).read(beside: places)?.places

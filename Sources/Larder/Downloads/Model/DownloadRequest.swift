@@ -5,7 +5,7 @@ import Primitives
 /// A caller's request for a download, from `POST /download`.
 package struct DownloadRequest: Sendable {
     package var url: CanonicalURL
-    /// The parameters as given, a JSON object; `nil` without parameters. Stored only to show it to callers.
+    /// The parameters as given, a JSON object; `nil` without parameters. Stored only to show them to callers.
     package var params: JSON?
     /// Request fields for the origin. Requests with different fields have different entries.
     package var fields: HTTPFields
