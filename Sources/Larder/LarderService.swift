@@ -11,7 +11,7 @@ package final class LarderService: Sendable {
     package let metrics = ServiceMetrics()
     package let events: EventHub
     package let clock: any WallClock
-    /// The most connections of clients at once: the file descriptors that requests to origins and files leave over.
+    /// The greatest number of simultaneous connections of clients; see ``TransferLimits/clients``.
     package let clientLimit: Int
     package let startDate: Timestamp
     private let start = ContinuousClock.now
@@ -77,28 +77,28 @@ package final class LarderService: Sendable {
         }
     }
 
-    /// Setting the wall clock does not change it.
+    /// The time since the start. A change of the wall clock has no effect, because another clock measures it.
     package var uptime: Duration { ContinuousClock.now - start }
 
-    /// The numbers of running and of queued transfers from origins, for downloads and for `/fetch`.
+    /// The numbers of running and of queued transfers from origins, for downloads and `/fetch` together.
     package var transferCounts: (running: Int, queued: Int) {
         let (own, gateways) = (origin.transferCounts, gatewayOrigin.transferCounts)
         return (own.running + gateways.running, own.queued + gateways.queued)
     }
 
-    /// Records that the process listens on a port, so that no request to an origin goes there.
+    /// Records a port on which the process listens, so that no request to an origin can reach this process itself.
     package func listens(on port: UInt16) {
         ownSockets.add(port: port)
     }
 
-    /// Whether all directories are still the opened directories. Asks the file system.
+    /// Whether the next start would find the directories and indexes that are open now. Asks the file system.
     package var isInPlace: Bool { namespaces.all.allSatisfy(\.cache.isInPlace) }
-    /// As of the last commits.
+    /// The totals of all namespaces, as of their last commits.
     package var totals: CacheTotals { namespaces.all.reduce(CacheTotals.none) { $0 + $1.cache.totals } }
     /// The bytes that the file system must keep free, and the bytes that are free; `nil` when it does not report them.
     package var diskSpace: (reserve: Int64, free: Int64)? { namespaces.default.cache.diskSpace }
 
-    /// Runs the upkeep until the task is cancelled. Also gives the system free memory, as many slow clients leave it.
+    /// Runs the upkeep until the task is cancelled. Also returns freed memory, which slow clients leave, to the system.
     package func maintain(every interval: Duration = .seconds(60)) async {
         while !Task.isCancelled {
             for namespace in namespaces.all {
@@ -112,7 +112,7 @@ package final class LarderService: Sendable {
         }
     }
 
-    /// Ends all work and closes the namespaces. Blocks until that is done.
+    /// Ends all work and closes the namespaces. Blocks until all namespaces are closed.
     package func close() {
         events.stop()
         namespaces.stop()

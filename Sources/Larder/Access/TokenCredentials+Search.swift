@@ -1,19 +1,19 @@
 /// Searches for tokens in texts that leave this server: URL and fields of a request to an origin, and lines of the log.
 /// Finds a token that is plain, percent-escaped (RFC 3986 §2.1), in Base64 (RFC 4648 §4 and §5, beginning at any
-/// character, also without padding), or behind several of these layers. The number of layers is limited, so the time is
-/// linear. A server without tokens searches, too, because its clients may send tokens of another server.
+/// character, also without padding), or in several layers of these encodings. The number of layers is limited, so the
+/// time is linear. A server without tokens searches, too, because its clients may send tokens of another server.
 extension TokenCredentials {
-    /// Texts with more layers of percent-escapes are not searched to the end. They hide their content on purpose.
+    /// The most layers of percent-escapes that are decoded. A text with more layers hides its content on purpose.
     private static let escapeLayers = 4
     private static let base64Layers = 2
-    /// In bytes: the prefix, a name of one byte, `_`, and 256 bits in Base64.
+    /// The length of the shortest token in bytes: the prefix, a name of one byte, `_`, and 256 bits in Base64.
     private static let shortestLength = TokenSecret.prefix.utf8.count + 2 + secretLength
     private static let secretLength = 43
-    /// In characters of Base64.
+    /// The length of the shortest token in characters of Base64.
     private static let shortestRun = (shortestLength * 4 + 2) / 3
 
-    /// Whether a token is in the text, valid or not. Such a text must reach neither an origin nor the log. It is read
-    /// in place; only long runs of Base64 and percent-escapes are decoded into memory of their own.
+    /// Whether the text has a token, valid or not. A text with a token must reach neither an origin nor the log. Reads
+    /// the text in place; only long runs of Base64 and percent-escapes are decoded into memory of their own.
     package static func areIn(_ text: some StringProtocol) -> Bool {
         guard text.utf8.count >= shortestLength else { return false }
         let found = text.utf8.withContiguousStorageIfAvailable {

@@ -5,7 +5,7 @@ import HTTPTypes
 /// Finds tokens in credentials (RFC 9110 §11.4): `Bearer TOKEN`, and `Basic` with a token as password, or as user name
 /// with any password. `Basic` serves programs that accept only a URL with a user name and a password.
 package enum TokenCredentials {
-    /// Returns the token in a field value, or `nil`. After `Bearer` it may be any text; in `Basic` it is well-formed.
+    /// Returns the token in a field value, or `nil`: any text after `Bearer`, or a well-formed token in `Basic`.
     package static func token(in value: String) -> [UInt8]? {
         let parts = value.split(separator: " ", maxSplits: 1, omittingEmptySubsequences: true)
         guard parts.count == 2 else { return nil }
@@ -17,12 +17,12 @@ package enum TokenCredentials {
         }
     }
 
-    /// Returns a well-formed token. A field with one is for Larder and not for an origin, regardless of its name.
+    /// Returns a well-formed token. Any field with a well-formed token is for Larder and not for an origin.
     package static func wellFormedToken(in value: String) -> [UInt8]? {
         token(in: value).flatMap { TokenSecret.isWellFormed($0) ? $0 : nil }
     }
 
-    /// Searches value and name, and the name also in lower case, because names are compared without case.
+    /// Whether a token is in the field's value or name. Also checks the name in lower case, because names have no case.
     package static func areIn(_ field: HTTPField) -> Bool {
         areIn(field.value) || areIn(field.name.rawName) || areIn(field.name.canonicalName)
     }
@@ -43,7 +43,7 @@ package enum TokenCredentials {
 /// scanners for leaked secrets recognise a token.
 package struct TokenSecret: Sendable {
     package static let prefix = "larder_"
-    /// In bytes; prefix, name, and 256 bits in base64url fit. Longer texts are rejected.
+    /// The greatest length in bytes: prefix, name, and 256 bits in base64url fit. Longer texts are rejected.
     static let lengthLimit = 128
 
     package let text: String
@@ -58,7 +58,7 @@ package struct TokenSecret: Sendable {
 
     package var digest: [UInt8] { Array(SHA256.hash(data: Data(text.utf8))) }
 
-    /// Returns `nil` when the bytes are too long or lack the prefix.
+    /// Returns the name in a token; `nil` when the bytes are too long or lack the prefix.
     static func name(in token: UnsafeRawBufferPointer) -> String? {
         guard token.count <= lengthLimit, token.starts(with: prefix.utf8) else { return nil }
         let name = token.dropFirst(prefix.utf8.count).prefix { $0 != UInt8(ascii: "_") }

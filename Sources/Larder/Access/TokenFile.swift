@@ -65,7 +65,7 @@ package struct TokenFile: Sendable {
         self.tokens = tokens
     }
 
-    /// Adds a token; a new file is readable by its owner only. Throws ``Invalid``, also for a name that exists.
+    /// Adds a token. Creates a missing file for its owner only. Throws ``Invalid``, also for a name that exists.
     package static func add(_ token: AccessToken, at path: String) throws(Invalid) {
         let path = target(of: path)
         try withLock(of: path) { () throws(Invalid) in
@@ -219,7 +219,7 @@ package struct AccessToken: Hashable, Sendable {
 
     package func isFor(namespace: String) -> Bool { namespaces?.contains(namespace) ?? true }
 
-    /// The namespace of requests that name none, when the token is for exactly one namespace.
+    /// The namespace for requests that name no namespace, if the token is for exactly one; else `nil`.
     package var ownNamespace: String? { namespaces?.count == 1 ? namespaces?.first : nil }
 
     package static func isName(_ text: String) -> Bool { CacheDirectory.isNamespace(text) }
@@ -231,7 +231,7 @@ package enum Scope: String, CaseIterable, Sendable {
     case read
     /// Fetch URLs by a download or through the gateway, and cancel downloads.
     case download
-    /// Store own bodies, and change the metadata of entries.
+    /// Store bodies, and change the metadata of entries.
     case write
     /// Remove entries.
     case purge
@@ -240,7 +240,7 @@ package enum Scope: String, CaseIterable, Sendable {
 }
 
 package enum NamespaceName {
-    /// The namespace of requests that name none. It always exists.
+    /// The namespace of requests that name no namespace. It always exists.
     package static let `default` = "default"
 
     /// Whether a text matches `[a-z0-9-]{1,63}`.

@@ -1,7 +1,7 @@
 import Crypto
 import Primitives
 
-/// The valid tokens. The time of a check reveals nothing about them: digests are compared even for an unknown name.
+/// The valid tokens. The time of a check does not reveal them: digests are compared even for an unknown name.
 package final class TokenStore: Sendable {
     private let path: String
     private let clock: @Sendable () -> ContinuousClock.Instant
@@ -16,8 +16,8 @@ package final class TokenStore: Sendable {
         bearers = Locked(Self.bearers(of: try TokenFile(at: path), keeping: [:], clock))
     }
 
-    /// Reads the file again and returns the number of tokens. The rate limit of an unchanged token keeps its state. On
-    /// an error, which it throws, the old tokens stay valid.
+    /// Reads the file again and returns the number of tokens. The rate limit of an unchanged token keeps its state. If
+    /// this method throws, the old tokens stay valid.
     @discardableResult
     package func reload() throws(TokenFile.Invalid) -> Int {
         let file = try TokenFile(at: path)
@@ -64,7 +64,7 @@ package final class Bearer: Sendable {
         bucket = Locked(token.rate.map { TokenBucket(rate: $0) })
     }
 
-    /// Returns `nil` if the request is permitted, and counts it; otherwise the time until a request is permitted.
+    /// Counts a request and returns `nil`, if the rate permits it. Otherwise returns the time until it is permitted.
     package func ask() -> Duration? {
         guard token.rate != nil else { return nil }
         let now = clock()
@@ -100,7 +100,7 @@ struct TokenBucket {
         return nil
     }
 
-    /// Takes `count` requests, even when the bucket does not hold as many.
+    /// Takes `count` requests. The level may become negative.
     mutating func charge(_ count: Int, at now: ContinuousClock.Instant) {
         fill(until: now)
         level -= Double(count)

@@ -13,11 +13,11 @@ package struct Configuration: Equatable, Sendable {
     package var tlsKey: String?
     /// `nil`: callers need no certificate.
     package var tlsClientAuthority: String?
-    /// A ``TokenFile``; `nil`: requests need no token.
+    /// The path of a ``TokenFile``; `nil`: requests need no token.
     package var tokensFile: String?
     /// Whether a server without tokens accepts every request. On loopback it always does.
     package var isOpen = false
-    /// Names of the server beside `localhost` and ``host``, if there are no tokens. `[]`: all, except on loopback.
+    /// Host names that requests without tokens may use beside `localhost` and ``host``. `[]`: any, except on loopback.
     package var allowedHosts: [String] = []
     package var corsOrigins: [String] = []
     /// 0: any number; `nil`: see ``connectionsPerClient(of:)``.
@@ -64,8 +64,8 @@ package struct Configuration: Equatable, Sendable {
         static let defaultLayout = Layout.hashed
     #endif
 
-    /// In the form of a URL: an IPv6 address is in brackets (RFC 3986 §3.2.2), and the `%` before its zone is escaped
-    /// (RFC 6874 §2). The system may have chosen the port.
+    /// Host and port in the form of a URL: an IPv6 address is in brackets (RFC 3986 §3.2.2), and the `%` before its
+    /// zone is escaped (RFC 6874 §2). For a ``port`` of 0, `port` is the port that the system chose.
     package func authority(port: UInt16) -> String {
         host.contains(":") ? "[\(host.replacing("%", with: "%25"))]:\(port)" : "\(host):\(port)"
     }
@@ -121,15 +121,15 @@ package struct Configuration: Equatable, Sendable {
         directory = URL(fileURLWithPath: directory).standardizedFileURL.path
     }
 
-    /// Kubernetes sets `LARDER_PORT=tcp://10.96.0.7:8080` in every pod beside a Service named "larder", and
-    /// `LARDER_ADMIN_PORT` beside a Service named "larder-admin". Neither states where this server listens.
+    /// Whether Kubernetes sets the variable: `LARDER_PORT=tcp://10.96.0.7:8080` in every pod beside a Service named
+    /// "larder", and `LARDER_ADMIN_PORT` beside "larder-admin". Neither is a port to listen on.
     private static func isServiceLink(_ text: String, _ setting: Setting) -> Bool {
         [Setting.port.name, Setting.adminPort.name].contains(setting.name)
             && ["tcp://", "udp://", "sctp://"].contains { text.hasPrefix($0) }
     }
 
-    /// Variables that are misspelt or of other software, sorted. A server warns about them. Kubernetes' links to the
-    /// Services "larder" and "larder-admin" are left out, because no operator wrote them.
+    /// Returns the sorted `LARDER_…` variables that name no option, for a warning. Omits the variables that Kubernetes
+    /// sets for the Services "larder" and "larder-admin", and the variables of Larder's own tests.
     package static func unknownVariables(in environment: [String: String]) -> [String] {
         let known = Set(Setting.all.map(\.variable)).union(
             [fileVariable, "LARDER_SERVER", "LARDER_TOKEN", "LARDER_CA_FILE"])
@@ -158,8 +158,8 @@ package struct Configuration: Equatable, Sendable {
         host == "localhost" || IPAddress(host)?.isLoopback == true
     }
 
-    /// 0: any number. By default one address cannot take all connections. On loopback there is no limit, because all
-    /// clients have the same address.
+    /// 0: any number. By default one address cannot take all connections. On loopback the default is no limit, because
+    /// all clients have the same address.
     package func connectionsPerClient(of limit: Int) -> Int {
         maxConnectionsPerClient ?? (isOnLoopback ? 0 : max(16, limit / 4))
     }
@@ -208,15 +208,15 @@ package struct Configuration: Equatable, Sendable {
 /// quarter of all descriptors, and downloads at most an eighth, so that origins that hang do not stop the serving of
 /// hits. Namespaces and all other uses get an eighth. Clients get the rest, at least half.
 struct TransferLimits: Equatable {
-    /// A low limit of file descriptors permits fewer.
+    /// The most namespaces of a server. A low limit of file descriptors permits fewer.
     static let namespaceLimit = 100
 
     let gateway: Int
-    /// Half of ``gateway`` for one host, and not less, because requests that cannot share a response must not queue.
+    /// Half of ``gateway`` for one host. With a smaller part, requests that cannot share a response would queue.
     var gatewayPerHost: Int { max(1, gateway / 2) }
     let downloads: Int
     let downloadsPerHost: Int
-    /// At most a hundred, because each takes about sixteen descriptors.
+    /// At most a hundred namespaces, because each takes about sixteen descriptors.
     let namespaces: Int
     /// Connections of clients; at most 16,384, because each takes memory.
     let clients: Int

@@ -37,7 +37,7 @@ enum ConfigurationFile {
             let reason = cause.map { String(cString: strerror($0.code.rawValue)) } ?? "it cannot be read"
             throw ConfigurationError(
                 "the configuration file \"\(path)\": \(reason); set --config or \(Configuration.fileVariable) to "
-                    + "a readable YAML file, or to neither")
+                    + "a readable YAML file, or set neither of them")
         }
         guard let text = String(validating: bytes, as: UTF8.self) else {
             throw ConfigurationError("\(path): the file is not UTF-8")

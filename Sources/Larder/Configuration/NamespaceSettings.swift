@@ -10,9 +10,9 @@ package struct NamespaceSettings: Hashable, Sendable {
     /// The ttl of an entry when neither the caller nor the origin states a ttl; `nil`: `--default-ttl`.
     package var defaultTTL: Duration?
     /// The most bytes of entries on disk; `nil`: a tenth of `--disk-limit`. Always `nil` in the default namespace,
-    /// which has the bytes that the others leave.
+    /// which has the bytes that all other namespaces leave.
     package var diskLimit: Int64?
-    /// The most bytes of entries in memory; `nil`: a tenth of `--memory-limit`. Default namespace: as ``diskLimit``.
+    /// The most bytes of entries in memory; `nil`: a tenth of `--memory-limit`. `nil` in the default namespace.
     package var memoryLimit: Int64?
     /// `nil`: `--layout`.
     package var layout: Layout?
@@ -118,7 +118,7 @@ package final class NamespaceOptions: Sendable {
     private let serverTTL: Duration
     private let serverPolicy: AddressPolicy
     private let state: Locked<NamespaceSettings>
-    /// An atomic copy beside `state`, because every answer with a body reads it, unless the answer is ready in memory.
+    /// A copy of one setting, readable without a lock: every answer with a body reads it, except a ready answer.
     private let isCachedUntilExpiry: Atomic<Bool>
 
     init(
@@ -141,7 +141,7 @@ package final class NamespaceOptions: Sendable {
 
     package var defaultTTL: Duration { state.withLock(\.defaultTTL) ?? serverTTL }
 
-    /// Reading it takes no lock.
+    /// Takes no lock.
     package var contentCaching: ContentCaching {
         isCachedUntilExpiry.load(ordering: .acquiring) ? .untilExpiry : .revalidate
     }

@@ -39,7 +39,7 @@ extension Setting {
     package static let allowHost = Setting(
         "allow-host", "NAME", default: "none",
         "Host name that requests without tokens may use, for example behind a proxy, in addition to localhost. "
-            + "Others get 421, on loopback and wherever a name is given. Repeatable.",
+            + "On loopback, and if a name is given, other names get 421. Repeatable.",
         list: \.allowedHosts
     ) { (texts) throws(SettingValueError) in
         let areNames = texts.allSatisfy { name in
@@ -85,7 +85,7 @@ extension Setting {
             + "tree that mirrors the URL).", \.layout, value("hashed or readable", Layout.init(rawValue:)))
     package static let defaultTTL = Setting(
         "default-ttl", "DURATION", default: "604800",
-        "Time that an entry stays fresh when neither the caller nor the origin sets one.", \.defaultTTL, seconds)
+        "Time that an entry stays fresh when neither the caller nor the origin sets a time.", \.defaultTTL, seconds)
     package static let memoryLimit = Setting(
         "memory-limit", "BYTES", default: "256MiB", "Size limit of the memory tier; 0 disables it.", \.memoryLimit,
         bytes())
@@ -146,7 +146,7 @@ extension Setting {
         "Certificate authorities (PEM) to trust for https origins, in addition to the system's.", \.originAuthority,
         certificates)
     package static let schemes = Setting(
-        "schemes", "LIST", default: "http,https", "URL schemes to allow for downloads, of http, https and ftp.",
+        "schemes", "LIST", default: "http,https", "Allowed URL schemes of downloads: http, https or ftp.",
         list: \.schemes
     ) { (texts) throws(SettingValueError) in
         let schemes = Set(texts.map { $0.lowercased() })

@@ -82,7 +82,7 @@ extension Setting {
         Int(text).flatMap { (least...100_000).contains($0) ? $0 : nil }
     }
 
-    /// More than the size of any disk, and small enough for sums of such numbers.
+    /// More than the size of any disk, and small enough that a sum of several sizes fits into an `Int`.
     private static let maximumBytes = 1 << 60
 
     static func bytes(atLeast minimum: Int = 0, atMost maximum: Int = maximumBytes) -> Parser<Int> {

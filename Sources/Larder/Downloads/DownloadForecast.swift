@@ -13,7 +13,7 @@ package struct DownloadForecast: Sendable {
         case stale
         /// There is no entry. The URL would be downloaded.
         case absent
-        /// The origin may not be asked, and the cache has no answer, or is not asked because the scheme is refused.
+        /// The scheme is not allowed; or the entry is not fresh, no download runs, and the origin may not be asked.
         case refused
     }
 
@@ -39,7 +39,7 @@ extension DownloadManager {
         let running = last?.state == .running && last?.url == url.string ? last : nil
         let reason: DownloadForecast.Reason
         var refusal: DownloadError?
-        // The part of the request that decides whether it is allowed.
+        // The parts of a request that decide whether it is allowed.
         var request = OriginRequest(url: url.requestURL)
         request.addressPolicy = tools.options.addressPolicy
         if !schemes.contains(url.scheme) {

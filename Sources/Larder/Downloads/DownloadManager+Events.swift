@@ -2,7 +2,7 @@ import DiskCache
 import Dispatch
 import Primitives
 
-/// Events for the listeners of downloads. No event is built when there is no listener.
+/// Events for the listeners of downloads. No event is built while the hub records no events.
 ///
 /// Listeners get the events of a key in the order in which they happen: progress and ends are published under the lock,
 /// and the start is published before either can happen.
@@ -58,7 +58,7 @@ struct DownloadProgress: Sendable {
 /// The pace of progress reports to listeners: the first report comes at once, and then at most four reports a second. A
 /// report of the last piece also comes when the origin pauses after it. A plain value.
 struct ReportPace {
-    /// Between two reports.
+    /// The time between two reports.
     static let interval: Duration = .milliseconds(250)
 
     private var next: ContinuousClock.Instant?

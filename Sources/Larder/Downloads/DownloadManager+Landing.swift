@@ -29,7 +29,7 @@ extension DownloadManager {
                 state.places.giveBack(1)
                 return (queue, nil)
             }
-            // Callers that joined after a cancellation did not set `next`. So the first of them gives the request.
+            // Callers that waited for an abandoned fetch did not set `next`. So the first caller's request is used.
             var next = running.next ?? queue.waiters.min { $0.key < $1.key }?.value.caller.request ?? request
             if case .failure(.cancelled) = result {
                 next.wishes.formUnion(fetch.state.withLock { $0.machine.isAbandoned ? $0.notes.wishes : EntryWishes() })
@@ -65,7 +65,7 @@ extension DownloadManager {
         fulfil(wishes, of: success.entry) { [self] result in
             // The entry was removed in this very moment, but it still is the entry that the waiters waited for.
             if case .success(let changed) = result { return answer(waiters, changed ?? success.entry) }
-            // The tags of all callers do not fit together, so each waiter's tags are added on their own.
+            // The tags of all callers are too many for the entry, so each waiter's tags are added separately.
             var own = wishes
             own.tags = []
             fulfil(own, of: success.entry) { _ in }

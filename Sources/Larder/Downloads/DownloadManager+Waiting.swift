@@ -30,8 +30,8 @@ extension DownloadManager {
         if let number { remove(number, from: place.key, givingUp: givingUp) }
     }
 
-    /// Removes a caller from the download that it waits for. The lock is held, so that the caller does not move to the
-    /// download that follows meanwhile.
+    /// Removes a caller from the download that it waits for. Holds the lock, so that the caller cannot move to the
+    /// following download during the removal.
     func remove(_ number: UInt64, from key: String, givingUp: Bool) {
         let (fetch, actions) = state.withLock { state -> (DownloadFetch?, [DownloadFetch.Machine.Action]) in
             guard let fetch = state.running[key]?.fetch else { return (nil, []) }
@@ -40,7 +40,7 @@ extension DownloadManager {
         fetch?.perform(actions)
     }
 
-    /// Returns at most `limit` downloads: the running ones and then the ended ones, each time the latest first.
+    /// Returns at most `limit` downloads: the running ones and then the ended ones, each group with the latest first.
     package func statuses(limit: Int = .max) -> [DownloadStatus] {
         let now = tools.clock.now()
         let (running, ended) = state.withLock { state in

@@ -8,8 +8,8 @@ import Primitives
 ///
 /// Invariants, all under the lock of `state`:
 /// - A key has at most one fetch in `running`.
-/// - A fetch leaves `running` in the same step that takes the callers of its queue. So a caller that joins an ended
-///   fetch in `running` gets into that queue in time.
+/// - A fetch leaves `running` in the same step that takes the callers of its queue. So no caller can join the queue of
+///   an ended fetch after its queue was taken.
 /// - `places` counts one place for each key in `running`. A fetch that follows another keeps its place.
 /// - The order of locks is: this lock, then a fetch's. A place's lock is taken alone.
 package final class DownloadManager: Sendable {
@@ -217,7 +217,7 @@ package final class DownloadManager: Sendable {
                 state.running[key.text] = RunningDownload(fetch: fetch)
                 return .success((.leads(fetch), number))
             }
-            // Two resources may have the same MD5, so the resources decide whether the caller may have the result.
+            // Two resources may have the same MD5. A caller may join only a download of its own resource.
             guard running.fetch.policy.request.isSameResource(as: request) else { return .failure(.keyInUse) }
             var next = running.next ?? request
             next.wishes.formUnion(request.wishes)

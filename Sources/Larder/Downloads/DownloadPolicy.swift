@@ -11,7 +11,7 @@ struct DownloadWaiter: Sendable {
     let completion: DownloadManager.Completion
 }
 
-/// The policy of `/download`: one fetch for each key, answers when the entry is stored, and errors for other than 2xx.
+/// The policy of `/download`: one fetch for each key, answers after storing, and errors for 206 and outside 2xx.
 struct DownloadPolicy: FetchPolicy {
     typealias Caller = DownloadWaiter
 
@@ -19,7 +19,7 @@ struct DownloadPolicy: FetchPolicy {
         var progress = DownloadProgress()
         /// The wishes of all callers so far.
         var wishes: EntryWishes
-        /// The wishes that do not go to the cache together with the entry, because it is being written already.
+        /// The wishes that the cache did not get with the entry, as when a caller joined during its writing.
         var unpublished: EntryWishes
         /// The entry that the caller found expired, or asks to refresh; later the entry that gave the sent validators.
         var held: Entry?
@@ -100,7 +100,7 @@ struct DownloadPolicy: FetchPolicy {
         guard (200..<300).contains(head.status), head.status != 206 else {
             throw DownloadError.originStatus(head.status, retryAfter: head.retryAfter(now: fetch.tools.clock.now()))
         }
-        // Such an answer belongs to the client of the connection (RFC 4559 §6), but an entry is for every caller.
+        // An answer on an authenticated connection is for one client (RFC 4559 §6), but an entry is for every caller.
         guard !head.authenticatesConnection else { throw DownloadError.connectionAuthentication }
         if let length = head.declaredLength { try reservation?.expect(length: length) }
         return .began(isKept: true, isOpen: true)
@@ -157,8 +157,8 @@ struct DownloadPolicy: FetchPolicy {
     func refresh(for fetch: DownloadFetch) {
         let (held, head, reservation) = fetch.state.withLock { ($0.notes.held, $0.head, $0.reservation) }
         guard let held, let head, let reservation else { return fetch.handle(.broke(.stopping)) }
-        // A redirect may lead to another URL by now. The response there may be another one, even if it is older than
-        // the held entry. A 304 that names another version does not confirm the held entry, either.
+        // A redirect may lead to another URL by now. The response of that URL may be a different one, even if it is
+        // older than the held entry. A 304 that names another version does not confirm the held entry, either.
         let now = fetch.tools.clock.now()
         let validators = held.validators
         // The time at which the origin made the answer: the start of the download less a minute, as clocks may differ.

@@ -2,10 +2,10 @@ import DiskCache
 import HTTPCaching
 import Primitives
 
-/// The entries of a namespace. No route reaches the cache in another way.
+/// The entries of a namespace. The routes for entries use this service and not the cache itself.
 ///
-/// Methods with a `then` call it once, at once or on another thread. It must not block. Changes call it when they are
-/// durable, or with ``DiskCacheError/conditionFailed``, or with an error of the index.
+/// Each method with a `then` calls it once: before it returns, or on another thread. `then` must not block. A change
+/// calls `then` when it is durable, or with ``DiskCacheError/conditionFailed`` or an error of the index.
 package struct EntryService: Sendable {
     let cache: DiskCache
     let metrics: ServiceMetrics
@@ -31,7 +31,7 @@ package struct EntryService: Sendable {
         }
     }
 
-    /// ``findPassing(_:then:)`` without waiting, for libmicrohttpd's threads.
+    /// As ``findPassing(_:then:)``, but never waits, for libmicrohttpd's threads.
     package func passing(_ key: String, at now: Timestamp) -> Lookup<PassingBody?> {
         let result = cache.passing(key, at: now)
         if case .found(_?) = result { metrics.hits.increment() }
@@ -89,14 +89,14 @@ package struct EntryService: Sendable {
             reservation: cache.reserve(key, kind: kind, url: url, tags: metadata.tags ?? [], pinned: metadata.pinned))
     }
 
-    /// Checks the conditions before the body of a change is read. They are checked again with the change. The look-up
-    /// may read a page of the index from the disk on the caller's thread; reading a body in vain would take longer.
+    /// Checks the conditions before the body of a change is read. The change itself checks them again. The look-up may
+    /// read a page of the index from the disk on the caller's thread; reading a body in vain would take longer.
     package func check(
         _ condition: WriteCondition?, on key: String, expectingURL url: String? = nil
     ) throws(CacheError) {
         guard let condition else { return }
         let entry = try cache.entry(for: key, expectingURL: url)
-        // Without an entry to change, the answer is 404, which takes precedence (RFC 9110 §13.2.1).
+        // A missing entry gets 404, which takes precedence over the conditions (RFC 9110 §13.2.1).
         guard entry != nil || condition.creates else { return }
         if !condition.holds(for: entry) { throw .conditionFailed }
     }
@@ -109,8 +109,8 @@ package struct EntryService: Sendable {
     }
 
     /// Changes the metadata of an entry; `nil` leaves a value unchanged. The ttl is the time to stay fresh from now:
-    /// zero removes an entry of a caller, and makes any other entry stale. The ttl of a response counts for every
-    /// caller from now on, until the origin states a lifetime again. Eviction spares a pinned entry.
+    /// zero removes an entry that a caller stored, and makes any other entry stale. The ttl of a response counts for
+    /// every caller from now on, until the origin states a lifetime again. Eviction spares a pinned entry.
     package func patch(
         _ key: String, ttl: Duration?, tags: [String]?, pinned: Bool?, condition: WriteCondition?,
         then: @escaping @Sendable (Result<PatchOutcome, CacheError>) -> Void
@@ -153,7 +153,7 @@ package struct EntryService: Sendable {
         }
     }
 
-    /// Removes every entry that matches and was published before now.
+    /// Removes every matching entry that was published before this call.
     package func remove(matching filter: EntryFilter, then: @escaping @Sendable (Result<Int, CacheError>) -> Void) {
         cache.remove(matching: [filter], completion: then)
     }
@@ -188,7 +188,7 @@ package struct EntryUpload: Sendable {
     package let key: String
     let reservation: Reservation
 
-    /// Whether no body is stored and the held entry is removed, because the ttl is zero or less.
+    /// Whether the upload removes the held entry and stores no body, because the ttl is zero or less.
     package var removes: Bool { metadata.ttl <= .zero }
 
     /// Announces the length of the body, so that a body that does not fit is refused before it is sent. Throws
@@ -218,7 +218,7 @@ package struct EntryUpload: Sendable {
         }
     }
 
-    /// `then` gets whether there was an entry.
+    /// Removes the held entry. `then` gets whether an entry existed.
     package func removeHeld(then: @escaping @Sendable (Result<Bool, CacheError>) -> Void) {
         reservation.abandon()
         service.cache.remove(key, condition: isAllowed, completion: then)

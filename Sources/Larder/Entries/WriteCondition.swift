@@ -24,8 +24,8 @@ package struct WriteCondition: Sendable {
         self.now = now
     }
 
-    /// Whether the conditions hold for an entry, fresh or stale; `nil` when there is none. They apply to the strong
-    /// ETag of its body, and to the origin's date or, without that, to the time of storing.
+    /// Whether the conditions hold for an entry, fresh or stale; `nil`: no entry. They apply to the strong ETag of its
+    /// body and to the origin's `Last-Modified` or, without it, the time of storing.
     package func holds(for entry: Entry?) -> Bool {
         guard let entry else { return conditions.evaluate(nil) == .proceed }
         var current = SelectedRepresentation(of: entry, now: now)
@@ -33,7 +33,7 @@ package struct WriteCondition: Sendable {
         return conditions.evaluate(current) == .proceed
     }
 
-    /// Whether a change of a resource without an ETag and a date, such as a namespace, may go on. Only the tag `*`
+    /// Whether a change may go on, for a resource that has neither ETag nor date, such as a namespace. Only the tag `*`
     /// matches the resource, and If-Unmodified-Since is ignored (§13.1.4). If the resource does not exist, only a
     /// request that creates it is judged, because any other request is answered with 404 (§13.2.1).
     package func allows(untagged exists: Bool) -> Bool {
@@ -41,7 +41,7 @@ package struct WriteCondition: Sendable {
         return holds(forUntagged: exists)
     }
 
-    /// ``allows(untagged:)`` for the instant of the change.
+    /// Whether the conditions hold at the instant of the change; see ``allows(untagged:)``.
     package func holds(forUntagged exists: Bool) -> Bool {
         conditions.evaluate(exists ? SelectedRepresentation(etag: nil, lastModified: nil) : nil) == .proceed
     }

@@ -26,7 +26,7 @@ extension EventHub {
         }
         listeners[number] = listener
         emptySince = nil
-        // The mark comes first, so that a client that leaves before the first event knows its position.
+        // The first heartbeat comes before any event, so that a client that leaves early knows its position.
         listener.sink.mark(window.id(at: listener.place))
         if let missed { _ = listener.sink.write([PublishedEvent(missed, id: window.endID)]) }
         feed(number)

@@ -1,10 +1,10 @@
 // Invariants of this file
 //
-// - A publisher holds the lock of `intake` only briefly, and never waits for a listener. Without a listener it reads
-//   one atomic.
+// - A publisher holds the lock of `intake` only briefly, and never waits for a listener. While no events are recorded,
+//   it reads one atomic and returns.
 // - The window and the listeners belong to `queue`, which never waits either. A listener that is behind finds the
-//   missing events in the window, and a listener that falls out of the window is cut off. So the memory of all
-//   listeners is bounded by the window, and by the small buffer of each connection.
+//   missing events in the window, and is cut off when they have left the window. So the memory of all listeners is
+//   bounded by the window, and by the small buffer of each connection.
 
 import Dispatch
 import Primitives
@@ -12,8 +12,8 @@ import Synchronization
 
 /// Delivers events to the listeners of `GET /events`.
 ///
-/// The hub keeps the window while a client listens, and for some minutes after the last listener has left, so that a
-/// listener that comes back misses no event. Before the first listener, and after that time, no event is recorded.
+/// The hub records events while a client listens, and for ``Limits/patience`` after the last listener has left, so that
+/// a listener that comes back misses no event. Before the first listener, and after that time, no event is recorded.
 ///
 /// `@unchecked Sendable` is safe because `intake` has a lock, the flags are atomic, and all other mutable state is
 /// accessed only on `queue`.
@@ -24,7 +24,7 @@ package final class EventHub: @unchecked Sendable {
         package var listenersPerClient = 0
         package var windowCount = 65_536
         package var windowBytes = 8 << 20
-        /// The time for which events are kept after the last listener has left.
+        /// The time for which events are recorded after the last listener has left.
         package var patience: Duration = .seconds(300)
         package var heartbeat: Duration = .seconds(15)
 
@@ -65,7 +65,7 @@ package final class EventHub: @unchecked Sendable {
     /// delivered in a few pieces, which costs much less with a thousand listeners.
     private static let pace = DispatchTimeInterval.milliseconds(50)
 
-    /// Events, counted once for each listener.
+    /// Delivered events, counted once for each listener.
     package let sent = Counter()
     /// Listeners that were cut off because they were too far behind.
     package let dropped = Counter()
@@ -118,9 +118,9 @@ package final class EventHub: @unchecked Sendable {
         if let start { queue.asyncAfter(deadline: start) { [self] in round() } }
     }
 
-    /// Delivers events to a sink: from now on, or all after `lastID`, the last id that the client says it saw. When one
-    /// of these has left the window, the listener gets a ``Event/Kind/reset``. `mayStay` is called at each heartbeat;
-    /// the stream ends when it returns `false`. Throws ``Refusal``, and then does not use the sink.
+    /// Delivers events to a sink: from now on, or all after `lastID`, the last id that the client says it saw. When a
+    /// later event has left the window, the listener gets a ``Event/Kind/reset``. `mayStay` is called at each
+    /// heartbeat; the stream ends when it returns `false`. Throws ``Refusal``, and then does not use the sink.
     package func listen(
         _ sink: any EventSink, from address: String, to filter: EventFilter, after lastID: String? = nil,
         while mayStay: @escaping @Sendable () -> Bool = { true }
@@ -132,7 +132,7 @@ package final class EventHub: @unchecked Sendable {
             if limits.listenersPerClient > 0, count >= limits.listenersPerClient { return .crowded }
             intake.listeners[address] = count + 1
             intake.listenerCount += 1
-            // Set before `listen` returns: the client may cause an event the next moment, and wait for it.
+            // Set before `listen` returns, because the client may then cause an event and wait for it.
             wanted.store(true, ordering: .relaxed)
             heard.store(true, ordering: .relaxed)
             return nil
@@ -190,7 +190,7 @@ package final class EventHub: @unchecked Sendable {
         }
     }
 
-    /// Ends the recording even if no event happens. One timer runs, however often the last listener leaves.
+    /// Calls ``restIfDue()`` later, even if no event happens. At most one timer runs at a time.
     private func planRest() {
         guard !isRestPlanned else { return }
         isRestPlanned = true
@@ -205,7 +205,7 @@ package final class EventHub: @unchecked Sendable {
         }
     }
 
-    /// Stops recording, when there has been no listener for longer than the limit.
+    /// Stops recording when no client has listened for longer than ``Limits/patience``.
     private func restIfDue() {
         guard let emptySince, now() - emptySince > limits.patience else { return }
         let isResting = intake.withLock { intake in

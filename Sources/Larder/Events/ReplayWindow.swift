@@ -25,7 +25,7 @@ struct ReplayWindow {
     /// The numbers of the progress events in the window.
     private var progress: [Download: UInt64] = [:]
 
-    /// A new seal for each start of the server makes the ids. `countLimit` counts the slots of replaced progress
+    /// `seal` makes the ids; each start of the server has a new one. `countLimit` counts the slots of replaced progress
     /// events, too; `byteLimit` is approximate, and the last event stays in any case.
     init(seal: EventIDSeal, countLimit: Int, byteLimit: Int) {
         self.seal = seal
@@ -40,7 +40,7 @@ struct ReplayWindow {
     var endID: EventID { id(at: end) }
     func id(at place: UInt64) -> EventID { seal.id(of: place) }
 
-    /// Replaces the progress event of the same download, and removes the oldest events that exceed the limits.
+    /// Adds an event. Removes the older progress event of the same download, and the oldest events beyond the limits.
     mutating func append(_ event: Event) {
         let id = id(at: end + 1)
         if case .download(let report) = event.subject {
@@ -67,7 +67,7 @@ struct ReplayWindow {
         return events(after: number, limit: 0) == nil ? .failure(.gap) : .success(number)
     }
 
-    /// Forgets all events and skips a number. Events that happen from now on are not recorded, and a listener that
+    /// Forgets all events, and skips a number for the events that are not recorded from now on. So a listener that
     /// comes back is told that it has missed events.
     mutating func forget() {
         first = end + 2
@@ -120,8 +120,8 @@ package final class PublishedEvent: Sendable {
 
 /// The id of an event, and of the position behind it. A listener that sends the ``text`` back gets the later events.
 ///
-/// Events of all namespaces share a sequence of numbers, but a listener of one namespace must not count the events of
-/// others. So only ``EventIDSeal`` can make or read a text, and each text is different, also for the same event.
+/// Events of all namespaces share a sequence of numbers, but a listener must not count events of other namespaces. So
+/// only ``EventIDSeal`` can make or read a text, and each text is different, also for the same event.
 package struct EventID: Equatable, Sendable {
     /// Counts up from 1; 0 is the position before the first event.
     package let number: UInt64
@@ -177,7 +177,7 @@ struct EventBacklog {
         for event in new {
             let pieces = (hasLost ? [Event(reset: .gap, at: event.time)] : []) + [event]
             let cost = pieces.reduce(0) { $0 + $1.cost }
-            // A single event is never too large.
+            // An empty backlog takes an event of any size.
             guard events.isEmpty || bytes + cost <= byteLimit else {
                 hasLost = true
                 return

@@ -61,7 +61,7 @@ final class Fetch<Policy: FetchPolicy>: OriginReceiver, Sendable {
 
     /// Starts the fetch, which is in its table already.
     ///
-    /// - Parameter looksAgain: whether to look into the cache again, which may have got the answer meanwhile.
+    /// - Parameter looksAgain: whether to look into the cache again, which may have the answer by now.
     func start(looksAgain: Bool) {
         policy.reserve(for: self)
         guard looksAgain else { return handle(.prepared) }
@@ -85,7 +85,7 @@ final class Fetch<Policy: FetchPolicy>: OriginReceiver, Sendable {
 
     /// Changes the phase for an event, and performs the actions that follow.
     ///
-    /// - Parameter change: runs under the lock, in the same step.
+    /// - Parameter change: runs under the same lock, right after the change of the phase.
     func handle(_ event: Event, also change: (inout State) -> Void = { _ in }) {
         let actions = state.withLock { state in
             let actions = state.machine.handle(event)
@@ -121,7 +121,7 @@ final class Fetch<Policy: FetchPolicy>: OriginReceiver, Sendable {
         }
         let transfer = tools.origin.fetch(policy.makeRequest(for: self), receiver: self)
         let isUnwanted = state.withLock { state in
-            // A transfer may end, and the next may begin, before this line.
+            // This transfer may have ended, and the next may have begun, before this line.
             guard state.asks == number else { return false }
             state.transfer = transfer
             if let demand = state.demand { transfer.obey(demand) }

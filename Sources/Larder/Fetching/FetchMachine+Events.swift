@@ -111,7 +111,7 @@ extension FetchMachine {
 
     private mutating func cancel() -> [Action] {
         guard isCancellable else {
-            // A client of `/fetch` that waits for the refresh gets it, but the origin is not asked again.
+            // Clients of `/fetch` still get the response that is being refreshed, but the origin is not asked again.
             if phase == .refreshing, rules.deliversAtHead { isEnding = true }
             return []
         }
@@ -132,7 +132,7 @@ extension FetchMachine {
     private mutating func end(_ outcome: Outcome) -> [Action] {
         phase = .ended
         isOpen = false
-        // The fetch was cancelled because all callers had left. A caller that has joined since gets another fetch.
+        // The fetch was cancelled because all callers had left. A caller that has joined since then gets another fetch.
         if rules.queuesLateCallers, isAbandoned, case .failed(.cancelled) = outcome {
             later.merge(callers) { known, _ in known }
             callers = [:]

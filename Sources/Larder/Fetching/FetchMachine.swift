@@ -1,4 +1,4 @@
-/// The differences between the two kinds of fetches, as far as ``FetchMachine`` needs them.
+/// The differences between fetches for `/download` and for `/fetch`, as far as ``FetchMachine`` needs them.
 struct FetchRules: Sendable {
     /// Whether callers get the answer when its head arrives, and read the body while it arrives. Otherwise callers get
     /// the entry once it is stored.
@@ -25,7 +25,7 @@ struct FetchRules: Sendable {
 /// - ``Action/end(_:_:)`` comes exactly once, and no action follows it. Callers may still join `later` afterwards.
 struct FetchMachine<Caller: Sendable>: Sendable {
     enum Phase: Sendable {
-        /// The fetch looks into the cache once more. If several nodes shared a cache, it would get their lease here.
+        /// The fetch looks into the cache once more. (If several servers shared a cache, it would take a lease here.)
         case preparing
         /// The request is queued at the origin client or under way, and callers have not learned of an answer yet.
         case asking
@@ -146,9 +146,9 @@ struct FetchMachine<Caller: Sendable>: Sendable {
     var hasQueued = false
     var isPatienceOver = false
     var hadFollowers = false
-    /// Whether all callers have given up. The fetch then is cancelled if it still waits for its turn.
+    /// Whether the last caller gave up at some time, so that the transfer was cancelled, or cancelled if it was queued.
     var isAbandoned = false
-    /// Whether the transfer was cancelled, or must not begin, because no caller is left.
+    /// Whether the transfer was cancelled because no caller is left, or must not begin again after a cancellation.
     var isEnding = false
     /// The end of the transfer, when it comes before `began`.
     var earlyEnd: Event?

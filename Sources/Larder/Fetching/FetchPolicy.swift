@@ -9,9 +9,9 @@ protocol FetchPolicy: Sendable {
 
     var rules: FetchRules { get }
 
-    /// Registers the store that may follow, so that the cache notices a purge from now on.
+    /// Reserves the entry that may follow, so that the cache applies each purge from now on to this entry.
     func reserve(for fetch: Fetch<Self>)
-    /// Looks into the cache once more, and calls `completion`: `true` if the answer is there by now.
+    /// Looks into the cache once more, and tells `completion` whether the cache has the answer now.
     func lookAgain(for fetch: Fetch<Self>, completion: @escaping @Sendable (Bool) -> Void)
     func makeRequest(for fetch: Fetch<Self>) -> OriginRequest
     /// Called when the origin client has got the transfer.

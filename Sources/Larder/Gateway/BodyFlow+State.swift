@@ -35,7 +35,7 @@ extension BodyFlow {
 
     /// The bytes, the followers' positions and the next demands; see ``BodyFlow`` for the invariants.
     struct State {
-        /// The number of bytes to read back at once.
+        /// The most bytes of one read from the cache.
         private static let block = 64 << 10
 
         /// The readable kept bytes; `nil` when the body was never kept.

@@ -6,16 +6,16 @@ import Synchronization
 ///
 /// Followers read kept bytes back from the cache, so they may begin at any time and be as slow as they like. Keeping
 /// may end early, because the disk is full or the body too long. Bytes that are not kept stay in memory until every
-/// follower has them. Then the fastest follower sets the pace: beyond ``window`` the flow pauses the origin. A slower
-/// one may be ``bound`` behind. Beyond that it sets the pace itself, unless it takes less than ``window`` within
-/// ``grace``: then it misses bytes, and its body is broken off there.
+/// follower has them. The fastest follower then sets the pace: the flow pauses the origin when more than ``window``
+/// bytes wait for it. A slower follower may be ``bound`` behind. A follower further behind sets the pace, unless it
+/// takes less than ``window`` within ``grace``: then it loses bytes, and its body is broken off.
 ///
 /// Invariants:
 /// - One lock guards all of `State`. The flow calls consumers and the disk only after the lock is released. It gives
-///   the origin its demands under the lock, so that they arrive in order. The lock of the fetch and that of the
-///   transfer come after this lock.
+///   the origin its demands under the lock, so that they arrive in order. The locks of the fetch and of the transfer
+///   come after this lock.
 /// - Only the thread that set a follower's phase to `served` calls the follower's consumer.
-/// - `tail` begins at `tailStart`. It is at most about ``bound`` long, and empty as long as everything is kept.
+/// - `tail` begins at `tailStart`. It is at most about ``bound`` long, and empty as long as the whole body is kept.
 final class BodyFlow: Sendable {
     /// The greatest length, in bytes, of a body that is sent together with its head: the size of a single read.
     static let lengthAtOnce = 64 << 10
@@ -61,7 +61,7 @@ final class BodyFlow: Sendable {
     /// Whether a client reads the body, has read it, or has declined it.
     var hasBeenRead: Bool { state.withLock { $0.followersSoFar > 0 } }
     /// Whether the transfer must not be given up: clients read the body or are about to, the first has not come yet, or
-    /// the body is complete, and then the transfer has no place to give up.
+    /// the body is complete, so that the transfer has no place at the origin any more.
     var isNeeded: Bool {
         newcomers.load(ordering: .acquiring) > 0
             || state.withLock { $0.end == .complete || !$0.followers.isEmpty || $0.followersSoFar == 0 }
@@ -150,8 +150,8 @@ final class BodyFlow: Sendable {
         serve(number, next: nil)
     }
 
-    /// Returns a part of the body for a client, in place of ``feed(_:from:to:)``. Returns `nil` unless all of the part
-    /// has arrived, is in one piece, and is no longer than ``lengthAtOnce``.
+    /// Returns a part of the body for a client, in place of ``feed(_:from:to:)``. Returns `nil` when the part has not
+    /// all arrived, is in several pieces, or is longer than ``lengthAtOnce``.
     func take(_ part: Range<Int64>) -> SharedBytes? {
         guard !part.isEmpty, part.count <= Self.lengthAtOnce else { return nil }
         let (kept, piece): (GrowingBody?, SharedBytes?) = state.withLock { state in
@@ -226,7 +226,7 @@ final class BodyFlow: Sendable {
             return false
         case .full:
             state.withLock { $0.followers[number]?.phase = .full }
-            // The consumer may call back at once. A recursive call could then nest as deep as the body is long.
+            // `onRoom` may call back before it returns. A recursive call could then nest once for each piece.
             let turn = Locked<Bool?>(nil)
             consumer.onRoom { [self] in
                 let isLater = turn.withLock { turn in
@@ -264,7 +264,7 @@ package protocol BodyConsumer: AnyObject, Sendable {
     func onClose(_ action: @escaping @Sendable () -> Void)
     /// Ends the body: all bytes were written.
     func finish()
-    /// Ends the body before it is whole. The receiver must be able to notice that.
+    /// Ends the body before it is whole. The client must be able to notice the missing bytes.
     func fail()
 }
 

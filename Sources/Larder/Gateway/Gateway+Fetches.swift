@@ -48,7 +48,7 @@ extension Gateway {
         for other in visibleFetches(of: fetch.policy.leader)
         where other !== fetch && other.policy.isShared && mayHave(other.policy.leader, now) {
             other.handle(.overtaken) { $0.notes.overtaker = fetch }
-            // An event without an effect keeps the reference, and two fetches could keep each other alive.
+            // An event without effect leaves the reference, and two fetches could then keep each other alive.
             other.state.withLock { $0.notes.overtaker = nil }
         }
     }
@@ -96,7 +96,7 @@ extension Gateway {
     }
 
     /// Remembers for a while whether requests like this call can share an answer, and whether it is kept. Requests that
-    /// cannot share must not wait for each other. If the answer will not be kept, the request ends with its client.
+    /// cannot share must not wait for each other. A request for an answer that is not kept ends with its client.
     func learn(of call: GatewayCall, isValidation: Bool, isShareable: Bool, isKept: Bool) {
         let (kind, now) = (call.sharingHash(isValidating: isValidation), tools.clock.now())
         hints[kind].withLock { $0.note(kind, isShareable: isShareable, isKept: isKept, now: now) }
@@ -121,13 +121,13 @@ extension Gateway {
         (head.grant, head.selection) = (judged.grant, judged.selection)
         let reservation = tools.cache.reserve(responseTo: call.url)
         reservation.decide(CacheKey(held.entry.key) ?? reservation.key, tags: CacheGroups(head.fields).names)
-        // The cache drops the update if the entry was replaced meanwhile, because the update is about the old body.
+        // The cache drops the update if the entry has been replaced, because the update is about the old body.
         let refresh = call.refresh(of: held.entry, head, from: answer.requestedAt, to: answer.receivedAt)
         reservation.publishUnchanged(held.entry, refresh) { _ in }
     }
 
     /// Removes the responses that a change at the origin has made wrong (RFC 9111 §4.4, RFC 9875 §3). Calls
-    /// `completion` once the removal is durable. Spares `reservation`: the causing answer may itself be stored.
+    /// `completion` once the removal is durable. Spares `reservation`, the entry that the answer itself may become.
     func invalidate(
         _ urls: [String], _ groups: CacheGroups, of url: ExactURL, sparing reservation: Reservation?,
         completion: @escaping @Sendable () -> Void

@@ -28,7 +28,7 @@ package final class Gateway: Sendable {
     /// Indexed by kind of request, in shards of their own, because requests for one URL may be of any number of kinds.
     let hints = Sharded { SharingHints() }
     let patience: Duration
-    /// Runs delayed work and work for another thread. Some of this work waits for room on disk.
+    /// Runs work later, or on another thread than the caller's. Some of this work waits for room on disk.
     let queue = DispatchQueue(label: "larder.gateway", attributes: .concurrent)
 
     /// The time that a request waits for other requests: for the head of an answer that another request asked for, or
@@ -42,7 +42,7 @@ package final class Gateway: Sendable {
 
     func shard(of url: ResponseURL) -> Sharded<Shard>.Shard { shards[Int(url.spread)] }
 
-    /// The group has the gateways that use the same origin client.
+    /// All gateways of a group use the same origin client.
     init(tools: FetchTools, group: GatewayGroup = GatewayGroup(), patience: Duration = defaultPatience) {
         self.tools = tools
         self.group = group
@@ -110,7 +110,7 @@ package final class Gateway: Sendable {
     }
 
     /// Decides anew about a call that waited for an answer that it may not use. One of several such calls then asks the
-    /// origin, and the others wait for it. The third time, the call goes alone: the known Vary may be wrong again.
+    /// origin, and the others wait for it. The third time, the call goes alone, because the known Vary may be wrong.
     func sendBack(_ call: GatewayCall) {
         call.wasSentBack() ? goAlone(call) : dispatch(call)
     }
@@ -196,7 +196,7 @@ package final class Gateway: Sendable {
                     switch fetch.admit(call, number: number, knowing: known, mayAskForRange: mayAskForRange) {
                     case .waits(let isFirst):
                         // The fetch may send the call back at once. But the call needs this shard's lock to get into
-                        // its next fetch, so it notes this fetch before the next one.
+                        // its next fetch, so it notes this fetch first.
                         call.wait(for: fetch, number: number)
                         return .waits(fetch, isFirst: isFirst)
                     case .reads(let shared, let newcomer): return .reads(shared, newcomer)

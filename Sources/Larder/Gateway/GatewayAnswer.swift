@@ -56,7 +56,7 @@ package struct LiveBody: Sendable {
         length.flatMap { flow.take(range ?? 0..<$0) }
     }
 
-    /// Notes that the client does not read the body, in place of ``feed(_:)``.
+    /// Call it in place of ``feed(_:)`` when the client does not read the body.
     package func dismiss() {
         flow.dismiss()
     }
@@ -78,10 +78,10 @@ package struct GatewayError: Error, Sendable {
     package var status: CacheStatus
 }
 
-/// A hit that the gateway would answer in the same way again, except for times. States for which requests and how long.
+/// A hit that the gateway would answer in the same way again, except for times. Tells for which requests and how long.
 ///
-/// A request may get it if it has no field that limits a cache, states a condition or asks for a part, gives the same
-/// ttl, and its fields with the names in ``selectors`` have the same values.
+/// A request may get the answer if no field of it limits a cache, states a condition or asks for a part, and if its ttl
+/// and its fields with the names in ``selectors`` have the same values.
 package struct AnswerReuse: Sendable {
     /// The state of the entry in the memory tier from which the answer was made.
     package let entry: HotEntry.Mark
@@ -96,7 +96,7 @@ package struct AnswerReuse: Sendable {
     private let statusUntil: Timestamp
     private let key: String
 
-    /// `fields` lack the fields that the gateway adds about itself. `nil`: each such request must ask the gateway.
+    /// `fields` lack `Cache-Status` and `Via`. Returns `nil` when each such request must ask the gateway.
     init?(
         of held: HeldResponse, _ entry: Entry, fields: HTTPFields, to call: GatewayCall, hot: HotEntry.Mark,
         changes: ChangeMark, now: Timestamp
@@ -143,7 +143,7 @@ package struct AnswerReuse: Sendable {
     }
 }
 
-/// An answer from the origin, of which the head has arrived.
+/// An answer from the origin after the arrival of its head.
 struct ArrivedAnswer: Sendable {
     let answer: OriginAnswer
     let head: OriginHead
@@ -155,7 +155,7 @@ struct ArrivedAnswer: Sendable {
 
 /// An answer that is being stored, so that several clients may share it.
 ///
-/// A class, because it is copied often and a head has many references.
+/// A class, because answers are copied often, and each copy of a head would retain its many references.
 final class SharedAnswer: Sendable {
     let head: StoredResponse
     /// The key of the future entry.

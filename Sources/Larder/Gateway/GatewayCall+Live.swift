@@ -4,14 +4,14 @@ import Primitives
 
 extension GatewayCall {
     /// Answers the call that caused the fetch. The call's conditions are judged here, because the origin did not get
-    /// them or does not know them. `judgesRange`: whether the range is judged here, too, because the origin was asked
-    /// for the whole body. If the origin got the range and ignored it, the client gets the whole body.
+    /// them or does not support them. `judgesRange`: whether the range is judged here, too, because the origin was
+    /// asked for the whole body. If the origin got the range and ignored it, the client gets the whole body.
     func answer(_ arrived: ArrivedAnswer, flow: BodyFlow, judgesRange: Bool, now: Timestamp) {
         let (answer, length) = (arrived.answer, arrived.head.declaredLength)
         var status = CacheStatus(.forwarded(reason))
         status.detail = arrived.pass?.rawValue
         if let shared = arrived.kept {
-            // A response that is kept because of a caller's ttl has no cookies. The client that caused them gets them.
+            // A response that is kept because of a caller's ttl is stored without cookies. The caller itself gets them.
             let hasOwnCookies = shared.head.grant != nil && answer.fields.contains(.setCookie)
             return live(
                 hasOwnCookies ? shared.with(answer.fields) : shared, status, now: now, isOwn: true)

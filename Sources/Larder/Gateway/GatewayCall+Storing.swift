@@ -17,7 +17,7 @@ extension GatewayCall {
     /// conditions go along with such a range, because Larder sends a part on as it arrives and cannot turn it into a
     /// 304.
     ///
-    /// Preconditions always go to the origin, because the body may go on before Larder can evaluate them (RFC 9110
+    /// Preconditions always go to the origin, because Larder may send the body on before it can evaluate them (RFC 9110
     /// §13.1.1).
     func originFields(validating held: StoredResponse?, isShared: Bool) -> HTTPFields {
         var fields = request.fields
@@ -69,7 +69,7 @@ extension GatewayCall {
         of entry: Entry, _ stored: StoredResponse, from start: Timestamp, to end: Timestamp
     ) -> EntryMetadata {
         var refresh = metadata(of: stored, from: start, to: end)
-        // A validation for a caller without a ttl does not shorten the ttl of the caller that had the entry kept.
+        // A validation for a caller without a ttl does not shorten the ttl that caused the entry to be kept.
         let isExpirySet = entry.fields.flatMap { StoredResponse(text: $0) }?.isExpirySet ?? false
         let keepsTTL =
             stored.grant != nil && request.ttl == nil && !isExpirySet && entry.expiryDate > refresh.expiryDate ?? end

@@ -7,7 +7,7 @@ import Primitives
 
 /// The request of a client in the ``Gateway``. Decides which answers it may use, and gets its answer exactly once.
 ///
-/// Invariant: one lock guards `state`. The thread that sets `isAnswered` calls the completion, after the lock.
+/// Invariant: one lock guards `state`. The thread that sets `isAnswered` calls the completion, without the lock.
 package final class GatewayCall: Sendable {
     /// Called once, on a thread that it must not block.
     typealias Completion = @Sendable (Result<GatewayAnswer, GatewayError>) -> Void
@@ -54,7 +54,7 @@ package final class GatewayCall: Sendable {
     }
 
     /// Whether the call may use an answer that another call asked for: it has not waited in vain, and has no field that
-    /// demands its own answer. A precondition does, because only the origin can judge it without a held response.
+    /// demands an answer of its own, such as a precondition, which only the origin can judge without a held response.
     var mayWait: Bool {
         !state.withLock(\.isAlone) && request.isCacheable
             && !hasPreconditions && ReusePolicy.acceptsSharing(cacheRequest)
@@ -74,7 +74,7 @@ package final class GatewayCall: Sendable {
             } ?? true)
     }
 
-    /// Whether the request permits to keep its answer. The head of the answer makes the final decision.
+    /// Whether the answer may be kept, judging by the request. The head of the answer makes the final decision.
     var isKeepable: Bool {
         (request.method == .get && request.isCacheable) || request.method == .post
     }
@@ -104,7 +104,7 @@ package final class GatewayCall: Sendable {
         return hasher.finalize()
     }
 
-    /// Whether this call asks for the same part as the other call. A part goes to all its clients as it arrives.
+    /// Whether this call asks for the same part as the other call. Larder sends a part on as it arrives.
     func wantsSamePart(as other: GatewayCall) -> Bool {
         let fields = request.fields
         guard fields[values: .range] == other.request.fields[values: .range] else { return false }
@@ -123,7 +123,7 @@ package final class GatewayCall: Sendable {
     }
 
     /// As ``mayHave(_:as:now:)``, for an answer that the call has waited for. The answer may have become stale on its
-    /// way from the origin: otherwise each waiter would ask the same slow origin.
+    /// way from the origin. Otherwise each waiter would ask the same slow origin.
     func mayHaveAsWaiter(_ head: StoredResponse, as neutral: CacheRequest? = nil, now: Timestamp) -> Bool {
         if mayHave(head, as: neutral, now: now) { return true }
         guard let prompt = head.asIfPrompt, ReusePolicy.accepts(neutral ?? cacheRequest, head, now: now) else {
@@ -240,7 +240,7 @@ package typealias GatewayUpload = Origin::OriginUpload
 
 /// A client's request to an origin through `/fetch`.
 package struct GatewayRequest: Sendable {
-    /// Any token.
+    /// Any method name (RFC 9110 §9.1).
     package var method: HTTPRequest.Method
     package var url: ExactURL
     /// The client's fields, without the fields that end at this hop and without Larder's own fields.

@@ -12,17 +12,17 @@ extension Fetch where Policy == GatewayPolicy {
     enum GatewayAdmission {
         case waits(isFirst: Bool)
         case reads(SharedAnswer, BodyFlow.Newcomer)
-        /// Carries the head of the answer, if it may be shared, because it names the fields by which answers vary.
+        /// Carries the head of a shareable answer, because this head names the fields by which answers vary.
         case refused(StoredResponse?)
     }
 
     /// Adds a call for the same URL to the waiters or readers, if this fetch may answer it.
     ///
     /// A purged fetch takes no call. Neither does a fetch that would have more tags than an entry may have
-    /// (`Entry.tagLimit`). The caller holds the lock of the URL's shard. `number` is not 0. `known` is an earlier
-    /// response to the URL; answers of this fetch most likely vary by the same fields. `mayAskForRange`: whether the
-    /// origin may be asked for a range that lies far ahead of the received bytes. `isWaiter`: the answer has arrived
-    /// after the call had waited for it.
+    /// (`Entry.tagLimit`). The caller holds the lock of the URL's shard. `number` is 0 only for a call that does not
+    /// wait. `known` is an earlier response to the URL; answers of this fetch most likely vary by the same fields.
+    /// `mayAskForRange`: whether the origin may be asked for a range that lies far ahead of the received bytes.
+    /// `isWaiter`: the answer has arrived after the call had waited for it.
     func admit(
         _ call: GatewayCall, number: UInt64 = 0, knowing known: StoredResponse? = nil, mayAskForRange: Bool = false,
         isWaiter: Bool = false
@@ -53,14 +53,14 @@ extension Fetch where Policy == GatewayPolicy {
         }
         switch admission {
         case .waits: _ = state.withLock { addTags(of: call, &$0) }
-        // A call without its tags on the entry is decided anew, as a hit.
+        // A call that came too late to add its tags is decided anew, as a hit.
         case .reads(let shared, _): if !state.withLock({ addTags(of: call, &$0) }) { return .refused(shared.head) }
         case .refused: break
         }
         return admission
     }
 
-    /// Adds a call's tags to the future entry, unless the entry would have too many. Returns `false` after the fetch.
+    /// Adds a call's tags to the future entry, if the entry may have so many. Returns `false` if the fetch has ended.
     private func addTags(of call: GatewayCall, _ state: inout State) -> Bool {
         if call.request.tags.isEmpty { return true }
         let tags = state.notes.tags.union(call.request.tags)

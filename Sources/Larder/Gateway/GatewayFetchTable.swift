@@ -4,9 +4,9 @@ import Primitives
 
 /// The fetches of one gateway, indexed by the properties that decide whether a new call may reuse them.
 ///
-/// A look-up only sees fetches that may answer the call, regardless of the number of fetches to the URL: before the
-/// head arrives, those of the call's ``Kind``; afterwards, those of a ``Variant`` that the call selects. Of each kind
-/// and each variant, the newest ``limit`` fetches are visible.
+/// A look-up sees only fetches that may answer the call, so its time hardly depends on the number of fetches to the
+/// URL. These are fetches of the call's ``Kind`` before their heads arrive, and afterwards fetches of a ``Variant``
+/// that the call selects. The newest ``limit`` fetches of each kind and variant are visible.
 struct GatewayFetchTable {
     /// The greatest number of fetches of a kind, or of a variant, that a call can find.
     static let limit = 64
@@ -75,12 +75,12 @@ struct GatewayFetchTable {
         return answered.isEmpty ? waiting : (answered + waiting).sorted { $0.number < $1.number }
     }
 
-    /// Returns the fetches whose heads have arrived and whose answers the call may have, the oldest first.
+    /// Returns the fetches with an arrived head and an answer that the call may have, the oldest first.
     func answered(for call: GatewayCall) -> [GatewayFetch] {
         groups[call.request.url.string].map { Self.answered(for: call, in: $0) } ?? []
     }
 
-    /// Returns the fetches of a URL that some call can find, in no particular order.
+    /// Returns the fetches of a URL that calls can find, in no particular order.
     func visible(ofURL url: String) -> [GatewayFetch] {
         guard let group = groups[url] else { return [] }
         return (Array(group.waiting.values) + group.answered.values.flatMap(\.values)).flatMap(\.fetches)
@@ -114,7 +114,7 @@ struct GatewayFetchTable {
         }
     }
 
-    /// Adds a fetch whose head has not arrived. `key` is that of the response that the fetch may bring up to date.
+    /// Adds a fetch before its head arrives. The fetch may bring the response with the key `key` up to date.
     mutating func add(_ fetch: GatewayFetch, refreshing key: String?, knowing known: StoredResponse? = nil) {
         let kind = fetch.policy.isShared ? Kind(fetch.policy.leader, knowing: known) : nil
         let url = fetch.policy.leader.request.url.string
@@ -171,7 +171,7 @@ extension Dictionary where Value == RecentFetches {
     }
 }
 
-/// The newest fetches, the oldest of them first. A fetch that made room for a newer one is not found again.
+/// The newest fetches, in ascending order. A fetch that was dropped for a newer fetch is not found again.
 private struct RecentFetches {
     private(set) var fetches: [GatewayFetch] = []
 

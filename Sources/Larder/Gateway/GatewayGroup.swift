@@ -20,7 +20,7 @@ final class GatewayGroup: Sendable {
         var count = 0
     }
 
-    /// The origin client has several threads, so the order in which it gives places differs by up to so many positions.
+    /// The most positions by which the origin client, on several threads, deviates from the order of a line.
     private static let slack = 64
 
     let heads = ParsedHeads()
@@ -32,7 +32,7 @@ final class GatewayGroup: Sendable {
     /// Returns a number for a fetch, higher than the numbers of all earlier fetches.
     func nextNumber() -> UInt64 { lastNumber.add(1, ordering: .relaxed).newValue }
 
-    /// Appends a fetch that is about to depart to its line. It needs one of the origin client's running transfers.
+    /// Appends a fetch that is about to depart to its line. A place is one of the origin client's running transfers.
     func enter(_ fetch: GatewayFetch) {
         let authority = fetch.policy.leader.request.url.authority
         state.withLock { state in
@@ -92,7 +92,7 @@ final class ParsedHeads: Sendable {
 
     private let heads = Locked(NamespaceMemo<Parsed>(limit: limit))
 
-    /// Returns the head of an entry; `nil` when the entry has no readable head, like an entry of another program.
+    /// Returns the head of an entry; `nil` when the entry has no readable head.
     func head(of entry: Entry) -> StoredResponse? {
         guard let text = entry.fields else { return nil }
         let (namespace, key) = (entry.namespace, entry.key)
@@ -116,7 +116,7 @@ struct NamespaceMemo<Value: Sendable>: Sendable {
         let cost: Int
     }
 
-    /// Forgotten values. An owner releases them after its lock, because freeing many of them takes long.
+    /// Forgotten values. An owner frees them after it has released its lock, because freeing takes long.
     typealias Forgotten = [[String: Remembered]]
 
     private struct Share: Sendable {

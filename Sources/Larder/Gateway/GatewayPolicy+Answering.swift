@@ -67,7 +67,7 @@ extension GatewayPolicy {
             kept: reservation?.body, room: gateway.group.tailRoom, afterGrace: afterGrace
         ) { [weak fetch] demand in
             fetch?.obey(demand)
-            // The policy holds the cache, which a slow reader of a removed namespace must not keep alive.
+            // `fetch` is weak: its policy holds the cache, which a reader of a removed namespace must not keep alive.
             if let fetch, demand == .pause { fetch.policy.watchForStandstill(fetch) }
         }
         arrived.pass = pass
@@ -110,7 +110,7 @@ extension GatewayPolicy {
             return state.notes.arrived
         }
         guard let arrived else { return }
-        // The waiters get the answer one by one. If the first has left again by then, the others still come.
+        // The waiters get the answer one by one. A newcomer keeps the fetch until all have the answer.
         let newcomers = arrived.kept.map { BodyFlow.Newcomer($0.flow) }
         defer { withExtendedLifetime(newcomers) {} }
         // An answer for the leader alone is no hint about other calls. An answer to the leader's conditions (304, 412)

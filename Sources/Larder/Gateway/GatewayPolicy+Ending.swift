@@ -10,7 +10,7 @@ extension GatewayPolicy {
         fetch.tools.metrics.downloaded.increment()
         let (notes, reservation) = fetch.state.withLock { ($0.notes, $0.reservation) }
         // RFC 9112 §8: an empty body that ends with the connection comes more likely from a server that died than from
-        // an empty resource. It is passed on and not kept, like a part whose length differs from its range.
+        // an empty resource. It is passed on and not kept, like a part with another length than its range.
         guard let stored = notes.stored, let reservation, summary.byteCount > 0 || summary.framing.isFramed,
             stored.part.map({ Int64($0.count) == summary.byteCount }) ?? true
         else {
@@ -54,7 +54,7 @@ extension GatewayPolicy {
         fetch.state.withLock { state in
             (state.notes.held, state.notes.arrived) = (held, ArrivedAnswer(answer: answer, head: head))
         }
-        // If a reason forbids to store it, the 304 is for this request only, and no other client may see its fields.
+        // If a reason forbids storing the 304, it is for this request only, and no other client may see its fields.
         if leader.mayWait {
             gateway.learn(of: leader, isValidation: true, isShareable: reason == nil, isKept: true)
         }
@@ -74,7 +74,7 @@ extension GatewayPolicy {
         }
     }
 
-    /// Refreshes the response that was stored meanwhile, if the 304 confirms it, too, because its validators are equal.
+    /// Refreshes the response that has replaced the held one, if the 304 confirms it, too: its validators are equal.
     private func refreshCopy(with validators: Validators, _ fetch: GatewayFetch) {
         gateway.lookUp(leader) { found in
             guard let copy = found.selected, copy.head.part == nil, Validators(copy.head.fields) == validators else {
@@ -202,7 +202,7 @@ extension GatewayPolicy {
             }
         }
         guard isForAll else { return }
-        // The callers that waited for this 304 before have it, too, although they would have to validate anew.
+        // Callers that waited for this 304 until their patience ended have the response, too, without validating anew.
         let released = fetch.state.withLock(\.notes.released)
         for caller in released where caller.mayHaveConfirmed(held, now: now) && caller.stopFollowing() {
             gateway.serve(held, to: caller, as: .revalidated(isStored: isStored))

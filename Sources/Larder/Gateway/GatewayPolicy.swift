@@ -22,7 +22,7 @@ struct GatewayPolicy: FetchPolicy {
     typealias Caller = GatewayCall
 
     struct Notes: Sendable {
-        /// The tags of the future entry: those of all calls so far.
+        /// The tags of all calls so far, for the future entry.
         var tags: Set<String>
         var held: HeldResponse?
         /// Whether the request to the origin carries the validators of `held`.
@@ -43,7 +43,7 @@ struct GatewayPolicy: FetchPolicy {
         var awaitsStoring: [GatewayCall] = []
         /// The followers that ran out of patience. They get the first answer or failure, of this fetch or a later one.
         var released: [GatewayCall] = []
-        /// The fetch that has an answer for the waiters of this one.
+        /// Another fetch that has an answer for the waiters of this fetch.
         var overtaker: GatewayFetch?
         /// The bytes of the body that arrived before `flow` existed.
         var early: [UInt8] = []
@@ -74,7 +74,7 @@ struct GatewayPolicy: FetchPolicy {
 
     var isShared: Bool { rules.isShared }
 
-    /// A call may join before the reservation exists. Its tags are added under the lock, once it exists.
+    /// A call may join before the reservation exists. The tags of such a call are added under the lock, afterwards.
     func reserve(for fetch: GatewayFetch) {
         guard leader.isKeepable else { return }
         let tags = fetch.state.withLock(\.notes.tags)
@@ -121,7 +121,7 @@ struct GatewayPolicy: FetchPolicy {
     }
 
     func didAnswerInterim(_ head: OriginHead, for fetch: GatewayFetch) {
-        // Only the leader gets it, because it is not known yet whether other clients may use this answer.
+        // Only the leader gets an interim head, because it is not known yet whether others may use the answer.
         leader.interim(head.status, head.fields.endToEnd())
     }
 

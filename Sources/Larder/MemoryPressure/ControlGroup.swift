@@ -5,7 +5,7 @@ import Foundation
 /// which Larder does not read: of a group of version 1, Larder reads only the memory use.
 struct ControlGroup: Equatable, Sendable {
     enum Version: Sendable {
-        /// The hierarchy of the memory controller.
+        /// The memory controller's hierarchy; version 1 has several.
         case one
         case two
     }
@@ -169,7 +169,7 @@ struct ControlGroupUse: Equatable, Sendable {
         return current - files >= limit / 8 * 7
     }
 
-    /// Whether the group has hardly any pages of files. If it waits for memory then, a limit is reached, perhaps that
-    /// of a hidden group. Or the machine dropped the pages; but a smaller memory tier is better than a killed process.
+    /// Whether the group has hardly any pages of files. If it waits for memory, its limit or a hidden group's is
+    /// reached, or the machine dropped the pages. A smaller memory tier then is better than a killed process.
     var hasFewFiles: Bool { files < current / 16 }
 }

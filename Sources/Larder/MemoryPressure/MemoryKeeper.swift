@@ -64,7 +64,7 @@ package final class MemoryKeeper: Sendable {
     }
 
     /// Sets the caches, each with its share of the limit. Sets the limit of the `others` to 0, and forgets them. The
-    /// shares are in force when this returns.
+    /// shares are in force when the method returns.
     func share(_ shares: [Share], emptying others: [DiskCache] = []) {
         let done = DispatchSemaphore(value: 0)
         let isOrdered = order { [self] policy in
@@ -168,7 +168,7 @@ struct MemoryPressurePolicy: Sendable {
         /// Processes wait for memory, or the group is at its limit: takes a quarter of the bytes that the tier holds,
         /// but leaves a sixteenth of the full limit.
         case short
-        /// The kernel had to kill a process because memory was exhausted: takes all bytes above that sixteenth at once.
+        /// The kernel had to kill a process for lack of memory: takes all bytes above a sixteenth of the full limit.
         case exhausted
     }
 

@@ -5,7 +5,7 @@ struct MemoryPressureSensor: ~Copyable {
     /// The trigger: at least one process waited for memory for 15 % of two seconds. A process without privileges may
     /// only ask for whole multiples of two seconds.
     private static let trigger = "some 300000 2000000"
-    /// The same threshold in percent, for averages that are read.
+    /// The same threshold in percent, for files that are read periodically.
     private static let share = 15.0
     /// A number of pages that is negligible: 1 MiB.
     private static let fewPages = 256
@@ -71,8 +71,8 @@ struct MemoryPressureSensor: ~Copyable {
                 }
             if let sign { worst = max(worst ?? sign, sign) }
         }
-        // The group of a lost file is gone, perhaps because the process has moved to another group. With such a
-        // descriptor, `poll` would never wait again.
+        // The group of a lost file is gone, perhaps because the process has moved to another group. With its
+        // descriptor, `poll` would return at once each time.
         let lost = polled.filter { found in
             found.revents != 0 && (found.revents & Int16(POLLPRI) == 0 || Self.read(found.fd) == nil)
         }.map(\.fd)
@@ -100,7 +100,7 @@ struct MemoryPressureSensor: ~Copyable {
             }
         }
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-        // A kernel without stall accounting has the file all the same, but refuses to read it.
+        // A kernel without stall accounting has the file, too, but reading it fails.
         guard descriptor >= 0, Self.read(descriptor) != nil else {
             if descriptor >= 0 { close(descriptor) }
             missing.append(path)
@@ -147,12 +147,12 @@ struct MemoryPressureSensor: ~Copyable {
         return swapReads - before > Self.fewPages
     }
 
-    /// Directories above the topmost group do no harm, because they have no files of groups.
+    /// Returns a directory and all directories above it. Directories above the topmost group have no files of groups.
     private static func withAncestors(_ directory: String) -> some Sequence<String> {
         sequence(first: directory) { $0.count > 1 ? ($0 as NSString).deletingLastPathComponent : nil }
     }
 
-    /// `nil` when reading fails.
+    /// Returns the first 4 KiB of a file; `nil` when reading fails.
     private static func read(_ descriptor: Int32) -> String? {
         var bytes = [UInt8](repeating: 0, count: 4096)
         let count = pread(descriptor, &bytes, bytes.count, 0)

@@ -16,7 +16,7 @@ package final class ServiceMetrics: Sendable {
     package let downloaded = Counter()
     /// Downloads and gateway fetches that ended with the origin's "not modified".
     package let revalidated = Counter()
-    /// Downloads and gateway fetches that failed.
+    /// Downloads and gateway fetches that failed, and gateway fetches that were cancelled.
     package let failed = Counter()
     /// Downloads that were cancelled.
     package let cancelled = Counter()

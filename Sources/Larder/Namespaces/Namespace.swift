@@ -97,7 +97,7 @@ extension Logger {
             case .number(let number): .number(number)
             }
         }
-        // The log has a level with the name of each level of a notice.
+        // Each level of a notice has the name of a level of the log.
         log(level: Logger.Level(rawValue: notice.level.rawValue) ?? .error, "\(notice.message)", metadata: metadata)
     }
 }
@@ -120,7 +120,7 @@ final class RetiredNamespace: @unchecked Sendable {
     }
 
     let place: NamespaceDirectory
-    /// As last known. Downloads with waiters go on, and may still take bytes that were granted to other namespaces.
+    /// The bytes on disk at the last step. They may grow, because downloads with waiters go on.
     private(set) var diskBytes: Int64
     var isBeingRemoved = false
     /// Whether the log has reported that the directory cannot be removed.

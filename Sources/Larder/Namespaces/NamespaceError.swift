@@ -18,8 +18,8 @@ package enum NamespaceError: Error, Hashable, Sendable {
     case registry(reason: String)
     /// A newer version of Larder wrote the registry. The server does not start, and the cache directory is unchanged.
     case newerRegistry(file: String)
-    /// The registry is lost or unreadable; else as ``newerRegistry(file:)``. `others`: the spare file and the
-    /// directories with an index, because some may hold purged entries.
+    /// The registry is lost or unreadable. The effect is that of ``newerRegistry(file:)``. `others`: the spare file and
+    /// the directories with an index, because some may hold purged entries.
     case unreadableRegistry(file: String, reason: String, others: [String])
 }
 

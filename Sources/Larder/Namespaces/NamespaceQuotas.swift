@@ -6,7 +6,7 @@ struct NamespaceQuotas: Equatable {
     /// The divisor of the part that always belongs to the default namespace: a tenth of each limit.
     static let defaultPart: Int64 = 10
 
-    /// When the settings exceed a limit that was lowered meanwhile, all shares are reduced in proportion.
+    /// Reduces all shares in proportion if they exceed a limit that the operator has lowered.
     init(_ settings: [String: NamespaceSettings], diskLimit: Int64, memoryLimit: Int64) {
         disk = Self.share(diskLimit, settings.mapValues(\.diskLimit))
         memory = Self.share(memoryLimit, settings.mapValues(\.memoryLimit))
@@ -60,7 +60,7 @@ struct DiskGrants: Equatable {
     /// By ``Namespace/id``. A missing namespace has no grant yet.
     private(set) var granted: [Int: Int64] = [:]
 
-    /// Grants as much of the quotas, which make up the disk limit, as is free. Returns whether every quota is granted.
+    /// Grants the quotas as far as space is free. Their sum is the disk limit. Returns whether every quota is granted.
     mutating func update(quotas: [Int: Int64], taken: [Int: Int64], retired: Int64) -> Bool {
         var next: [Int: Int64] = [:]
         for (id, quota) in quotas { next[id] = min(granted[id] ?? 0, quota) }

@@ -14,7 +14,7 @@ struct NamespaceRegistry: Equatable {
     /// The last number given to a directory. No number is used twice, because the old directory may still exist.
     private(set) var lastGeneration = 0
     /// The directories that the registry has numbered and that no namespace uses yet or any more. Only these
-    /// directories may be removed. Larder did not create a directory that is neither here nor in ``places``.
+    /// directories may be removed. Larder did not make the directories outside this set and ``places``.
     private(set) var unused: Set<NamespaceDirectory> = []
 
     static let fileName = "namespaces.json"
@@ -120,7 +120,7 @@ struct NamespaceRegistry: Equatable {
 
     struct Newer: Error {}
 
-    /// Raises the last number to that of an existing directory, even when the file states a lower number.
+    /// Raises the last number to the number of an existing directory, if the file states a lower number.
     mutating func skip(generationsUpTo last: Int) {
         lastGeneration = max(lastGeneration, last)
     }
@@ -143,7 +143,7 @@ struct NamespaceRegistry: Equatable {
 }
 
 extension NamespaceSettings {
-    /// Settings that were not chosen are omitted.
+    /// Omits the settings that are `nil`.
     var members: [JSON.Member] {
         let members: [(String, JSON?)] = [
             ("version", version.map { .string($0) }),

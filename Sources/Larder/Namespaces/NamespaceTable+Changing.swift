@@ -11,7 +11,7 @@ extension NamespaceTable {
     /// empty. Running downloads and stores still answer their waiters, but their results are not kept.
     ///
     /// `condition` is called at the instant of the change; `false` means ``NamespaceError/conditionFailed``.
-    /// `completion` is called when the change is durable and the namespace has its whole quota, or after two seconds.
+    /// `completion` is called after the change is durable, when the namespace has its quota or two seconds have passed.
     package func put(
         _ name: String, _ change: NamespaceChange, by authority: NamespaceAuthority,
         condition: (@Sendable (_ exists: Bool) -> Bool)? = nil,
@@ -95,7 +95,7 @@ extension NamespaceTable {
         return (namespace, old == nil ? .made : isAnew ? .begunAnew(entries: entries) : .changed)
     }
 
-    /// Throws ``NamespaceError/stopping`` after the stop.
+    /// Returns the registry and the running namespace. Throws ``NamespaceError/stopping`` after ``stop()``.
     private func unlessStopped(_ name: String) throws(NamespaceError) -> (NamespaceRegistry, Namespace?) {
         let (registry, namespace, isStopped) = state.withLock { ($0.registry, $0.running[name], $0.isStopped) }
         if isStopped { throw .stopping }
@@ -103,7 +103,7 @@ extension NamespaceTable {
     }
 
     /// Throws when a namespace would get less space than its pinned entries use, because pinned entries are never
-    /// evicted. The namespace that is begun anew is not checked, because none of its entries stay.
+    /// evicted. A namespace that is begun anew (`anew`) is not checked, because none of its entries stay.
     private func checkPinned(_ quotas: NamespaceQuotas, beginningAnew anew: String?) throws(NamespaceError) {
         for (name, namespace) in state.withLock({ $0.running }) where name != anew {
             guard let quota = quotas.disk[name], quota < namespace.cache.diskLimit else { continue }

@@ -1,7 +1,7 @@
 // Invariants of this type, including its other files
 //
-// - Every namespace in `running` is in the registry, and the registry is on disk. A namespace is acknowledged and
-//   serves requests only after that.
+// - Every namespace in `running` is in the registry, and the registry is on disk. Only then Larder acknowledges the
+//   namespace and serves requests for it.
 // - Changes run one after another on `queue`. No change blocks `queue` to wait for space or for requests. A look-up
 //   takes only the lock.
 // - Space is granted to a namespace only after another namespace has given it up; see ``DiskGrants``.
@@ -37,12 +37,12 @@ package final class NamespaceTable: Sendable {
     let memory: MemoryKeeper
     let state: Locked<State>
     let queue = DispatchQueue(label: "larder.namespaces")
-    /// The queue for slow work.
+    /// The queue for the removal of directories, which is slow.
     let removals = DispatchQueue(label: "larder.removals", qos: .utility)
     /// The number of calls of ``settle()``. Only the rounds of the last call go on.
     let rounds = Atomic<Int>(0)
     let file: NamespaceRegistryFile
-    /// The id of the default namespace. It can be read without a lock, because each hit reads it.
+    /// The id of the default namespace. Atomic, because each hit reads it and must take no lock.
     let currentDefault = Atomic<Int>(0)
 
     /// Opens the namespaces in the registry and the default namespace. Removes, in the background, directories that the
@@ -85,7 +85,7 @@ package final class NamespaceTable: Sendable {
         }
     }
 
-    /// The directories in the registry, or all without a registry. No server may run. Throws the errors of a start.
+    /// Returns the directories in the registry; without a registry, all. No server may run. Throws as a start does.
     package static func places(in directory: CacheDirectory) throws -> [NamespaceDirectory] {
         let places = try directory.namespaceDirectories()
         let known = try NamespaceRegistryFile(in: directory).read(beside: places)?.places
@@ -141,7 +141,7 @@ package final class NamespaceTable: Sendable {
         for namespace in retired { namespace.stop() }
     }
 
-    /// Blocks.
+    /// Closes all caches. Blocks until they are closed.
     func close() {
         // The caches of the directories being removed are already closed.
         removals.sync {}

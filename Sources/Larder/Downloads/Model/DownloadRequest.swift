@@ -5,7 +5,7 @@ import Primitives
 /// A caller's request for a download, from `POST /download`.
 package struct DownloadRequest: Sendable {
     package var url: CanonicalURL
-    /// The parameters as given, a JSON object; `nil` without parameters. Kept only for callers to see.
+    /// The parameters as given, a JSON object; `nil` without parameters. Stored only to show them to callers.
     package var params: JSON?
     /// Request fields for the origin. Requests with different fields have different entries.
     package var fields: HTTPFields
@@ -30,7 +30,7 @@ package struct DownloadRequest: Sendable {
         self.fields = fields
     }
 
-    /// Whether the body stays in the origin's content codings. A caller that sends `Accept-Encoding` wants that.
+    /// Whether the body stays in the origin's content codings, because the caller sends `Accept-Encoding`.
     var keepsCodings: Bool { fields.contains(.acceptEncoding) }
 
     var wishes: EntryWishes {
@@ -52,7 +52,7 @@ package struct DownloadRequest: Sendable {
     }
 }
 
-/// The wishes of a download's callers for its entry. The wishes of all callers are united, also of callers that joined.
+/// The tags, stale allowance and pin that the callers of a download ask for, united over all callers.
 struct EntryWishes: Sendable {
     var tags: Set<String> = []
     /// The time after the expiry for which the entry may be served stale.

@@ -3,12 +3,12 @@ import HTTPCaching
 import HTTPTypes
 import Primitives
 
-/// The part of an origin's answer that an entry keeps beside the metadata of every entry: fields that a later 304 is
-/// compared with and completed by, and fields that describe the body to its readers.
+/// The part of an origin's answer that an entry keeps beside the metadata of every entry: fields for comparing and
+/// completing a later 304, and fields that describe the body to its readers.
 package struct OriginRecord: Sendable {
     /// The URL that answered, after redirects. A 304 from any other URL does not confirm the held body.
     package var url: String
-    /// The stored fields, byte for byte. A 304 without them leaves them as they are (RFC 9111 §3.2, §4.3.4).
+    /// The stored fields, byte for byte. A field that a 304 lacks stays as it is (RFC 9111 §3.2, §4.3.4).
     var fields: HTTPFields
 
     private static let freshnessNames: [HTTPField.Name] = [.cacheControl, .expires]
