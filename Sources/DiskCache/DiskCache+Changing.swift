@@ -1,9 +1,9 @@
 import Primitives
 
 extension DiskCache {
-    /// Begins to receive a body. If a purge matches the arguments from now on, a body from an origin is not kept.
-    /// `tags` are added to the tags of the metadata. `pinned: nil`: like the replaced entry. If the pinned entries
-    /// leave no room for an unpinned entry, the store is refused before another entry is evicted for it.
+    /// Begins to receive a body. A body from an origin is not kept if a later purge matches the arguments. `tags` are
+    /// added to the tags of the metadata. `pinned: nil`: the entry is pinned if the replaced entry is. If the pinned
+    /// entries leave no room for an unpinned entry, the store is refused, and evicts no other entry.
     package func reserve(
         _ key: CacheKey, kind: Entry.Kind, url: String? = nil, tags: [String] = [], pinned: Bool? = nil
     ) -> Reservation {
@@ -11,19 +11,19 @@ extension DiskCache {
             PendingStore(key: key, kind: kind, url: url, tags: tags), pinned: pinned, parts: parts, writer: writer)
     }
 
-    /// Begins to receive a response to a URL when only its head will tell the variant. Until
-    /// ``Reservation/decide(_:tags:)`` is called, a purge of any variant of the URL matches it.
+    /// Begins to receive a response to a URL, when the variant is not known before the head arrives. Until
+    /// ``Reservation/decide(_:tags:)`` is called, a purge of any variant of the URL matches the response.
     package func reserve(responseTo url: ResponseURL, tags: [String] = []) -> Reservation {
         let store = PendingStore(
             key: .response(to: url, variant: ""), kind: .response, url: url.text, tags: tags, isVariantOpen: true)
         return Reservation(store, pinned: nil, parts: parts, writer: writer)
     }
 
-    /// Changes metadata; `nil` leaves a field as it is. The `ttl` counts from now; with zero or less the entry is stale
+    /// Changes metadata; `nil` leaves a value as it is. The `ttl` counts from now; with zero or less the entry is stale
     /// at once, and a ``Entry/Kind/json`` or ``Entry/Kind/data`` entry is removed. `tags` replace the tags;
     /// `staleAllowance` can only grow. `condition` gets the entry at the instant of the change, and must not wait;
-    /// `false` ends with ``DiskCacheError/conditionFailed``. `completion` gets the durable entry, or `nil` without an
-    /// entry. A fetch that began before does not undo the change.
+    /// `false` ends with ``DiskCacheError/conditionFailed``. `completion` gets the durable entry, or `nil` if there is
+    /// none. A fetch that began before the change does not undo it.
     package func update(
         _ key: String, ttl: Duration? = nil, tags: [String]? = nil, addingTags: [String] = [], pinned: Bool? = nil,
         staleAllowance: Duration = .zero, fields: (@Sendable (String) -> String)? = nil,
@@ -68,7 +68,7 @@ extension DiskCache {
             { context in
                 let row = try context.index.row(forKey: key)
                 if let condition, !condition(row?.entry) { throw DiskCacheError.conditionFailed }
-                // A purge by key alone needs no look in the index, so the result is empty.
+                // A purge by key alone never depends on the index, so it returns no ``PendingStores/Doubt``.
                 _ = context.parts.pendingStores.purge([PurgeScope(filter: EntryFilter(key: key), tags: nil)])
                 guard let row else { return false }
                 try context.remove(row)
@@ -77,10 +77,10 @@ extension DiskCache {
     }
 
     /// Removes the entries that match any of `filters` and were published before now, in steps between which other
-    /// operations run. Matching bodies from an origin that are being received are not kept, except that of
-    /// `reservation`, because its response causes the invalidation. `completion` gets the number of removed entries,
-    /// all of them durable. After an error, some entries may be gone. If an entry matches and `condition` does not hold
-    /// at the beginning, it gets ``DiskCacheError/conditionFailed``, and no entry is removed.
+    /// operations run. Matching bodies from an origin that are being received are not kept, except the body of
+    /// `reservation`, because its response causes the invalidation. `completion` gets the number of removed entries
+    /// once that is durable. After an error, some entries may be gone. If an entry matches and `condition` does not
+    /// hold at the beginning, `completion` gets ``DiskCacheError/conditionFailed``, and no entry is removed.
     package func remove(
         matching filters: [EntryFilter], sparing reservation: Reservation? = nil, condition: RemovalCondition? = nil,
         completion: @escaping Completion<Int>
@@ -125,16 +125,16 @@ extension DiskCache {
         }
     }
 
-    /// The most entries that a transaction removes: other operations wait for it, and a longer commit would hold a
-    /// processor for longer and delay hits. On a full disk it removes fewer: as many as the log has room for.
+    /// The most entries that a transaction removes, because other operations wait for it, and a longer commit delays
+    /// hits by occupying a processor. On a full disk it removes fewer: as many as the index's log has room for.
     private static let stepLimit = 100
     /// The most slides that a transaction writes for each entry that it may remove: 4,000 in all.
     private static let slidesPerRemoval = 40
 
     /// Runs `work`, which removes up to `limit` entries, after writing all slides that were pending at the first
-    /// transaction, because slides decide which entries have expired. There may be any number of them, so they take
-    /// several transactions, between which other operations run. `work` gets the time `start` of the first transaction:
-    /// an entry that had expired by then counts as expired.
+    /// transaction, because slides decide which entries have expired. Many slides take several transactions, between
+    /// which other operations run. `work` gets the time `start` of the first transaction: an entry that had expired at
+    /// that time counts as expired.
     private func submitAfterSlides(
         limit: Int, since start: Timestamp? = nil,
         _ work: @escaping @Sendable (WriteContext, _ start: Timestamp) throws -> Int,
@@ -145,7 +145,7 @@ extension DiskCache {
             { context -> (start: Timestamp, count: Int?) in
                 if start == nil { context.parts.hits.markSlides() }
                 let start = start ?? context.now
-                // On a full disk `limit` is smaller, and so is this number.
+                // On a full disk `limit` is smaller, and so is the number of slides.
                 try context.flushHits(limit: .marked(Self.slidesPerRemoval * limit))
                 return (start, context.parts.hits.hasMarkedSlides ? nil : try work(context, start))
             },
@@ -165,7 +165,7 @@ extension DiskCache {
         return query
     }
 
-    /// Runs `step` until it removes fewer entries than `limit`. `removed` entries were removed before.
+    /// Runs `step` until it removes fewer entries than `limit`. `removed` is the number that earlier steps removed.
     private func removeInSteps(
         removed: Int = 0, limit: Int = stepLimit, _ telling: BulkRemoval, _ completion: @escaping Completion<Int>,
         step: @escaping @Sendable (_ removed: Int, _ limit: Int, _ ended: @escaping Completion<Int>) -> Void

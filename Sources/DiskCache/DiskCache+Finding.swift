@@ -1,10 +1,10 @@
 import Primitives
 
-/// Look-ups that never block the caller. Each calls `then`, which must not block, once: at once on the caller's thread
-/// when memory alone can answer, otherwise later on a thread that may wait for the disk (`mayWait`).
+/// Look-ups that never block the caller. Each calls `then`, which must not block, exactly once: immediately on the
+/// caller's thread when memory alone can answer, otherwise later on a thread that may wait for the disk (`mayWait`).
 extension DiskCache {
-    /// Finds an entry with its body, fresh or stale. A body that differs from the index is verified first, which takes
-    /// as long as reading it; a damaged body counts as absent. For `url` see ``load(_:expectingURL:mayWait:)``.
+    /// Finds an entry with its body, fresh or stale. A body that fails a quick check is first read and verified. An
+    /// entry with a damaged body counts as absent. For `url` see ``load(_:expectingURL:mayWait:)``.
     package func find(
         _ key: String, expectingURL url: String? = nil, mayWait: Bool = false, then: @escaping Completion<StoredEntry?>
     ) {
@@ -32,7 +32,7 @@ extension DiskCache {
         }
     }
 
-    /// `then` gets `nil` when the body cannot be read this way; see ``passing(_:at:mayWait:)``.
+    /// `then` gets `nil` when the body cannot be read from its slot alone; see ``passing(_:at:mayWait:)``.
     package func findPassing(
         _ key: String, mayWait: Bool = false, then: @escaping @Sendable (PassingBody?) -> Void
     ) {
@@ -42,7 +42,7 @@ extension DiskCache {
         }
     }
 
-    /// Calls `find` without waiting for the disk, and again on a thread that may wait when the disk is needed.
+    /// Calls `find` without waiting for the disk. If the data is on disk, calls it again on a thread that may wait.
     private func resolve<Value: Sendable>(
         mayWait: Bool = false, _ then: @escaping Completion<Value>,
         _ find: @escaping @Sendable (_ mayWait: Bool) throws(DiskCacheError) -> Lookup<Value>
@@ -51,7 +51,7 @@ extension DiskCache {
             switch try find(mayWait) {
             case .found(let value): then(.success(value))
             case .onDisk:
-                precondition(!mayWait, "a look-up that may wait for the disk has to find")
+                precondition(!mayWait, "a look-up that may wait for the disk must not need another thread")
                 onDiskThread { [self] in resolve(mayWait: true, then, find) }
             }
         } catch {
@@ -60,9 +60,9 @@ extension DiskCache {
     }
 
     /// Reads a small body, fresh at `now`, from its slot with a single read and without the index, and records the hit.
-    /// It works only while the memory tier is full and does not hold the entry, and while the slot is known from an
-    /// earlier ``load(_:expectingURL:mayWait:)``. An entry that is requested again after a short time also enters the
-    /// memory tier. That needs the index, and this answer does not wait for it.
+    /// It finds a body only while the memory tier is full and lacks the entry, and only if an earlier
+    /// ``load(_:expectingURL:mayWait:)`` noted the slot. An entry that is requested again after a short time also
+    /// enters the memory tier. This call does not wait for that, because it needs the index.
     package func passing(_ key: String, at now: Timestamp, mayWait: Bool = false) -> Lookup<PassingBody?> {
         let hash = ExactText(key).hashValue
         guard let (slot, ticket) = parts.slotTable.find(hash) else { return .found(nil) }
@@ -94,16 +94,16 @@ extension DiskCache {
         return .found(body)
     }
 
-    /// Brings an entry into the memory tier: at once if that needs no disk, otherwise on a disk thread unless all are
-    /// busy. Counts no hit. Ignores an error, because the next request for the entry gets it, too.
+    /// Brings an entry into the memory tier: at once if that needs no disk, otherwise on a disk thread; not at all
+    /// while these are busy. Counts no hit. Ignores an error, because the next request for the entry gets it, too.
     private func admit(_ key: String) {
         guard case .onDisk? = try? bring(key, mayWait: false) else { return }
         diskThreads.runUnlessBusy { [weak self] in _ = try? self?.bring(key, mayWait: true) }
     }
 
     /// Lists a page. A page with fewer than `limit` entries may not be the last. In the order of ``EntrySort/key``,
-    /// each entry that exists all the time appears once, because a page continues after the last value. `cursor` is
-    /// ``EntryPage/nextCursor`` for the same filter and order; others throw ``DiskCacheError/invalidCursor``.
+    /// each entry that stays during the listing appears once, because a page continues after the last key. `cursor` is
+    /// ``EntryPage/nextCursor`` for the same filter and order; any other text throws ``DiskCacheError/invalidCursor``.
     package func list(
         _ filter: EntryFilter = .all, sort: EntrySort = .key, limit: Int = 100, cursor: String? = nil
     ) throws(DiskCacheError) -> EntryPage {
@@ -126,7 +126,7 @@ extension DiskCache {
         }
         var entries = settled ?? []
         if settled == nil {
-            // A listing may take longer than the time between two flushes. So each entry is read again by itself.
+            // A flush ended during this read, and may end during any long read. So each entry is read again alone.
             for row in rows.prefix(limit) {
                 Processor.offer()
                 if let entry = try entry(for: row.entry.key) { entries.append(entry) }

@@ -2,9 +2,9 @@ import Foundation
 import Primitives
 
 extension DiskCache {
-    /// Loads an entry with its body, fresh or stale. An entry of another URL with the same MD5 counts as absent.
+    /// Loads an entry with its body, fresh or stale. An entry of another URL than `url` counts as absent.
     /// ``LoadResult/onDisk`` comes only without `mayWait`. A small body from the slab is compared with its digest, a
-    /// file's size, times and inode with the index. A body that fails is not served: ``LoadResult/needsVerification``.
+    /// file's size, times and inode with the index. After a difference the result is ``LoadResult/needsVerification``.
     package func load(
         _ key: String, expectingURL url: String? = nil, mayWait: Bool = true
     ) throws(DiskCacheError) -> LoadResult {
@@ -13,7 +13,7 @@ extension DiskCache {
                 return try read(key, expectingURL: url, mayWait: mayWait)
             }
             guard held.entry.isOf(url) else { return .absent }
-            // Taken before the pending hits are read, because they may change.
+            // Taken before `current` reads the pending slides, so that a later slide makes the mark out of date.
             let mark = held.hot.mark
             return .hit(StoredEntry(entry: current(held.entry), body: held.body, hot: mark))
         }
@@ -31,7 +31,7 @@ extension DiskCache {
         let ticket = parts.memory.ticket(for: key)
         let hash = ExactText(key).hashValue
         let slotTicket = parts.slotTable.ticket(for: hash)
-        // A body that fails its check may have been replaced after the row was read. Then the row has changed, too.
+        // The body may have been replaced after its row was read, so the second try reads the row again.
         for _ in 0..<2 {
             guard case .found(let found) = try parts.reader.row(forKey: key, mayWait: mayWait) else { return .onDisk }
             guard let row = found, row.entry.isOf(url) else { return .absent }
@@ -55,14 +55,14 @@ extension DiskCache {
         return .needsVerification
     }
 
-    /// Checks the body of an entry on a thread for such work. A body in a file is hashed only if the size, times or
+    /// Checks the body of an entry on the ``Verifier``'s queue. A body in a file is hashed only if the size, times or
     /// inode of the file differ from the index. The entry is removed when the body is damaged or missing. `completion`,
     /// which must not wait, gets `nil` when there is no entry (any more).
     package func verify(_ key: String, completion: @escaping Completion<StoredEntry?>) {
         verifier.verify(key, completion: completion)
     }
 
-    /// The entry, fresh or stale, with an unchecked body. May wait. For `url` see ``load(_:expectingURL:mayWait:)``.
+    /// The entry, fresh or stale. Checks no body. May wait. For `url` see ``load(_:expectingURL:mayWait:)``.
     package func entry(for key: String, expectingURL url: String? = nil) throws(DiskCacheError) -> Entry? {
         guard case .found(let entry) = try lookUp(key, mayWait: true), let entry, entry.isOf(url) else { return nil }
         return entry
@@ -77,7 +77,7 @@ extension DiskCache {
         }
     }
 
-    /// All variants of exactly that URL, fresh or stale. Checks no body. `nil`, only without `mayWait`: on the disk.
+    /// All variants of exactly `url`, fresh or stale. Checks no body. `nil`, only without `mayWait`: needs the disk.
     package func responses(
         to url: ResponseURL, limit: Int = Entry.variantLimit, mayWait: Bool
     ) throws(DiskCacheError) -> [Entry]? {
@@ -92,13 +92,13 @@ extension DiskCache {
         try responses(to: url, limit: limit, mayWait: true) ?? []
     }
 
-    /// Records a hit without I/O, and reads show it at once. It is written to the index within a second, or later when
-    /// hundreds of entries are hit each second. Of thousands, only entries with frequent hits are sure to be written.
+    /// Records a hit without I/O, and reads show it at once. The index gets it within a second, or later when hundreds
+    /// of entries are hit each second. With thousands, only frequent hits are sure to be written.
     package func recordHit(_ entry: Entry) {
         noteHit(of: entry.key, version: entry.version)
     }
 
-    /// Keeps the entry fresh for `ttl` (`nil`: the entry's own) from now: for reads at once, on disk within a second.
+    /// Keeps the entry fresh for `ttl` (`nil`: its own) from now. Reads see that at once, the index within a second.
     package func slide(_ entry: Entry, ttl: Duration? = nil) -> Entry {
         let ttl = max(ttl ?? entry.ttl, .zero)
         let slide = PendingHits.Slide(ttl: ttl, expiryDate: parts.clock.now() + ttl)
@@ -110,10 +110,10 @@ extension DiskCache {
         return entry
     }
 
-    /// Keeps an answer, which was made of the ``StoredEntry`` with that mark, ready to be sent again. Its `bytes`
-    /// beside the body count in the memory tier. A later answer with the same `requests`, a hash of the requests that
-    /// it serves, replaces it. `onEnd`, which must not wait, is called once when the answer must be dropped. `false`:
-    /// the entry has changed or there is no room; `onEnd` may have been called then.
+    /// Registers a ready answer, which the caller made of the ``StoredEntry`` with that mark. Its `bytes` beside the
+    /// body count in the memory tier. `onEnd`, which must not wait, is called once when the caller must drop the
+    /// answer. A later answer with the same `requests`, a hash of the requests that it serves, replaces the answer and
+    /// its `onEnd`. `false`: the entry has changed or there is no room; `onEnd` may have been called then.
     package func keepAtHand(
         _ mark: HotEntry.Mark, for requests: Int, bytes: Int, onEnd: @escaping @Sendable () -> Void
     ) -> Bool {
@@ -139,8 +139,8 @@ extension DiskCache {
     /// An expiry that lies further ahead than the ttl plus this tolerance counts as wrong.
     private static let clockTolerance: Duration = .seconds(60)
 
-    /// Applies the pending hits and slides to an entry that was read. An expiry further ahead than the ttl was set
-    /// under a clock that was ahead. The ttl then counts from now, or the entry would stay fresh too long.
+    /// Applies the pending hits and slides to an entry that was read. An expiry further ahead than the ttl comes from a
+    /// clock that was ahead. The ttl then counts from now, because the entry would otherwise stay fresh too long.
     func current(_ entry: Entry) -> Entry {
         let entry = entry.applying(parts.hits.pending(entry.key))
         return entry.expiryDate > parts.clock.now() + entry.ttl + Self.clockTolerance ? slide(entry) : entry

@@ -106,7 +106,7 @@ package enum VerificationFinding: Hashable, Sendable {
     case orphanSlots(count: Int)
     case leftover(path: String)
     case wrongTotal(name: String, stated: Int64, counted: Int64)
-    /// The check of SQLite fails, two entries name the same slot, or the slot of an entry is not marked as used.
+    /// SQLite's integrity check fails, two entries name the same slot, or the slot of an entry is not marked as used.
     case damagedIndex(reason: String)
 }
 

@@ -2,11 +2,11 @@ import Primitives
 
 /// A namespace of the cache: entries with their bodies, on disk and in memory. All methods may be called on any thread.
 ///
-/// Reads are synchronous and short: at most a look-up in the index and a file of up to a mebibyte. Without `mayWait`
-/// they never wait for the disk; if they need it, repeat the call on a disk thread (``onDiskThread(_:)``). A write's
-/// completion is called on the writer's thread once the change is durable (``Durability``), and must not wait. The
-/// ``Writer`` changes the index and the published files. Each body is received through a ``Reservation``.
-/// ``PendingStores`` explains the promises about purges, `WriteContext+Bodies.swift` the promises about crashes.
+/// Reads are synchronous and short: at most a look-up in the index and the read of a file of up to 1 MiB. Without
+/// `mayWait` they never wait for the disk; if they need it, repeat the call on a disk thread (``onDiskThread(_:)``). A
+/// write's completion is called on the writer's thread once the change is durable (``Durability``), and must not wait.
+/// The ``Writer`` changes the index and the published files. Each body is received through a ``Reservation``.
+/// ``PendingStores`` explains the guarantees about purges, `WriteContext+Bodies.swift` the guarantees about crashes.
 package final class DiskCache: Sendable {
     package let configuration: CacheConfiguration
     let parts: CacheParts
@@ -55,8 +55,8 @@ package final class DiskCache: Sendable {
 
     package var directory: String { parts.bodies.directory }
 
-    /// The path of a new entry's body, if no other file is there. `nil` in the hashed layout, where small bodies go
-    /// into the slab, unless ``CacheConfiguration/inlineLimit`` is 0. `url` is canonical; `nil` for a caller's own key.
+    /// The path of a new entry's body, if no other file is there. `nil` if it may go into the slab: in the hashed
+    /// layout, with a ``CacheConfiguration/inlineLimit`` above 0. `url` is canonical; `nil` for a caller's own key.
     package func expectedPath(of key: CacheKey, url: String?) -> String? {
         guard configuration.layout == .readable || configuration.inlineLimit == 0 else { return nil }
         return parts.bodies.absolute(configuration.layout.path(for: key, url: url))
@@ -68,7 +68,7 @@ package final class DiskCache: Sendable {
     /// The totals as of the last commit. Reading them costs no I/O.
     package var totals: CacheTotals { parts.totals.withLock { $0 } }
 
-    /// Counts all entries as purged, and ignores later removals: the namespace was removed or begun anew.
+    /// Counts all entries as purged, and ignores later removals, because the namespace was removed or begun anew.
     package func countAllAsPurged() { parts.removals.retire(holding: totals.entriesByKind) }
 
     package var memoryStatistics: MemoryStatistics {
@@ -80,7 +80,7 @@ package final class DiskCache: Sendable {
     /// The hits that a ready answer served; see ``HotEntry/recordHit(at:)``.
     package var hitsAtHand: Int { Int(parts.hits.countedHits) }
 
-    /// Bytes: `reserve` must stay free, `free` is free now. `nil` when the file system does not tell.
+    /// In bytes: `reserve` must stay free, `free` is free now. `nil` when the file system cannot be queried.
     package var diskSpace: (reserve: Int64, free: Int64)? {
         guard let space = FileSystem.space(at: parts.bodies.directory) else { return nil }
         return (configuration.diskReserve.floor(ofSize: space.size), space.free)
@@ -96,7 +96,7 @@ package final class DiskCache: Sendable {
     /// to bodies that are being received. `pinned` is the size of the committed entries that are never evicted.
     package var takenDiskBytes: (all: Int64, pinned: Int64) { parts.budget.taken }
 
-    /// Entries beyond the limit are evicted in the background, in small steps. Pinned entries stay even then.
+    /// Evicts entries beyond the limit in the background, in small steps. Pinned entries stay beyond it, too.
     package func setDiskLimit(_ bytes: Int64) {
         parts.budget.setLimit(bytes)
         evictExcess()
@@ -112,7 +112,7 @@ package final class DiskCache: Sendable {
 
     package var memoryLimit: Int { parts.memory.limit }
 
-    /// Sets both memory limits. Entries beyond them stay on disk. For one thread, as is ``setCurrentMemoryLimit(_:)``.
+    /// Sets ``memoryLimit`` and ``currentMemoryLimit``. Evicted entries stay on disk. Only one thread may set limits.
     package func setMemoryLimit(_ bytes: Int) {
         let hasChanged = bytes != memoryLimit
         parts.memory.setLimit(bytes)
@@ -124,12 +124,12 @@ package final class DiskCache: Sendable {
     /// ``memoryLimit``, or less while memory is short.
     package var currentMemoryLimit: Int { parts.memory.currentLimit }
 
-    /// The limit is at most ``memoryLimit``. Entries beyond it stay on disk. Only one thread may call this method.
+    /// Sets ``currentMemoryLimit``. Evicted entries stay on disk. Only one thread may set limits.
     package func setCurrentMemoryLimit(_ bytes: Int) {
         parts.memory.setCurrentLimit(bytes)
     }
 
-    /// Evicts entries from memory until the tier holds at most `target` bytes. Returns the bytes given back.
+    /// Evicts entries from memory until the tier holds at most `target` bytes. Returns the bytes freed.
     @discardableResult
     package func trimMemory(toBytes target: Int) -> Int {
         parts.memory.trim(toBytes: target)
@@ -145,7 +145,7 @@ package final class DiskCache: Sendable {
 
     package var life: CacheLife { CacheLife(parts: parts) }
 
-    /// Removes useless expired entries, checks bodies, and looks for leftovers, in the background; called every minute.
+    /// Removes useless expired entries and bodies without rows, and checks bodies, in the background, every minute.
     package func maintain(completion: @escaping @Sendable () -> Void) {
         let log = parts.log
         parts.bodies.writeBuffers.trim()

@@ -1,7 +1,7 @@
 import Foundation
 import Primitives
 
-/// Makes the files agree with the index at each start, in repeatable steps; see `WriteContext+Bodies.swift`.
+/// Makes the files agree with the index at each start. A killed recovery is repeated; see `WriteContext+Bodies.swift`.
 enum Recovery {
     /// Runs before the writer's thread starts.
     static func run(_ bodies: BodyStore, _ loop: WriterLoop, log: (DiskCacheNotice) -> Void) throws(DiskCacheError) {
@@ -23,7 +23,7 @@ enum Recovery {
                 ["directory": .text(bodies.directory), "bodies": .number(olds.count), "paths": .number(intents.count)]))
     }
 
-    /// Removes a body that was placed, or was to be placed, but never committed, and the directories made for it.
+    /// Removes a body that was never committed, if it is at the noted path, and the directories that are then empty.
     private static func removeUnlessKnown(_ path: String, _ context: WriteContext) throws {
         guard isInside(path), try context.index.row(forPath: path) == nil else { return }
         let place = context.parts.bodies.absolute(path)
@@ -52,7 +52,7 @@ enum Recovery {
         }
         if let slash = place.lastSlash { try? FileSystem.makeDirectories(String(place[..<slash])) }
         if FileSystem.rename(oldPath, to: place) == 0 { return try setFile(of: row, path, context) }
-        // The path has become a directory in use. The body gets a second name, because the row is not committed yet.
+        // The path has become a directory in use, so the body gets another. It keeps its `.old` name until the commit.
         for candidate in PathCandidates(besides: path, key: key) where try context.index.row(forPath: candidate) == nil
         {
             let target = bodies.absolute(candidate)
@@ -79,7 +79,7 @@ enum Recovery {
         return try BodyFile(file, length: row.entry.contentLength, path: path).digest() == row.entry.digest
     }
 
-    /// Whether Larder can have written a noted path. Recovery removes no other path.
+    /// Whether a noted path can be the path of a body. Recovery removes a file only at such a path.
     private static func isInside(_ path: String) -> Bool {
         // Splits by bytes, because a slash with a combining accent is a different `Character`.
         let components = path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)

@@ -15,16 +15,16 @@ package final class Reservation: Sendable {
         var phase: Phase
         var promise = ByteBudget.Promise()
         var length: Int64 = 0
-        /// The announced length. Further bytes are of unknown length.
+        /// The announced length. Bytes beyond it count as bytes of unknown length.
         var announced: Int64 = 0
-        /// The last publish before room had to be made; see ``WriteContext/makeRoom(forUnknownLength:beside:upTo:)``.
+        /// The sequence number at the first lack of room; see ``WriteContext/makeRoom(forUnknownLength:beside:upTo:)``.
         var lastTurn: Int64?
 
         mutating func takePromise() -> ByteBudget.Promise { exchange(&promise, with: ByteBudget.Promise()) }
     }
 
     package let body: GrowingBody
-    /// The store as it began. ``PendingStores`` has the key and the tags that were decided later.
+    /// The store as it was at first. ``PendingStores`` has the key and the tags that were decided later.
     private let store: PendingStore
     /// `nil`: the new entry is pinned if the replaced entry is.
     private let pinned: Bool?
@@ -49,7 +49,7 @@ package final class Reservation: Sendable {
     package var key: CacheKey { state.withLock { $0.key } }
     package var receivedBytes: Int64 { state.withLock { $0.length } }
     /// Whether a purge has matched this reservation, so that publishing keeps no entry. Never true for a body that a
-    /// caller stores, because it counts as new when it is published. Never changes after the end.
+    /// caller stores, because such a body counts as new when published. Never changes after the end.
     package var isPurged: Bool { store.purged.isSet }
 
     /// `nil` when the reservation belongs to another cache.
@@ -61,15 +61,15 @@ package final class Reservation: Sendable {
         parts.pendingStores.decide(key, tags: tags, of: number)
     }
 
-    /// A reservation for a body from an origin counts as purged if a purge since its beginning named one of the tags.
-    /// The tags and `pinned` also count if a change of the entry since then, but before this call, said otherwise.
+    /// Adds tags to the entry. A body from an origin counts as purged if a purge since the reservation began named one
+    /// of them. The tags and `pinned` prevail over earlier changes of the entry during the reservation.
     package func addTags(_ tags: [String], pinned: Bool? = nil) {
         if !tags.isEmpty || pinned != nil { parts.pendingStores.add(tags, pinned: pinned, to: number) }
     }
 
-    /// Announces the length, so that a body that does not fit fails before it is sent. Bytes beyond `length`, and all
-    /// bytes without this call, get only free room and a part of the share (see ``ByteBudget``). No entry that was read
-    /// is evicted for them.
+    /// Announces the length, so that a body that does not fit fails before it arrives. Bytes beyond `length`, and all
+    /// bytes of a body without an announced length, get only free room and a part of the share (see ``ByteBudget``).
+    /// Entries with hits are not evicted for such bytes.
     package func expect(length: Int64) throws(DiskCacheError) {
         try withBody { body throws(DiskCacheError) in
             // Reserves no room yet, because an announced length alone must not evict entries.
@@ -88,8 +88,8 @@ package final class Reservation: Sendable {
         }
     }
 
-    /// Takes the next bytes. The call waits when older entries must make room first. That is rare, because the cache
-    /// keeps some room free. So never call it, or ``publish(_:expectedLength:condition:completion:)``, from a
+    /// Takes the next bytes. Waits for the writer when entries must be evicted first, which is rare because the cache
+    /// keeps some room free. So never call this method, or ``publish(_:expectedLength:condition:completion:)``, from a
     /// completion of the cache. After an error, such as ``DiskCacheError/noSpace``, abandon the reservation.
     package func receive(_ bytes: UnsafeRawBufferPointer) throws(DiskCacheError) {
         try withBody { body throws(DiskCacheError) in
@@ -129,8 +129,8 @@ package final class Reservation: Sendable {
     }
 
     /// Refreshes the entry that the origin confirmed instead of replacing it (RFC 9111 §4.3.4). `completion` gets
-    /// ``DiskCacheError/versionChanged`` when the entry is gone or has another body by now. The reservation, which must
-    /// have received no bytes, then continues, and knows the purges and changes since its beginning.
+    /// ``DiskCacheError/versionChanged`` when the entry is gone or has another body by now. After that error the
+    /// reservation, which must have received no bytes, continues, and knows the purges and changes since its beginning.
     package func publishUnchanged(
         _ entry: Entry, _ refresh: EntryMetadata, completion: @escaping Completion<PublishOutcome>
     ) {
@@ -159,7 +159,7 @@ package final class Reservation: Sendable {
 
     // MARK: - Steps
 
-    /// Hands the body to `use` for this thread alone. The lock is not held meanwhile, because `use` may wait.
+    /// Runs `use` with the body, which no other thread gets until it ends. Holds no lock, because `use` may wait.
     private func withBody(_ use: (IncomingBody) throws(DiskCacheError) -> Void) throws(DiskCacheError) {
         guard let body = take(leaving: .receiving) else { throw .reservationEnded }
         defer { giveBack(body) }
@@ -214,7 +214,7 @@ package final class Reservation: Sendable {
         return try parts.reader.row(forKey: key.text)?.entry.pinned == true
     }
 
-    /// Reserves the missing room for `length` bytes; if possible, at least the `ahead` received bytes, up to 1 MiB.
+    /// Reserves the room that a body of `length` bytes lacks; if possible, at least `ahead` bytes, up to 1 MiB.
     private func reserve(
         forLength length: Int64, ahead: Int64, isKnown: Bool, _ body: IncomingBody
     ) throws(DiskCacheError) {

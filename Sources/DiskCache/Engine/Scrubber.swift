@@ -13,8 +13,8 @@ final class Scrubber: Sendable {
         /// The last body may go beyond this number.
         var bytes: Int64
 
-        /// A pass ends within a day when a step runs every minute: half a day for the rows, half a day for the bytes,
-        /// of up to 7 million entries and 180 GiB (about 4 MiB/s). A small cache is checked more often.
+        /// With a step every minute, a pass over up to 7 million entries and 180 GiB ends within a day: half a day for
+        /// the rows, half a day for the bytes (about 4 MiB/s). A small cache is checked more often.
         init(for totals: CacheTotals) {
             rows = Int(min(max(totals.entries / 720 + 1, 200), 10_000))
             bytes = min(max(totals.bodyBytes / 720 + 1, 16 << 20), 256 << 20)
@@ -55,7 +55,7 @@ final class Scrubber: Sendable {
             for row in found where bytes < pace.bytes {
                 rows += 1
                 bytes += row.entry.contentLength
-                // Set before the check, because a body that cannot be checked must not block the rest.
+                // Advances before the check, because a body that cannot be checked must not stop the scrubber.
                 progress.withLock { $0.lastID = row.id }
                 _ = try verifier.check(row.entry.key, evenIfUntouched: true)
             }
@@ -84,7 +84,7 @@ final class Scrubber: Sendable {
         progress.withLock { $0.tree = rest }
     }
 
-    /// Returns the number of removed files. A file published since the tree was read has its row when the writer looks.
+    /// Returns the number of removed files. The writer looks again, because a file may just have been published.
     private func removeOrphans(_ paths: [String]) throws(DiskCacheError) -> Int {
         let known = try parts.reader.knownPaths(paths)
         let strangers = paths.filter { !known.contains(ExactText($0)) }

@@ -3,7 +3,7 @@ import Foundation
 import Primitives
 
 /// Verifies bodies by reading them, one at a time, on its own queue. Damaged entries are removed only on the writer's
-/// thread and after a second check, because the body may be replaced after its row and before its file is read.
+/// thread and after a second check, because a body may be replaced between the reads of its row and its file.
 final class Verifier: Sendable {
     private let parts: CacheParts
     private let writer: Writer
@@ -30,10 +30,10 @@ final class Verifier: Sendable {
         }
     }
 
-    /// Waits. `evenIfUntouched`: also reads a file with an unchanged identity.
+    /// Waits for the writer and the disk. `evenIfUntouched`: also reads a file with an unchanged identity.
     func check(_ key: String, evenIfUntouched: Bool) throws(DiskCacheError) -> StoredEntry? {
         var suspect: Suspect?
-        // Each round that does not return has seen the entry being replaced.
+        // The second round, which judges the file that the first has read, returns unless the entry was replaced.
         for _ in 0..<16 {
             let judged = suspect
             let finding = try writer.perform { context in

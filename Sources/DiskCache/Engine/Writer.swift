@@ -5,7 +5,7 @@ import Primitives
 /// - The lock guards `queue`. The thread alone uses all other state that changes.
 /// - Up to ``groupLimit`` waiting operations, with up to ``groupBodyBytes`` of bodies, share a transaction. If one
 ///   fails after a change, all are undone and run again, each in a savepoint; if the transaction fails, each runs again
-///   in its own. So an operation may run more than once and must have no effect outside its ``WriteContext``.
+///   in one of its own. So an operation may run more than once and must have no effect outside its ``WriteContext``.
 /// - Completions run on this thread after the commit and must not wait for it.
 final class Writer: Sendable {
     private struct Queue {
@@ -44,8 +44,9 @@ final class Writer: Sendable {
         self.thread.withLock { $0 = thread }
     }
 
-    /// Runs `work` in a transaction, then calls `completion` on the writer's thread, or, after ``close()``, at once on
-    /// the caller's. Work that `makesRoom` by removing entries may use the ballast on a full disk.
+    /// Runs `work` in a transaction, then calls `completion` on the writer's thread. After ``close()`` `work` does not
+    /// run, and `completion` gets ``DiskCacheError/closed`` on the caller's thread. Work that `makesRoom` by removing
+    /// entries may use the ballast on a full disk.
     func submit<Value: Sendable>(
         makesRoom: Bool = false, bodyBytes: Int64 = 0,
         _ work: @escaping @Sendable (WriteContext) throws -> Value,
@@ -109,7 +110,7 @@ final class Writer: Sendable {
         thread.withLock { $0 }?.join()
     }
 
-    /// Traps on the writer's own thread, which would wait for itself for ever, and all other threads for it.
+    /// Traps on the writer's own thread, because it would wait for itself for ever.
     private func checkMayWait() {
         precondition(
             thread.withLock { $0 }?.isCurrent != true,
@@ -141,7 +142,7 @@ final class Writer: Sendable {
         for job in queue.withLock({ exchange(&$0.jobs, with: []) }) { job.finish(.closed) }
     }
 
-    /// Returns the next group, after the last of which the writer stops. With `maySleep`, waits for work.
+    /// Returns the next group. The writer stops after the group with `isLast`. With `maySleep`, waits for work.
     private func next(orSleep maySleep: Bool) -> (jobs: [WriterLoop.Job], mustFlush: Bool, isLast: Bool) {
         while true {
             let (found, deadline) = queue.withLock { queue in
@@ -160,7 +161,7 @@ final class Writer: Sendable {
             if let found { return found }
             if wake.wait(timeout: deadline ?? .distantFuture) == .timedOut {
                 let wasWoken = queue.withLock { !exchange(&$0.isSleeping, with: false) }
-                // A signal came just after the timeout. The loop takes it here, because it belongs to this round.
+                // A signal came just after the timeout. It is taken here, because it would end a later wait too early.
                 if wasWoken { wake.wait() }
             }
         }

@@ -136,7 +136,7 @@ package final class WriterLoop: @unchecked Sendable {
                 try context.totals.save(db)
                 try slots.save(db)
                 freePages = try IndexShrinking.freePages(db)
-                // Acknowledged entries must survive a restart. Checked last, just before the commit.
+                // Checks the files last, because entries that are acknowledged must survive a restart.
                 try parts.index.checkPlace()
                 try db.commit()
             } catch {
@@ -194,7 +194,7 @@ package final class WriterLoop: @unchecked Sendable {
         return nil
     }
 
-    /// When the files of the cache are not in place, that is the cause of a failed transaction, and is logged once.
+    /// Maps the error of a transaction. If the cache's files are not in place, that is the cause, and is logged once.
     private func notice(_ error: any Error) -> DiskCacheError {
         do throws(DiskCacheError) {
             try parts.index.checkPlace()
@@ -234,7 +234,7 @@ package final class WriterLoop: @unchecked Sendable {
     private func evictSome(_ bytes: Int64) {
         let fullness = parts.budget.fullness
         let freed = try? perform(makesRoom: true) { try $0.evictAhead(toFree: bytes, fullness) }
-        // An uncommitted step freed no room, so an immediate retry is pointless.
+        // A failed step counts as one that found no entry, because an immediate retry is pointless.
         eviction.stepEnded(freed ?? Eviction.Freed(), fullness, used: parts.budget.fullness.used)
     }
 

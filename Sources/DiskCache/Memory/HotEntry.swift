@@ -1,21 +1,21 @@
-// Invariants: `epoch` only grows. An answer made at an even epoch is right while the epoch stays the same. At an odd
+// Invariants: `epoch` only grows. An answer made at an even epoch is valid while the epoch stays the same. At an odd
 // epoch the entry has left the tier: `leave()` makes the epoch odd under the shard's lock, so a writer that finds the
-// entry gone knows that no answer is right. `actions` belong to answers of the present epoch. Each runs once, without
-// the lock. An entry that has left takes no action, and the `change()` after `leave()` empties the list. `charged`, the
-// bytes that the tier counts for the answers, is never less than the answers take.
+// entry gone knows that no answer is valid. `actions` belong to answers of the present epoch. Each runs at most once,
+// without the lock. An entry that has left accepts no action, and the `change()` after `leave()` empties the list.
+// `charged`, the bytes that the tier counts for the answers, is never less than the answers take.
 
 import Primitives
 import Synchronization
 
 /// An entry in the memory tier, as seen by a cache of ready answers. Without a lock it tells whether an answer is still
-/// right, and counts hits. `@unchecked Sendable` is safe because all own properties are `Sendable` constants.
+/// valid, and counts hits. `@unchecked Sendable` is safe because all own properties are `Sendable` constants.
 package final class HotEntry: HitCounter, @unchecked Sendable {
     /// The state of an entry at a moment. Take the mark *before* reading data that may change.
     package struct Mark: Sendable {
         package let entry: HotEntry
         fileprivate let epoch: Int
 
-        /// Whether the entry was not replaced, removed, changed or evicted since then, and its expiry has not slid.
+        /// Whether the entry has stayed in the tier, unchanged and with the same expiry, since the mark was taken.
         package var isCurrent: Bool { epoch & 1 == 0 && entry.epoch.load(ordering: .acquiring) == epoch }
     }
 
@@ -25,7 +25,7 @@ package final class HotEntry: HitCounter, @unchecked Sendable {
         var charged = 0
     }
 
-    /// The most answers of an entry. A client with ever new requests must not fill the memory or bar other answers.
+    /// The most answers of an entry; then a new one replaces the oldest. So ever new requests do not fill the memory.
     private static let answerLimit = 4
     private let epoch = Atomic<Int>(0)
     let key: ExactText
@@ -49,9 +49,9 @@ package final class HotEntry: HitCounter, @unchecked Sendable {
         if count(at: now), log.register(self, for: key, version: version) { onFirstHit() }
     }
 
-    /// Registers `action`, which runs once: when the mark ceases to be current, or when newer answers need the place.
-    /// An earlier action for the same `requests`, a hash, then never runs. Returns the bytes to charge for the answer;
-    /// `nil` when the mark is not current: then the action never runs.
+    /// Registers `action`, which runs once: when the mark ceases to be current, or when newer answers exceed the limit.
+    /// It replaces an action for the same `requests`, a hash, which then never runs. Returns the bytes to charge for
+    /// the answer; `nil` when the mark is not current: then the action never runs.
     func attach(_ mark: Mark, for requests: Int, bytes: Int, _ action: @escaping @Sendable () -> Void) -> Int? {
         // The replaced action is released after the lock.
         let (extra, oldest, _) = state.withLock { state -> (Int?, (@Sendable () -> Void)?, (@Sendable () -> Void)?) in

@@ -12,7 +12,7 @@ import Synchronization
 
 /// The hot entries in memory, bounded in bytes, in shards by the hash of the key against contention for locks.
 package final class MemoryTier<Value: Sendable>: Sendable {
-    /// The maximum total cost, with the memory that other parts of the cache hold; 0: the tier keeps no value.
+    /// The maximum total cost, including the memory that other parts of the cache hold; 0: the tier keeps no value.
     package var limit: Int { full.load(ordering: .relaxed) }
     /// The maximum cost of a single value, so that a single body cannot empty the tier.
     package var valueLimit: Int { currentLimit / 8 }
@@ -26,8 +26,8 @@ package final class MemoryTier<Value: Sendable>: Sendable {
     private let used = Atomic<Int>(0)
     private let others = Atomic<Int>(0)
 
-    /// `shardCount` is a power of two; `nil`: suits the limit. `onTake` is called with each value that leaves, under
-    /// the lock that guards the removal; `onLeave` afterwards, on the same thread, under no lock.
+    /// `shardCount` is a power of two; `nil`: by the limit. `onTake` is called with each value that leaves, under the
+    /// lock that guards the removal; `onLeave` afterwards, on the same thread, under no lock.
     package init(
         limit: Int, shardCount: Int? = nil, onTake: @escaping @Sendable (Value) -> Void = { _ in },
         onLeave: @escaping @Sendable (Value) -> Void = { _ in }
@@ -59,14 +59,14 @@ package final class MemoryTier<Value: Sendable>: Sendable {
         MemoryTicket(invalidations: shards[ExactText(key).hashValue].withLock { $0.invalidations })
     }
 
-    /// Keeps a value, in place of an older value of the key, and evicts others for it. Returns whether it was kept: the
-    /// ticket was valid, the cost, of the body and the memory around it, within ``valueLimit``, and there was room.
-    /// `tally` counts the hits that bypass ``value(for:)``.
+    /// Keeps a value, in place of an older value of the key, and evicts others for it. Returns `false` if the ticket is
+    /// void, if the cost (of the body and the memory around it) exceeds ``valueLimit``, or if there is no room. `tally`
+    /// counts the hits that bypass ``value(for:)``.
     ///
     /// The race that the ticket prevents: 1. A reader misses and reads version 1 from the disk. 2. A writer replaces or
     /// purges the entry, and then calls ``remove(_:)``, which finds no value, but voids the tickets of the shard. 3.
-    /// The reader would insert version 1, to be served for ever. After a harmless insert that was refused, the next
-    /// reader inserts the value.
+    /// The reader would insert version 1, to be served for ever. If the ticket was void without need, the next reader
+    /// inserts the value.
     @discardableResult
     package func insert(
         _ value: Value, for key: String, cost: Int, ticket: MemoryTicket, tally: HitCounter? = nil
@@ -151,14 +151,14 @@ package final class MemoryTier<Value: Sendable>: Sendable {
         return freed
     }
 
-    /// Changes both limits, and evicts the excess. A single thread may call this method and ``setCurrentLimit(_:)``.
+    /// Changes both limits, and evicts the excess. Only one thread may call this method and ``setCurrentLimit(_:)``.
     package func setLimit(_ bytes: Int) {
         full.store(max(0, bytes), ordering: .relaxed)
         setCurrentLimit(bytes)
     }
 
     /// Changes the maximum total cost of the values for now, and evicts the excess. Memory of other parts of the cache
-    /// does not count in `bytes`; together they get at most ``limit``. A single thread may call this method.
+    /// does not count in `bytes`; together they get at most ``limit``. Only one thread may call this method.
     package func setCurrentLimit(_ bytes: Int) {
         let target = min(limit, max(0, bytes) + others.load(ordering: .relaxed))
         let step = max(1 << 20, limit / 256)
@@ -169,7 +169,7 @@ package final class MemoryTier<Value: Sendable>: Sendable {
         } while currentLimit > target
     }
 
-    /// Sets the bytes that other parts hold within this tier's limit. A single thread may call this method.
+    /// Sets the bytes that other parts hold within this tier's limit. Only one thread may call this method.
     func setHeldByOthers(_ bytes: Int) {
         used.add(bytes - others.exchange(bytes, ordering: .relaxed), ordering: .relaxed)
         trim(toBytes: max(0, currentLimit - bytes))
@@ -189,7 +189,7 @@ package final class MemoryTier<Value: Sendable>: Sendable {
     private typealias Item = MemoryShard<Value>.Item
 
     /// Adds `cost` to `used`. Evicts until it fits, shard by shard from the hash `start` on. Returns `false` when all
-    /// shards are empty, because other threads are inserting.
+    /// shards are empty and other threads' insertions take the room.
     private func reserve(_ cost: Int, evictingFrom start: Int) -> Bool {
         var index = start
         while !addIfItFits(cost) {

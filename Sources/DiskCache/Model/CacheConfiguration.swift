@@ -63,7 +63,7 @@ package enum Footprint: Hashable, Sendable {
         return self == .full ? threads : max(2, threads / 4)
     }
 
-    /// The cache of all look-up connections together. With a million entries, the inner pages of the three trees take 5
+    /// The cache of all look-up connections together. With a million entries, the inner pages that look-ups read take 5
     /// MiB. A page that is not cached here is copied out of the kernel's memory.
     var lookupCacheBytes: Int { self == .full ? max(12 << 20, lookupCount << 20) : 1 << 20 }
     var writerCacheBytes: Int { self == .full ? 8 << 20 : 2 << 20 }
@@ -86,8 +86,8 @@ package enum DiskReserve: Hashable, Sendable {
     }
 }
 
-/// The directory of a namespace, with its name; after the namespace was begun anew, with a number behind the name:
-/// `name.7`. So a namespace is emptied at once, even when it is large or its old directory is still in use.
+/// The directory of a namespace, named after it. Once the namespace was begun anew, a number follows the name:
+/// `name.7`. A new number empties the namespace at once, even when it is large or its old directory is still in use.
 package struct NamespaceDirectory: Hashable, Sendable {
     package let namespace: String
     /// 0: no number in the name.

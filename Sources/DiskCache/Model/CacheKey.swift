@@ -54,7 +54,7 @@ package struct CacheKey: Hashable, Sendable {
         guard text.utf8.count <= maximumLength else { throw .tooLong(limit: maximumLength) }
         guard !text.utf8.contains(UInt8(ascii: "/")) else { throw .slash }
         guard text != ".", text != ".." else { throw .dots }
-        // Unicode's control characters (Cc) are these two ranges, for ever.
+        // The control characters (Cc) of every Unicode version are these two ranges.
         guard !text.unicodeScalars.contains(where: { $0.value < 0x20 || (0x7F...0x9F).contains($0.value) }) else {
             throw .controlCharacter
         }

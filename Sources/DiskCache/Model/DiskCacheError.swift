@@ -26,7 +26,7 @@ package enum DiskCacheError: Error, Hashable, Sendable {
     case reservationEnded
     case closed
     case fileSystem(operation: String, path: String, errno: Int32)
-    /// A file of the index or slab, or a directory above it, was replaced. A restart would lose a write.
+    /// A file of the index or slab, or a directory above it, was replaced. A restart would lose later writes.
     case indexLost(path: String)
     /// SQLite's extended result code and its message.
     case index(code: Int32, message: String)
@@ -68,7 +68,7 @@ extension DiskCacheError: CustomStringConvertible {
     }
 }
 
-/// Gets the outcome of a change once the change is durable.
+/// Gets the outcome of a look-up, or of a change once the change is durable.
 package typealias Completion<Value> = @Sendable (Result<Value, DiskCacheError>) -> Void
 
 /// A message to an operator.
@@ -110,7 +110,7 @@ package enum CrashPoint: String, CaseIterable, Sendable {
     case bodyPlaced
     /// A body that stood where a directory is needed was moved to `incoming/`.
     case bodyTakenAway
-    /// That body has its new name.
+    /// The body that was taken away has its new name.
     case bodyMoved
     case directoryMade
     /// The body of a removed entry is in `incoming/`.

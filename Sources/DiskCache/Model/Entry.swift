@@ -50,7 +50,7 @@ package struct Entry: Sendable {
 
     private let storage: Storage
     var record: Record { storage.record }
-    /// The time that the caller or the origin stated: `expiresInSeconds` of the API.
+    /// The time for which the caller or the origin declared the entry fresh: `expiresInSeconds` of the API.
     package internal(set) var ttl: Duration
     /// The entry is fresh before this instant.
     package internal(set) var expiryDate: Timestamp
@@ -93,7 +93,7 @@ package struct Entry: Sendable {
     package var key: String { storage.record.key }
     package var namespace: String { storage.record.namespace }
     package var kind: Kind { storage.record.kind }
-    /// Canonical, with the parameters in its query; `nil` for ``Kind/data``.
+    /// Canonical, with the parameters in its query; as sent for ``Kind/response``; `nil` for ``Kind/data``.
     package var url: String? { storage.record.url }
     /// JSON text that the caller gave beside the URL.
     package var params: String? { storage.record.params }
@@ -106,7 +106,7 @@ package struct Entry: Sendable {
     package var lastModified: String? { storage.record.lastModified }
     /// SHA-256 of the body, 32 bytes.
     package var digest: [UInt8] { storage.record.digest }
-    /// RFC 8259, regardless of the media type.
+    /// Whether the body is JSON (RFC 8259). The media type counts only by a charset, under which it must be UTF-8.
     package var isJSON: Bool { storage.record.isJSON }
     /// `nil` for an entry that a caller stored, as is ``downloadEndDate``.
     package var downloadStartDate: Timestamp? { storage.record.downloadStartDate }
@@ -197,8 +197,8 @@ enum TagUnion {
     }
 
     /// The tags of a published entry: `stated`, or else the tags of the replaced or refreshed entry `held` without
-    /// `dropped`; and the tags `new` of the reservation. Tags that are taken over must not prevent a store, even if an
-    /// origin names another group with each response. So the oldest of them beyond the limit are dropped.
+    /// `dropped`; and the tags `new` of the reservation. The oldest tags of `held` beyond the limit are dropped,
+    /// because they must not prevent a store, even if an origin names another group (RFC 9875) each time.
     static func tags(
         stated: [String]?, held: Entry?, dropping dropped: (@Sendable (Entry) -> [String])?, adding new: Set<ExactText>
     ) -> [String] {

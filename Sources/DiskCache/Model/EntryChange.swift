@@ -27,7 +27,7 @@ package struct EntryChange: Sendable {
 package struct EntrySummary: Sendable {
     package let key: String
     package let kind: Entry.Kind
-    /// Canonical; `nil` for ``Entry/Kind/data``.
+    /// See ``Entry/url``.
     package let url: String?
     package let tags: [String]
     package let contentLength: Int64
@@ -41,7 +41,7 @@ package struct EntrySummary: Sendable {
     }
 }
 
-/// Is told of changes, but not of reads. The writer's thread calls the methods, so they must not block.
+/// Receives changes, but no reads. The writer's thread calls the methods, so they must not block.
 package protocol EntryObserver: Sendable {
     /// Whether an event would reach a listener now. Read for each change, so it must be very cheap.
     var isInterested: Bool { get }

@@ -12,7 +12,7 @@ package struct EntryFilter: Hashable, Sendable {
     package var url: String?
     /// The beginning of the URL, or of the key of a ``Entry/Kind/data`` entry, compared byte by byte.
     package var prefix: String?
-    /// The beginnings of URLs, one of which must match; ``prefix`` is then for keys only. `nil`: it is for URLs, too.
+    /// The beginnings of URLs, one of which must match; ``prefix`` is then for keys only; with `nil`, for URLs, too.
     package var urlPrefixes: [String]?
     /// The host of the canonical URL, without the port. A response's URL as sent may spell it differently.
     package var host: String?

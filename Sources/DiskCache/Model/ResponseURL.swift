@@ -20,7 +20,7 @@ package struct ResponseURL: Hashable, Sendable {
         return canonical == url ? nil : canonical
     }
 
-    /// The same for a stored URL. Most stored URLs are canonical, and are not parsed.
+    /// The canonical form of a stored URL; `nil` if the URL has it already. Most have it, and are not parsed.
     static func canonical(of url: String) -> String? {
         // Stored URLs differ from canonical ones only by escapes, dot segments, a bare `?` and a dot behind the host.
         let (slash, dot, colon) = (UInt8(ascii: "/"), UInt8(ascii: "."), UInt8(ascii: ":"))

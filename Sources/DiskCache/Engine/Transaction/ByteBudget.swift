@@ -2,15 +2,15 @@ import Primitives
 
 /// The disk budget: the byte limit, the bytes of committed entries, and the bytes promised to bodies being received.
 ///
-/// Invariant: no promise makes `used + reserved` exceed the limit, except between a commit and the release of its
-/// promise, and after the limit was lowered. The writer sets `used` after each commit; the reservations own `reserved`.
+/// Invariant: no promise raises `used + reserved` above the limit. A commit may, until its promise is released; a
+/// lowered limit may, too. The writer sets `used` after each commit; reservations change `reserved`.
 ///
 /// A body of unknown length, which may never fit, gets free room as long as the head-room stays free, and then a part
 /// of the *share*, a fifth of the limit for all such bodies. Its part is at most as large as the free rest of the
-/// share. So one gets a tenth of the limit, two get a fifteenth each, and a small body finds room beside large ones.
+/// share. So one body gets a tenth of the limit, two a fifteenth each, and a small body finds room beside large ones.
 ///
-/// The room of the file system is measured for each promise, because other programs use it, too; with plenty of room
-/// only after each commit and ten times a second. Promises since the last commit are subtracted, as if unwritten.
+/// The free room of the file system is measured for each promise, because other programs use it, too. With plenty of
+/// room, it is measured only after each commit and ten times a second. Promises since the last commit are subtracted.
 package final class ByteBudget: Sendable {
     private struct State {
         var limit: Int64
@@ -60,7 +60,7 @@ package final class ByteBudget: Sendable {
     var used: Int64 { state.withLock { $0.used } }
     var reserved: Int64 { state.withLock { $0.reserved } }
 
-    /// More than `bytes` may be in use or promised already. This method takes none of them away.
+    /// Evicts no entry and takes back no promise, even if more than `bytes` are taken.
     func setLimit(_ bytes: Int64) { state.withLock { $0.limit = bytes } }
 
     /// `all` includes promises; `pinned` are committed entries.
@@ -95,7 +95,7 @@ package final class ByteBudget: Sendable {
     }
 
     /// Tells the writer how much to evict early. Promises from the share do not count, although they may use the
-    /// head-room. Entries make way for them only when the body is stored.
+    /// head-room. Entries are evicted for them only when the body is stored.
     var fullness: DiskFullness {
         state.withLock { state in
             DiskFullness(
@@ -123,7 +123,7 @@ package final class ByteBudget: Sendable {
         }
     }
 
-    /// `reusable`: the bytes of free pages and slots. A promise for an entry counts in addition until its release.
+    /// `reusable`: the bytes of free pages and slots. A committed entry counts twice until its promise is released.
     func commit(used: Int64, pinned: Int64, reusable: Int64) {
         let room = freeSpace.room(reusable: reusable)
         let now = ContinuousClock.now
@@ -157,11 +157,11 @@ struct DiskFullness {
     /// The bytes above the limit that are taken or promised; negative: below the limit.
     var excess: Int64
     var headRoom: Int64
-    /// Free on the file system above the reserve.
+    /// The bytes that the file system has free above the reserve.
     var room: Int64
     var used: (all: Int64, pinned: Int64)
 
-    /// Whether the reserve lacks more bytes than the index may have grown by. Then other programs have used them.
+    /// Whether the reserve lacks more than the growth of the index, so that other programs must have used the room.
     var lacksRoom: Bool { room < -Self.leastRoom }
     /// Whether more than the head-room is missing. Then the newest entries may be evicted, too.
     var isTooMuch: Bool { excess > 0 || lacksRoom }
@@ -169,14 +169,14 @@ struct DiskFullness {
     /// Eviction keeps this much free above the reserve.
     static let leastRoom: Int64 = 256 << 10
 
-    /// The distance that the writer keeps below the limit ahead of need, so that stores seldom wait for room: a
-    /// sixteenth of the room that pinned entries leave (a part of the whole limit could exceed it), at most 64 MiB.
+    /// The bytes that the writer keeps free below the limit, so that stores seldom wait for room: a sixteenth of the
+    /// room that pinned entries leave, at most 64 MiB. A sixteenth of the whole limit could exceed that room.
     static func headRoom(ofLimit limit: Int64, pinned: Int64 = 0) -> Int64 {
         min(max(0, limit - pinned) / 16, 64 << 20)
     }
 }
 
-/// Measures the free space above the reserve, in blocks: other programs' data counts; holes and shared blocks do not.
+/// Measures the free blocks above the reserve. Other programs take blocks; holes and shared copies take none.
 struct FreeSpace: Sendable {
     var reserve: DiskReserve
     var directory: String

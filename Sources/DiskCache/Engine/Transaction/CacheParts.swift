@@ -14,7 +14,7 @@ package final class CacheParts: Sendable {
     let slab: Slab
     let slotTable: SlotTable
     let memory: MemoryTier<HeldEntry>
-    /// Counters by the MD5 of the responses' URL.
+    /// Counts the changes of the responses to each URL, by the MD5 of the URL.
     let responseChanges = ChangeCounters()
     package let hits: HitLog
     package let budget: ByteBudget
@@ -73,7 +73,7 @@ package final class CacheParts: Sendable {
     var inlineLimit: Int64 {
         configuration.layout == .hashed && configuration.inlineLimit > 0 ? configuration.inlineLimit : -1
     }
-    /// The longest body in a file that is read whole and may enter the memory tier.
+    /// The length up to which a body in a file is read whole, so that it may enter the memory tier.
     var wholeReadLimit: Int64 { min(1 << 20, Int64(memory.limit / 16)) }
     var isWatched: Bool { observer?.isInterested == true }
 

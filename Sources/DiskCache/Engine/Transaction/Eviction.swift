@@ -9,7 +9,7 @@ package final class Eviction {
     /// The bytes that eviction has yet to remove because the file system has too little room; 0 or less: none.
     private var roomToMake: Int64 = 0
     /// The end of a pause of a second. Freed room may appear late: a file keeps its blocks while a reader has it open,
-    /// and index pages are given back later. Without the pause, eviction would remove all entries meanwhile.
+    /// and index pages are given back later. Without the pause, eviction would go on until then.
     private var nextLook = ContinuousClock.now
 
     init(memoryLimit: Int) {
@@ -69,7 +69,7 @@ package final class Eviction {
 
 /// Gives free index pages back to the file system, because the disk limit does not count them. For the writer's thread.
 final class IndexShrinking {
-    /// The most free pages that stay for reuse, together as long as the head-room; `.max`: the index never shrinks.
+    /// The most free pages that stay for reuse, in total the size of the head-room; `.max`: the index never shrinks.
     private let slack: Int64
     private(set) var freePages: Int64
 

@@ -16,9 +16,9 @@ struct PendingStore: Sendable {
     /// Whether the key is undecided. Then a purge of any variant of the URL matches this store.
     fileprivate(set) var isVariantOpen = false
     let purged = PurgeMark()
-    /// The changes that callers made to the entries of these keys since the reservation.
+    /// The changes that callers have made to the entry of each key since the reservation began.
     fileprivate var patches: [ExactText: Patch] = [:]
-    /// The changes that the published entry gets, too.
+    /// The changes for the decided key. The published entry gets them, too.
     private var patch: Patch { patches[ExactText(key.text)] ?? Patch() }
 
     /// Whether the body comes from an origin, so that a concurrent purge can match this store: such a body is as old as
@@ -40,7 +40,7 @@ struct PendingStore: Sendable {
         let more = Set(more.map(ExactText.init))
         for index in patches.indices {
             patches.values[index].newTags.formUnion(more)
-            // A later pin replaces the patch's. The pin of the metadata then counts, in which `true` prevails.
+            // A later pin replaces the patch's: `nil` leaves the pin to the metadata, in which `true` prevails.
             if let pinned, patches.values[index].pinned != nil { patches.values[index].pinned = pinned ? nil : false }
         }
         note(more)
@@ -84,7 +84,7 @@ struct PendingStore: Sendable {
         patch.pinned ?? metadata.pinned ?? old?.pinned ?? false
     }
 
-    /// Returns the published entry. If a caller replaced the tags, `old` has the new ones and all added since.
+    /// Returns the published entry. If a caller replaced the tags, `old` has the new tags and the tags added later.
     func entry(
         _ record: Entry.Record, _ metadata: EntryMetadata, replacing old: Entry?, now: Timestamp, hits: Int64,
         lastAccessDate: Timestamp
@@ -109,7 +109,7 @@ struct PendingStore: Sendable {
         latePurges = all.count > Self.latePurgeLimit ? nil : all
     }
 
-    /// The most tags of concurrent purges that a store remembers. Beyond it, a store that gets another tag is not kept.
+    /// The most tags of concurrent purges that a store remembers. With more, a store that gets another tag is purged.
     static let latePurgeLimit = 256
 
     /// Whether a filter matches this store, if the filter's tag and state are left out.
@@ -133,7 +133,7 @@ struct PendingStore: Sendable {
         return other.form == .response && other.md5Hex == key.md5Hex
     }
 
-    /// Applies a purge and remembers its tags. A store is neither fresh nor stale, so no filter with a state matches.
+    /// Applies a purge, remembers its tags, and returns the scopes that may match the replaced entry by tag or state.
     fileprivate mutating func meet(_ scopes: [PurgeScope]) -> PendingStores.Doubt? {
         guard isFromOrigin, !purged.isSet else { return nil }
         var doubtful: [PurgeScope] = []
@@ -160,11 +160,11 @@ final class PurgeMark: Sendable {
     func set() { mark.store(true, ordering: .releasing) }
 }
 
-/// The stores in progress. A purge reaches the bodies that come from an origin, and a purged body never comes back: the
-/// purge marks the matching stores on the writer's thread before it removes the first entry, and publishing reads the
-/// mark on the same thread. A body published before the purge is removed, a body being received is marked, and a
-/// reservation made later is not affected. A store that lacks only a tag of the purge remembers that tag, and is marked
-/// if it gets the tag later.
+/// The stores in progress. A purge also matches bodies that are being received from an origin, and no purged body comes
+/// back: the purge marks the matching stores on the writer's thread before it removes the first entry, and publishing
+/// reads the mark on the same thread. A body published before the purge is removed, a body being received is marked,
+/// and a reservation made later is not affected. A store that lacks only a tag of the purge remembers that tag, and is
+/// marked if it gets the tag later.
 final class PendingStores: Sendable {
     private struct State {
         var stores: [Int: PendingStore] = [:]
@@ -189,7 +189,7 @@ final class PendingStores: Sendable {
         state.withLock { $0.stores[number]?.decide(key, tags: tags) }
     }
 
-    /// Leaves the variant of a response to a further answer.
+    /// Makes the variant of a response undecided again, because a further answer will decide it.
     func reopen(_ number: Int) {
         state.withLock { if $0.stores[number]?.kind == .response { $0.stores[number]?.isVariantOpen = true } }
     }
@@ -214,7 +214,7 @@ final class PendingStores: Sendable {
     struct Doubt {
         var purged: PurgeMark
         var url: String?
-        /// The bounds of the keys that this entry can have.
+        /// The bounds of the keys that the replaced entry can have.
         var heldKeys: (first: String, last: String)
         var scopes: [PurgeScope]
     }

@@ -1,6 +1,6 @@
 import Primitives
 
-/// A purge of the entries that were published before it began. Marks in ``PendingStores`` cover later bodies.
+/// A purge of the entries that were published before it began. Marks in ``PendingStores`` cover bodies being received.
 struct Purge: Sendable {
     var filters: [EntryFilter]
     var now: Timestamp
@@ -20,7 +20,7 @@ struct Purge: Sendable {
     }
 }
 
-/// A condition on the entry of a key, checked when a removal begins. It gets `nil` without an entry. Must not wait.
+/// A condition on the entry of a key when a removal begins. `holds` gets `nil` without an entry, and must not wait.
 package typealias RemovalCondition = (key: String, holds: @Sendable (Entry?) -> Bool)
 
 extension WriteContext {
@@ -32,9 +32,9 @@ extension WriteContext {
         }
     }
 
-    /// Marks the pending stores that a purge matches. A store that replaces or refreshes an entry must not bring it
-    /// back after a purge that matches only the entry, by a tag that only the entry has or because the entry is stale.
-    /// For such stores the index is asked, once for all stores with the same keys and URL.
+    /// Marks the pending stores that a purge matches. A purge may match only the entry that a store replaces or
+    /// refreshes, by a tag or the state of the entry. The store must not bring the entry back. So this method looks in
+    /// the index, once for all stores with the same keys and URL.
     func purgeStores(_ filters: [EntryFilter], sparing spared: Int?, now: Timestamp) throws {
         var known: [ExactText: Bool] = [:]
         for doubt in parts.pendingStores.purge(PurgeScope.scopes(of: filters), sparing: spared) {

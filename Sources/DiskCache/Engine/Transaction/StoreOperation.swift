@@ -18,7 +18,7 @@ struct StoreOperation: Sendable {
         if let condition, !condition(old?.entry) { throw DiskCacheError.conditionFailed }
         let isPurged = store.purged.isSet
         let isPinned = store.isPinned(metadata, replacing: old?.entry)
-        // The cost without the texts other than the URL. A pinned entry may always stay.
+        // The lowest cost: of the texts it includes only the URL. A pinned entry always stays, so it needs no check.
         let leastCost = EntryRow.cost(bodyLength: body.length, isFile: body.isFile, url: url)
         guard isPurged || isPinned || context.canKeep(leastCost, replacing: old) else { return nil }
         if try isPurged || !(isFirst || hasRoom(replacing: old?.entry, context)) {

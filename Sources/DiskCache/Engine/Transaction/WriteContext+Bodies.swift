@@ -35,8 +35,8 @@ extension WriteContext {
         try reach(.bodySetAside)
     }
 
-    /// Gives the body at `path`, which a row names, a name in `incoming/` by a call that returns the error number.
-    /// Returns that name; `nil` if another program removed the body, or a directory has taken its place.
+    /// Gives the body at `path`, which a row names, a name in `incoming/`. `call` links or renames, and returns the
+    /// error number. Returns the name; `nil` if another program removed the body, or a directory has taken its place.
     private func keepOld(
         _ path: String, id: Int64, _ operation: String, _ call: (_ place: String, _ old: String) -> Int32
     ) throws -> String? {
@@ -53,11 +53,11 @@ extension WriteContext {
         return old
     }
 
-    /// Moves a body to the path of its layout, or beside it if that is taken. The body may take the path of `replaced`.
+    /// Moves a body to its path in the layout, or beside it if another entry has that path. `replaced` blocks no path.
     func place(
         _ body: BodyFile, id: Int64, key: CacheKey, url: String?, replacing replaced: EntryRow?
     ) throws -> (path: String, identity: FileIdentity) {
-        // If another cache has taken over the directory, a path that is free in this index may hold its body.
+        // After another cache has taken over the directory, it may have a body at a path that is free in this index.
         try parts.index.checkPlace()
         for path in PathCandidates(layout: parts.configuration.layout, key: key, url: url) {
             let owner = try index.row(forPath: path)
@@ -77,16 +77,16 @@ extension WriteContext {
         throw DiskCacheError.system("rename", parts.bodies.absolute(path), EEXIST)
     }
 
-    /// Renames, if the file system has no hard links. For a moment, the body then has only its name in `incoming/`.
+    /// Links; without hard links, renames. Until the new body is placed, the old body then has only its `.old` name.
     private static func linkOrRename(_ place: String, _ old: String) -> Int32 {
         let code = FileSystem.link(place, to: old)
         return [EPERM, EOPNOTSUPP, EMLINK].contains(code) ? FileSystem.rename(place, to: old) : code
     }
 
-    /// Makes the directories above the path, and clears it. `false` when a directory that is in use stands there.
+    /// Renames a body to `path`. Makes missing directories; removes an empty one at `path`. `false`: that has files.
     private func move(_ part: String, to path: String, place: String, of id: Int64) throws -> Bool {
         try unsynced.willReplace()
-        // The first rename mostly succeeds, so the causes of a failure are looked at only afterwards.
+        // The rename comes first, because it mostly succeeds. Only a failure makes or removes directories.
         for attempt in 0..<3 {
             let code = FileSystem.rename(part, to: place)
             switch code {
@@ -168,13 +168,13 @@ extension WriteContext {
 
 /// The files of a transaction that must be on the disk before its rows: the bodies, then their directories, then
 /// SQLite's log with the commit. A group of operations shares the syncs. A power cut leaves the same files as a kill;
-/// see the table in `WriteContext+Bodies.swift`. A lost intent costs room until the scrubber finds the body.
+/// see the table at the top of this file. An intent that it loses only costs room, until the scrubber finds the body.
 struct UnsyncedBodies {
     private let parts: CacheParts
     private var files: [(body: BodyFile, path: String)] = []
     private var directories: Set<String> = []
     private var holdsSlots = false
-    /// Whether the only name of a body that a row still names may be in `incoming/`.
+    /// Whether a body that a row still names may have only its name in `incoming/`.
     private var holdsOld = false
 
     init(_ parts: CacheParts) {

@@ -1,9 +1,9 @@
 // Invariants:
-// - Pinned entries are never evicted: no queue has them, nor the query for expired entries. Expired entries go first.
+// - No queue has pinned entries, nor has the query for expired entries. Expired entries are evicted first.
 // - A choice depends only on rows and totals of the transaction, and on the policy's hashes of evicted entries. An
 //   undone transaction leaves at most a hash too many or too few.
 // - The room on the file system counts like the limit. An unpinned entry is stored only if it fits beside the pinned
-//   entries and the head-room. Otherwise it would be the first to go, although its caller knows it as stored.
+//   entries and the head-room. Otherwise it would be evicted first, although its caller was told that it is stored.
 // - A step removes at most `evictionLimit` entries, and spares a bounded number, because callers and other operations
 //   wait for it.
 
@@ -16,8 +16,8 @@ extension WriteContext {
     /// A step that has spared this many entries ends with its first removal.
     private static let sparingLimit = 256
 
-    /// Evicts before a store needs room. The newest, just acknowledged entry stays even if it is too large for the
-    /// policy's queue of new entries, unless the reserve is broken, or the limit is exceeded and no other entry may go.
+    /// Evicts before a store needs room. Spares the newest, just acknowledged entry even if it is larger than the small
+    /// queue, except when the reserve lacks room, or the limit is exceeded and no other entry can be evicted.
     func evictAhead(toFree bytes: Int64, _ fullness: DiskFullness) throws -> Eviction.Freed {
         let cause = fullness.excess + fullness.headRoom >= bytes ? RemovalCause.limit : .reserve
         let freed = try evict(toFree: bytes, because: cause, sparesNewest: !fullness.lacksRoom)
@@ -70,15 +70,15 @@ extension WriteContext {
         }
     }
 
-    /// `true`: there is room, or at least one entry went and the caller tries again. `false`: no room can be made.
+    /// `true`: there is room, or an entry was evicted and the caller tries again. `false`: no room can be made.
     package func makeRoom(for bytes: Int64, asPinned: Bool) throws -> Bool {
         guard bytes <= parts.budget.room + totals.diskBytes - totals.pinnedBytes else { return false }
         return try makeRoom(for: bytes, beside: asPinned ? 0 : headRoom, margin: 0)
     }
 
     /// Makes room like ``makeRoom(for:asPinned:)`` for a body of unknown length, which may never fit. So eviction
-    /// passes over the queues once, takes no hits away, and spares entries that were read, or stored meanwhile. Beyond
-    /// the share, it removes only expired entries. `lastTurn`: the last publish before the body first asked for room.
+    /// passes over the queues once, takes no hits away, and spares entries with hits or stored after `lastTurn`: the
+    /// sequence number when the body first lacked room. Beyond the share, it removes only expired entries.
     func makeRoom(forUnknownLength bytes: Int64, beside own: ByteBudget.Promise, upTo lastTurn: Int64) throws -> Bool {
         let isShared = parts.budget.hasShare(for: bytes, beside: own)
         return try makeRoom(
@@ -102,7 +102,7 @@ extension WriteContext {
             || evict(toFree: excess, because: cause, sparesNewest: false, upTo: lastTurn).entries > 0
     }
 
-    /// Whether an unpinned entry of `cost` bytes, which replaces `old`, would stay if all other unpinned entries went.
+    /// Whether an unpinned entry of `cost` bytes in place of `old` fits beside the pinned entries and the head-room.
     func canKeep(_ cost: Int64, replacing old: EntryRow?) -> Bool {
         let limit = parts.budget.limit
         let pinned = totals.pinnedBytes - (old.map { $0.entry.pinned ? $0.cost : 0 } ?? 0)

@@ -97,7 +97,7 @@ final class SlabCompaction {
             let key = content?.withUnsafeBytes { SlabRecordView($0).map { String(decoding: $0.key, as: UTF8.self) } }
             guard let content, let key = key ?? nil, let row = try? context.index.row(forKey: key), row.slot == slot
             else {
-                // The scrubber rewrites such a record, or removes its entry.
+                // The scrubber rewrites a record that differs from the index, or removes its entry.
                 stuck.insert(number)
                 context.slots.endDraining()
                 return

@@ -24,7 +24,7 @@ package final class WriteContext {
 
     func reach(_ point: CrashPoint) throws { try parts.crashHook(point) }
 
-    /// After the commit, drops an entry from the memory tier and the slot table, and voids the marks of responses.
+    /// After the commit, drops an entry from memory and the slot table, and voids each ``ChangeMark`` of its URL.
     func invalidate(_ key: String) {
         journal.onCommit { [parts] in
             parts.memory.remove(key)
@@ -71,7 +71,7 @@ package final class WriteContext {
         if let old { totals.remove(old) }
         let hash = ExactText(entry.key).hashValue
         var place = old?.place ?? eviction.policy.place(hash: hash, cost: cost, among: totals.queues)
-        // An entry that is stored again is in use.
+        // Counts as a hit, because an entry that is stored again is in use.
         if old != nil { place.hit() }
         let row = EntryRow(
             id: old?.id ?? entry.version, entry: entry, cost: cost, path: path, slot: slot, identity: identity,
@@ -93,7 +93,7 @@ package final class WriteContext {
         return entry
     }
 
-    /// Callers add tags, so without a limit the number could grow for ever.
+    /// Limits the tags, because callers add tags and their number could grow for ever.
     func checkTags(of entry: Entry) throws {
         guard entry.tags.count <= Entry.tagLimit else { throw DiskCacheError.tooManyTags(limit: Entry.tagLimit) }
     }
@@ -110,7 +110,7 @@ package final class WriteContext {
     package func flushHits(limit: HitLog.FlushLimit = .all, only key: String? = nil) throws {
         var flush = parts.hits.beginFlush(limit: limit, only: key)
         if flush.items.isEmpty { return }
-        // Rows are in the order of their first publish, so the sort gathers pages and keeps a single direction.
+        // Rows are in the order of their first publish. After the sort, updates of rows on one page follow each other.
         flush.items.sort { $0.pending.version < $1.pending.version }
         journal.onUndo { [log = parts.hits, flush] in log.cancelFlush(flush) }
         var counts: [ExactText: Int64] = [:]
@@ -121,7 +121,7 @@ package final class WriteContext {
         // The memory tier is updated first: until the log drops the flush, readers get the pending hits from the log.
         journal.onCommit { [memory = parts.memory, slotTable = parts.slotTable, log = parts.hits, flush] in
             for (key, pending) in flush.items {
-                // After the log has dropped the slide, a reader that read the row before the commit would not know it.
+                // Voids slots that readers took from rows before the commit, because the log no longer has the slide.
                 if pending.slide != nil { slotTable.remove(ExactText(key).hashValue) }
                 guard let count = counts[ExactText(key)] else { continue }
                 memory.update(key) { $0.entry = $0.entry.applying(pending.written(hits: count)) }

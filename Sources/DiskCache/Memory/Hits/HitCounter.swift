@@ -2,9 +2,9 @@ import Primitives
 import Synchronization
 
 /// Counts the hits of an entry in memory, until the ``HitLog`` takes them. A base class of ``HotEntry`` alone, so that
-/// a hit costs no further object. Invariant: `counted` is twice the hits that the log has not taken, plus 1 when the
-/// log knows of them, so the first hit afterwards sees that it must register, and no hit is lost or counted twice.
-/// `@unchecked Sendable` is safe because all properties are atomics.
+/// a hit costs no further object. Invariant: `counted` is twice the hits that the log has not taken, plus 1 while the
+/// counter is registered with the log. So the first hit after ``take()`` sees that it must register, and no hit is lost
+/// or counted twice. `@unchecked Sendable` is safe because all properties are atomics.
 package class HitCounter: @unchecked Sendable {
     // With the first field of the subclass, the fields that a hit touches are stored side by side.
     private let counted = Atomic<Int64>(0)
@@ -29,7 +29,7 @@ package class HitCounter: @unchecked Sendable {
     /// `last` is a time of the wall clock.
     typealias Hits = (count: Int64, last: Timestamp)
 
-    /// Called when the log learns of the hits. Returns `false` when it knew already: two hits were both the first.
+    /// Marks the counter as registered with the log. Returns `false` when another thread's hit has done so already.
     final func register() -> Bool {
         counted.bitwiseOr(1, ordering: .acquiringAndReleasing).oldValue & 1 == 0
     }
@@ -37,7 +37,7 @@ package class HitCounter: @unchecked Sendable {
     final var hits: Hits { hits(counted.load(ordering: .acquiring)) }
     final var hitCount: Int64 { counted.load(ordering: .relaxed) >> 1 }
 
-    /// Resets the count. After that the log no longer knows of this counter.
+    /// Resets the count. After that the counter is not registered with the log.
     final func take() -> Hits { hits(counted.exchange(0, ordering: .acquiringAndReleasing)) }
 
     private func hits(_ counted: Int64) -> Hits {
@@ -47,7 +47,7 @@ package class HitCounter: @unchecked Sendable {
 
 /// The clock for the times of hits, by which listings sort: the wall clock, but never going back, because new entries
 /// would look older than all others. While the wall clock is behind, this clock advances a millisecond whenever the
-/// wall clock has moved, so hits keep their order. With each hit, it would outrun the wall clock on a busy server.
+/// wall clock has moved, so hits keep their order. Advancing at each hit would outrun the wall clock on a busy server.
 final class HitClock: Sendable {
     private struct State {
         var latest: Timestamp

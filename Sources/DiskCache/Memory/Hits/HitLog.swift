@@ -1,14 +1,14 @@
 import Primitives
 import Synchronization
 
-/// The hits, last accesses and slides that are not in the index yet. The writer takes them about once a second, because
-/// each hit would be a disk write. A caller asks this log *after* reading an entry. No hit counts twice or is missed,
-/// although a flush may commit at any moment:
+/// The hits, last accesses and slides that are not in the index yet. The writer writes them about once a second,
+/// because a disk write for each hit would be too slow. A caller asks for ``pending(_:)`` hits *after* reading an
+/// entry. No hit counts twice or is missed, although a flush may commit at any moment:
 /// - A flush reports an entry's new number of hits *before* its commit (``wrote(_:hits:)``). A caller that asks before
 ///   the report has read the entry without the flush, and adds the noted hits. A later caller takes the reported
 ///   number, whether it read the entry before or after the commit.
-/// - A flush that ends between read and question increments `flushesEnded` before it drops its hits, so that
-///   ``settled(_:)`` reads again.
+/// - A flush that ends between a caller's read and its question increments `flushesEnded` before it drops its hits, so
+///   that ``settled(_:)`` reads again.
 ///
 /// A flush is kept until it is committed, or undone and put back. A transaction may flush a key twice, with all keys
 /// and then for an update of the key, and the second flush may be undone alone. Slides are kept until they are written;
@@ -27,7 +27,7 @@ package final class HitLog: Sendable {
 
         /// All slides, and as many entries with hits as ``HitTable`` may have; writing so many takes half a second.
         package static let all = FlushLimit(slides: .max, hits: 2 * HitTable.generationLimit * HitLog.shardCount)
-        /// For each second. 10,000 entries, each a page or two written twice, took more than half of two cores.
+        /// For one flush a second. 10,000 entries, a page or two each, written twice, took more than half of two cores.
         package static let periodic = FlushLimit(slides: 4096, hits: 512)
 
         static func marked(_ limit: Int) -> FlushLimit { FlushLimit(slides: limit, hits: 0, onlyMarked: true) }
@@ -85,7 +85,7 @@ package final class HitLog: Sendable {
         self.clock = clock
     }
 
-    /// Returns whether these are the shard's first since the last flush; then the caller must request a flush.
+    /// Returns whether the shard was empty before; then the caller must request a flush.
     func note(_ hits: PendingHits, for key: String) -> Bool {
         let key = ExactText(key)
         // The forgotten hits are freed after the lock is released.
@@ -138,14 +138,14 @@ package final class HitLog: Sendable {
         }
     }
 
-    /// `read` reads an entry and its ``pending(_:)`` hits. `nil` when a flush ended meanwhile: `read` may lack hits.
+    /// Runs `read`, which reads entries and ``pending(_:)`` hits. `nil`: a flush ended during it, so it may lack hits.
     func ifSettled<Value>(_ read: () throws(DiskCacheError) -> Value) throws(DiskCacheError) -> Value? {
         let before = flushesEnded.load(ordering: .acquiring)
         let value = try read()
         return flushesEnded.load(ordering: .acquiring) == before ? value : nil
     }
 
-    /// Runs `read`, as ``ifSettled(_:)`` does, until no flush ends meanwhile. The closure must be short.
+    /// Repeats `read`, as ``ifSettled(_:)`` runs it, until no flush ends during it. The closure must be short.
     func settled<Value>(_ read: () throws(DiskCacheError) -> Value) throws(DiskCacheError) -> Value {
         while true {
             if let value = try ifSettled(read) { return value }

@@ -1,13 +1,13 @@
 import Primitives
 
 /// The pending hits and slides of a shard of the ``HitLog``. Slides from before a mark are kept apart, to be written a
-/// few at a time; later hits and slides of the entry are merged into them. Hits have two generations. A hit joins the
-/// younger, with the entry's hits in the older. A full younger becomes the older, and the former older is forgotten.
+/// few at a time; later hits and slides of the entry are merged into them. Hits have two generations. A hit moves the
+/// entry's hits to the younger. When the younger is full, it becomes the older, and the older is forgotten.
 struct HitTable {
-    /// The caller frees forgotten hits, because freeing may take long.
+    /// The caller frees forgotten hits after it has released the lock, because that may take long.
     typealias Forgotten = [ExactText: PendingHits]
 
-    /// Entries. Two generations in each of the log's sixteen shards have at most 16,384 entries in some 4 MiB.
+    /// The most entries of a generation. The log's 16 shards, each with two, have at most 16,384 entries in some 4 MiB.
     static let generationLimit = 512
 
     /// The entries with a slide, and their hits, noted since the last mark.
@@ -125,7 +125,7 @@ struct CounterQueue {
     }
 
     private var items: [ExactText: Item] = [:]
-    /// Keys in the order of turns. Places of removed entries stay for a while.
+    /// Keys in the order of turns. The elements of removed entries stay until ``removeGone()``.
     private var queue: [(key: ExactText, turn: Int)] = []
     private var nextTurn = 0
     var isEmpty: Bool { items.isEmpty }
@@ -139,7 +139,7 @@ struct CounterQueue {
         items[key] = Item(counter: counter, version: version, turn: nextTurn)
         queue.append((key, nextTurn))
         nextTurn += 1
-        // Runs only when most places are of removed entries, so that the cost for each is constant.
+        // Runs only when most elements belong to removed entries, so that the cost of each call is constant on average.
         if queue.count > 2 * items.count + 64 { removeGone() }
     }
 

@@ -8,7 +8,7 @@ enum EvictionQueue: UInt8, Sendable {
 struct QueuePlace: Equatable, Sendable {
     static let frequencyLimit: UInt8 = 3
     var queue: EvictionQueue
-    /// The hits since the entry came to this queue, at most ``frequencyLimit``; one is lost when it is spared.
+    /// The hits since the entry came to this queue, at most ``frequencyLimit``. An entry that is spared loses one.
     var frequency: UInt8 = 0
 
     mutating func hit() {

@@ -1,10 +1,10 @@
 // Invariants: a cell with a number of at least `first` stands for a remembered hash. There are `count` such cells.
-// Exactly the bits of their numbers are set. `next` - `first` is at most the number of bits, so no two share one.
+// Exactly the bits of their numbers are set. `next` - `first` is at most the number of bits, so numbers share no bit.
 
 /// Remembers the hashes of the last evicted entries, up to a limit that each insertion states. A bucket is a cache line
-/// of eight cells. A full bucket forgets its oldest hash early, and two hashes may look alike (one in four thousand of
-/// a million); both only cause a worse choice. The bits tell which numbers are in use, so removed hashes push out no
-/// others. The table takes at most 16 bytes for each hash that the limit allows, plus 72.
+/// of eight cells. A full bucket forgets its oldest hash early, and a hash may look like another (of a million hashes,
+/// one in four thousand). Both only cause a worse choice. The bits tell which numbers are in use, so removed hashes
+/// push out no others. The table takes at most 16 bytes for each hash that the limit allows, plus 72.
 struct GhostTable: Sendable {
     private static let bucketSize = 8
 
@@ -26,7 +26,7 @@ struct GhostTable: Sendable {
 
     func contains(_ hash: Int) -> Bool { find(Self.mark(hash)) != nil }
 
-    /// Forgets the oldest hashes until no more than `limit` are left.
+    /// Remembers a hash. First forgets the oldest hashes, so that at most `limit` are remembered.
     mutating func insert(_ hash: Int, limit: Int) {
         guard limit > 0 else { return }
         let mark = Self.mark(hash)

@@ -1,4 +1,4 @@
-// Invariants: the policy holds only hashes of evicted entries, at most one for each entry; without them it decides
+// Invariants: the policy holds only hashes of entries outside the queues, at most one for each; without them it decides
 // worse, never wrongly. A choice spares at most `moveLimit` entries, mostly few, because each sparing uses up a hit.
 
 /// S3-FIFO (Yang, Zhang, Qiu, Yue, Rashmi: "FIFO queues are all you need for cache eviction", SOSP '23), with the sizes

@@ -175,7 +175,7 @@ struct BodyTree {
             || name.utf8.count == 2 && name.utf8.allSatisfy { $0.hexDigitValue != nil }
     }
 
-    /// Returns the relative paths in the next directory that are no directories; `nil` after the last directory.
+    /// Returns the relative paths of the files in the next directory; `nil` after the last directory.
     mutating func next() throws(DiskCacheError) -> [String]? {
         guard let directory = directories.popLast() else { return nil }
         var files: [String] = []
@@ -197,7 +197,7 @@ final class Ballast: @unchecked Sendable {
     private let file: FileDescriptor
     private let path: String
     private(set) var length: Int64 = 0
-    /// The most bytes held so far. ``restore()`` takes as many again, or the ballast would shrink on a full disk.
+    /// The most bytes held so far. ``restore()`` takes as many again, because the ballast must not shrink.
     private var claim: Int64 = 0
     /// The most bytes that the file should occupy.
     private let size: Int64

@@ -82,7 +82,7 @@ package final class GrowingBody: Sendable {
     }
 
     /// `nil`: the next bytes go straight to the file. If ``move(to:)`` took no buffer, the next call asks for one,
-    /// once. An empty body takes no buffer because its bytes may be slow to arrive.
+    /// once. ``move(to:)`` takes none for an empty body, because its bytes may be slow to arrive.
     private func buffer() -> WriteBuffer? {
         let (held, takesOne) = state.withLock { state in
             defer { state.takesBuffer = false }

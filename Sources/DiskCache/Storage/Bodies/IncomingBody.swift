@@ -11,7 +11,7 @@ final class IncomingBody: @unchecked Sendable {
     private var hasher = SHA256()
     private var validator = JSONValidator()
 
-    /// A body longer than `memoryLimit` moves to a file; if that is negative, at its first byte or in ``seal()``.
+    /// A body longer than `memoryLimit` moves to a file; with a negative limit, at its first byte or in ``seal()``.
     init(in bodies: BodyStore, memoryLimit: Int64) {
         self.bodies = bodies
         growing = GrowingBody(buffers: bodies.writeBuffers, path: bodies.newPartPath())

@@ -2,8 +2,8 @@ import Foundation
 import Primitives
 
 /// A cache directory that only this process uses: a `CACHEDIR.TAG` (so that backups skip it), a lock file, and a
-/// directory for each namespace. The `flock` on the lock file and on the directory itself ends with the process,
-/// however that ends, and no program can remove it without removing the cache.
+/// directory for each namespace. The `flock` on the lock file and on the directory itself ends with the process, even
+/// after a kill. A program that removes the directory and so its lock also removes the cache.
 package final class CacheDirectory: Sendable {
     /// Absolute, without a slash at its end.
     package let path: String
@@ -36,7 +36,7 @@ package final class CacheDirectory: Sendable {
         }
     }
 
-    /// Releases the lock before the deallocation. All users of the directory must be closed by then.
+    /// Releases the lock, before the deallocation would. All namespaces in the directory must be closed already.
     package func unlock() {
         // Closing might release the lock late: a child process holds copies of the files until it runs its program.
         for lock in locks { flock(lock.number, LOCK_UN) }
@@ -90,7 +90,7 @@ package final class CacheDirectory: Sendable {
         }
     }
 
-    /// The directories with a valid name and a file of a namespace. Others may belong to other programs.
+    /// The directories with a valid name and a file that marks a namespace. Others may belong to other programs.
     private static func namespaceDirectories(in path: String) throws(DiskCacheError) -> [NamespaceDirectory] {
         try FileSystem.names(in: path).compactMap { name in
             isNamespace(at: "\(path)/\(name)") ? NamespaceDirectory(name: name) : nil

@@ -88,7 +88,7 @@ struct FileStatus: Equatable, Sendable {
     }
 }
 
-/// A published file with the same identity need not be hashed again. Times are in nanoseconds since the epoch.
+/// A file that still has the identity in the index need not be hashed again. Times are in nanoseconds since the epoch.
 package struct FileIdentity: Hashable, Sendable {
     var inode: Int64
     var size: Int64

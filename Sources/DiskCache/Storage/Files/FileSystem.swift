@@ -22,7 +22,7 @@ enum FileSystem {
         Foundation.unlink(path) == 0 || errno == ENOENT ? 0 : errno
     }
 
-    /// Removes a file, or a directory with its content, except unremovable files, until `mayGoOn` returns `false`.
+    /// Removes a file, or a directory with its removable content. Stops, and returns `false`, when `mayGoOn` does.
     @discardableResult
     static func remove(_ path: String, while mayGoOn: () -> Bool = { true }) -> Bool {
         guard mayGoOn() else { return false }
@@ -49,7 +49,7 @@ enum FileSystem {
         return code != ENOSPC && code != EDQUOT
     }
 
-    /// If the process is killed during the probe, the next start removes the file, as it removes every `.part`.
+    /// The file of ``hasRoom(in:)``. After a kill, the next start removes it, as it removes every `.part`.
     static func roomProbe(in directory: String) -> String { directory + "/room.part" }
 
     /// The bytes on the volume that this process may still use; 0 when the volume cannot be queried.
@@ -67,7 +67,6 @@ enum FileSystem {
     @discardableResult
     static func removeDirectory(_ path: String) -> Bool { rmdir(path) == 0 || errno == ENOENT }
 
-    /// Sets the mode 0700.
     static func makeDirectory(_ path: String) -> Int32 { mkdir(path, 0o700) == 0 ? 0 : errno }
 
     static func makeDirectories(_ path: String) throws(DiskCacheError) {

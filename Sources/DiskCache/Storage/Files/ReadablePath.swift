@@ -21,7 +21,7 @@ import Primitives
 /// | a leaf `@index`, `%2f` in the query, a name that ends like `~<key>` | as it is, and `~<key>` behind the leaf |
 /// | a directory's name that ends like `~<key>` | with `%7E` for the `~`, and `~<key>` behind the leaf |
 /// | a host that ends in `_` and digits, without a port | as it is, and `~<key>` behind the leaf |
-/// | request fields of the caller's, so that the key is not the MD5 of the URL | `~<key>` behind the leaf |
+/// | request fields, so that the key is not the MD5 of the URL | `~<key>` behind the leaf |
 ///
 /// Percent-escapes stay as in the canonical URL, so names that differ only after decoding have different paths.
 package enum ReadablePath {
@@ -195,7 +195,7 @@ struct PathCandidates: RandomAccessCollection {
 }
 
 extension Layout {
-    /// Relative to the namespace's directory, if no file occupies it. `url` is canonical; `nil` for a caller's own key.
+    /// A path in the namespace's directory, if no file occupies it. `url` is canonical; `nil` for a caller's own key.
     package func path(for key: CacheKey, url: String?) -> String {
         let name = key.hashedName
         return switch self {

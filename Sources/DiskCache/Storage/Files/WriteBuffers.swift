@@ -2,7 +2,7 @@ import Primitives
 
 /// Memory that collects a body's bytes, so that they are written in large pieces that begin at a page: pieces of 64 KiB
 /// cost the kernel a third more work for a body of 1 MiB. Without a buffer, bytes are written as they arrive. Returned
-/// buffers are kept until memory runs short, because clearing the pages of a new one costs as much as it saves.
+/// buffers are kept until ``trim()``, because clearing the pages of a new one costs as much as it saves.
 final class WriteBuffers: Sendable {
     static let capacity = 256 << 10
     /// All buffers together take 16 MiB.

@@ -67,7 +67,7 @@ enum CachedFilesVFS {
     }
 }
 
-/// An SQLite VFS that differs from another in `xOpen`, and keeps a `Tail` behind the other's data of each open file.
+/// An SQLite VFS that differs from `standard` in `xOpen`, and keeps a `Tail` behind its data of each open file.
 /// `@unchecked Sendable` is safe because neither VFS is ever changed, and their functions may be called on any thread.
 struct DerivedVFS<Tail>: @unchecked Sendable {
     let standard: UnsafeMutablePointer<sqlite3_vfs>

@@ -1,7 +1,7 @@
 import GRDB
 import GRDBSQLite
 
-/// A prepared statement run with SQLite's own calls, because GRDB would box the 36 values of each stored row.
+/// A prepared statement run with SQLite's own calls, because GRDB would box the 37 values of each stored row.
 struct DirectStatement {
     private let statement: Statement
     private var bound: Int32 = 0
@@ -12,7 +12,7 @@ struct DirectStatement {
         self.statement = statement
     }
 
-    /// `nil` stays NULL, because a statement has no values before the first and after each run.
+    /// `nil` stays NULL, because a statement has no values before its first run and after each run.
     mutating func bind(_ value: Int64?) {
         bound += 1
         if let value { sqlite3_bind_int64(handle, bound, value) }
@@ -40,7 +40,7 @@ struct DirectStatement {
 
     /// The statement must return no rows.
     mutating func run() throws {
-        if try hasRow() { preconditionFailure("a statement that returns rows was run for none") }
+        if try hasRow() { preconditionFailure("a statement that must return no rows returned a row") }
     }
 
     /// Clears the values afterwards.
@@ -62,7 +62,7 @@ struct DirectStatement {
 }
 
 /// The current row of a statement, read column by column. GRDB's `Row` converts each column to a value of any type,
-/// several times the work: the larger part of a look-up. NULL reads as 0, `false`, an empty text, or `nil`.
+/// which takes several times as long: the larger part of a look-up. NULL reads as 0, `false`, an empty text, or `nil`.
 struct StatementRow {
     /// A `sqlite3_stmt` that has just returned a row.
     let statement: OpaquePointer
@@ -147,7 +147,7 @@ enum StoreQuery: Int, CaseIterable {
         + ["sweepable", "canonicalURL", "canonicalKey"]
 }
 
-/// The statements of ``StoreQuery``, looked up once in a transaction, because that hashes their whole text.
+/// The statements of ``StoreQuery``, looked up once in a transaction, because a look-up hashes the whole text.
 final class StoreStatements {
     private let db: Database
     private var prepared = [DirectStatement?](repeating: nil, count: StoreQuery.allCases.count)

@@ -39,7 +39,7 @@ package final class EntryIndex: Sendable {
             throw DiskCacheError(error)
         }
         startedEmpty = isNew
-        // Both files exist by now: opening the index for writing reads it, and so opens the log.
+        // The index and its log exist now, because opening the index for writing reads it, and so opens the log.
         files = [path, path + "-wal", other].map { ($0, FileNumber(of: $0)) }
         listing = try mappingErrors { try Self.openForReading(path) }
         // If a descriptor is missing, no data counts as being in memory.
@@ -69,14 +69,14 @@ package final class EntryIndex: Sendable {
     // MARK: - The log, on the writer's thread outside of transactions
 
     /// Empties the log when it is longer than 256 KiB and than a quarter of the free space. SQLite lets the log grow to
-    /// 16 MiB, which may be all the space of a small volume. Then no space may be left in which to empty it.
+    /// 16 MiB, which may be all the space of a small volume. Then there may be too little space to empty it.
     func keepLogShort() {
         let length = logLength
         // Emptying a shorter log takes longer than filling it.
         if length > 256 << 10, length > FileSystem.freeBytes(at: path) / 4, canEmptyLog() { emptyLog() }
     }
 
-    /// Whether there is a log, and space, with `reserve` more bytes, to empty it. Otherwise an attempt fills the disk.
+    /// Whether there is a log, and with `reserve` more bytes room to empty it. Otherwise an attempt fills the disk.
     func canEmptyLog(with reserve: Int64 = 0) -> Bool {
         let sql = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
         guard logLength > 0, let file = FileSystem.status(of: path)?.identity.size,
@@ -148,9 +148,9 @@ package final class EntryIndex: Sendable {
         try? writing.writeWithoutTransaction { _ = try $0.checkpoint(.passive) }
     }
 
-    /// Writes the log into the database file, if `checkpoint` is set, and closes all connections; the writer's thread's
-    /// last call. Another index that has taken the path is safe: before SQLite removes a log by its name it compares
-    /// the inodes of the database file and the file at the path (`databaseIsUnmoved` in `pager.c`).
+    /// Writes the log into the database file, if `checkpoint` is set, and closes all connections. The writer's thread
+    /// calls this last. Another index that has taken the path is safe: before SQLite removes a log by its name it
+    /// compares the inodes of the database file and the file at the path (`databaseIsUnmoved` in `pager.c`).
     package func close(checkpoint: Bool) {
         cached.close()
         waiting.close()
@@ -168,7 +168,7 @@ package final class EntryIndex: Sendable {
         configuration.label = "larder.index.writer"
         configuration.busyMode = .timeout(5)
         configuration.prepareDatabase { db in
-            // Both settings take effect only in an empty file; in another they only cause a write. The page size comes
+            // Both settings take effect only in an empty file; elsewhere they only cause a write. The page size comes
             // first, because WAL fixes it. A foreign database is never written to, because reading the format throws.
             if try Int.fetchOne(db, sql: "PRAGMA page_count") == 0 {
                 try db.execute(sql: "PRAGMA page_size = \(chosen.indexPageSize); PRAGMA auto_vacuum = INCREMENTAL;")
@@ -194,7 +194,7 @@ package final class EntryIndex: Sendable {
                 }
                 FileSystem.unlink(mark(path))
             }
-            // Preparing a statement reads the schema, and running this one reads the first row of the largest table.
+            // Reads the schema and the first row of the largest table, so that damage there ends the opening.
             _ = try Row.fetchOne(db, sql: "SELECT * FROM entries, counters LIMIT 1")
         }
         return queue

@@ -69,7 +69,7 @@ struct EntryQuery {
         return "SELECT \(columns) FROM \(tables)\(condition)\(order)"
     }
 
-    /// Puts a plus before a column of which SQLite must not use the index, because the query uses another index.
+    /// Puts a plus before a column. It keeps SQLite from using the column's index when the query uses another index.
     func column(_ name: String, _ condition: EntryFilter.Condition? = nil) -> String {
         guard case .by(let leading) = path, leading != condition else { return name }
         return "+" + name

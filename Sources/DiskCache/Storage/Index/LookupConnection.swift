@@ -38,8 +38,8 @@ final class LookupConnection: Sendable {
 
     deinit { close() }
 
-    /// Opens the files. Later look-ups use the same files, even if their names lead to other files by then. Throws
-    /// ``NotCached`` when that would need the disk; the first look-up then opens the files.
+    /// Opens the files. Later look-ups use the same files, even if other files have taken their names. Throws
+    /// ``NotCached`` when opening would need the disk; the first look-up then opens the files.
     func open() throws {
         try rows(.entry, [""]) { _ in }
     }

@@ -5,9 +5,9 @@ import Primitives
 /// A *sort* sorts all entries that match one condition: good when few match, and the only way for orders without an
 /// index.
 ///
-/// Of n entries, m of which match, a page of l rows takes a walk about l * n / m rows, and a sort m rows. So the search
-/// walks if m is at least √(ln), and neither takes more than about √(ln) rows, if matches are mixed evenly with the
-/// rest; a walk gives up after ``patience`` times as many rows.
+/// If m of n entries match, a page of l rows takes a walk about l * n / m rows, and a sort m rows. So the search walks
+/// if m is at least √(ln). Neither takes more than about √(ln) rows, if matches are mixed evenly with other entries. A
+/// walk gives up after ``patience`` times as many rows.
 struct PageSearch {
     let filter: EntryFilter
     let sort: EntrySort
@@ -90,7 +90,7 @@ struct PageSearch {
         }
     }
 
-    /// Estimates the matches of the condition, up to `limit` for each query. `key`, `md5` and `url` have few: counts 0.
+    /// Estimates the matches of the condition, at most `limit` a query. `key`, `md5` and `url` count as 0: few match.
     private func count(
         _ condition: EntryFilter.Condition, _ places: PrefixPlaces, upTo limit: Int
     ) throws(DiskCacheError) -> Int {

@@ -8,9 +8,9 @@ import Primitives
 /// each look-up, and keeps the index of the log in its own memory. Another process, such as `sqlite3`, finds it locked.
 ///
 /// SQLite writes a header of 24 bytes before each page of the log, and each write costs as much as that of a page. The
-/// VFS gathers them, and writes them at the latest with the last page of a commit (``GatheredWrites``). It tells the
-/// disk early to write the log; otherwise a checkpoint, and every store, would wait for the disk. A large commit and a
-/// checkpoint take milliseconds, so a thread that may yield offers the processor between two pages.
+/// VFS gathers headers and pages, and writes them at the latest with the last page of a commit (``GatheredWrites``). It
+/// tells the disk early to write the log; otherwise a checkpoint, and every store, would wait for the disk. A large
+/// commit and a checkpoint take milliseconds, so a thread that may yield offers the processor between two pages.
 enum ProcessVFS {
     /// Applies to all connections that are opened from now on.
     static func use() { _ = vfs }
@@ -52,8 +52,8 @@ enum ProcessVFS {
         tail.initialize(to: Tail(methods: methods.pointee, standard: methods, name: name))
         tail.pointee.methods.xWrite = { ProcessVFS.write($0, $1, $2, $3) }
         tail.pointee.methods.xRead = { file, target, count, offset in
-            // Most reads of a connection that has written belong to a checkpoint. A connection that only reads serves
-            // requests.
+            // Yields only if the connection has written, because most of its reads then belong to a checkpoint. A
+            // connection that only reads serves requests.
             if let file, ProcessVFS.vfs.tail(of: file).pointee.writes.hasGathered { Processor.offer() }
             return ProcessVFS.flushed(file) { $0.xRead(file, target, count, offset) }
         }
@@ -108,8 +108,8 @@ enum ProcessVFS {
 /// (<https://sqlite.org/fileformat2.html#walformat>). By default it assumes that no disk damages the bytes around a
 /// write (`psow`, <https://sqlite.org/uri.html>).
 ///
-/// Invariants: the gathered bytes are contiguous, and continue the last written bytes. No part of a commit stays
-/// gathered.
+/// Invariants: the gathered bytes are contiguous, and continue the last written bytes. No part of a finished commit
+/// stays gathered.
 struct GatheredWrites {
     /// SQLite's own `seekAndWriteFd` takes less than 128 KiB at once.
     static let limit = 120 << 10

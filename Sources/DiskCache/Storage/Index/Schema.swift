@@ -11,16 +11,16 @@ import GRDB
 /// | `counters` | `sequence`: the last number of a publish or a turn; `smallBytes`: the bytes in the small queue |
 ///
 /// `entries.id` is the sequence number of the entry's first publish and is never used again. Every index makes each
-/// store about a tenth slower. Each index therefore serves a query that is made again and again. There is none for a
-/// query that a person makes now and then and that a scan of all rows can answer (the orders of length and hits):
+/// store about a tenth slower, so each index serves a frequent query. The orders of length and of hits have none,
+/// because a scan of all rows answers them and they are seldom requested. The indexes:
 /// - of `key`: look-ups; prefixes of callers' keys; the default order of listings, where the other filters are tested
 ///   row by row.
-/// - `entriesByKind`: purges of a kind, and its pages when the kind is rare. An index of kind and key would serve all
-///   pages of a kind, but make stores a quarter slower, because keys come in no order.
+/// - `entriesByKind`: purges of a kind, and pages of a rare kind. An index of kind and key would serve all pages of a
+///   kind, but make stores a quarter slower, because keys come in no order.
 /// - `entriesByURL`: a URL, prefixes, the order of URLs.
 /// - `entriesByCanonicalURL`: a URL and prefixes, of entries with a URL in another spelling, all of them responses.
 ///   Other entries are not in the index, so it does not slow down their stores.
-/// - `entriesByCanonicalKey`: the MD5 of that URL, for removals by the key of a URL.
+/// - `entriesByCanonicalKey`: the MD5 of the canonical URL, for removals by the key of a URL.
 /// - `entriesByHost`: a host's purges and pages.
 /// - `entriesByExpiry`: purges and counts by state, eviction of expired entries, the order of expiry.
 /// - `entriesToEvict`: the eviction queues, without pinned entries. New rows come at their end.

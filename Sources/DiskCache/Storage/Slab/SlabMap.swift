@@ -57,7 +57,7 @@ final class SlabMap {
         if draining == number { draining = nil }
     }
 
-    /// Marks a slot as free from the next commit on. Returns whether it was used, as is the slot of each sound row.
+    /// Marks a slot as free from the next commit on. Returns `false` if it was not used: its row is damaged.
     func free(_ slot: Slot) -> Bool {
         guard isUsed(slot) else { return false }
         freed.append(slot)
@@ -124,8 +124,8 @@ final class SlabMap {
             .filter { !freed.contains($0) }.prefix(limit).map { $0 }
     }
 
-    /// Returns the extent that is being emptied already, or else chooses an extent with slack and with the fewest used
-    /// bytes; its bodies fit into other extents of its class. `stuck` extents cannot be emptied.
+    /// Returns the extent that is being emptied already. Otherwise chooses, of the extents with slack and with bodies
+    /// that fit into others of their class, the extent with the fewest used bytes. `stuck` extents cannot be emptied.
     @discardableResult
     func beginDraining(except stuck: Set<Int>) -> Int? {
         if let draining { return draining }

@@ -14,7 +14,7 @@ import Primitives
 /// | 42 ..< 48 | when the record was written |
 /// | 48 ..< 64 | the first bytes of the SHA-256 of the body |
 ///
-/// The index is the truth about all of this. A reader that knows only the slot learns the entry from the record.
+/// If record and index differ, the index is right. A reader that knows only the slot gets the entry from the record.
 struct SlabRecord {
     /// The head and, directly behind it, the texts.
     let bytes: [UInt8]
