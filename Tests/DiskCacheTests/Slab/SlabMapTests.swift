@@ -111,7 +111,7 @@ struct SlabMapTests {
         #expect(map.slackBytes == 19 * size)
     }
 
-    @Test("When the other extents have room for its bodies, the emptiest extent is chosen, and gets no new bodies")
+    @Test("When the other extents have room for its bodies, the emptiest extent is emptied, and gets no new bodies")
     func draining() throws {
         let map = try load()
         let perExtent = SlotClass(holding: 1000).slotsPerExtent
