@@ -14,10 +14,10 @@ struct ChangedLimitsTests {
             for number in 0..<5 { try await cache.store(longText(100_000), key: "p\(number)") { $0.pinned = true } }
             #expect(cache.takenDiskBytes.all == cache.totals.diskBytes)
             cache.setDiskLimit(1 << 20)
-            try await poll("it to come down") { cache.totals.diskBytes <= 1 << 20 }
+            try await poll("a disk use within the lowered limit") { cache.totals.diskBytes <= 1 << 20 }
             #expect(try cache.keys().filter { $0.hasPrefix("p") }.count == 5)
             cache.setDiskLimit(0)
-            try await poll("all to go that may") { try cache.keys().allSatisfy { $0.hasPrefix("p") } }
+            try await poll("the eviction of all unpinned entries") { try cache.keys().allSatisfy { $0.hasPrefix("p") } }
             #expect(cache.takenDiskBytes == (cache.totals.diskBytes, cache.totals.diskBytes))
             await #expect(throws: DiskCacheError.noSpace) { try await cache.store("x", key: "more") }
             cache.setDiskLimit(8 << 20)
@@ -60,7 +60,7 @@ struct ChangedLimitsTests {
         #expect(policy.memoryBytes == 0)
     }
 
-    @Test("A released cache lives until its last reservation ends; then its directory can be removed")
+    @Test("A cache without an owner stays open until its last reservation ends; then its directory can be removed")
     func life() async throws {
         let temporary = try TemporaryDirectory()
         let directory = try CacheDirectory(path: temporary.path)
@@ -73,7 +73,7 @@ struct ChangedLimitsTests {
         #expect(try #require(life.takenDiskBytes) >= 100_000)
         reservation?.abandon()
         reservation = nil
-        try await poll("its end") { life.isOver }
+        try await poll("the end of the cache") { life.isOver }
         #expect(life.takenDiskBytes == nil)
         let place = NamespaceDirectory(namespace: "default")
         #expect(!directory.remove(place) { false })

@@ -32,7 +32,7 @@ struct GrowingBodyTests {
     }
 
     @Test(
-        "A growing body can be read to its last byte at any moment, with and without a write buffer",
+        "A body that is being received can be read up to its last received byte, with and without a write buffer",
         arguments: [1000, 16_384, 65_536, 262_144, 300_001], [true, false])
     func readAlong(step: Int, hasBuffer: Bool) throws {
         let buffers = WriteBuffers()
@@ -56,7 +56,7 @@ struct GrowingBodyTests {
         #expect(taken.count == (hasBuffer ? 0 : WriteBuffers.limit))
     }
 
-    @Test("A growing body is written to its file in pieces as large as the write buffer")
+    @Test("A body that is being received is written to its file in pieces as large as the write buffer")
     func largePieces() throws {
         let body = GrowingBody(buffers: WriteBuffers(), path: "body")
         let file = try open("body")
@@ -65,7 +65,7 @@ struct GrowingBodyTests {
         #expect(file.status()?.identity.size == Int64(2 * WriteBuffers.capacity))
     }
 
-    @Test("A full disk fails the body at the latest when it is sealed; received bytes stay readable")
+    @Test("On a full disk, the sealing of a body fails, and its received bytes stay readable")
     func fullDisk() throws {
         let body = GrowingBody(buffers: WriteBuffers(), path: "/dev/full")
         try body.move(to: FileDescriptor(opening: "/dev/full", O_RDWR))

@@ -6,14 +6,14 @@ import Testing
 
 @Suite("Open bodies")
 struct OpenBodiesTests {
-    /// Opens a file once more.
+    /// Opens the file at `path`, as a further reader does.
     private func open(_ path: String, _ bodies: OpenBodies) throws -> BodyFile {
         let file = try FileDescriptor(opening: path, O_RDONLY)
         let status = try #require(file.status())
         return bodies.shared(BodyFile(file, length: status.identity.size, path: path), status.identity)
     }
 
-    @Test("All readers of a body share one descriptor, which is closed after the last of them")
+    @Test("All readers of a body share one descriptor, which is closed when the last reader is released")
     func shared() throws {
         let directory = try TemporaryDirectory()
         let path = directory.path("body")
@@ -41,7 +41,7 @@ struct OpenBodiesTests {
         #expect(try Array(other.readWhole().bytes) == Array("other".utf8))
     }
 
-    @Test("The table forgets closed bodies")
+    @Test("The table of open bodies drops closed bodies")
     func forgotten() throws {
         let directory = try TemporaryDirectory()
         let bodies = OpenBodies()

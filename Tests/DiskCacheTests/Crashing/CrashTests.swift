@@ -27,7 +27,7 @@ struct CrashTests {
     private static let new = longText(6000, "new")
 
     @Test(
-        "A kill leaves the old or the new version whole, never a mix, and no other file",
+        "A kill during a change leaves the old or the new body whole, never a mix, and no other file",
         arguments: Scenario.allCases, Layout.allCases)
     func killed(_ scenario: Scenario, _ layout: Layout) async throws {
         var reached = 0
@@ -186,7 +186,9 @@ struct CrashTests {
         }
     }
 
-    @Test("A kill leaves no directory that was made for an unfinished store", arguments: Layout.allCases)
+    @Test(
+        "The start after a kill removes the directories that were made for an unfinished store",
+        arguments: Layout.allCases)
     func emptyDirectories(_ layout: Layout) async throws {
         let fixture = try CacheFixture(layout) { $0.inlineLimit = 0 }
         let cache = try fixture.open(crashHook: { if $0 == .directoryMade { throw SimulatedCrash() } })
@@ -211,7 +213,7 @@ struct CrashTests {
         }
     }
 
-    @Test("A damaged list of intents removes no file outside the tree")
+    @Test("A start with a damaged file incoming/intents removes no file outside the bodies' directories")
     func hostileIntents() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { _ async throws in }
@@ -227,7 +229,7 @@ struct CrashTests {
     }
 
     @Test(
-        "A failing operation is undone with its files, and the other operations of its group are kept",
+        "A failed operation is undone with its files, and the other operations of its transaction are kept",
         arguments: Layout.allCases)
     func failingOperation(_ layout: Layout) async throws {
         struct Failure: Error {}

@@ -30,7 +30,7 @@ struct ClockTests {
         #expect(try cache.keys() == ["a", "c", "d", "e"])
         try await store("f")
         #expect(try cache.keys() == ["a", "d", "e", "f"])
-        // The oldest entry is used now, while the clock is still far behind.
+        // Requests the oldest entry while the clock is still far behind.
         fixture.clock.advance(by: .seconds(1))
         cache.recordHit(try #require(try cache.entry(for: "a")))
         for key in ["g", "h", "i"] { try await store(key) }
@@ -67,7 +67,7 @@ struct ClockTests {
         }
     }
 
-    @Test("A clock of hits that is ahead of the wall clock advances with it, however often it is read")
+    @Test("A hit clock that is ahead of the wall clock advances only as the wall clock does, however often it is read")
     func pace() {
         let wall = ManualClock()
         let clock = HitClock(wall, notBefore: wall.now() + .seconds(10))
@@ -81,7 +81,7 @@ struct ClockTests {
     }
 
     @Test(
-        "An entry that was stored or slid before the clock was set back expires one ttl after the new time",
+        "After the clock is set back, an entry with a too distant expiry date expires one ttl after the new time",
         arguments: [true, false])
     func freshness(isSlid: Bool) async throws {
         let fixture = try CacheFixture()

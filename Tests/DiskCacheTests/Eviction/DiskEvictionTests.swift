@@ -20,7 +20,7 @@ struct DiskEvictionTests {
     }
 
     @Test(
-        "Entries that were read before a restart are not evicted by a scan after the restart",
+        "Entries that were read before a restart survive many stores of other entries after the restart",
         arguments: Layout.allCases)
     func restart(_ layout: Layout) async throws {
         let fixture = try CacheFixture(layout) { $0.diskLimit = Self.limit }
@@ -58,7 +58,7 @@ struct DiskEvictionTests {
                 try await cache.flush()
                 #expect(try cache.entry(for: "large \(number)") != nil)
             }
-            // Large bodies requested once evict each other, and hardly an entry in use.
+            // Large bodies without hits evict one another, and hardly any entry in use.
             let hot = try (0..<39).count { try cache.entry(for: "hot \($0)") != nil }
             #expect(hot >= 35)
             #expect(cache.totals.diskBytes <= 4_000_000)
@@ -113,7 +113,7 @@ struct DiskEvictionTests {
         }
     }
 
-    @Test("Pinned entries survive any number of new entries")
+    @Test("Pinned entries survive a thousand stores of other entries")
     func pinned() async throws {
         let fixture = try CacheFixture { $0.diskLimit = Self.limit }
         try await fixture.withCache { cache async throws in

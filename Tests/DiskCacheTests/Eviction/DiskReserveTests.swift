@@ -6,7 +6,7 @@ import Testing
 @testable import DiskCache
 
 @Suite(
-    "The reserve of the file system that stays free",
+    "The reserve that stays free on the file system",
     .enabled(if: getuid() == 0, "only root can mount a small file system"))
 struct DiskReserveTests {
     private static let size: Int64 = 64 << 20
@@ -56,7 +56,7 @@ struct DiskReserveTests {
             for number in 0..<200 { try await cache.store(longText(100_000, "\(number)"), key: "k\(number)") }
             try disk.fill(leaving: 1 << 20)
             try await cache.flush()
-            try await poll("as much is free as should be") {
+            try await poll("a free reserve") {
                 // Each flush lets the cache check the free space, at the earliest a second after its last check.
                 cache.flush { _ in }
                 return Self.free(disk) >= Self.floor
@@ -72,7 +72,7 @@ struct DiskReserveTests {
         try await Self.withCache(.hashed) { disk, cache in
             try await cache.store(longText(20 << 20), key: "only")
             try disk.fill(leaving: 1 << 20)
-            try await poll("as much is free as should be") {
+            try await poll("a free reserve") {
                 cache.flush { _ in }
                 return Self.free(disk) >= Self.floor
             }
@@ -80,7 +80,7 @@ struct DiskReserveTests {
         }
     }
 
-    @Test("Room that other programs give back counts at once, without a store in between", arguments: Layout.allCases)
+    @Test("Room that other programs free is available to the next reservation", arguments: Layout.allCases)
     func givenBack(_ layout: Layout) async throws {
         try await Self.withCache(layout) { disk, cache in
             try disk.fill(leaving: 1 << 20)
@@ -88,7 +88,7 @@ struct DiskReserveTests {
             let reservation = cache.reserve(try .data("k"), kind: .data)
             #expect(throws: DiskCacheError.noSpace) { try reservation.expect(length: 100_000) }
             try FileManager.default.removeItem(atPath: disk.mount.path("filler"))
-            // A program that another test starts at this moment may hold the file open until its `exec`.
+            // A child process that another test forks at this moment holds the file open until its `exec`.
             try await poll("the file system to have its room back") { Self.free(disk) > 2 * Self.floor }
             try reservation.expect(length: 100_000)
             try reservation.receive([UInt8](repeating: 1, count: 100_000))
@@ -109,7 +109,7 @@ struct DiskReserveTests {
                     for _ in 0..<(room / 8) >> 20 { try reservation.receive(block) }
                     reservation.abandon()
                 }
-                // A program that another test starts at this moment may hold the file open until its `exec`.
+                // A child process that another test forks at this moment holds the file open until its `exec`.
                 try await poll("the room to be back") { Self.free(disk) - Self.floor >= room - (4 << 20) }
             }
             let reservation = cache.reserve(try .data("k"), kind: .data)
@@ -154,7 +154,7 @@ struct DiskReserveTests {
         }
     }
 
-    @Test("The reserve is a share of the file system or a number of bytes")
+    @Test("The reserve is a percentage of the file system's size, or a number of bytes")
     func floors() {
         #expect(DiskReserve.percent(5).floor(ofSize: 1000) == 50)
         #expect(DiskReserve.bytes(70).floor(ofSize: 1000) == 70)

@@ -30,7 +30,7 @@ struct DiskUseTests {
                     let reservation = cache.reserve(.url(canonical: url), kind: .download, url: url)
                     try reservation.expect(length: Int64(length))
                     try reservation.receive(body)
-                    // Expired entries are evicted first, in the order of expiry, so random dates evict at random.
+                    // Expired entries are evicted first, in the order of expiry, so random dates make the order random.
                     let ttl = isEvictedAtRandom ? Int64(generator.next() % 1_000_000) : 1_000_000
                     var metadata = EntryMetadata(ttl: .seconds(1_000_000))
                     metadata.contentType = "application/json"

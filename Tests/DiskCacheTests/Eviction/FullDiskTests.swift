@@ -46,7 +46,7 @@ struct FullDiskTests {
         for number in 0..<count { try await cache.store(longText(length, "\(number)"), key: "k\(number % keyCount)") }
     }
 
-    @Test("The index's log does not fill up a small volume", arguments: Layout.allCases)
+    @Test("The write-ahead log of the index does not fill a small volume", arguments: Layout.allCases)
     func logStaysShort(_ layout: Layout) async throws {
         try await Self.withCache("10m", layout) { _, cache in
             try await Self.store(600, of: 3000, keyCount: 50, in: cache)
@@ -57,7 +57,7 @@ struct FullDiskTests {
     }
 
     @Test(
-        "On a full volume, the index's log gives back its room, so that updates and removals succeed",
+        "On a full volume, updates and removals succeed, because the index's write-ahead log gives back its room",
         arguments: Layout.allCases)
     func logIsGivenBack(_ layout: Layout) async throws {
         try await Self.withCache("64m", layout) { disk, cache in
@@ -92,8 +92,8 @@ struct FullDiskTests {
             try await fill(first, 3000)
             try disk.fill()
             #expect(try await first.remove(fillKey(0)))
-            // The last connection that closes writes the log into the database file, unlike a kill. This connection
-            // stays open.
+            // The close of the last connection writes the log into the database file, which a kill does not. So this
+            // connection stays open until the next start.
             var readOnly = Configuration()
             readOnly.readonly = true
             let other = try DatabaseQueue(path: first.directory + "/index.sqlite", configuration: readOnly)

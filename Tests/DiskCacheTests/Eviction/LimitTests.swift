@@ -16,7 +16,7 @@ struct LimitTests {
     /// Returns a limit with room for `count` entries of 1,000 bytes beside the head-room.
     private static func limit(_ count: Int64) -> Int64 { cost(1000) * count * 16 / 15 + 16 }
 
-    @Test("Expired entries are evicted first, then the least recently used, and pinned entries never")
+    @Test("Expired entries are evicted first, then the oldest entries without hits, and pinned entries never")
     func order() async throws {
         let fixture = try CacheFixture { $0.diskLimit = Self.limit(5) }
         try await fixture.withCache { cache async throws in
@@ -97,7 +97,7 @@ struct LimitTests {
         }
     }
 
-    @Test("A body that cannot fit is refused, and no entry is evicted for it")
+    @Test("A body that does not fit beside pinned and promised bytes is refused, and no entry is evicted for it")
     func doesNotFit() async throws {
         let fixture = try CacheFixture { $0.diskLimit = 1_000_000 }
         try await fixture.withCache { cache async throws in
@@ -149,7 +149,7 @@ struct LimitTests {
         try await fixture.withCache { cache async throws in try await cache.store(longText(500_000), key: "k") }
         try await fixture.withCache({ $0.diskLimit = 100_000 }) { cache async throws in
             try await cache.flush()
-            try await poll("no bytes") { cache.totals.diskBytes == 0 }
+            try await poll("an empty cache") { cache.totals.diskBytes == 0 }
         }
     }
 

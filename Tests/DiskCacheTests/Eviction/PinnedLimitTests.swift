@@ -33,7 +33,7 @@ struct PinnedLimitTests {
         }
     }
 
-    @Test("An entry that would be evicted at once is refused, and no other entry is evicted for it")
+    @Test("An entry that would be evicted right after its store is refused, and no other entry is evicted for it")
     func refused() async throws {
         try await withPinned { (cache, left) async throws in
             try await cache.store(longText(left / 2), key: "other")
@@ -84,7 +84,7 @@ struct PinnedLimitTests {
         try await fixture.withCache({ $0.diskLimit = 1_000_000 }) { cache async throws in
             #expect(try await keys(cache).count == 8)
             for number in 0..<8 { _ = try await cache.update("k\(number)", pinned: false) }
-            try await poll("what is too much to go") { cache.totals.diskBytes <= 1_000_000 }
+            try await poll("a disk use within the lowered limit") { cache.totals.diskBytes <= 1_000_000 }
             #expect(try cache.findings() == [])
         }
     }

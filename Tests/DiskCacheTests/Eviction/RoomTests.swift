@@ -25,7 +25,7 @@ struct RoomTests {
         #expect(FileSystem.status(of: probe) == nil)
     }
 
-    @Test("The log outgrows the size at which it restarts by one group of bodies at most, however many wait")
+    @Test("The write-ahead log of the index stays below 26 MiB when many large bodies wait for the writer")
     func log() async throws {
         let fixture = try CacheFixture { $0.inlineLimit = 1 << 20 }
         try await fixture.withCache { cache async throws in

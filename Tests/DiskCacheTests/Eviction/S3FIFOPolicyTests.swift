@@ -94,7 +94,7 @@ struct S3FIFOPolicyTests {
         #expect(cache.ids["little"] != nil)
     }
 
-    @Test("The choice of a victim moves a bounded number of entries, although all have the most hits")
+    @Test("The choice of a victim moves at most 1,000 entries, even if all entries have the most hits")
     func bounded() {
         /// Counts the moves between and within queues.
         struct Counting: EvictionQueues {
@@ -118,7 +118,7 @@ struct S3FIFOPolicyTests {
         #expect(queues.moves <= 1000)
     }
 
-    @Test("An entry that replaces a key of the main queue enters the main queue, and only the first time")
+    @Test("A key that left the main queue without eviction enters the main queue at its next insertion only")
     func replaced() {
         var policy = S3FIFOPolicy()
         let totals = QueueTotals(entries: 10, bytes: 10, smallBytes: 1)
@@ -128,12 +128,12 @@ struct S3FIFOPolicyTests {
         #expect(queues == [.small, .main, .small])
     }
 
-    @Test("While no store waits for room, the newest entry is not evicted, even above the small queue's share")
+    @Test("While no store waits for room, the newest entry stays, even above the small queue's tenth of the bytes")
     func newest() {
         var cache = Cache(100)
         for number in 0..<40 { for _ in 0..<2 { cache.ask("hot \(number)") } }
         cache.ask("large", cost: 30)
-        // The hot keys move to the main queue as soon as the small queue exceeds its share.
+        // The hot keys move to the main queue as soon as the small queue exceeds its tenth of the bytes.
         cache.ask("next", cost: 40)
         #expect(cache.ids["large"] == nil && cache.ids["next"] != nil)
         let victim = cache.policy.victim(of: &cache.queues, sparesNewest: true)

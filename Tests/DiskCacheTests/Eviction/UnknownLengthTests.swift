@@ -71,7 +71,7 @@ struct UnknownLengthTests {
         }
     }
 
-    @Test("A body that is too long evicts unread entries for its share only, a tenth of the limit")
+    @Test("A body that is too long evicts unread entries only for its part of the share, a tenth of the limit")
     func share() async throws {
         try await Self.withEntries(37, areRead: false) { (cache, _) async throws in
             for _ in 0..<5 {
@@ -84,7 +84,7 @@ struct UnknownLengthTests {
         }
     }
 
-    @Test("Concurrent bodies share about a fifth of the limit, and none gets under a quarter of the largest")
+    @Test("Concurrent bodies get about a fifth of the limit together, each over a quarter of the bytes of the largest")
     func several() async throws {
         try await Self.withEntries(37, areRead: false) { (cache, _) async throws in
             let reservations = try (0..<8).map { cache.reserve(try .data("k\($0)"), kind: .data) }
@@ -103,7 +103,7 @@ struct UnknownLengthTests {
         }
     }
 
-    @Test("A small body is stored while a large body holds its full share", arguments: [false, true])
+    @Test("A small body is stored while a large body holds its full part of the share", arguments: [false, true])
     func besideLarge(areRead: Bool) async throws {
         try await Self.withEntries(37, areRead: areRead) { (cache, _) async throws in
             let large = cache.reserve(try .data("large"), kind: .data)
@@ -117,7 +117,7 @@ struct UnknownLengthTests {
         }
     }
 
-    @Test("A body within its share is stored although unread entries fill the limit, and is not evicted")
+    @Test("A body within its part of the share is stored although unread entries fill the limit, and is not evicted")
     func stored() async throws {
         try await Self.withEntries(37, areRead: false) { (cache, _) async throws in
             for number in 0..<5 {
@@ -131,7 +131,7 @@ struct UnknownLengthTests {
         }
     }
 
-    @Test("A body longer than its share takes the room of expired entries")
+    @Test("A body longer than its part of the share takes the room of expired entries")
     func expired() async throws {
         try await Self.withEntries(37, areRead: true, ttl: .seconds(10)) { (cache, fixture) async throws in
             fixture.clock.advance(by: .seconds(60))
@@ -184,7 +184,7 @@ struct UnknownLengthTests {
         }
     }
 
-    @Test("A body that is to be pinned is refused as an unpinned body is, and no entry that was read is evicted")
+    @Test("A body that will be pinned is refused like an unpinned body, and evicts no entry that was read")
     func pinned() async throws {
         try await Self.withEntries(30, areRead: true) { (cache, _) async throws in
             let reservation = cache.reserve(try .data("k"), kind: .data, pinned: true)

@@ -35,8 +35,8 @@ struct DeletedIndexTests {
             if point == .beforeCommit, isKilled.value > 0 { throw SimulatedCrash() }
         })
         for number in count / 2..<count { try await cache.store(body(number), key: "k\(number)") }
-        // The last connection that closes writes the log into the database file, unlike a kill. Copies of both files
-        // undo that.
+        // The close of the last connection writes the log into the database file, which a kill does not. So copies of
+        // both files are put back after the close.
         for name in ["index.sqlite", "index.sqlite-wal"] {
             let path = fixture.namespace + "/" + name
             try FileManager.default.copyItem(atPath: path, toPath: path + ".kept")
@@ -53,7 +53,7 @@ struct DeletedIndexTests {
     }
 
     @Test(
-        "The cache keeps the entries that its index still knows, whole, and removes all other bodies",
+        "After a loss of the index or its log, the remaining entries are whole, and all other bodies are removed",
         arguments: Loss.allCases, Layout.allCases)
     func lost(_ loss: Loss, _ layout: Layout) async throws {
         let fixture = try await Self.fixture(layout)

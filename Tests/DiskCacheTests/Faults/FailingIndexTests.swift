@@ -44,7 +44,7 @@ struct FailingIndexTests {
     }
 
     @Test(
-        "Each change fails with the disk's error and harms no entry; with a good disk, changes succeed",
+        "Each change fails with the disk's error and harms no entry; once the disk works again, changes succeed",
         arguments: faults, Layout.allCases)
     func changes(_ fault: Fault, _ layout: Layout) async throws {
         let (fixture, faults, cache) = try await Self.open(layout)
@@ -82,10 +82,10 @@ struct FailingIndexTests {
         }
     }
 
-    @Test("An index that cannot be read is an error, not a miss, and no file is set aside or removed")
+    @Test("A look-up in an unreadable index is an error, not a miss, and no file is set aside or removed")
     func reading() async throws {
         let (fixture, faults, first) = try await Self.open(.hashed)
-        // The entries fill more pages than each connection has read by the time it is open.
+        // The entries fill more pages than a connection reads while it is opened.
         try await fill(first, 3000)
         first.close()
         let failure = SQLITE_IOERR | 1 << 8

@@ -45,11 +45,11 @@ enum FailingVFS {
 
     /// An open file that can fail.
     private struct Failing: Sendable {
-        /// The methods of the VFS, some of them replaced by ours. They are freed when the file is closed.
+        /// The methods of the VFS. This type replaces some of them, and frees all when the file is closed.
         ///
         /// `nonisolated(unsafe)` is safe here and below, because the methods never change.
         nonisolated(unsafe) let methods: UnsafeMutablePointer<sqlite3_io_methods>
-        // See above.
+        // Safe for the same reason as `methods`.
         nonisolated(unsafe) let standard: UnsafePointer<sqlite3_io_methods>
         let faults: Faults
         let isLog: Bool

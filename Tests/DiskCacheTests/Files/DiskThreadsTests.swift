@@ -6,11 +6,11 @@ import Testing
 
 @Suite("The threads that may wait for the disk")
 struct DiskThreadsTests {
-    @Test("Threads skip work that no caller waits for while all are busy and after they have been stopped")
+    @Test("Work without a waiting caller is dropped if as many works as threads wait already, or after a stop")
     func busy() async throws {
         let threads = DiskThreads(count: 2)
         let done = Recorder<String>()
-        let mayGoOn = Gate("the end of what holds the threads")
+        let mayGoOn = Gate("the release of the threads")
         try await blocking {
             let begun = (0..<2).map { Gate("work \($0)") }
             for gate in begun {
@@ -23,9 +23,9 @@ struct DiskThreadsTests {
             for number in 0..<4 { threads.runUnlessBusy { done.append("spare \(number)") } }
             threads.run { done.append("asked for") }
             mayGoOn.open()
-            try pollBlocking("what was taken to be done") { done.elements.count == 3 }
+            try pollBlocking("the end of the accepted work") { done.elements.count == 3 }
             threads.runUnlessBusy { done.append("later") }
-            try pollBlocking("another") { done.elements.count == 4 }
+            try pollBlocking("the end of the later work") { done.elements.count == 4 }
             threads.stop()
             threads.runUnlessBusy { done.append("too late") }
         }

@@ -20,7 +20,7 @@ struct GatheredWritesTests {
             bytes.withUnsafeBytes { gathered.append($0, at: offset, write) }
         }
 
-        /// Appends a page behind its head. Each byte of the page is its number.
+        /// Appends the head of a page, and then the page. Each byte of the page is `number`.
         @discardableResult
         func page(_ number: UInt8, at offset: Int64, isCommit: Bool = false) -> Int32 {
             let result = append(GatheredWritesTests.head(isCommit: isCommit), at: offset)
@@ -49,13 +49,13 @@ struct GatheredWritesTests {
         #expect(log.writes.map(\.offset) == [0, 32 + 3 * 4120])
     }
 
-    @Test("A write to another place writes the gathered pages first, then itself, at once, commits too")
+    @Test("A write to another place goes to the file at once, after the gathered pages, even without a commit")
     func elsewhere() {
         let log = Log()
         log.append([UInt8](repeating: 1, count: 32), at: 0)
         log.page(1, at: 32)
-        // SQLite changes a page that is in the log already. Later it rewrites all heads after that page, for their
-        // checksums.
+        // SQLite changes a page that is in the log already. Later it rewrites the heads of that page and of all later
+        // pages, because their checksums have changed.
         log.append([UInt8](repeating: 9, count: 4096), at: 56)
         #expect(log.writes.map(\.offset) == [0, 56])
         log.page(2, at: 32 + 4120, isCommit: true)
@@ -84,7 +84,7 @@ struct GatheredWritesTests {
         #expect(log.writes.last?.bytes.count == 200_000)
     }
 
-    @Test("A failed write is forgotten and reported to SQLite")
+    @Test("A failed write is reported to SQLite, and its bytes are dropped")
     func failure() {
         let log = Log()
         log.append([UInt8](repeating: 1, count: 32), at: 0)

@@ -61,7 +61,7 @@ struct IndexTests {
     }
 
     @Test(
-        "A foreign index stays as it is when setting aside is disabled, and the error names the reason",
+        "A damaged or foreign index stays as it is when setting aside is disabled, and the error names the reason",
         arguments: [true, false])
     func unreadableForLooking(wasOurs: Bool) async throws {
         let fixture = try CacheFixture()
@@ -78,7 +78,7 @@ struct IndexTests {
         let damaged = try Data(contentsOf: URL(fileURLWithPath: index))
         do {
             try await fixture.withCache({ $0.setsAsideUnreadableIndex = false }) { _ in }
-            Issue.record("it was opened")
+            Issue.record("the index was opened")
         } catch {
             #expect("\(error)".contains("the index is damaged, or not an index of Larder"), "\(error)")
         }
@@ -112,7 +112,7 @@ struct IndexTests {
         }
     }
 
-    @Test("A purge by the canonical host matches stored and pending responses, however their host was sent")
+    @Test("A purge by the canonical host matches stored and pending responses with any spelling of the host")
     func responseHosts() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in
@@ -179,7 +179,7 @@ struct IndexTests {
         }
     }
 
-    @Test("A copied index without a checkpoint has all entries, because its log has the commits")
+    @Test("A copy of an index without a checkpoint has all entries, because the copied log has the commits")
     func walOnly() async throws {
         let fixture = try CacheFixture()
         let copy = fixture.temporary.path("copy/default")
@@ -218,7 +218,7 @@ struct IndexTests {
         try await poll("the lock is free") { (try? CacheDirectory(path: temporary.path("deep/cache"))) != nil }
     }
 
-    @Test("Opening a directory waits shortly for the previous owner to release its lock")
+    @Test("The opening of a directory waits briefly for the previous owner to release its lock")
     func lockOfTheKilled() throws {
         let temporary = try TemporaryDirectory()
         let first = try CacheDirectory(path: temporary.path("cache"))
@@ -264,14 +264,15 @@ struct IndexTests {
     }
 
     @Test(
-        "A bad namespace is refused", arguments: ["", "..", "a/b", "A", "a_b", "é", String(repeating: "a", count: 64)])
+        "An invalid namespace name is refused",
+        arguments: ["", "..", "a/b", "A", "a_b", "é", String(repeating: "a", count: 64)])
     func namespaceNames(_ name: String) throws {
         let fixture = try CacheFixture { $0.namespace = name }
         #expect(throws: DiskCacheError.invalidNamespace(name)) { try fixture.open() }
         #expect(try fixture.directory.namespaceDirectories() == [])
     }
 
-    @Test("The index is locked within the process only, without a shared-memory file beside it")
+    @Test("The index has no shared-memory file beside it, because only one process opens it")
     func alone() async throws {
         let fixture = try CacheFixture()
         let cache = try fixture.open()

@@ -68,7 +68,7 @@ struct LostIndexTests {
         try await fixture.withCache { cache async throws in #expect(try await cache.text(key: "k") == "1") }
     }
 
-    @Test("After a lost index was put back, the writes of a failed group are retried one by one")
+    @Test("After a lost index was put back, the stores of a failed joint transaction are retried one by one")
     func groupAfterPutBack() async throws {
         let fixture = try CacheFixture()
         let failures = Locked(0)
@@ -105,7 +105,7 @@ struct LostIndexTests {
     }
 
     @Test(
-        "A cache with a directory that was moved away does no harm to the new cache in that place",
+        "After its directory was moved away, a cache does no harm to a new cache at the same path",
         arguments: Layout.allCases)
     func successor(_ layout: Layout) async throws {
         let fixture = try CacheFixture(layout) { $0.inlineLimit = 10 }

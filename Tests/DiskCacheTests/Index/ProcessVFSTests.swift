@@ -42,7 +42,7 @@ struct ProcessVFSTests {
     }
 
     @Test(
-        "A returned commit is in the file however its pages were written, and uncommitted changes are not",
+        "After a kill, the database has all returned commits, and no uncommitted change",
         arguments: ["NORMAL", "FULL"])
     func kill(synchronous: String) throws {
         let directory = try TemporaryDirectory()
@@ -89,7 +89,7 @@ struct ProcessVFSTests {
         #expect(try DatabaseQueue(path: path).read { try Int.fetchOne($0, sql: "SELECT COUNT(*) FROM rows") } == 300)
     }
 
-    @Test("The writing connection offers its processor between pages of the log; a reader does not")
+    @Test("The writing connection yields its processor between pages of the log; a reading connection does not")
     func offers() throws {
         let directory = try TemporaryDirectory()
         let path = directory.path("index")
@@ -108,7 +108,7 @@ struct ProcessVFSTests {
         // Without a checkpoint, all pages are in the log.
         #expect(try Self.offersProcessor { _ = try queue.read { try Int.fetchOne($0, sql: sum) } })
 
-        // Each page is written to the log, and no page is read there.
+        // Each page is written to the log, and no page is read from the log.
         try queue.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
         let writesOffer = try Self.offersProcessor {
             try queue.writeWithoutTransaction { db in
@@ -118,7 +118,7 @@ struct ProcessVFSTests {
         #expect(writesOffer)
     }
 
-    /// Returns whether the calling thread offers its processor in a hundred steps, which take several turns.
+    /// Returns whether the calling thread yields its processor during a hundred steps, which take more than 200 µs.
     private static func offersProcessor(_ step: () throws -> Void) throws -> Bool {
         Processor.share()
         let start = Processor.turnStart

@@ -42,7 +42,7 @@ final class QueryPlanTests {
     ]
 
     @Test(
-        "A walk reads entries in the order of an index, and sorts no more than entries with equal values",
+        "A listing that walks an index reads entries in its order, and sorts only entries with equal values",
         arguments: [true, false])
     func walks(descending: Bool) throws {
         let position = ListCursor(value: 1.databaseValue, id: 1)
@@ -70,7 +70,7 @@ final class QueryPlanTests {
         (.prefix, "entriesByURL (url>? AND url<?)"), (.key, "sqlite_autoindex_entries_1 (key=?)"),
     ]
 
-    @Test("A sorting plan finds its entries by the leading condition's index, for every order and filter")
+    @Test("A listing that sorts its entries finds them by the index of one condition, for every order and filter")
     func sorting() throws {
         let filter = EntryFilter(
             key: "k", url: "http://h/", prefix: "p", host: "h", tag: "t", state: .fresh, kind: .json)
@@ -89,7 +89,7 @@ final class QueryPlanTests {
         }
     }
 
-    @Test("The counts by which a plan is chosen read covering indexes only")
+    @Test("The counts by which a listing chooses its plan read covering indexes only")
     func counting() throws {
         for filter in [EntryFilter(host: "h"), EntryFilter(state: .stale), EntryFilter(state: .fresh)] {
             let steps = try plan(

@@ -14,7 +14,7 @@ struct CacheKeyTests {
         #expect(key.hashedName == key.text)
     }
 
-    @Test("Request fields extend the URL of a key by sorted lines with lower-case names")
+    @Test("The key of a URL with request fields hashes the URL and the fields, as sorted lines with lower-case names")
     func keyOfURLWithFields() {
         let key = CacheKey.url(
             canonical: "http://example.com/",
@@ -39,7 +39,7 @@ struct CacheKeyTests {
     }
 
     @Test(
-        "A caller's key may be any text of 1 to 255 bytes",
+        "A caller's key of 1 to 255 bytes may have spaces, dots, any letters, and almost the form of an MD5",
         arguments: [
             "a", "config", "Größe", "…", "a b", " ", "..a", "a..", "...", "%2F", "\\", "~1", "?", "@index", "日本語",
             "D41D8CD98F00B204E9800998ECF8427E", "d41d8cd98f00b204e9800998ecf8427", "d41d8cd98f00b204e9800998ecf8427g",
@@ -88,7 +88,7 @@ struct CacheKeyTests {
         #expect(CacheKey(md5.uppercased())?.form == .data)
     }
 
-    @Test("Two callers' keys with one MD5 are two keys")
+    @Test("Two callers' keys with the same MD5 stay two keys")
     func collision() throws {
         let left = try CacheKey.data(CollidingTexts.left)
         let right = try CacheKey.data(CollidingTexts.right)
@@ -97,11 +97,11 @@ struct CacheKeyTests {
         #expect(Set([left, right]).count == 2)
     }
 
-    @Test("Keys that are only canonically equivalent are two keys")
+    @Test("Keys with canonically equivalent texts of different bytes are two keys")
     func canonicalEquivalence() throws {
         let composed = try CacheKey.data("caf\u{E9}")
         let decomposed = try CacheKey.data("cafe\u{301}")
-        #expect(composed.text == decomposed.text, "as Strings they are equal: what this test is about")
+        #expect(composed.text == decomposed.text, "the test needs texts that are equal as Strings")
         #expect(composed != decomposed)
         #expect(Set([composed, decomposed]).count == 2)
         #expect(composed.md5Hex != decomposed.md5Hex)

@@ -45,7 +45,7 @@ struct HostilePathTests {
         #expect(FileSystem.status(of: path)?.isDirectory == true)
     }
 
-    @Test("No URL leads out of the root, for any content")
+    @Test("The path of any URL stays below the root directory of URLs")
     func urls() {
         var generator = SplitMix64(seed: 11)
         let pieces = [
@@ -68,7 +68,7 @@ struct HostilePathTests {
         }
     }
 
-    @Test("No caller's key leads out of the root")
+    @Test("The path of any caller's key stays below the root directory of data")
     func dataKeys() {
         var generator = SplitMix64(seed: 13)
         let pieces = [

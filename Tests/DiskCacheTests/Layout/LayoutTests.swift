@@ -13,7 +13,7 @@ struct LayoutTests {
         #expect(Layout.hashed.path(for: key, url: "http://example.com/") == Layout.hashed.path(for: key, url: nil))
     }
 
-    @Test("Callers' keys with one MD5 get files of their own, distinguished by a number")
+    @Test("Callers' keys with the same MD5 get different files; in the hashed layout, a number tells them apart")
     func collision() throws {
         let left = try CacheKey.data(CollidingTexts.left)
         let right = try CacheKey.data(CollidingTexts.right)
@@ -33,7 +33,7 @@ struct LayoutTests {
         }
     }
 
-    @Test("A layout is written as one word")
+    @Test("The layouts are named \"hashed\" and \"readable\"")
     func words() {
         #expect(Layout(rawValue: "hashed") == .hashed)
         #expect(Layout(rawValue: "readable") == .readable)

@@ -15,7 +15,7 @@ struct ReadablePathTests {
     }
 
     @Test(
-        "A plain URL is mirrored as it is",
+        "The path of a plain URL mirrors the URL, without the key",
         arguments: [
             ("http://example.com/", "QUrlCaches/http/example.com/@index"),
             ("https://example.com/", "QUrlCaches/https/example.com/@index"),
@@ -43,7 +43,7 @@ struct ReadablePathTests {
     }
 
     @Test(
-        "The path of a URL that cannot be mirrored plainly ends in the key",
+        "The path of a URL ends in the key if a name in it was replaced, or could belong to another URL",
         arguments: [
             ("http://example.com/a//b", "QUrlCaches/http/example.com/a/@empty/b"),
             ("http://example.com//", "QUrlCaches/http/example.com/@empty/@index"),
@@ -78,7 +78,7 @@ struct ReadablePathTests {
         #expect(path(url) == expected + mark(url))
     }
 
-    @Test("A name over 255 bytes is cut so that the key fits behind it")
+    @Test("A file name over 255 bytes is cut so that the key fits behind it")
     func longLeaf() {
         let url = "http://example.com/" + String(repeating: "a", count: 256)
         #expect(path(url) == "QUrlCaches/http/example.com/" + String(repeating: "a", count: 222) + mark(url))
@@ -86,7 +86,7 @@ struct ReadablePathTests {
         #expect(path(fits) == "QUrlCaches/http/example.com/" + String(repeating: "a", count: 255))
     }
 
-    @Test("The query counts in the length of the name")
+    @Test("The query counts in the length of the file name")
     func longQuery() {
         let url = "http://example.com/leaf?" + String(repeating: "q", count: 8000)
         #expect(path(url) == "QUrlCaches/http/example.com/leaf?" + String(repeating: "q", count: 217) + mark(url))
@@ -157,7 +157,7 @@ struct ReadablePathTests {
                 == "QUrlCaches/http/" + String(repeating: "a", count: 222) + "~" + key.text)
     }
 
-    @Test("The numbered paths of a body with a long name fit into file names, and all differ")
+    @Test("The alternative paths of a body all differ, and no name in them is longer than 255 bytes")
     func candidates() throws {
         let urls = [
             "http://h/a", "http://h/" + String(repeating: "a", count: 255),
@@ -208,7 +208,7 @@ struct ReadablePathTests {
             guard let url = try? CanonicalURL("http://h/" + text).string else { continue }
             accepted += 1
             let path = path(url)
-            if let other = urls[path] { #expect(other == url, "both are \(path)") }
+            if let other = urls[path] { #expect(other == url, "both URLs have the path \(path)") }
             urls[path] = url
         }
         #expect(accepted > 5000)

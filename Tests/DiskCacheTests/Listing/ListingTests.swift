@@ -7,7 +7,7 @@ import Testing
 
 @Suite("The listing of entries")
 struct ListingTests {
-    @Test("Paging visits each of 100,000 entries once during other changes, and the start is quick")
+    @Test("Paging returns each entry that stays once, although others change, and 100,000 entries open within a second")
     func manyEntries() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in try await fill(cache, 100_000) }
@@ -18,7 +18,7 @@ struct ListingTests {
         #expect(ContinuousClock.now - start < .seconds(1))
         defer { cache.close() }
 
-        // Even keys are there all the time. The other task removes odd keys and adds new keys.
+        // Even keys stay all the time. This task removes odd keys and adds new keys during the listing.
         let isDone = Locked(false)
         let hasBegun = Gate("the first change")
         async let churn: Int = {
@@ -42,7 +42,9 @@ struct ListingTests {
         #expect(stable == (0..<50_000).map { fillKey($0 * 2) })
     }
 
-    @Test("Every order pages through all entries, both ways", arguments: EntrySort.Order.allCases, [true, false])
+    @Test(
+        "A listing in any order returns each entry once, ascending or descending", arguments: EntrySort.Order.allCases,
+        [true, false])
     func orders(_ order: EntrySort.Order, descending: Bool) async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in
@@ -112,7 +114,7 @@ struct ListingTests {
         }
     }
 
-    @Test("Filters restrict pages, too, and a slide that is not written yet counts")
+    @Test("A filter applies to every page, and a sliding expiry counts before it is written to the index")
     func filters() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in

@@ -7,7 +7,7 @@ import Testing
 @Suite("The search for a page of a listing")
 struct PageSearchTests {
     /// Stores 2,000 entries with URLs and 1,000 under callers' keys. Every second entry has the tag `mixed`, and three
-    /// entries have `rare`. The callers' entries that come last by key, by access and by expiry have `late`.
+    /// entries have `rare`. The last 600 entries, which also come last by key and by access, have `late`.
     private static func fill(_ cache: DiskCache, _ fixture: CacheFixture) async throws {
         for start in stride(from: 0, to: 3000, by: 100) {
             fixture.clock.advance(by: .milliseconds(1))
@@ -54,12 +54,12 @@ struct PageSearchTests {
                 #expect(try cache.count(matching: filter) == matching.count, "\(filter)")
                 for (order, entries) in sorted {
                     let expected = entries.map(\.key).filter(matching.contains)
-                    // Small pages walk, or give up the walk and sort. Larger pages sort.
+                    // A search for a small page walks an index, or gives up and sorts. For a larger page, it sorts.
                     for (descending, limit) in [(false, 100), (true, 100), (true, 1000)] {
                         let sort = EntrySort(order, descending: descending)
                         let keys = try cache.keys(filter, sort: sort, limit: limit)
                         #expect(keys == (descending ? expected.reversed() : expected), "\(filter) \(sort) \(limit)")
-                        // Other tasks need Swift's threads, too.
+                        // Lets other tasks run, because this loop takes long.
                         await Task.yield()
                     }
                 }
@@ -100,7 +100,7 @@ struct PageSearchTests {
             && filter.kind.map { entry.kind == $0 } ?? true && filter.url.map { entry.url == $0 } ?? true
     }
 
-    @Test("A filter with many matches is walked in the order of an index; few matches are looked up and sorted")
+    @Test("A listing with many matches walks an index in its order; a listing with few matches sorts them")
     func ways() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in
@@ -117,7 +117,7 @@ struct PageSearchTests {
                     EntryFilter(tag: "mixed"), EntryFilter(host: "h1.example"), EntryFilter(kind: .json),
                     EntryFilter(tag: "mixed", kind: .json),
                 ] {
-                    // The search tries four times the √(10 · 3000) entries that are worth sorting.
+                    // The walk gives up after 4 · √(10 · 3000) entries, four times as many as are worth sorting.
                     guard case .walk(let end?) = try way(filter, order) else {
                         Issue.record("\(filter) is not walked in the order of \(order)")
                         continue
@@ -131,7 +131,7 @@ struct PageSearchTests {
                 #expect(try way(EntryFilter(tag: "mixed", kind: .download), order) == .sort(.kind))
                 #expect(try way(EntryFilter(tag: "mixed"), order, limit: 3000) == .sort(.tag))
             }
-            // Entries that the index of the order finds by itself are not even counted.
+            // When the index of the order also answers the filter, the walk never gives up.
             #expect(try way(EntryFilter(prefix: "zz"), .key) == .walk(end: nil))
             #expect(try way(EntryFilter(prefix: "http://h0"), .url) == .walk(end: nil))
             #expect(try way(EntryFilter(state: .stale), .expiryDate) == .walk(end: nil))

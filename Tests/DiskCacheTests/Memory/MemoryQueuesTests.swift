@@ -27,7 +27,7 @@ struct MemoryQueuesTests {
                 model[queue]?.append(Item(id: id, key: "\(round)", cost: cost))
             case 2 where count > 0:
                 guard let oldest = queues.oldest(in: queue), let item = model[queue]?.removeFirst() else {
-                    Issue.record("nothing in the queue")
+                    Issue.record("the queue is empty")
                     return
                 }
                 #expect(oldest.id == item.id)
@@ -56,7 +56,7 @@ struct MemoryQueuesTests {
         }
     }
 
-    @Test("An entry counts its hits up to a limit")
+    @Test("An entry counts at most three hits")
     func hits() {
         var queues = MemoryQueues()
         let id = queues.insert(ExactText("a"), cost: 1, at: QueuePlace(queue: .small))

@@ -64,11 +64,11 @@ struct MemoryTierTests {
         #expect(tier.value(for: "a") == nil)
     }
 
-    @Test("An old value that was read before a replacement does not come back after it")
+    @Test("A reader cannot insert a value that was replaced after it was read")
     func slowReader() {
         let tier = MemoryTier<String>(limit: 1000)
         let ticket = tier.ticket(for: "a")
-        // The reader has read the old value. Now the writer replaces the value on disk.
+        // The reader has read the old value. Now the writer has replaced the value on disk.
         tier.remove("a")
         #expect(!tier.insert("old", for: "a", cost: 1, ticket: ticket))
         #expect(tier.value(for: "a") == nil)
@@ -76,7 +76,7 @@ struct MemoryTierTests {
         #expect(insert(tier, "a", "new", cost: 1))
     }
 
-    @Test("An old value that was read before a purge of all values does not come back after it")
+    @Test("A reader cannot insert a value that was read before a purge of all values")
     func slowReaderAndPurge() {
         let tier = MemoryTier<String>(limit: 1000)
         let tickets = (0..<100).map { ("\($0)", tier.ticket(for: "\($0)")) }
@@ -85,7 +85,7 @@ struct MemoryTierTests {
         #expect(tier.statistics.count == 0)
     }
 
-    @Test("A ticket that was drawn before an eviction stays valid")
+    @Test("A value that was read before an eviction can be inserted after the eviction")
     func ticketSurvivesTrim() {
         let tier = MemoryTier<String>(limit: 1000)
         #expect(insert(tier, "a", "A", cost: 1))
@@ -94,7 +94,7 @@ struct MemoryTierTests {
         #expect(tier.insert("A", for: "a", cost: 1, ticket: ticket))
     }
 
-    @Test("Keys that are only canonically equivalent have values of their own")
+    @Test("Keys with canonically equivalent texts of different bytes have separate values")
     func canonicalEquivalence() {
         let tier = MemoryTier<String>(limit: 1000)
         #expect(insert(tier, "caf\u{E9}", "one scalar", cost: 1))
@@ -115,7 +115,7 @@ struct MemoryTierTests {
         }
     }
 
-    @Test("A trim evicts values down to a size")
+    @Test("A trim evicts values until the rest fits the target size")
     func trim() {
         let tier = MemoryTier<String>(limit: 10_000)
         for number in 0..<100 { #expect(insert(tier, "\(number)", "value", cost: 100)) }
@@ -170,7 +170,7 @@ struct MemoryTierTests {
         #expect(tier.statistics.bytes > 7 << 20)
     }
 
-    @Test("A lowered limit is for values beside the bytes held outside the tier; if these grow, values are evicted")
+    @Test("A lowered limit leaves room for the bytes held outside the tier; when those bytes grow, values are evicted")
     func currentLimitBesideOthers() {
         let tier = MemoryTier<String>(limit: 8 << 20)
         tier.setHeldByOthers(2 << 20)

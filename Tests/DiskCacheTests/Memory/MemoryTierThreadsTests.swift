@@ -38,7 +38,7 @@ struct MemoryTierThreadsTests {
         #expect(largest.withLock { $0 } <= limit)
         let statistics = tier.statistics
         #expect(statistics.bytes <= limit)
-        #expect(statistics.bytes == tier.bytesReserved, "nothing was counted twice or forgotten")
+        #expect(statistics.bytes == tier.bytesReserved, "the cost of each value is counted exactly once")
         tier.removeAll()
         #expect(tier.bytesReserved == 0)
     }

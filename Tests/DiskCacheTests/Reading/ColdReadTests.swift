@@ -23,10 +23,10 @@ struct ColdReadTests {
             }
             if try isForgotten() { return }
         }
-        Issue.record("it was never told")
+        Issue.record("the kernel kept the pages in memory")
     }
 
-    /// Returns whether the kernel reports the pages of this file system that are in memory. Overlays report no pages,
+    /// Returns whether the kernel reports which pages of a file are in memory. An overlay file system reports no pages,
     /// as if none were in memory.
     private func canTell(_ path: String) throws -> Bool {
         let file = try FileDescriptor(opening: path, O_RDONLY)
@@ -62,7 +62,7 @@ struct ColdReadTests {
         }
     }
 
-    /// Reads until a load need not wait. The kernel may forget pages at any moment.
+    /// Reads until a load finds the entry in memory. Repeats, because the kernel may forget pages at any moment.
     private func becomesCached(_ cache: DiskCache) async throws {
         try await poll("an entry in memory") {
             #expect(try text(cache.load("k")) == "1")
@@ -93,7 +93,7 @@ struct ColdReadTests {
                     found = cache.passing(key, at: fixture.clock.now(), mayWait: true)
                 }
                 guard case .found(let body?) = found else {
-                    Issue.record("\(key) does not pass: \(found)")
+                    Issue.record("\(key) is not read from the slab: \(found)")
                     continue
                 }
                 let text = body.bytes.withUnsafeBytes { String(decoding: $0[body.range], as: UTF8.self) }
@@ -123,7 +123,7 @@ struct ColdReadTests {
                     return true
                 }
                 #expect(passes())
-                let mayGoOn = Gate("the end of what holds the threads that may wait")
+                let mayGoOn = Gate("the release of the disk threads")
                 for _ in 0..<cache.configuration.footprint.diskThreadCount {
                     cache.onDiskThread { try? mayGoOn.waitBlocking() }
                 }
@@ -134,7 +134,7 @@ struct ColdReadTests {
                 #expect(passes())
                 if cache.parts.memory.peek(key) == nil { deferred += 1 }
                 mayGoOn.open()
-                // An entry on its way to memory is refused when a write happens at that moment.
+                // A write during the read keeps the entry out of memory. Then `passes` requests the entry again.
                 try await poll("\(key) in memory") { cache.parts.memory.peek(key) != nil || !passes() }
             }
             #expect(deferred > 0)
@@ -152,7 +152,7 @@ struct ColdReadTests {
                 try await cache.store("\(number)", key: "k\(number)")
                 for key in ["k", "k\(number)"] {
                     let found = try cache.load(key, mayWait: false)
-                    // Now and then a page is not in memory, even so soon.
+                    // Now and then the kernel has dropped a page already.
                     if isOnDisk(found) { continue }
                     hits += 1
                     #expect(try text(found) == "\(number)")
@@ -165,7 +165,7 @@ struct ColdReadTests {
         }
     }
 
-    @Test("The threads that may wait for the disk complete all work, even work that comes after a stop")
+    @Test("All work for the threads that may wait for the disk is done, even work that comes after a stop")
     func threads() async throws {
         let threads = DiskThreads()
         let done = Counter()
@@ -182,7 +182,7 @@ struct ColdReadTests {
         try await fixture.withCache { cache async throws in
             guard try canTell(fixture.namespace + "/index.sqlite") else { return }
             try await forget(of: cache, in: fixture) { try cache.responses(to: url, mayWait: false) == nil }
-            try await poll("an answer out of memory") {
+            try await poll("the index pages in memory") {
                 #expect(try cache.responses(to: url).isEmpty)
                 return try cache.responses(to: url, mayWait: false)?.isEmpty == true
             }

@@ -46,7 +46,7 @@ struct DamageTests {
         defer { cache.close() }
 
         guard case .needsVerification = try cache.load(entry.key) else {
-            Issue.record("it was served, or nobody looked")
+            Issue.record("the damaged body was served, or its file was not checked")
             return
         }
         #expect(try await cache.stored(entry.key) == nil)
@@ -71,12 +71,12 @@ struct DamageTests {
             try FileManager.default.copyItem(atPath: path, toPath: copy)
             #expect(FileSystem.rename(copy, to: path) == 0)
             guard case .needsVerification = try cache.load(entry.key) else {
-                Issue.record("nobody noticed")
+                Issue.record("the copied file was not noticed")
                 return
             }
             #expect(try await cache.text(url: Self.url) == Self.body)
             guard case .hit(let stored) = try cache.load(entry.key) else {
-                Issue.record("it is not remembered")
+                Issue.record("the verified file is verified again")
                 return
             }
             #expect(try stored.text() == Self.body)
@@ -114,7 +114,7 @@ struct DamageTests {
             try edit(try #require(entry.localPath)) { _ in }
             let done = Counter()
             let found = Recorder<StoredEntry?>()
-            // The verification cannot end before all requests have come.
+            // The held writer keeps the verification from ending before all requests have come.
             let gate = Gate("writer")
             try await cache.holdWriter(until: gate)
             for _ in 0..<50 {
@@ -125,7 +125,7 @@ struct DamageTests {
             }
             gate.open()
             try await done.wait(for: 50)
-            // Each verification opens the file anew.
+            // Each verification opens the file anew, so one file means one verification.
             var files: Set<ObjectIdentifier> = []
             for entry in found.elements {
                 #expect(try entry?.text() == Self.body)
@@ -187,7 +187,7 @@ struct DamageTests {
         }
     }
 
-    @Test("The scrub finds rot that changed only bytes, and removes bodies without entries")
+    @Test("The scrub finds changed bytes in a file that looks untouched, and removes bodies without entries")
     func scrub() async throws {
         let fixture = try CacheFixture(.readable)
         try await fixture.withCache { cache async throws in

@@ -14,7 +14,8 @@ struct HitFloodTests {
     }
 
     @Test(
-        "The log takes bounded memory, and keeps all slides and the hits of often used entries", arguments: [0, 200])
+        "The log of hits takes bounded memory, and keeps all slides and the hits of often used entries",
+        arguments: [0, 200])
     func bounded(slides: Int) {
         for number in 0..<slides { _ = log.note(slide, for: "slid-\(number)") }
         for number in 0..<100_000 {
@@ -30,7 +31,7 @@ struct HitFloodTests {
         #expect(all.items.count < 17_000)
     }
 
-    @Test("Flushes write a limited number of hits each, and all slides at once")
+    @Test("Each flush writes a limited number of hits, and the first flush writes all slides")
     func fewAtATime() {
         for number in 0..<4000 { _ = log.note(hit, for: "hit-\(number)") }
         for number in 0..<600 { _ = log.note(slide, for: "slid-\(number)") }
@@ -84,7 +85,7 @@ struct HitFloodTests {
         #expect(written == kept + 2000)
     }
 
-    @Test("Each hot entry has its turn when more entries are hot than a flush takes")
+    @Test("When more entries are hot than one flush takes, later flushes write each of them")
     func turns() throws {
         let entries = (0..<400).map { HotEntry(key: "k\($0)", version: 1, log: log) {} }
         var written: Set<String> = []
@@ -95,12 +96,12 @@ struct HitFloodTests {
             written.formUnion(flush.items.map(\.key))
             log.endFlush(flush)
         }
-        // In fifty flushes each entry could have a turn.
+        // 50 flushes of 8 entries would be enough for 400 entries.
         #expect(written.count == 400)
         #expect(log.countedHits == 400 * 120)
     }
 
-    @Test("Entries that enter and leave memory again and again leave a bounded number of items in the queue")
+    @Test("The queue of hit counters stays short when entries enter and leave memory again and again")
     func comingAndGoing() {
         var queue = CounterQueue()
         for number in 0..<10_000 {

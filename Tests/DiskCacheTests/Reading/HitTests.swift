@@ -74,7 +74,7 @@ struct HitTests {
             try await cache.flush()
             #expect(cache.parts.hits.isEmpty)
             guard case .hit(let stored) = try cache.load(entry.key) else {
-                Issue.record("gone")
+                Issue.record("the entry is gone")
                 return
             }
             #expect(cache.memoryStatistics.hits == 1)
@@ -83,7 +83,7 @@ struct HitTests {
         }
     }
 
-    @Test("Hits are written within a second or so, without a further request")
+    @Test("Hits are written to the index in the background, without a further request")
     func writtenDown() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in
@@ -169,7 +169,7 @@ struct HitTests {
         }
     }
 
-    @Test("The log forgets the hits of a key after a completed flush, and restores them after a cancelled one")
+    @Test("The log drops the hits of a key after a completed flush, and restores them after a cancelled flush")
     func log() {
         let log = HitLog(HitClock(ManualClock(), notBefore: Timestamp(seconds: 1)))
         let now = Timestamp(seconds: 1)
@@ -224,7 +224,7 @@ struct HitTests {
         }
     }
 
-    @Test("Each hit shows once, and the slide always, at every instant of a flush")
+    @Test("At every instant of a flush, each read shows every hit exactly once, and the slid expiry date")
     func everyInstant() async throws {
         let fixture = try CacheFixture()
         let seen = Recorder<Entry?>()

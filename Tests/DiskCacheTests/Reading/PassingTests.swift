@@ -37,7 +37,7 @@ struct PassingTests {
 
     private static let keys = (0..<600).map { "k\($0)" }
 
-    @Test("A passing body comes with the stored bytes and metadata, and counts as a hit")
+    @Test("A body served straight from the slab has the stored bytes and metadata, and counts as a hit")
     func whole() async throws {
         let fixture = try Self.fixture()
         try await fixture.withCache { cache async throws in
@@ -57,7 +57,7 @@ struct PassingTests {
         }
     }
 
-    @Test("A passing body that is requested again soon enters the memory tier")
+    @Test("A body served straight from the slab enters the memory tier when it is requested again soon")
     func admitted() async throws {
         let fixture = try Self.fixture()
         try await fixture.withCache { cache async throws in
@@ -66,8 +66,8 @@ struct PassingTests {
             #expect(cache.parts.memory.peek(key) == nil)
             let misses = cache.memoryStatistics.misses
             #expect(Self.text(Self.passing(key, in: cache, fixture)) == Self.body + key)
-            // The kernel may have to read the index again, which happens on another thread.
-            try await poll("it in memory") { cache.parts.memory.peek(key) != nil }
+            // If the index is not in the kernel's memory, another thread reads it.
+            try await poll("the body in memory") { cache.parts.memory.peek(key) != nil }
             #expect(cache.memoryStatistics.misses == misses + 1)
             #expect(Self.passing(key, in: cache, fixture) == nil)
             guard case .hit(let stored) = try cache.load(key) else { throw TestFailure() }
@@ -76,7 +76,7 @@ struct PassingTests {
         }
     }
 
-    @Test("A body that costs more than the memory tier keeps only passes, however often it is requested")
+    @Test("A body too large for the memory tier is served straight from the slab, however often it is requested")
     func large() async throws {
         let fixture = try Self.fixture(memoryLimit: 64 << 10)
         try await fixture.withCache { cache async throws in
@@ -86,7 +86,7 @@ struct PassingTests {
             try await Self.fill(cache, Self.keys)
             for _ in 0..<3 { #expect(Self.text(Self.passing(key, in: cache, fixture)) == body) }
             #expect(cache.parts.memory.peek(key) == nil)
-            // The requests are remembered, and the index is not read in vain.
+            // The tier remembers the requests, but does not read the index for a body that it cannot keep.
             #expect(cache.parts.memory.way(of: key, cost: body.utf8.count) == .past)
             #expect(cache.parts.memory.way(of: key, cost: 1) == .pastAndIn)
         }
@@ -94,7 +94,7 @@ struct PassingTests {
 
     private struct TestFailure: Error {}
 
-    @Test("No body passes while the memory tier has room for it")
+    @Test("No body is served straight from the slab while the memory tier has room for it")
     func room() async throws {
         let keys = Array(Self.keys.prefix(10))
         let large = try Self.fixture(memoryLimit: 16 << 20)
@@ -110,14 +110,14 @@ struct PassingTests {
     }
 
     @Test(
-        "A body is no longer served by its known slot after a change that the slot does not show",
+        "A body is not served straight from the slab after its entry or bytes change, or the clock is set back",
         arguments: Change.allCases)
     func changed(_ change: Change) async throws {
         let fixture = try Self.fixture()
         try await fixture.withCache { cache async throws in
             try await Self.fill(cache, Self.keys)
-            // The first request for this key is forgotten by now. The check takes another key, because a second request
-            // brings a key into memory.
+            // By now the tier has forgotten the first request for this key. The check takes another key, because a
+            // second request would bring a key into memory.
             let key = Self.keys[0]
             #expect(Self.text(Self.passing(Self.keys[1], in: cache, fixture)) == Self.body + Self.keys[1])
             let entry = try #require(try cache.entry(for: key))
@@ -154,7 +154,7 @@ struct PassingTests {
             if change == .slid || change == .shortened {
                 #expect(try cache.entry(for: key)?.expiryDate == fixture.clock.now() + .seconds(5))
                 try await cache.flush()
-                // The slot may become known again, but not with the old expiry.
+                // The slot may enter the slot table again, but not with the old expiry date.
                 cache.emptyMemory()
                 _ = try cache.load(key)
                 fixture.clock.advance(by: .seconds(6))
@@ -163,7 +163,8 @@ struct PassingTests {
         }
     }
 
-    @Test("After an update of an entry's ttl, a load makes its slot known again; after a slide, it does not")
+    @Test(
+        "After an update of an entry's ttl, a load puts its slot into the slot table again; after a slide, it does not")
     func followed() async throws {
         let fixture = try Self.fixture()
         try await fixture.withCache { cache async throws in
@@ -187,7 +188,7 @@ struct PassingTests {
         }
     }
 
-    @Test("A slot that was read before a slide was written does not become known after the write")
+    @Test("A slot that was read before a slide was written does not enter the slot table after the write")
     func slideWritten() async throws {
         let fixture = try Self.fixture()
         try await fixture.withCache { cache async throws in
@@ -204,7 +205,7 @@ struct PassingTests {
         }
     }
 
-    @Test("A request for a passing body counts as a miss of the memory tier only if the body was read")
+    @Test("A request that tries the slab first counts as a miss of the memory tier only if the body was read there")
     func unread() async throws {
         let fixture = try Self.fixture()
         try await fixture.withCache { cache async throws in
@@ -219,7 +220,7 @@ struct PassingTests {
         }
     }
 
-    @Test("No body passes in a cache without a memory limit, because the cache has no room for slots")
+    @Test("With a memory limit of 0, no body is served straight from the slab, because the slot table has no room")
     func nothing() async throws {
         let fixture = try Self.fixture(memoryLimit: 0)
         try await fixture.withCache { cache async throws in
@@ -228,7 +229,7 @@ struct PassingTests {
         }
     }
 
-    @Test("A passing body is whole while entries are stored, replaced and removed beside it")
+    @Test("A body served straight from the slab is whole, although other tasks store, replace and remove entries")
     func beside() async throws {
         let fixture = try Self.fixture()
         try await fixture.withCache { cache async throws in
@@ -242,7 +243,7 @@ struct PassingTests {
                 }
                 var passed = 0
                 repeat {
-                    // A body that `load` has read a moment ago does not pass.
+                    // This loop comes before the loads, because a body that `load` has just read is in memory.
                     for key in keys {
                         guard let text = Self.text(Self.passing(key, in: cache, fixture)) else { continue }
                         passed += 1

@@ -4,7 +4,7 @@ import Testing
 
 @testable import DiskCache
 
-@Suite("More slides than a transaction should write")
+@Suite("More slides (sliding expiry dates) than a transaction should write")
 struct SlideFloodTests {
     private let now = Timestamp(seconds: 1)
 
@@ -103,7 +103,7 @@ struct SlideFloodTests {
         let isArmed = Locked(false)
         let commits = Counter("commits")
         let cache = try fixture.open(crashHook: { [clock = fixture.clock] point in
-            // The first commit is that of the operation that held the writer, the second is the first of the purge.
+            // The first commit belongs to the operation that held the writer, the second to the purge.
             guard point == .beforeCommit, isArmed.withLock({ $0 }), commits.add() == 2 else { return }
             clock.advance(by: .seconds(20))
         })
@@ -180,10 +180,10 @@ struct SlideFloodTests {
         flood(cache, count)
         opened.withLock { $0 = cache }
         cache.writer.flushSoon()
-        try await poll("the last slide", limit: .seconds(60)) { cache.parts.hits.isEmpty }
+        try await poll("the write of the last slide", limit: .seconds(60)) { cache.parts.hits.isEmpty }
         opened.withLock { $0 = nil }
         #expect(areMoreLeft.elements == [false])
-        // The last commit is not always counted.
+        // The poll may end before the last commit is counted.
         #expect(commits.value >= 4)
     }
 

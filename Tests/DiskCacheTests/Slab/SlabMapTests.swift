@@ -56,7 +56,7 @@ struct SlabMapTests {
         #expect(slots[100...].allSatisfy(again.isUsed))
         #expect(!slots[..<100].contains(where: again.isUsed))
         #expect(!again.isUsed(lost) || slots.contains(lost))
-        // Makes a part of the slab belong to no extent.
+        // Without this row, a part of the slab belongs to no extent, and the next extent takes that part.
         try queue.write { try $0.execute(sql: "DELETE FROM extents WHERE number = 1") }
         let other = try load()
         #expect(other.take(for: 70_000).extent == 1)
@@ -102,7 +102,7 @@ struct SlabMapTests {
         let size = Int64(SlotClass(holding: 1000).size)
         let slots = (0..<100).map { _ in map.take(for: 1000) }
         #expect(map.slackBytes == 0)
-        // Frees the last slots, too, because their blocks are not given back.
+        // The last slots also count when they are free, because the file keeps their blocks.
         for slot in slots[40..<50] + slots[90...] { #expect(map.free(slot)) }
         try commit(map)
         #expect(map.slackBytes == 20 * size)
@@ -111,7 +111,7 @@ struct SlabMapTests {
         #expect(map.slackBytes == 19 * size)
     }
 
-    @Test("When the other extents have room, the emptiest extent is drained, and gets no new bodies")
+    @Test("When the other extents have room for its bodies, the emptiest extent is emptied, and gets no new bodies")
     func draining() throws {
         let map = try load()
         let perExtent = SlotClass(holding: 1000).slotsPerExtent

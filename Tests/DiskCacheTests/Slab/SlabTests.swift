@@ -64,7 +64,7 @@ struct SlabTests {
             let full = try Self.blocks(of: fixture)
             try await cache.remove(matching: EntryFilter(tag: "go"))
             try await poll("the room is given back") { try Self.blocks(of: fixture) <= full / 4 + 5 << 20 }
-            // Only the head of the record is damaged.
+            // The body is still served, because only the head of its record is damaged.
             #expect(try await cache.text(key: "0") == body)
             #expect(try cache.parts.reader.row(forKey: "0")?.slot == slot)
             #expect(try cache.findings() == [])
@@ -84,7 +84,7 @@ struct SlabTests {
         }
     }
 
-    @Test("Stores fail after the slab was removed during use, so no acknowledged body is lost")
+    @Test("After the slab was removed during use, stores fail, because the next start would lose their bodies")
     func removed() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Slots")
 struct SlotTests {
-    @Test("A slot has the smallest size that holds a body, and wastes at most an eighth of the body's length")
+    @Test("A slot has the smallest size that holds a body, and wastes at most an eighth of a body over 256 bytes")
     func sizes() {
         var sizes: [Int] = []
         for length in 0...(1 << 20) + 4096 {

@@ -26,7 +26,7 @@ struct LateTagTests {
             #expect(!late.isPurged)
             try early.receive(Array("early".utf8))
             guard case .notKept = try await early.publish(EntryMetadata(ttl: .seconds(9))) else {
-                Issue.record("it was kept")
+                Issue.record("the body was kept")
                 return
             }
             #expect(try cache.responses(to: ResponseURL(url)).isEmpty)
@@ -62,14 +62,14 @@ struct LateTagTests {
             var metadata = EntryMetadata(ttl: .seconds(9))
             metadata.tags = ["g"]
             guard case .notKept = try await stored.publish(metadata) else {
-                Issue.record("it was kept")
+                Issue.record("the body was kept")
                 return
             }
             #expect(try await cache.text(url: url + "/k") == nil)
         }
     }
 
-    @Test("After purges of too many tags, any tag that is added later counts as purged, but no earlier tag does")
+    @Test("After purges of over 256 tags, any further tag of a reservation counts as purged, but its first tags do not")
     func tooMany() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in

@@ -20,7 +20,7 @@ struct OverwriteTests {
     }
 
     @Test(
-        "A JSON that a caller stores during a download stays, with and without an earlier entry",
+        "JSON that a caller stores during a download stays, with and without an earlier entry",
         arguments: [false, true])
     func storedDuringDownload(hasEntry: Bool) async throws {
         try await CacheFixture().withCache { cache async throws in
@@ -34,7 +34,7 @@ struct OverwriteTests {
         }
     }
 
-    @Test("A JSON that a caller stores during a revalidation stays")
+    @Test("JSON that a caller stores during a revalidation stays")
     func storedDuringRevalidation() async throws {
         try await CacheFixture().withCache { cache async throws in
             let held = try await cache.store("old", url: url)
@@ -90,7 +90,9 @@ struct OverwriteTests {
         }
     }
 
-    @Test("Tags that a hit adds after a caller replaced the tags stay, too", arguments: [false, true])
+    @Test(
+        "Tags that a caller sets during a download stay, and so do tags that a hit adds after that",
+        arguments: [false, true])
     func tagsAddedAfterChange(isRevalidation: Bool) async throws {
         try await CacheFixture().withCache { cache async throws in
             let held = try await cache.store("old", url: url, tags: ["a"])
@@ -164,7 +166,7 @@ struct OverwriteTests {
         }
     }
 
-    @Test("A change does not affect the running download if its commit fails, and an earlier change still does")
+    @Test("A change that fails to commit does not affect the running download, but an earlier change does")
     func failedChange() async throws {
         struct Failure: Error {}
         let fails = Counter()
@@ -172,7 +174,7 @@ struct OverwriteTests {
         let cache = try fixture.open(crashHook: { point in
             if point == .beforeCommit, fails.value == 1 { throw Failure() }
         })
-        // The fixture removes the directory at its end.
+        // Keeps the fixture until the cache is closed, because the end of the fixture removes the directory.
         defer { withExtendedLifetime(fixture) { cache.close() } }
         let held = try await cache.store("old", url: url, tags: ["a"])
         _ = try await download(cache) {

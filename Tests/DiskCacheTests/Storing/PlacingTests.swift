@@ -47,7 +47,7 @@ struct PlacingTests {
         }
     }
 
-    @Test("A body that gave its name to a directory is replaced at its place, and moves back once it can")
+    @Test("A body that made way for a directory is replaced at its new path, and moves back without the directory")
     func moved() async throws {
         let fixture = try CacheFixture(.readable)
         try await fixture.withCache { cache async throws in
@@ -66,7 +66,7 @@ struct PlacingTests {
         }
     }
 
-    @Test("A replacement of a body that others deleted does no harm to a directory that took its name")
+    @Test("A new body for an entry with a deleted file does no harm to the directory that took the file's name")
     func removedByOthers() async throws {
         let fixture = try CacheFixture(.readable)
         try await fixture.withCache { cache async throws in
@@ -81,7 +81,7 @@ struct PlacingTests {
         }
     }
 
-    @Test("Over-long and unusual names live side by side")
+    @Test("Bodies with over-long and unusual names get separate files")
     func unusualNames() async throws {
         let long = String(repeating: "x", count: 300)
         let urls = [
@@ -103,7 +103,7 @@ struct PlacingTests {
     }
 
     @Test(
-        "Two callers' keys with one MD5 both live and never see each other's bytes", arguments: Layout.allCases,
+        "Two callers' keys with the same MD5 have two entries, each with its own body", arguments: Layout.allCases,
         [0, 1 << 14])
     func collision(_ layout: Layout, inlineLimit: Int64) async throws {
         let first = "TEXTCOLLBYfGiJUETHQ4hAcKSMd5zYpgqf1YRDhkmxHkhPWptrkoyz28wnI9V0aHeAuaKnak"
@@ -155,7 +155,9 @@ struct PlacingTests {
         }
     }
 
-    @Test("A body written with one layout is read, replaced and removed with the other", arguments: Layout.allCases)
+    @Test(
+        "A body written with one layout is read, replaced and removed with the other layout", arguments: Layout.allCases
+    )
     func otherLayout(_ layout: Layout) async throws {
         let fixture = try CacheFixture(layout) { $0.inlineLimit = 100 }
         let long = longText(1000)
@@ -181,7 +183,7 @@ struct PlacingTests {
     }
 
     @Test(
-        "The removed directory incoming/ is made again, so that stores and removals succeed",
+        "Stores and removals succeed after the directory incoming/ was removed, because the cache makes it again",
         arguments: Layout.allCases)
     func incomingRemoved(_ layout: Layout) async throws {
         let fixture = try CacheFixture(layout) { $0.inlineLimit = 10 }

@@ -30,7 +30,7 @@ struct PurgingTests {
             try reservation.receive(Array(text.utf8.dropFirst(length / 2)))
             guard case .notKept(let entry, let body?) = try await reservation.publish(EntryMetadata(ttl: .seconds(9)))
             else {
-                Issue.record("it was kept")
+                Issue.record("the download was kept")
                 return
             }
             #expect(entry.url == url)
@@ -64,7 +64,7 @@ struct PurgingTests {
             other.decide(.response(to: sent, variant: ""))
             try other.receive(Array("1".utf8))
             guard case .stored = try await other.publish(EntryMetadata(ttl: .seconds(9))) else {
-                Issue.record("it was not kept")
+                Issue.record("the body was not kept")
                 return
             }
             for order in [EntrySort.Order.key, .url, .hits] {
@@ -103,7 +103,7 @@ struct PurgingTests {
             try reservation.receive(Array("1".utf8))
             try await cache.remove(matching: filter)
             guard case .stored = try await reservation.publish(EntryMetadata(ttl: .seconds(9))) else {
-                Issue.record("it was not kept")
+                Issue.record("the body was not kept")
                 return
             }
             #expect(try await cache.text(url: url) == "1")
@@ -127,7 +127,7 @@ struct PurgingTests {
             var metadata = EntryMetadata(ttl: .seconds(9))
             metadata.tags = ["early", "late"]
             guard case .stored = try await reservation.publish(metadata) else {
-                Issue.record("it was not kept")
+                Issue.record("the body was not kept")
                 return
             }
             #expect(try await cache.text(key: "k") == "new")
@@ -154,7 +154,7 @@ struct PurgingTests {
             #expect(try await cache.remove(entry.key))
             let outcome = try await reservation.publishUnchanged(entry, EntryMetadata(ttl: .seconds(50)))
             guard case .notKept(let refreshed, body: nil) = outcome else {
-                Issue.record("it was kept")
+                Issue.record("the download was kept")
                 return
             }
             #expect(refreshed.ttl == .seconds(50))
@@ -241,8 +241,7 @@ struct PurgingTests {
                 done.open()
             }
             gate.open()
-            // The purge removes entries that were being received, or published, before it began. This entry is reserved
-            // after that.
+            // The flush returns after the purge has begun. So the purge leaves the next entry.
             try await cache.flush()
             try await cache.store("late", key: "late")
             try await done.wait()

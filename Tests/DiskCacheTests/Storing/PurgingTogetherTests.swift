@@ -62,7 +62,7 @@ struct PurgingTogetherTests {
             #expect(other.isPurged)
             try mine.receive(Array("mine".utf8))
             guard case .stored = try await mine.publish(EntryMetadata(ttl: .seconds(9))) else {
-                Issue.record("it was not kept")
+                Issue.record("the response was not kept")
                 return
             }
             let next = cache.reserve(responseTo: ResponseURL(url))
@@ -114,8 +114,8 @@ struct PurgingTogetherTests {
     func statements() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in
-            // 20 reservations of another host, 20 of one URL, of which the first has a known tag, and a reservation of
-            // another URL.
+            // 20 reservations for another host, 20 for one URL, the first with a tag of the purge, and one for another
+            // URL.
             let reservations =
                 (0..<20).map { cache.reserve(responseTo: ResponseURL("http://other/\($0)")) }
                 + (0..<20).map { cache.reserve(responseTo: ResponseURL("http://h/a"), tags: $0 == 0 ? ["t3"] : []) }

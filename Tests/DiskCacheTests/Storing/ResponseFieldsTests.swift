@@ -68,7 +68,7 @@ struct ResponseFieldsTests {
         }
     }
 
-    @Test("Callers' data under keys that begin like a response's key does not count, and is not removed")
+    @Test("Callers' data under keys that begin like a response's key does not count as responses, and is not removed")
     func callersData() async throws {
         try await fixture.withCache { cache async throws in
             let md5 = CacheKey.response(to: url, variant: "0").md5Hex
@@ -104,7 +104,7 @@ struct ResponseFieldsTests {
                 _ = try await cache.update(CacheKey.response(to: url, variant: "\(number)").text, pinned: true)
             }
             guard case .notKept(_, body: .some) = try await publish("8", 65 << 10, in: cache) else {
-                Issue.record("it was kept")
+                Issue.record("the response was kept")
                 return
             }
             #expect(try variants(in: cache) == keys(0..<8))

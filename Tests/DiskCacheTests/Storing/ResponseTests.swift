@@ -74,7 +74,7 @@ struct ResponseTests {
             reservation.decide(.response(to: ResponseURL(url), variant: "newest"))
             try reservation.receive(Array("newest".utf8))
             guard case .notKept(_, body: .some) = try await reservation.publish(EntryMetadata(ttl: .seconds(9))) else {
-                Issue.record("it was kept")
+                Issue.record("the response was kept")
                 return
             }
             #expect(!reservation.isPurged)
@@ -99,7 +99,7 @@ struct ResponseTests {
         }
     }
 
-    @Test("A purge of any variant matches a response that has no decided variant yet")
+    @Test("A purge of any variant of a URL matches a response to the URL while its variant is not decided")
     func openVariant() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in
@@ -128,7 +128,7 @@ struct ResponseTests {
     }
 
     @Test(
-        "A growing body can be read while it is in memory, once it is in a file, and after it was abandoned",
+        "A body that is being received can be read in memory, in its file, and after its reservation was abandoned",
         arguments: [1_000, 100_000])
     func growing(length: Int) throws {
         let fixture = try CacheFixture()
@@ -146,7 +146,7 @@ struct ResponseTests {
         #expect(try body.read(at: 250, upTo: length).withUnsafeBytes(Array.init) == Array(text[250...]))
     }
 
-    @Test("A reader of a growing body sees the whole published body, even after its entry is removed")
+    @Test("A reader of a body that is being received can read the whole body, even after its entry is removed")
     func published() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in

@@ -37,7 +37,7 @@ struct StoringTests {
             try await cache.store(text, url: url)
             let stored = try #require(try await cache.stored(CacheKey.url(canonical: url).text))
             guard case .file(let file) = stored.body else {
-                Issue.record("not a file")
+                Issue.record("the body is not a file")
                 return
             }
             #expect(file.length == 3 << 20)
@@ -203,7 +203,9 @@ struct StoringTests {
         }
     }
 
-    @Test("A delete and a store of one path in one transaction leave the new body", arguments: Layout.allCases)
+    @Test(
+        "A delete drops a download in progress; a removal and a store in one transaction leave the new body",
+        arguments: Layout.allCases)
     func deleteThenStore(_ layout: Layout) async throws {
         let fixture = try CacheFixture(layout) { $0.inlineLimit = 0 }
         try await fixture.withCache { cache async throws in
@@ -243,7 +245,7 @@ struct StoringTests {
         }
     }
 
-    @Test("A body that is shorter or longer than declared is not kept", arguments: [4, 6])
+    @Test("A body with another length than expected is not kept", arguments: [4, 6])
     func lengthMismatch(_ expected: Int64) async throws {
         let fixture = try CacheFixture { $0.inlineLimit = 0 }
         try await fixture.withCache { cache async throws in
@@ -306,7 +308,7 @@ struct StoringTests {
         }
     }
 
-    @Test("Every operation after a close fails with the error that the cache is closed")
+    @Test("After a close, publishing, removing and reading fail with the error that the cache is closed")
     func closed() async throws {
         let fixture = try CacheFixture()
         let cache = try fixture.open()

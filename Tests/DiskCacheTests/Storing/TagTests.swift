@@ -36,7 +36,7 @@ struct TagTests {
     func accumulating() async throws {
         let fixture = try CacheFixture()
         let limit = Entry.tagLimit
-        // The tags are not in the order of their bytes.
+        // The order of the numbers differs from the order of the tags' bytes.
         func tag(_ number: Int) -> String { "t\((number * 7919) % 1009)" }
         func tags(_ numbers: Range<Int>) -> Set<String> { Set(numbers.map(tag)) }
         try await fixture.withCache { cache async throws in
@@ -47,7 +47,7 @@ struct TagTests {
         }
         try await fixture.withCache { cache async throws in
             let entry = try #require(try cache.entry(url: url))
-            // A tag that the entry has already counts as new.
+            // A tag that is stated again counts as the newest tag.
             let reservation = cache.reserve(.url(canonical: url), kind: .download, url: url, tags: [tag(2)])
             let refreshed = try await reservation.publishUnchanged(entry, EntryMetadata(ttl: .seconds(9))).entry
             #expect(Set(refreshed.tags) == tags(2..<limit + 2))

@@ -4,7 +4,7 @@ import TestSupport
 
 @testable import DiskCache
 
-/// A cache in its own directory. A test opens and closes the cache as often as it wants. The clock stands still.
+/// A cache in its own directory. A test may open and close it several times. The clock moves only when a test sets it.
 final class CacheFixture: Sendable {
     let temporary: TemporaryDirectory
     let directory: CacheDirectory
@@ -78,7 +78,7 @@ extension DiskCache {
         return try await reservation.publish(metadata).entry
     }
 
-    /// Entries stay on disk. All answers kept at hand have ended when this method returns.
+    /// Empties the memory tier. Entries stay on disk. All ready answers have ended when this method returns.
     func emptyMemory() { parts.memory.removeAll() }
 
     /// Returns the body of a URL's entry as text; `nil` when there is none.
@@ -105,7 +105,7 @@ extension DiskCache {
                 held.open()
                 try verified.waitBlocking()
             },
-            // A closed writer does not run the work, but is at rest, too.
+            // A closed writer does not run the work, and changes no file either.
             completion: { _ in held.open() })
         defer { verified.open() }
         try held.waitBlocking()
@@ -126,7 +126,7 @@ extension DiskCache {
         return keys
     }
 
-    /// Blocks the writer's thread until the gate opens, so that all work submitted meanwhile shares a transaction.
+    /// Blocks the writer's thread until the gate opens, so that all work submitted before that shares a transaction.
     func holdWriter(until gate: Gate) async throws {
         let held = Gate("writer held")
         writer.submit(
@@ -171,7 +171,7 @@ func digest(of text: String) -> [UInt8] {
     Array(text.utf8).withUnsafeBytes { digest(of: $0) }
 }
 
-/// Stores `count` small entries under the keys `k0000000`, `k0000001`, …, a few hundred at a time.
+/// Stores `count` small entries under the keys `k0000000`, `k0000001`, …, up to 500 at a time.
 func fill(_ cache: DiskCache, _ count: Int, from first: Int = 0) async throws {
     let failures = Recorder<DiskCacheError>()
     for start in stride(from: first, to: first + count, by: 500) {

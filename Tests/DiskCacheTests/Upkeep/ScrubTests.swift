@@ -7,7 +7,7 @@ import Testing
 
 @Suite("The scrub")
 struct ScrubTests {
-    /// Returns the largest number of steps of a pass. Each step ends with its rows or with its bytes.
+    /// Returns the largest number of steps of a pass. A step ends when it has checked enough rows or bytes.
     private static func steps(entries: Int64, bytes: Int64) -> Int64 {
         let totals = CacheTotals(entries: entries, bodyBytes: bytes, diskBytes: bytes, entriesByKind: [:])
         let pace = Scrubber.Pace(for: totals)
@@ -31,7 +31,7 @@ struct ScrubTests {
         try await done.wait()
     }
 
-    @Test("After a restart the scrub goes on where it stopped, and after the last entry it begins anew")
+    @Test("Each step of the scrub goes on after the entries of the previous step, until the last entry")
     func steps() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in
@@ -59,7 +59,7 @@ struct ScrubTests {
             try await blocking {
                 try cache.writer.perform { context in
                     let row = try #require(try context.index.row(forKey: "a"))
-                    // The name is too long: the body is neither missing nor damaged, but the system reports an error.
+                    // The name is too long, so the system reports an error. The body is neither missing nor damaged.
                     try context.index.db.execute(
                         sql: "UPDATE entries SET path = ? WHERE id = ?",
                         arguments: [String(repeating: "x", count: 300), row.id])

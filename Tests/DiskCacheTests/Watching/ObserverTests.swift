@@ -48,7 +48,7 @@ struct ObserverTests {
             guard case .entry(let first) = watcher.changes[0].subject,
                 case .entry(let last) = watcher.changes[2].subject
             else {
-                Issue.record("no entries")
+                Issue.record("the reports have no entries")
                 return
             }
             #expect(first.tags == ["x", "y"] && first.kind == .data && first.url == nil && first.contentLength == 1)
@@ -75,7 +75,7 @@ struct ObserverTests {
         }
     }
 
-    @Test("The observer gets no report of bodies that are not kept and changes that are undone")
+    @Test("The observer gets no report of a body that is not kept, and none of a change that is undone")
     func undone() async throws {
         try await Self.with { (_, cache, watcher) async throws in
             let url = "http://h/purged"
@@ -106,7 +106,7 @@ struct ObserverTests {
         }
     }
 
-    @Test("The stores of a group are reported in one batch, and not at all while the observer has no interest")
+    @Test("The stores of one transaction are reported in one batch, and not at all while the observer has no interest")
     func batches() async throws {
         try await Self.with { (_, cache, watcher) async throws in
             let gate = Gate("the writer")
@@ -129,7 +129,7 @@ struct ObserverTests {
         }
     }
 
-    @Test("A purge reports its first 100 entries, and at its end the number of the rest with the filter")
+    @Test("A purge reports its first 100 entries one by one, and then its filter and the number of other entries")
     func purge() async throws {
         try await Self.with { (fixture, cache, watcher) async throws in
             try await fill(cache, 1000)
@@ -173,7 +173,7 @@ struct ObserverTests {
             try await fill(cache, 1000)
             watcher.forget()
             cache.setDiskLimit(300_000)
-            try await poll("the limit, and as many as have gone") {
+            try await poll("a disk use within the limit, and a report of each eviction") {
                 let told = watcher.changes.reduce(Int64(0)) { sum, change in
                     if case .others(let count, _) = change.subject { return sum + Int64(count) }
                     return sum + 1

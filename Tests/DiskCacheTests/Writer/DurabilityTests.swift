@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Durability through a power cut")
 struct DurabilityTests {
-    /// Records the steps in their order: the syncs of bodies and directories, and the points of a transaction.
+    /// Records the syncs of bodies and directories, and the points of a transaction. `body of 0` is the slab's sync.
     private final class Log: Sendable {
         let steps = Recorder<String>()
         private let fixture: CacheFixture
@@ -67,7 +67,7 @@ struct DurabilityTests {
         }
     }
 
-    @Test("A group syncs its bodies, then each directory once, and then commits the rows")
+    @Test("A transaction with several stores syncs their bodies, then each directory once, and then commits the rows")
     func order() async throws {
         let (_, log, cache) = try Self.open(.power)
         defer { cache.close() }
@@ -94,7 +94,7 @@ struct DurabilityTests {
         #expect(synced.dropFirst(3).sorted() == Set(named).map { "directory \($0)" }.sorted())
     }
 
-    @Test("The second name of a replaced body is synced before its own name goes to the new body")
+    @Test("A replaced body gets a second name, which is synced before the new body takes the first name")
     func replaced() async throws {
         let (_, log, cache) = try Self.open(.power)
         defer { cache.close() }
@@ -165,7 +165,7 @@ struct DurabilityTests {
         #expect(try await cache.text(key: "small") == "small")
     }
 
-    @Test("The directory of a namespace and all directories above it are synced when it is opened")
+    @Test("The opening of a namespace syncs its directory and all directories above it")
     func opening() async throws {
         let (fixture, log, cache) = try Self.open(.power)
         cache.close()

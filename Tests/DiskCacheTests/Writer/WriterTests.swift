@@ -42,7 +42,7 @@ struct WriterTests {
     private struct Failure: Error {}
 
     @Test(
-        "An operation that fails before or after its first change undoes no other operation of its group",
+        "An operation that fails before or after its first change undoes no other operation of its transaction",
         arguments: [false, true], Layout.allCases)
     func failureInGroup(hasChanged: Bool, _ layout: Layout) async throws {
         let fixture = try CacheFixture(layout)
@@ -72,7 +72,7 @@ struct WriterTests {
             gate.open()
             try await done.wait(for: 3)
             #expect(failures.value == 1)
-            // The operation is undone alone only after a change. That takes a second run, with savepoints.
+            // After a change, the operation must be undone alone. That takes a second run, with savepoints.
             #expect(runs.value == (hasChanged ? 2 : 1))
             for key in ["first", "last"] { #expect(try await cache.text(key: key) == "body of \(key)") }
             #expect(try await cache.text(key: "victim") == "old")
