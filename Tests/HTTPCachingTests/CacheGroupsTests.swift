@@ -38,9 +38,11 @@ struct CacheGroupsTests {
     }
 
     @Test(
-        "Only an answer to an unsafe method invalidates groups (RFC 9875 §3, RFC 9110 §9.2.1)",
+        "Only an answer to an unsafe method invalidates groups (RFC 9875 §3, RFC 9110 §9.2.1, IANA's registry)",
         arguments: [
             (.get, false), (.head, false), (.options, false), (.trace, false),
+            (HTTPRequest.Method("PROPFIND")!, false), (HTTPRequest.Method("REPORT")!, false),
+            (HTTPRequest.Method("SEARCH")!, false), (HTTPRequest.Method("QUERY")!, false),
             (.post, true), (.put, true), (.patch, true), (.delete, true), (HTTPRequest.Method("FROB")!, true),
         ] as [(HTTPRequest.Method, Bool)])
     func invalidation(method: HTTPRequest.Method, invalidates: Bool) {

@@ -40,7 +40,7 @@ package struct CacheGroups: Hashable, Sendable {
 
     /// `Cache-Group-Invalidation` (§3). Empty for a safe method. A member's other groups stay valid (§2.2.1).
     package init(invalidatedBy fields: HTTPFields, method: HTTPRequest.Method) {
-        self.init(Self.safeMethods.contains(method) ? [:] : fields, name: .cacheGroupInvalidation)
+        self.init(Invalidation.safeMethods.contains(method.rawValue) ? [:] : fields, name: .cacheGroupInvalidation)
     }
 
     private init(_ fields: HTTPFields, name: HTTPField.Name) {
@@ -50,9 +50,6 @@ package struct CacheGroups: Hashable, Sendable {
         }
         self.names = Array(names.prefix(Self.maximumCount))
     }
-
-    /// RFC 9110 §9.2.1.
-    private static let safeMethods: Set<HTTPRequest.Method> = [.get, .head, .options, .trace]
 }
 
 extension HTTPField.Name {
