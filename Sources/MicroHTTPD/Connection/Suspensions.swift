@@ -2,8 +2,8 @@ import CMicroHTTPD
 import Primitives
 
 protocol SuspensionOwner: AnyObject, Sendable {
-    /// The client has gone or the daemon gives up: resume the connection at once. Called on the watcher's or the
-    /// stopping thread, maybe before or within ``Connection/suspend(owner:)``, and maybe more than once.
+    /// Called when the client has gone or the daemon gives up: the owner must resume the connection at once. The call
+    /// may come on any thread, before or within ``Connection/suspend(owner:)``, and more than once.
     func clientLeft()
 }
 
@@ -14,7 +14,7 @@ struct Suspension: @unchecked Sendable {
     fileprivate let handle: OpaquePointer
 }
 
-/// The table exists because libmicrohttpd does not notice a client that leaves while its connection is suspended.
+/// Tells the owners of suspended connections about clients that leave, because libmicrohttpd does not notice them.
 ///
 /// Invariants, all under the one lock:
 /// - An owner is in `waiting` from before `MHD_suspend_connection` until it resumes its connection, which is then

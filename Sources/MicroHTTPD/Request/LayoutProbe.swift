@@ -23,7 +23,7 @@ final class LayoutProbe {
     private var targetCount = 0
     private var isGapless: Bool?
 
-    /// Lets libmicrohttpd read a head from a socket pair, on this thread. `nil` if the probe did not get that far.
+    /// Lets libmicrohttpd read a head from a socket pair, on this thread. Returns `nil` if libmicrohttpd shows no head.
     private func isGapless(_ head: String) -> Bool? {
         var pair: [Int32] = [-1, -1]
         guard socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue), 0, &pair) == 0 else {

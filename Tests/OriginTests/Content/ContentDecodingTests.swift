@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    @Test("A body that is truncated at any byte is not whole", arguments: samples)
+    @Test("A body that is truncated at any byte is refused as truncated", arguments: samples)
     func truncated(sample: Sample) {
         for cut in 0..<sample.coded.count {
             let error = #expect(throws: ContentCodingError.self, "at \(cut)") {
