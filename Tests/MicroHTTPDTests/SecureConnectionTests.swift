@@ -207,7 +207,7 @@ struct SecureConnectionTests {
         }
     }
 
-    @Test("A new certificate applies to new connections; open connections go on")
+    @Test("A new certificate applies to new connections; open connections are still served")
     func newCertificate() async throws {
         let next = try await blocking { [authority] in try authority.issue("next", for: .server) }
         let other = try TLSCredentials(next)

@@ -127,7 +127,7 @@ import Testing
         let client = OriginClient(configuration: .local { $0.maxTransfersPerHost = 3 })
         let collectors = (0..<10).map { client.start(origin.url("/\($0)")) }
         try await origin.waitForRequests(3)
-        // A request to another host is served meanwhile, so the seven waiting requests had every chance to be sent.
+        // A request to another host is served meanwhile, so the client had time to send the seven waiting requests.
         try await client.get(other.url())
         #expect(origin.requestCount == 3)
         #expect(origin.connectionCount == 3)

@@ -21,7 +21,7 @@ struct Suspension: @unchecked Sendable {
 ///   counted in `resuming` until `MHD_resume_connection` has returned. If both are empty and `isClosed` is set, no
 ///   thread is about to suspend or resume a connection, and the daemon may be stopped.
 /// - The suspending thread adds the owner to `waiting` and then reads the connection's `hasHungUp`. The watcher's
-///   thread sets `hasHungUp` and then reads `waiting`. So at least one of them notices a client that leaves meanwhile.
+///   thread sets `hasHungUp` and then reads `waiting`. So at least one thread notices a client that leaves between.
 final class Suspensions: Sendable {
     private struct State {
         var waiting: [UInt64: any SuspensionOwner] = [:]

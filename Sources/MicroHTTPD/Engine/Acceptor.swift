@@ -2,7 +2,7 @@ import CMicroHTTPD
 import Foundation
 import Primitives
 
-/// Accepts connections on a thread of its own and hands them to libmicrohttpd's threads. libmicrohttpd 0.9.75 could
+/// Accepts connections on a thread of its own and passes them to libmicrohttpd's threads. libmicrohttpd 0.9.75 could
 /// listen by itself, but `MHD_quiesce_daemon`, the only way to stop listening before stopping, races with the threads
 /// of a daemon over an epoll registration, and aborts the process when it loses. A thread that finds the library's own
 /// connection limit reached keeps a mutex for ever, so the limit is enforced here. And a connection would go to the

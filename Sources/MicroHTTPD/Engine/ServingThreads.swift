@@ -11,7 +11,7 @@ final class ServingThreads: @unchecked Sendable {
     private let core: DaemonCore
     private var members: [Member] = []
 
-    /// The library's handle, and the objects that the library uses for as long as the handle lives.
+    /// The library's handle, and the objects that the library uses for as long as the handle exists.
     private struct Member {
         let daemon: OpaquePointer
         let options: UnsafeMutablePointer<cmhd_options>

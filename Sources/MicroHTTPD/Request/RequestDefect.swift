@@ -2,7 +2,7 @@
 /// not be the next request, or other servers could understand the request differently.
 package enum RequestDefect: Hashable, Sendable {
     /// The head with its bookkeeping takes more than half of ``DaemonConfiguration/connectionMemory``, so there may be
-    /// no room left for the head of an answer. A refusal is sent all the same (RFC 6585 §5).
+    /// no room left for the head of an answer. A refusal is sent in any case (RFC 6585 §5).
     case headTooLarge
     /// The target is longer than ``DaemonConfiguration/targetLimit``, or than the whole memory (RFC 9110 §15.5.15).
     case targetTooLong
@@ -20,8 +20,7 @@ package enum RequestDefect: Hashable, Sendable {
     case malformedChunks
     /// A chunk exceeds the largest size of a file.
     case chunkTooLarge
-    /// The extensions exceed 4 KiB in a chunk, or the data by 16 KiB in all. Proper clients send none (RFC 9112
-    /// §7.1.1).
+    /// The extensions exceed 4 KiB in a chunk, or the data by 16 KiB in all. Clients need none (RFC 9112 §7.1.1).
     case chunkExtensions
     /// The trailers have more than 8 KiB.
     case trailersTooLarge

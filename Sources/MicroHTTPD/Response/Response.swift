@@ -208,7 +208,7 @@ package final class FileBody: Sendable {
     let descriptor: Int32
     let owner: any AnyObject & Sendable
 
-    /// `owner` keeps the descriptor open for as long as it lives. The descriptor is read by `pread` only.
+    /// `owner` keeps the descriptor open until it is released. The descriptor is read by `pread` only.
     package init(descriptor: Int32, of owner: any AnyObject & Sendable, offset: Int64 = 0, length: Int64) {
         precondition(offset >= 0 && length >= 0, "the offset and the length of a part of a file are not negative")
         self.descriptor = descriptor

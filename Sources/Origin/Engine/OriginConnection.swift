@@ -4,9 +4,9 @@ import Primitives
 
 /// An HTTP connection, and the number of response bytes that were read from it. Confined to a thread of the client. A
 /// connection is reused only when no bytes are left behind its earlier responses, because libcurl would take such bytes
-/// for the next response (RFC 9112 §6.3). libcurl drops such bytes when it reads them with the response, and keeps the
-/// connection all the same. Bytes that arrive only after the next request was sent look like the response to it, so
-/// only requests with the same credentials share a connection, and no response reaches another caller.
+/// for the next response (RFC 9112 §6.3). libcurl drops such bytes when it reads them with the response, and still
+/// keeps the connection. Bytes that arrive only after the next request was sent look like the response to it, so only
+/// requests with the same credentials share a connection, and no response reaches another caller.
 final class OriginConnection {
     private let descriptor: curl_socket_t
     private let localPort: UInt16

@@ -174,7 +174,7 @@ import Testing
             let second = try decoding(in: memory)
             #expect(memory.byteCount == 2 * size)
             #expect(throws: ContentCodingError.noMemory) { try decoding(in: memory) }
-            // The earlier decoders go on.
+            // The earlier decoders continue.
             for one in [first, second] { try body.suffix(1).withUnsafeBytes { try one.decode($0) { _ in } } }
         }
         #expect((size / 2...size).contains(memory.byteCount))
