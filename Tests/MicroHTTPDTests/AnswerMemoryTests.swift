@@ -61,7 +61,7 @@ struct AnswerMemoryTests {
         #expect(fcntl(descriptor, F_GETFD) >= 0)
     }
 
-    @Test("Without free answer memory, a stream buffers under 4 KiB for a stalled client, and goes on when it reads")
+    @Test("Without free answer memory, a stream buffers under 4 KiB for a stalled client, and arrives whole")
     func stream() async throws {
         let size = 8 << 20
         let stream = ResponseStream(highWaterMark: 256 << 10)

@@ -86,14 +86,14 @@ struct BodyTests {
             #expect(try first.answer().status == 100)
             try first.send(body)
             // The kernel decides when the daemon sees the bytes of the first body.
-            try pollBlocking("the second one to be refused") {
+            try pollBlocking("the second body to be refused") {
                 try? second.send(head + body)
                 return (try? second.answer().text) == "no memory"
             }
             try first.send("y")
             #expect(try first.answer().text == "memory:\(body)y")
             // The answer arrives a moment before the request ends, because the request ends on another thread.
-            try pollBlocking("the first one's memory to be given back") {
+            try pollBlocking("the memory of the first body to be free") {
                 try? second.send(head + body)
                 return (try? second.answer().text) == "memory:\(body)"
             }
@@ -269,7 +269,7 @@ struct BodyTests {
         #expect(sink.abandoned.count == 1)
     }
 
-    @Test("A broken chunk is refused with 400, and its sink is abandoned")
+    @Test("A body with a broken chunk is refused with 400, and its sink is abandoned")
     func brokenChunk() async throws {
         let sink = RecordingSink()
         try await withDaemon(Self.describing { .sink(sink) }) { daemon in

@@ -64,7 +64,7 @@ struct ClientCertificateTests {
         }
     }
 
-    @Test("New client authorities apply to new connections; open connections go on")
+    @Test("New client authorities apply to new connections; open connections are still served")
     func otherAuthorities() async throws {
         let (old, new) = try await blocking { [authority, others] in
             (try authority.issue("old", for: .client), try others.issue("new", for: .client))

@@ -58,7 +58,7 @@ struct ConnectionLimitTests {
     }
 
     @Test(
-        "Each refusal is reported with its reason before its client sees it; other connections are not",
+        "Each refusal is reported with its reason before its client sees it; other connections are not reported",
         arguments: [(2, 0, .limit), (9, 2, .address)] as [(Int, Int, ConnectionRefusal)])
     func refusalsAreTold(limit: Int, perAddress: Int, reason: ConnectionRefusal) async throws {
         let refusals = Recorder<ConnectionRefusal>()

@@ -64,7 +64,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test("A refusal is answered without the body, and closes the connection")
+    @Test("A refused request gets its answer before its body is sent, and its connection is closed")
     func refusal() async throws {
         let handler = Handler { _ in .refuse(Response(status: 413, text: "no")) }
         try await withDaemon(handler) { daemon in
@@ -236,7 +236,7 @@ struct ConnectionTests {
             for tenth in 1...20 {
                 if tenth < 19 { try slow.send("x") }
                 try steady.send(pattern(1000))
-                try pollBlocking("what was sent") {
+                try pollBlocking("the sent bytes") {
                     slowSink.count == 1600 + min(tenth, 18) && steadySink.count == 1000 * tenth
                 }
                 clock.advance(by: .milliseconds(100))

@@ -269,7 +269,7 @@ struct DefectTests {
         }
     }
 
-    @Test("With an unknown layout of libmicrohttpd, the daemon says so, and refuses only visible defects")
+    @Test("If libmicrohttpd's memory layout is unknown, the daemon says so, and refuses only visible defects")
     func unknownLayout() async throws {
         try await withDaemon(Self.handler, configure: { $0.isLayoutKnown = false }) { daemon in
             #expect(!daemon.checksHeads)

@@ -60,7 +60,7 @@ struct LargeHeadTests {
         }
     }
 
-    @Test("A target that is too long gets 414, any other oversized head 431, with the daemon's own answer")
+    @Test("A target that is too long gets 414, any other oversized head 431, instead of libmicrohttpd's own page")
     func tooLong() async throws {
         let configure: (inout DaemonConfiguration) -> Void = {
             $0.refusal = { Response(status: $0.status, text: "\($0)") }

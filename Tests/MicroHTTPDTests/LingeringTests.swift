@@ -43,7 +43,7 @@ struct LingeringTests {
         }
         async let stopped: Void = daemon.stop(deadline: .seconds(20))
         try await blocking { [client] in
-            try pollBlocking("nobody to listen") { (try? RawClient(port: port)) == nil }
+            try pollBlocking("the port to be closed") { (try? RawClient(port: port)) == nil }
             try client.client.send([UInt8](repeating: 0x78, count: 64 << 20))
             #expect(try client.client.answer().status == 413)
             client.client.halfClose()

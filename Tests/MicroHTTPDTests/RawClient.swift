@@ -125,8 +125,8 @@ final class RawClient {
         return buffer.isEmpty
     }
 
-    /// Returns the next answer. Throws `Failure` when the answer is truncated. With `toHead`, no body follows, whatever
-    /// body the head declares.
+    /// Returns the next answer. Throws `Failure` when the answer is truncated. With `toHead`, no body follows, even if
+    /// the head declares a body.
     func answer(toHead: Bool = false) throws -> Answer {
         var answer = Answer()
         let statusLine = try line()

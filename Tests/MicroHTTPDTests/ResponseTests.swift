@@ -182,7 +182,7 @@ struct ResponseTests {
         }
     }
 
-    @Test("File descriptors are closed after their responses are gone")
+    @Test("File descriptors are closed once their responses are released")
     func fileDescriptors() async throws {
         let file = try TemporaryFile(pattern(300_000))
         @Sendable func openCount() -> Int {

@@ -9,7 +9,7 @@ struct RoundTests {
         arguments: [127, 128, 129, 256])
     func asManyAsEpollTellsAtOnce(count: Int) async throws {
         let hasBegun = Gate("a request that holds its thread")
-        let mayGoOn = Gate("the end of that")
+        let mayGoOn = Gate("the end of the held request")
         let handler = Handler.answering { exchange in
             if exchange.request.path == "/held" {
                 hasBegun.open()

@@ -33,7 +33,7 @@ struct SecureConnectionTests {
         credentials = try TLSCredentials(authority.server)
     }
 
-    @Test("A connection with a broken answer is closed, although its client stays and another connection idles")
+    @Test("A connection with a broken answer is closed, even if its client stays and another connection is idle")
     func broken() async throws {
         let stream = ResponseStream()
         let handler = Handler.answering { exchange in
@@ -186,7 +186,7 @@ struct SecureConnectionTests {
         }
     }
 
-    @Test("A client that leaves while its exchange waits is noticed")
+    @Test("An exchange is told when its client leaves while the exchange waits")
     func hangUp() async throws {
         let (waiting, left) = (Mailbox<Exchange>(), Mailbox<Void>())
         let handler = Handler { _ in
@@ -207,7 +207,7 @@ struct SecureConnectionTests {
         }
     }
 
-    @Test("A new certificate applies to new connections; open connections go on")
+    @Test("A new certificate applies to new connections; open connections are still served")
     func newCertificate() async throws {
         let next = try await blocking { [authority] in try authority.issue("next", for: .server) }
         let other = try TLSCredentials(next)

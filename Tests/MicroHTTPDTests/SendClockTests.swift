@@ -65,7 +65,7 @@ struct SendClockTests {
     @Test("A client that has taken, at each sample, all bytes of the sample before keeps up with a slow answer")
     func keepsUp() {
         var clock = Self.clock(waiting: 10)
-        // The client takes ten bytes at each look, and the next ten are on their way by then.
+        // The client has taken the ten waiting bytes before each look, and ten new bytes wait.
         for look in Int64(1)...100 {
             #expect(!Self.look(&clock, at: look * 5, taken: 500 + look * 10, waiting: 10))
         }

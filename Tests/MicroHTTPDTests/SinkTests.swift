@@ -78,7 +78,7 @@ struct SinkTests {
         }
     }
 
-    @Test("A client is not read from while its sink is full, and loses no byte")
+    @Test("The daemon does not read from a client while its sink is full, and no byte is lost")
     func backPressure() async throws {
         let sink = NarrowSink()
         let bytes = pattern(300_000)
@@ -103,7 +103,7 @@ struct SinkTests {
             try pollBlocking("its exchange alone") { daemon.exchangesInFlight == 1 }
             try sink.pauses.wait(for: opened + 1)[opened]()
             #expect(try client.answer().text == "300000")
-            // A second call does no harm, and the connection goes on.
+            // A second call has no effect, and the connection serves the next request.
             try sink.pauses.wait()[0]()
             try client.request("GET", "/")
             #expect(try client.answer().text == "here")
@@ -163,7 +163,7 @@ struct SinkTests {
         for sink in try sinks.wait(for: 8) { #expect(sink.received.withLock { $0 } == expected) }
     }
 
-    @Test("A client that leaves while its sink is full is noticed at once", arguments: [5, 10])
+    @Test("A full sink is abandoned at once when its client leaves", arguments: [5, 10])
     func hangUp(sent: Int) async throws {
         let sink = NarrowSink()
         try await withDaemon(Self.feeding { sink }) { daemon in

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Clients that read slowly")
 struct SlowReaderTests {
-    @Test("A client that reads a byte at a time is cut off; a client that reads at a rate gets the whole answer")
+    @Test("A client that reads a byte at a time is cut off; a client that reads steadily gets the whole answer")
     func slow() async throws {
         let size = 32 << 20
         let large = Response(body: .bytes(SharedBytes([UInt8](repeating: 0x78, count: size))))
@@ -26,7 +26,7 @@ struct SlowReaderTests {
                 // Both clients are past their request heads before the clock advances.
                 #expect(try client.receive(atMost: 1).count == 1)
             }
-            try pollBlocking("the slow one to be cut off") {
+            try pollBlocking("the slow client to be cut off") {
                 clock.advance(by: .seconds(1))
                 slowCount += (try? slow.receive(atMost: 1).count) ?? 0
                 steadyCount += (try? steady.receive(atMost: 4096).count) ?? 0
@@ -71,7 +71,7 @@ struct SlowReaderTests {
                     try client.request("GET", "/")
                     #expect(try client.receive(atMost: 1).count == 1)
                 }
-                try pollBlocking("the one that has stalled to be cut off") {
+                try pollBlocking("the stalled client to be cut off") {
                     clock.advance(by: .seconds(1))
                     for (index, rate) in rates.enumerated() {
                         var rest = rate
@@ -94,7 +94,7 @@ struct SlowReaderTests {
         }
     }
 
-    @Test("Without a minimum rate, the inactivity limit counts the bytes that a client takes, not the writes")
+    @Test("Without a minimum rate, the inactivity limit counts the bytes that a client takes, not the daemon's writes")
     func inactive() async throws {
         let size = 32 << 20
         let large = Response(body: .bytes(SharedBytes([UInt8](repeating: 0x78, count: size))))
@@ -111,7 +111,7 @@ struct SlowReaderTests {
                 #expect(try client.receive(atMost: 1).count == 1)
             }
             var count = 0
-            try pollBlocking("the one that has stalled to be cut off") {
+            try pollBlocking("the stalled client to be cut off") {
                 clock.advance(by: .seconds(1))
                 // 16,000 bytes make room for the bytes that the client's kernel takes at once, and far less than the
                 // room that the daemon's next write needs.
@@ -182,7 +182,7 @@ struct SlowReaderTests {
                 let half = try RawClient(port: daemon.port)
                 try half.send("GET / HTTP/1.1\r\n")
                 try pollBlocking("three connections") { daemon.connectionCount == 3 }
-                try pollBlocking("the slow one to be cut off") {
+                try pollBlocking("the slow client to be cut off") {
                     clock.advance(by: .seconds(100))
                     return daemon.connectionCount == 2
                 }

@@ -6,12 +6,12 @@ import Testing
 
 @Suite("Answers that are announced as ready soon")
 struct SoonTests {
-    /// A handler that has a ready answer to `/N/…` when it is asked for the (N+1)th time, and announces one before.
+    /// A handler that has a ready answer to `/N/…` when it is asked for the (N+1)th time, and announces it before.
     private struct Handler: RequestHandler {
         /// The targets that the handler was asked for, in order.
         let asked = Recorder<String>()
         let hasBegun = Gate("a request that holds its thread")
-        let mayGoOn = Gate("the end of that")
+        let mayGoOn = Gate("the end of the held request")
 
         func readyResponse(to head: borrowing RawHead) -> ReadyResponse {
             let target = String(decoding: head.target, as: UTF8.self)
@@ -38,7 +38,7 @@ struct SoonTests {
         }
     }
 
-    @Test("A handler is asked twice for a soon-ready answer; then its request is received as any other")
+    @Test("A handler is asked at most twice for a ready answer; then the request is received like any other")
     func twice() async throws {
         let handler = Handler()
         try await withDaemon(handler) { daemon in
@@ -134,7 +134,7 @@ struct SoonTests {
             }
             try pollBlocking("all to be accepted") { daemon.connectionCount == 51 }
             let stop = Task { await daemon.stop(deadline: deadline) }
-            try pollBlocking("nobody to be accepted any more") { (try? RawClient(port: port)) == nil }
+            try pollBlocking("the port to be closed") { (try? RawClient(port: port)) == nil }
             handler.mayGoOn.open()
             // `nil`: the daemon has hung up.
             return (clients.map { try? $0.answer().text }, stop)

@@ -9,7 +9,7 @@ struct StopTests {
     /// Holds the thread of a connection that asks for `/held` before the rest of the request's head is parsed.
     private struct HoldingHandler: RequestHandler {
         let hasBegun = Gate("a request that holds its thread")
-        let mayEnd = Gate("the end of that")
+        let mayEnd = Gate("the end of the held request")
 
         func expect(_ target: UnsafeRawBufferPointer) -> Int {
             if target.elementsEqual("/held".utf8) {
@@ -24,7 +24,7 @@ struct StopTests {
         }
     }
 
-    @Test("A stop answers all clients that have connected and asked, whether or not a thread has seen them")
+    @Test("A stop answers all requests that clients have sent, even if no thread has read them")
     func unread() async throws {
         let handler = HoldingHandler()
         var configuration = DaemonConfiguration()
@@ -43,7 +43,7 @@ struct StopTests {
             }
             try pollBlocking("all to be accepted") { daemon.connectionCount == 51 }
             let stop = Task { await daemon.stop(deadline: .seconds(20)) }
-            try pollBlocking("nobody to be accepted any more") { (try? RawClient(port: port)) == nil }
+            try pollBlocking("the port to be closed") { (try? RawClient(port: port)) == nil }
             handler.mayEnd.open()
             return (try ([held] + others).map { try $0.answer().text }, stop)
         }

@@ -44,7 +44,7 @@ struct StreamEndTests {
         }
     }
 
-    @Test("An abort ends a waiting stream; the abort of a finished stream leaves the next answer alone")
+    @Test("An abort ends a waiting stream; the abort of a finished stream does not affect the next answer")
     func abortWaiting() async throws {
         let streams = Mailbox<ResponseStream>()
         let handler = Handler.answering { _ in
@@ -97,7 +97,7 @@ struct StreamEndTests {
     }
 
     @Test(
-        "A connection that ends with its answer is closed, although its client stays and another idles",
+        "A connection that ends with its answer is closed, even if its client stays and another is idle",
         arguments: [
             ["/failed HTTP/1.1"], ["/aborted HTTP/1.1"], ["/aborted-of-length HTTP/1.1"], ["/finished HTTP/1.0"],
             ["/whole HTTP/1.1", "/failed HTTP/1.1"], ["/whole HTTP/1.1", "/aborted HTTP/1.1"],
@@ -106,7 +106,7 @@ struct StreamEndTests {
         ])
     func closes(requests: [String]) async throws {
         try await withDaemon(Ending(), configure: { $0.threads = 1 }) { daemon in
-            // This connection is quiet for longer than the other.
+            // This connection is quiet for longer than the connection that ends.
             let idle = try RawClient(port: daemon.port)
             try idle.request("GET", "/idle")
             #expect(try idle.answer().text == "whole")

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Exchanges that wait")
 struct SuspensionTests {
-    @Test("Other threads answer 1,000 waiting exchanges in another order")
+    @Test("Other threads can answer 1,000 waiting exchanges in any order")
     func thousand() async throws {
         var limit = rlimit()
         getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
@@ -140,7 +140,7 @@ struct SuspensionTests {
         }
         async let stopped: Void = daemon.stop(deadline: .seconds(20))
         try await blocking {
-            try pollBlocking("nobody to listen") { (try? RawClient(port: port)) == nil }
+            try pollBlocking("the port to be closed") { (try? RawClient(port: port)) == nil }
             exchange.respond(Response(text: "answered"))
             let answer = try client.client.answer()
             #expect(answer.text == "answered")

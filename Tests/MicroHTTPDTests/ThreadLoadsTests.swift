@@ -29,7 +29,7 @@ struct ThreadLoadsTests {
                 #expect(served.withLock { $0.values.map(\.count) } == Array(repeating: 4, count: threads), "\(round)")
                 served.withLock { $0 = [:] }
                 clients = []
-                try pollBlocking("closed") { daemon.connectionCount == 0 }
+                try pollBlocking("no connection") { daemon.connectionCount == 0 }
             }
         }
     }
@@ -53,7 +53,7 @@ struct ThreadLoadsTests {
         }
     }
 
-    @Test("A thread that lost a few connections gets the next ones; after a loss of many, threads take turns")
+    @Test("A thread that lost over an eighth of its connections gets the next ones; otherwise threads take turns")
     func catchingUp() {
         let few = ThreadLoads(threads: 2)
         for _ in 0..<8 { _ = few.join() }

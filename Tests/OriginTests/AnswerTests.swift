@@ -4,7 +4,7 @@ import Testing
 
 @testable import Origin
 
-/// The parts of an answer that a gateway must see.
+/// Tests of the parts of an answer that the receiver gets besides the body.
 @Suite struct AnswerTests {
     private let client = OriginClient(configuration: .local)
 
@@ -32,7 +32,7 @@ import Testing
         #expect(collector.body.isEmpty)
     }
 
-    @Test("A body that arrives after its head is announced as late; a body that arrives with its head is not")
+    @Test("The receiver is told of a pause if the body arrives after its head, and not if both arrive together")
     func pause() async throws {
         let gate = Gate("body")
         let origin = try ScriptedOrigin { request, connection in
@@ -52,7 +52,7 @@ import Testing
         #expect(!together.didPause.isOpen)
     }
 
-    @Test("A response in chunks pauses once, whether its head or its first chunk is late", arguments: [true, false])
+    @Test("A chunked response reports one pause, with an early or a late first chunk", arguments: [true, false])
     func pauseInChunks(isHeadAlone: Bool) async throws {
         let gate = Gate("the pause")
         let origin = try ScriptedOrigin { _, connection in
@@ -136,7 +136,7 @@ import Testing
         #expect(Array(fields)[4].withUnsafeBytesOfValue(Array.init) == [0x61, 0xe9, 0xff])
     }
 
-    @Test("A body that is not to be decoded is unchanged, and has its length")
+    @Test("With decodesContent = false, a coded body arrives unchanged and with its declared length")
     func undecoded() async throws {
         let gzip = Coded.gzip(Coded.hello)
         let origin = try ScriptedOrigin { _, connection in

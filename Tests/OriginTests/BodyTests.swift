@@ -43,7 +43,7 @@ import Testing
     }
 
     @Test(
-        "A truncated body is error 18, and is not fetched again",
+        "A truncated body fails with libcurl's error 18, and is not fetched again",
         arguments: [
             "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nshort",
             "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n",

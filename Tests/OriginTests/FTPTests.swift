@@ -59,7 +59,7 @@ import Testing
         #expect(ContinuousClock.now - start < .seconds(2))
     }
 
-    @Test("A missing file is an error with libcurl's code")
+    @Test("A missing file fails with libcurl's error 78")
     func missing() async throws {
         let origin = try ScriptedFTPOrigin(files: ["/a": [1]])
         #expect(try await Self.client().failure(origin.url("/b")).code == 78)

@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test("Of a name's addresses, refused ones are skipped in any order and family, and an allowed one is used")
+    @Test("The client skips a name's refused addresses, in any order and family, and uses an allowed address")
     func mixedAddresses() async throws {
         let origin = try ScriptedOrigin { request, connection in try connection.respond(body: request["Host"]!) }
         let port = origin.port
@@ -100,7 +100,7 @@ import Testing
         #expect(error.message.contains("larder.invalid"))
     }
 
-    @Test("An origin that accepts and never answers times out while waiting")
+    @Test("A request to an origin that never answers times out while waiting")
     func stallBeforeAnswer() async throws {
         let origin = try ScriptedOrigin { _, connection in connection.waitForHangUp() }
         let client = OriginClient(configuration: .local { $0.stallTimeout = .milliseconds(150) })
@@ -174,7 +174,7 @@ import Testing
         }
     }
 
-    @Test("The total limit applies to endless redirects, within an origin and between two", arguments: [1, 2])
+    @Test("The total limit applies to endless redirects, within an origin and between two origins", arguments: [1, 2])
     func totalOverRedirects(origins: Int) async throws {
         let clock = ManualClock()
         let urls = Recorder<String>()
@@ -279,7 +279,7 @@ import Testing
         #expect(origin.requestCount == 5)
     }
 
-    @Test("A transfer that starts during a shutdown is notified once, too")
+    @Test("A transfer that starts during a shutdown notifies its receiver exactly once")
     func shutDownRace() async throws {
         for _ in 0..<20 {
             let client = OriginClient(configuration: .local)
@@ -331,7 +331,7 @@ import Testing
         }
         let client = OriginClient(configuration: .local { $0.threads = 1 })
         guard case .malformedResponse = try await client.failure(origin.url("/x")).kind else {
-            Issue.record("the framing is taken for good")
+            Issue.record("the framing is accepted")
             return
         }
         #expect(try await client.get(origin.url("/good")).text == "good")
@@ -358,7 +358,7 @@ import Testing
             gate.open()
         }
         guard case .malformedResponse = try await collector.error().kind else {
-            Issue.record("the framing is taken for good")
+            Issue.record("the framing is accepted")
             return
         }
         #expect((collector.head != nil) == isLate)
@@ -368,7 +368,7 @@ import Testing
     func oldTransferCoding() async throws {
         let origin = try rawOrigin("HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n")
         guard case .malformedResponse = try await OriginClient(configuration: .local).failure(origin.url()).kind else {
-            Issue.record("the framing is taken for good")
+            Issue.record("the framing is accepted")
             return
         }
     }

@@ -66,7 +66,7 @@ import Testing
         #expect(collector.text == (status == 204 || status == 304 ? "" : "body"))
     }
 
-    @Test("Interim answers (1xx) before the final answer are skipped")
+    @Test("Interim answers (1xx) are not taken for the final answer")
     func interim() async throws {
         let origin = try rawOrigin(
             "HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\nHTTP/1.1 102 Processing\r\n\r\n"
@@ -127,7 +127,7 @@ import Testing
         let client = OriginClient(configuration: .local { $0.maxTransfersPerHost = 3 })
         let collectors = (0..<10).map { client.start(origin.url("/\($0)")) }
         try await origin.waitForRequests(3)
-        // A request to another host is served meanwhile, so the seven waiting requests had every chance to be sent.
+        // A request to another host is served meanwhile, so the client had time to send the seven waiting requests.
         try await client.get(other.url())
         #expect(origin.requestCount == 3)
         #expect(origin.connectionCount == 3)
@@ -137,7 +137,7 @@ import Testing
         #expect(Set(origin.requests.map(\.target)) == Set((0..<10).map { "/\($0)" }))
     }
 
-    @Test("A place that a transfer on one thread frees goes to the next transfer, which may run on another")
+    @Test("A place that a transfer on one thread frees goes to the next transfer, on any thread")
     func placesAreShared() async throws {
         let atOnce = Locked(0)
         let origin = try ScriptedOrigin { request, connection in
@@ -187,7 +187,7 @@ import Testing
         #expect(client.transferCounts == (0, 0))
     }
 
-    @Test("The wait for a turn does not count against time limits")
+    @Test("The wait for a place does not count against time limits")
     func waitingIsFree() async throws {
         let clock = ManualClock()
         let origin = try ScriptedOrigin { _, connection in
@@ -238,7 +238,7 @@ import Testing
         }
     }
 
-    @Test("A URL that cannot be fetched is refused, by its form or its scheme")
+    @Test("A URL with an invalid form or a disallowed scheme is refused")
     func badURLs() async throws {
         let client = OriginClient(configuration: .local)
         for url in [
@@ -261,7 +261,7 @@ import Testing
         }
     }
 
-    @Test("An error that the receiver throws ends the transfer and comes back")
+    @Test("An error that the receiver throws ends the transfer, and is its result")
     func receiverThrows() async throws {
         let hungUp = Gate("hang-up")
         let origin = try ScriptedOrigin { _, connection in

@@ -10,7 +10,7 @@ struct KnownURLsTests {
         return request
     }
 
-    @Test("A site is remembered; whole URLs, long URLs and invalid URLs are not")
+    @Test("The URL of a request with its own target is remembered; other, long and invalid URLs are not")
     func remembered() throws {
         var known = KnownURLs()
         for _ in 0..<2 {

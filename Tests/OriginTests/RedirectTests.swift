@@ -60,7 +60,7 @@ import Testing
         #expect(try await client.get(origin.url()).text == "no location")
     }
 
-    @Test("A request can ask not to follow redirects")
+    @Test("With followsRedirects = false, a request gets the redirect as its answer")
     func notWanted() async throws {
         let origin = try redirecting(to: "/end")
         let collector = try await OriginClient(configuration: .local).get(origin.url("/start")) {
@@ -133,7 +133,7 @@ import Testing
         }
     }
 
-    @Test("A redirect to a refused address stops there, and the error names the rule")
+    @Test("A redirect to a refused address is not followed, and the error names the rule")
     func refusedAddress() async throws {
         let hidden = try ScriptedOrigin { _, connection in try connection.respond(body: "secret") }
         let origin = try redirecting(to: hidden.url("/secret"))
@@ -214,7 +214,7 @@ import Testing
         #expect(try await OriginClient(configuration: .local).get(origin.url("/start")).text == "there")
     }
 
-    @Test("Redirects between hosts at their limits complete")
+    @Test("Redirects between hosts at their transfer limits complete")
     func limitedHosts() async throws {
         let locations = Recorder<String>()
         let second = try ScriptedOrigin { request, connection in

@@ -50,7 +50,7 @@ import Testing
                 $0.threads = 1
                 $0.lookUps = ["a.test", "a.test."].map { "\($0):\(origin.port):127.0.0.1" }
             })
-        // The name without the dot takes the same connections.
+        // The name without the dot uses the same connections.
         for host in ["a.test", "a.test.", "a.test", "a.test."] {
             #expect(try await client.get(origin.url("/x", host: host)).text == "\(host):\(origin.port)")
             let target = try await client.get(origin.url("/", host: host)) { $0.requestTarget = "/y" }
@@ -138,7 +138,7 @@ import Testing
         #expect(collector.head?.effectiveURL == origin.url("/unused"))
     }
 
-    @Test("A request that could not be sent as meant is refused before any connection")
+    @Test("A request that cannot be sent unchanged is refused before any connection")
     func refused() async throws {
         let origin = try ScriptedOrigin { _, connection in try connection.respond() }
         let ftp = OriginClient(configuration: .local { $0.schemes = ["http", "ftp"] })
@@ -171,7 +171,7 @@ import Testing
         #expect(origin.connectionCount == 0)
     }
 
-    @Test("GET and HEAD follow a redirect with the URL's target; any other method gets it as an answer")
+    @Test("GET and HEAD follow a redirect with the URL's target; any other method gets the redirect as an answer")
     func redirects() async throws {
         let origin = try ScriptedOrigin { request, connection in
             if request.target == "/from" { return try connection.respond(302, fields: [.location: "/to"]) }
@@ -218,7 +218,7 @@ import Testing
         }
     }
 
-    @Test("A connection that could not be opened is tried again for any method")
+    @Test("A request with any method is tried again if its connection could not be opened")
     func retriedConnecting() async throws {
         let port = try RefusingPort()
         let tries = Counter()

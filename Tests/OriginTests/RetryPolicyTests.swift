@@ -14,7 +14,7 @@ import Testing
         #expect((1...5).map { policy.delay(afterFailures: $0)?.milliseconds } == [100, 200, 400, 800, 1000])
     }
 
-    @Test("The last try is followed by no pause")
+    @Test("No pause follows the last try")
     func end() {
         #expect(RetryPolicy().delay(afterFailures: 2) != nil)
         #expect(RetryPolicy().delay(afterFailures: 3) == nil)

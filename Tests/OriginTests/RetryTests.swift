@@ -92,7 +92,7 @@ import Testing
         }
     }
 
-    @Test("Other transfers go on while a transfer waits for its next try")
+    @Test("Other transfers continue while a transfer waits for its next try")
     func retryDoesNotBlock() async throws {
         let failing = try ScriptedOrigin { _, connection in connection.close() }
         let origin = try ScriptedOrigin { _, connection in try connection.respond() }

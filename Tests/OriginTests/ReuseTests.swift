@@ -59,7 +59,7 @@ import Testing
     }
 
     @Test(
-        "Bytes behind an answer never answer the next request, and their connection is closed",
+        "Bytes behind an answer are never taken for the next answer, and their connection is closed",
         arguments: [
             "HTTP/1.1 204 No Content\r\n\r\n", "HTTP/1.1 304 Not Modified\r\n\r\n",
             "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok",
@@ -102,7 +102,7 @@ import Testing
     }
 
     @Test(
-        "A reused connection that begins without a status line is replaced, and the request sent again",
+        "After an answer without a status line on a reused connection, the request is sent on a new connection",
         arguments: ["<html>what HEAD should not have</html>", "\r\n", "\u{0}", "HTTP/1.1 2xx\r\n\r\n"])
     func noStatusLine(tail: String) async throws {
         // The tail arrives after the next request, so the client cannot see it earlier.
@@ -115,7 +115,7 @@ import Testing
         #expect(origin.requests.map(\.connection) == [0, 0, 1])
     }
 
-    @Test("A fresh connection without a status line is an error, and the request is not sent again")
+    @Test("An answer without a status line on a new connection is an error, and the request is not sent again")
     func freshWithoutStatusLine() async throws {
         let origin = try ScriptedOrigin { _, connection in
             try connection.send("<html>no HTTP</html>")

@@ -122,7 +122,7 @@ import Testing
             let couldRun =
                 running.count < 8
                 && waiting.contains { host, line in !line.isEmpty && running.values.count { $0 == host } < 3 }
-            #expect(!couldRun, "somebody waits who could run")
+            #expect(!couldRun, "a transfer waits although it could run")
         }
         #expect(queue.waitingCount == waiting.values.reduce(0) { $0 + $1.count })
     }

@@ -66,7 +66,7 @@ import Testing
         #expect(try await collector.summary().byteCount == 0)
     }
 
-    @Test("A slow origin limits the waiting bytes: writes are full until there is room")
+    @Test("A slow origin limits the waiting bytes: a write reports full until there is room")
     func highWater() async throws {
         let gate = Gate()
         let listener = try Listener { stream, _ in
@@ -192,7 +192,7 @@ import Testing
         #expect(body.write(SharedBytes([1])) == .closed)
     }
 
-    // MARK: Answers before the end
+    // MARK: Answers before the end of the body
 
     @Test(
         "An answer that refuses a body early is delivered to its end, and the body is closed",

@@ -29,7 +29,7 @@ import Testing
         #expect(listener.acceptedCount == 2)
     }
 
-    @Test("A body that waits for its producer does not stall; an origin that takes no bytes does")
+    @Test("A body that waits for its producer does not time out; a body that its origin does not read does")
     func stalls() async throws {
         let origin = try ScriptedOrigin { _, connection in connection.waitForHangUp() }
         let listener = try Listener { stream, _ in
@@ -52,7 +52,7 @@ import Testing
             Issue.record("\(stalling.results)")
             return
         }
-        // Waits as long again, so that the waiting transfer would have timed out, too.
+        // Two more time-outs pass, in which the waiting transfer would have timed out, too.
         for _ in 0..<2 { _ = try await client.failure(origin.url()) }
         body.write(SharedBytes("body".utf8))
         body.finish()

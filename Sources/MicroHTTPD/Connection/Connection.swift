@@ -14,7 +14,7 @@ final class Connection: @unchecked Sendable {
     let remoteAddress: IPAddress?
     /// libmicrohttpd's object, alive until the connection is closed.
     let handle: OpaquePointer
-    /// For use where the connection cannot be closed meanwhile: on its thread, or while it is suspended.
+    /// Use it only on the connection's thread or during a suspension, because the connection cannot be closed then.
     let descriptor: Int32
     private let tls: TLSSession?
     private let thread: ServingThread
@@ -60,8 +60,8 @@ final class Connection: @unchecked Sendable {
         openDescriptor = Locked(descriptor)
     }
 
-    /// Notes that libmicrohttpd ends the connection in this round, on its thread. libmicrohttpd reports this itself for
-    /// an incomplete answer; for an answer that it takes for complete, the body's source calls this.
+    /// Called on the connection's thread when libmicrohttpd ends the connection in this round: by ``ConnectionDriver``
+    /// after an incomplete answer, by the body's source after an answer that libmicrohttpd takes for complete.
     func noteEnd() { thread.lookAgain(at: handle) }
 
     /// Called on the connection's thread when the descriptor is about to be closed. `isBodyIncomplete` says whether a
@@ -73,15 +73,15 @@ final class Connection: @unchecked Sendable {
         if isCutOff.load(ordering: .relaxed) { return false }
         let count = Self.peek(descriptor)
         guard count > 0 || (count < 0 && errno == EAGAIN && isBodyIncomplete) else { return false }
-        // libmicrohttpd has closed the TLS session only, so the client might wait for as long as the socket lingers.
+        // libmicrohttpd has closed only the TLS session. Without this the client might wait while the socket lingers.
         if isSecure { _ = shutdown(descriptor, Int32(SHUT_WR)) }
         return true
     }
 
-    /// With TLS, bytes can be sent past libmicrohttpd on the connection's own thread only.
+    /// Whether the connection has TLS, so that only its own thread may send bytes without libmicrohttpd.
     var isSecure: Bool { tls != nil }
 
-    /// `nil` if the socket may be closed. Under the lock the number cannot become another connection's meanwhile.
+    /// Returns `nil` if the socket may be closed. The lock keeps the kernel from reusing the number during `body`.
     private func withOpenDescriptor<Result: Sendable>(_ body: (Int32) -> Result?) -> Result? {
         openDescriptor.withLock { $0 >= 0 ? body($0) : nil }
     }
@@ -101,7 +101,7 @@ final class Connection: @unchecked Sendable {
         _ = withOpenDescriptor { shutdown($0, Int32(SHUT_RDWR)) }
     }
 
-    /// Sends `answer` first, unless empty, if libmicrohttpd waits for the rest of a request and so cannot be sending.
+    /// Cuts the client off, with `answer` if libmicrohttpd waits for the rest of a request and so does not send.
     func cutOff(with answer: [UInt8]) {
         if isAwaited.load(ordering: .relaxed), !answer.isEmpty { _ = withOpenDescriptor { Self.send(answer, to: $0) } }
         shutDown()
@@ -112,7 +112,7 @@ final class Connection: @unchecked Sendable {
         Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_DONTWAIT | MSG_NOSIGNAL))
     }
 
-    /// Sends a whole answer, unknown to libmicrohttpd, on the connection's thread.
+    /// Sends a whole answer without libmicrohttpd, on the connection's thread. Returns whether all bytes were sent.
     func sendPastLibrary(_ bytes: [UInt8]) -> Bool {
         tls?.send(bytes) ?? sendWhole(bytes)
     }
@@ -128,14 +128,14 @@ final class Connection: @unchecked Sendable {
         suspensions.resume(suspension)
     }
 
-    /// Makes libmicrohttpd call again, after all connections with events. Returns false, without effect, when stopping.
+    /// Makes libmicrohttpd call again, after all connections with events. False, without effect, if the daemon stops.
     func comeAgain() -> Bool {
         guard let suspension = suspend(owner: self) else { return false }
         resume(suspension)
         return true
     }
 
-    /// Without a clock there is no deadline. Called on the connection's thread.
+    /// Starts the deadline of a body; `nil` is no deadline. Called on the connection's thread.
     func beginBody(_ clock: BodyClock?) {
         bodyClock = clock
         isAwaited.store(clock != nil, ordering: .relaxed)
@@ -163,7 +163,7 @@ extension Connection: SuspensionOwner {
     }
 
     /// Bytes of heads, bodies and TLS that the client has acknowledged; after ``noteSent()`` also the bytes that were
-    /// still on their way. Never falls; 0 where the kernel does not count.
+    /// still on their way. Never decreases; 0 where the kernel does not count.
     var sentBytes: Int64 { max(sendProgress()?.taken ?? 0, sentAtClose.load(ordering: .relaxed)) }
 
     /// Called when the socket is about to be closed, because the kernel cannot be asked afterwards.

@@ -7,7 +7,7 @@ final class ConnectionRegistry: Sendable {
     private let addresses = Locked<[IPAddress?: Int]>([:])
     private let counts = Locked(Counts())
     private let lastID = Atomic<UInt64>(0)
-    /// Changed under the table's lock, so that no connection counts twice.
+    /// Changed under the lock of `connections`, so that ``sentBytes`` counts no connection twice.
     private let sentByClosed = Atomic<Int64>(0)
 
     private struct Counts {
@@ -23,7 +23,7 @@ final class ConnectionRegistry: Sendable {
     var servedCount: Int { counts.withLock { $0.served } }
     var lingeringCount: Int { counts.withLock { $0.lingering } }
 
-    /// Counts accepted connections that will be passed to ``add(_:)`` soon; -1 when a socket is closed.
+    /// Counts accepted connections that will be passed to ``add(_:)`` soon. `count` is -1 when a socket is closed.
     func expect(_ count: Int) {
         counts.withLock { $0.served += count }
     }
@@ -84,10 +84,10 @@ final class ConnectionRegistry: Sendable {
         connections.withLock { $0[id] }
     }
 
-    /// Check repeatedly: a thread that has read bytes and not parsed them yet looks quiet, too.
+    /// Whether no request is in progress. Check repeatedly: a thread that has not parsed its bytes looks quiet, too.
     var isQuiet: Bool {
         let open = all
-        // More connections are accepted than the table holds, so some have not reached their threads yet.
+        // If the counts differ, an accepted connection has not reached its thread yet.
         guard servedCount == open.count else { return false }
         return !open.contains { $0.hasUnread || $0.isBusy.load(ordering: .relaxed) }
     }

@@ -5,9 +5,9 @@ import Primitives
 /// Sockets that were answered and closed for sending while their clients may still be sending. Incoming bytes are
 /// discarded until the client closes its side, because after an immediate close the kernel would answer further bytes
 /// with a reset, which can cost the client the answer (RFC 9112 §9.6). The time limits equal nginx's (`lingering_time`,
-/// `lingering_timeout`). Discarding bytes is cheap, so their number has no limit, and a client that sends its whole
-/// request sees the answer. These sockets count neither towards the limit per address nor as served connections; a
-/// reserve limits their number.
+/// `lingering_timeout`). Discarding bytes is cheap, so the number of bytes has no limit, and a client that sends its
+/// whole request sees the answer. These sockets count neither towards the limit per address nor as served connections,
+/// but have a limit of their own.
 ///
 /// Invariants: the lock guards the table. Every descriptor in the table is open; the code that removes it closes it.
 final class LingeringSockets: Sendable {
@@ -36,8 +36,8 @@ final class LingeringSockets: Sendable {
 
     var hasRoom: Bool { registry.lingeringCount < countLimit }
 
-    /// Keeps a duplicate of the descriptor that libmicrohttpd is about to close. False if none can be made, or at the
-    /// limit.
+    /// Keeps a duplicate of the descriptor that libmicrohttpd is about to close. False if no duplicate can be made, or
+    /// at the limit.
     func add(_ descriptor: Int32, id: UInt64) -> Bool {
         guard hasRoom else { return false }
         let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)

@@ -7,10 +7,10 @@ struct SendProgress: Equatable {
 }
 
 /// Decides whether a client reads an answer too slowly: bytes waited for the client during a whole window of time, and
-/// it took less than the minimum rate times the period. Bytes of earlier windows do not count. A client's kernel opens
-/// its receive window only after the client has made room for a whole step (RFC 9293 §3.8.6.2.2), so the window is the
-/// period plus the time for one ``step`` at the minimum rate. The clock is sampled many times per window: a client that
-/// has taken all bytes that waited at the last sample keeps up, and its window begins anew. In milliseconds.
+/// the client took less than the minimum rate times the period. Bytes of earlier windows do not count. A client's
+/// kernel opens its receive window only after the client has made room for a whole step (RFC 9293 §3.8.6.2.2), so the
+/// window is the period plus the time for one ``step`` at the minimum rate. The clock is sampled many times per window:
+/// a client that has taken all bytes of the last sample keeps up, and its window begins anew. In milliseconds.
 struct SendClock {
     /// The largest step that the window allows for, in bytes.
     static let step: Int64 = 128 << 10
@@ -18,7 +18,7 @@ struct SendClock {
     private let minimum: Int64
     private var start: Int64
     private var takenAtStart: Int64
-    /// ``SendProgress/taken`` once the client has taken all bytes that waited at the last sample.
+    /// The value of ``SendProgress/taken`` at which the client has taken all bytes that waited at the last sample.
     private var end: Int64
 
     /// Takes the first sample of an answer that is under way. The rate is averaged over `period`.
@@ -69,7 +69,7 @@ struct SilenceClock {
 
 /// Computes the deadline for the body of a request: after a grace period, it must have arrived at a minimum rate on
 /// average. A client that was faster may be slower later, but silent for at most `limit`, because otherwise it could
-/// hold its connection for hours. Time in which the server does not read does not count. In milliseconds of
+/// hold its connection for hours. Time in which the server does not read does not count. Times are in milliseconds of
 /// ``DaemonCore/now()``.
 struct BodyClock {
     private let bytesPerSecond: Int64

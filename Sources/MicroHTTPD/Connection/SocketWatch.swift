@@ -3,8 +3,8 @@ import Foundation
 import Primitives
 import Synchronization
 
-/// An epoll instance of one thread, for events that libmicrohttpd's epoll does not watch. No number of a socket is used
-/// again, so an event that was under way when its socket was closed finds no connection. A close ends the watch.
+/// An epoll instance of one thread, for events that libmicrohttpd's epoll does not watch. No `id` is used for a second
+/// socket, so an event of a socket that was closed meanwhile finds no connection. Closing a socket ends its watch.
 final class SocketWatch: Sendable {
     private let epoll: Int32
     private let wake: WakeSignal
@@ -39,7 +39,7 @@ final class SocketWatch: Sendable {
         _ = control(EPOLL_CTL_DEL, descriptor, 0, 0)
     }
 
-    /// Passes the number of each socket with an event. `timeout`: milliseconds, or -1. Returns false after ``stop()``.
+    /// Passes the `id` of each socket with an event. `timeout`: milliseconds; -1 is no limit. False after ``stop()``.
     func wait(timeout: Int32, _ body: (UInt64) -> Void) -> Bool {
         withUnsafeTemporaryAllocation(of: epoll_event.self, capacity: 64) { events in
             let count = epoll_wait(epoll, events.baseAddress, Int32(events.count), timeout)

@@ -2,8 +2,8 @@ import CMicroHTTPD
 import Primitives
 
 protocol SuspensionOwner: AnyObject, Sendable {
-    /// The client has gone or the daemon gives up: resume the connection at once. Called on the watcher's or the
-    /// stopping thread, maybe before or within ``Connection/suspend(owner:)``, and maybe more than once.
+    /// Called when the client has gone or the daemon gives up: the owner must resume the connection at once. The call
+    /// may come on any thread, before or within ``Connection/suspend(owner:)``, and more than once.
     func clientLeft()
 }
 
@@ -14,14 +14,14 @@ struct Suspension: @unchecked Sendable {
     fileprivate let handle: OpaquePointer
 }
 
-/// The table exists because libmicrohttpd does not notice a client that leaves while its connection is suspended.
+/// Tells the owners of suspended connections about clients that leave, because libmicrohttpd does not notice them.
 ///
 /// Invariants, all under the one lock:
 /// - An owner is in `waiting` from before `MHD_suspend_connection` until it resumes its connection, which is then
 ///   counted in `resuming` until `MHD_resume_connection` has returned. If both are empty and `isClosed` is set, no
 ///   thread is about to suspend or resume a connection, and the daemon may be stopped.
 /// - The suspending thread adds the owner to `waiting` and then reads the connection's `hasHungUp`. The watcher's
-///   thread sets `hasHungUp` and then reads `waiting`. So at least one of them notices a client that leaves meanwhile.
+///   thread sets `hasHungUp` and then reads `waiting`. So at least one thread notices a client that leaves between.
 final class Suspensions: Sendable {
     private struct State {
         var waiting: [UInt64: any SuspensionOwner] = [:]

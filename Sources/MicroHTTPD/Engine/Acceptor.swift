@@ -2,12 +2,12 @@ import CMicroHTTPD
 import Foundation
 import Primitives
 
-/// Accepts connections on a thread of its own and hands them to libmicrohttpd's threads. libmicrohttpd 0.9.75 could
+/// Accepts connections on a thread of its own and passes them to libmicrohttpd's threads. libmicrohttpd 0.9.75 could
 /// listen by itself, but `MHD_quiesce_daemon`, the only way to stop listening before stopping, races with the threads
 /// of a daemon over an epoll registration, and aborts the process when it loses. A thread that finds the library's own
 /// connection limit reached keeps a mutex for ever, so the limit is enforced here. And a connection would go to the
-/// thread that calls `accept` first. Clients beyond the limit are accepted, answered and closed, so that they, and
-/// health probes, learn the reason; their sockets linger in a reserve. Further clients wait in the kernel's queue.
+/// thread that calls `accept` first. The acceptor accepts, answers and closes connections beyond the limit, so that
+/// clients, and health probes, learn the reason. Their sockets linger. Further clients wait in the kernel's queue.
 final class Acceptor: Sendable {
     private let socket: ListeningSocket
     private let core: DaemonCore
@@ -34,7 +34,7 @@ final class Acceptor: Sendable {
                 pollfd(fd: wake.descriptor, events: Int16(POLLIN), revents: 0),
                 pollfd(fd: isPaused ? -1 : socket.descriptor, events: Int16(POLLIN), revents: 0),
             ]
-            // A freed place causes no event, so the loop checks again soon.
+            // The end of a connection causes no event here, so a paused loop checks again after 20 ms.
             _ = poll(&polled, 2, isPaused ? 20 : -1)
             let isStopping = polled[0].revents != 0
             if isStopping || polled[1].revents != 0 { acceptAll() }

@@ -1,6 +1,6 @@
 import CMicroHTTPD
 
-/// The context pointer of libmicrohttpd's callbacks, which belongs to a thread and lives until after MHD_stop_daemon.
+/// The context pointer of libmicrohttpd's callbacks, which belongs to a thread and is released after MHD_stop_daemon.
 /// All callbacks of a connection come on the same thread. The socket context of a connection is its
 /// ``ConnectionDriver``, retained from NOTIFY_STARTED to NOTIFY_CLOSED; the request context is the same object.
 final class CallbackContext: Sendable {
@@ -35,7 +35,7 @@ func handleRequest(
         guard let upload, let uploadCount else {
             return cmhd_result(driver.proceed(RequestLine(method: method, target: url, version: version)))
         }
-        // A chunk may follow one that suspended the connection. Suspending twice would corrupt the library's lists.
+        // A chunk may follow a chunk that suspended the connection. Suspending twice would corrupt the library's lists.
         if cmhd_is_suspended(handle) { return cmhd_result(true) }
         let bytes = UnsafeRawBufferPointer(start: upload, count: uploadCount.pointee)
         uploadCount.pointee = 0

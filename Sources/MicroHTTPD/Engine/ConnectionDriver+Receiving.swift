@@ -26,13 +26,13 @@ extension ConnectionDriver {
         return count
     }
 
-    /// The target is to blame if the request line is still incomplete or the target exceeds its limit.
+    /// The defect of a head that is too large: the target's, if the request line is incomplete or the target too long.
     private var excess: RequestDefect {
         let isTargetWhole = connection.isBusy.load(ordering: .relaxed)
         return isTargetWhole && targetCount <= core.configuration.targetLimit ? .headTooLarge : .targetTooLong
     }
 
-    /// Answers an unanswered request past libmicrohttpd. Returns false if the defect has no configured refusal.
+    /// Answers an unanswered request without libmicrohttpd. Returns false if the defect has no configured refusal.
     private func refuse(_ defect: RequestDefect) -> Bool {
         guard let bytes = core.configuration.refusal(defect)?.wireForm(toHead: requests.isForHead) else { return false }
         // The client may have more of the request to send.

@@ -10,22 +10,22 @@ final class ConnectionDriver {
     let core: DaemonCore
     private let thread: ServingThread
 
-    /// The current target, until its head is complete. All requests of the connection reuse the buffer.
+    /// The target of the current request, until the head is complete. All requests of the connection reuse the buffer.
     private var target = UnsafeMutableRawBufferPointer(start: nil, count: 0)
     private(set) var targetCount = 0
     private var expectation = 0
     let requests = RequestBytes()
     private var exchange: Exchange?
-    /// The answer that was at hand when the head was complete, until it is queued.
+    /// The ready answer that the handler gave in libmicrohttpd's first call, until the second call queues it.
     private var ready: Response?
     private var patience = Patience.untried
     /// Whether a request has, or may have, an incomplete body.
     var isBodyIncomplete = false
 
-    /// How often the handler was asked for an answer at hand; see ``ReadyResponse/soon``.
+    /// How often the handler was asked for a ready answer; see ``ReadyResponse/soon``.
     private enum Patience {
         case untried
-        /// Once, and the handler returned `soon`. libmicrohttpd cannot suspend in its first call, only in its second.
+        /// Once, and the handler returned `soon`. libmicrohttpd can suspend a connection only in its second call.
         case toldSoon
         /// The connection has waited for its turn.
         case tried
@@ -53,7 +53,7 @@ final class ConnectionDriver {
     }
 
     /// Copies the target, because libmicrohttpd cuts it up in place after this call. Then ends the original text after
-    /// its `?`, because each argument there would take a record of the connection's memory.
+    /// its `?`, because each argument of the query would take a record in the connection's memory.
     func receiveTarget(_ text: UnsafeMutablePointer<CChar>?) {
         connection.isBusy.store(true, ordering: .relaxed)
         targetCount = text.map { strlen($0) } ?? 0
@@ -84,7 +84,7 @@ final class ConnectionDriver {
         }
         if let exchange {
             endReading()
-            // Also runs after a suspension for a request that was refused unread, the body of which stays incomplete.
+            // A suspended request that was refused unread comes here, too. Its body stays incomplete.
             isBodyIncomplete = isBodyIncomplete && exchange.isRefusedUnread
             return exchange.proceed()
         }
@@ -117,7 +117,7 @@ final class ConnectionDriver {
             switch core.handler.readyResponse(to: head) {
             case .response(let response):
                 connection.deadline.store(.max, ordering: .relaxed)
-                // Queued on the second call: after an answer to the first, libmicrohttpd closes the connection.
+                // The second call queues the answer. If the first did, libmicrohttpd would close the connection.
                 if isFirstCall { ready = response } else { return queueReady(response) }
                 return true
             case .soon where isFirstCall:
@@ -146,15 +146,15 @@ final class ConnectionDriver {
             let exchange = Exchange(
                 request: request, connection: connection, policy: policy, resources: core.exchanges, action: action)
             self.exchange = exchange
-            // No further call comes for a request that has waited for its turn. In the first call, the connection
-            // closes after the answer, as with a refusal.
+            // After a wait for its turn, a request gets no further call. A request that is refused unread is answered
+            // in the first call, so that the connection closes after the answer.
             guard exchange.isRefusedUnread || !isFirstCall else { return true }
             endReading()
             return exchange.proceed()
         }
     }
 
-    /// Unless `isWhole`, the answer was not sent completely, and the connection ends.
+    /// If `isWhole` is false, the answer was not sent completely, and the connection ends.
     func endRequest(isWhole: Bool) {
         if !isWhole { connection.noteEnd() }
         let ended = exchange

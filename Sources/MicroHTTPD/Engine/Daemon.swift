@@ -60,7 +60,7 @@ package final class Daemon: Sendable {
     /// `false`: this module was not made for the loaded libmicrohttpd. A NUL, a folded line or a bare line feed in a
     /// head is then no ``Request/defect``, so other servers may read the request differently. Warn the operator.
     package var checksHeads: Bool { configuration.isLayoutKnown }
-    /// Bytes of heads, bodies and TLS that clients have acknowledged since the start. Never falls while the daemon
+    /// Bytes of heads, bodies and TLS that clients have acknowledged since the start. Never decreases while the daemon
     /// runs; 0 where the kernel does not count. Asks the kernel about each connection.
     package var sentBytes: Int64 { running?.core.registry.sentBytes ?? 0 }
 
@@ -69,16 +69,16 @@ package final class Daemon: Sendable {
         tls?.use(credentials)
     }
 
-    /// New connections are still accepted, but every answer gets `Connection: close`, so that clients go elsewhere.
+    /// Makes every answer send `Connection: close`, so that clients connect elsewhere. Still accepts new connections.
     package func beginDraining() {
         running?.core.exchanges.isDraining.store(true, ordering: .relaxed)
     }
 
-    /// Returns when the daemon has stopped. Without effect if it does not run. The daemon takes these steps:
+    /// Returns when the daemon has stopped. Has no effect on a daemon that does not run. The daemon takes these steps:
     /// 1. It closes the listening socket.
-    /// 2. It waits, for at most `deadline`, until the requests that had arrived by then are answered, including
-    ///    requests that no thread has read yet, and until refused clients had time to see their refusal (at most 5 s of
-    ///    silence each).
+    /// 2. It waits, for at most `deadline`, until the requests that have arrived are answered, including requests that
+    ///    no thread has read yet, and until refused clients had time to see their refusal (at most 5 s of silence
+    ///    each).
     /// 3. It cuts off the remaining clients (each unanswered ``Exchange`` hangs up) and ends the threads.
     package func stop(deadline: Duration) async {
         let daemon: RunningDaemon? = lifecycle.withLock { state in

@@ -11,15 +11,15 @@ package struct DaemonConfiguration: Sendable {
     /// The number of serving threads. One per processor measured best.
     package var threads = max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
     /// The number of connections that may be served at once. A connection beyond it gets ``fullAnswer`` and is closed.
-    /// Its socket lingers in a reserve of an eighth of the limit (at least one place); if the reserve is full, too, new
-    /// connections wait in the kernel's queue. `nil`: 16,384, or half of the process's descriptors if that is less.
+    /// Its socket lingers. When an eighth of the limit (at least one socket) lingers, new connections wait in the
+    /// kernel's queue. `nil`: 16,384, or half of the process's descriptors if that is less.
     package var connectionLimit: Int?
     /// The answer to a client beyond the ``connectionLimit``. Its body must be in memory, and it should have a
     /// `Retry-After`. `nil`: no answer. Over TLS no answer is sent, because there was no handshake yet.
     package var fullAnswer: Response?
     /// A connection beyond the limit gets ``crowdAnswer`` and is closed. 0 is no limit.
     package var connectionLimitPerAddress = 0
-    /// The answer to a client beyond the ``connectionLimitPerAddress``; the rest as for ``fullAnswer``.
+    /// The answer to a client beyond the ``connectionLimitPerAddress``; otherwise like ``fullAnswer``.
     package var crowdAnswer: Response?
     /// Called for each connection that gets ``fullAnswer`` or ``crowdAnswer``, on the accepting thread: must not block.
     package var refused: @Sendable (ConnectionRefusal) -> Void = { _ in }
@@ -33,8 +33,8 @@ package struct DaemonConfiguration: Sendable {
     /// stream, and bodies that are in memory for other reasons, such as ``Response/Body/bytes(_:)``.
     package var answerMemoryLimit = 4 << 20
     /// The time for which a connection may be silent before it is closed: between requests, within a request, and
-    /// within an answer to which ``minimumAnswerRate`` does not apply. Only acknowledged bytes end a silence. While a
-    /// request waits for its answer, or an answer for its body, the time stops. Zero is no limit.
+    /// within an answer to which ``minimumAnswerRate`` does not apply. Received or acknowledged bytes end a silence. A
+    /// wait of a request for its answer, or of an answer for its body, does not count. Zero is no limit.
     package var inactivityTimeout = Duration.seconds(60)
     /// In bytes, for each connection: for the request's head with its bookkeeping, and for the answer's head.
     package var connectionMemory = 32 * 1024
@@ -46,8 +46,8 @@ package struct DaemonConfiguration: Sendable {
     /// or its body has a wrong framing. The connection closes. The answer's body is in memory. `nil`: libmicrohttpd's
     /// page for a head, no answer for a body.
     package var refusal: @Sendable (RequestDefect) -> Response? = { _ in nil }
-    /// The time for the whole head of a request, with the TLS handshake; on a kept connection it counts from the end of
-    /// the ``inactivityTimeout``. For a body, ``minimumBodyRate`` applies after this time. `nil` is no limit.
+    /// The time for the whole head of a request, with the TLS handshake. A later request has the ``inactivityTimeout``
+    /// plus this time. For a body, ``minimumBodyRate`` applies after this time. `nil` is no limit.
     package var requestDeadline: Duration? = .seconds(20)
     /// The average bytes per second of a request's body, once ``requestDeadline`` has passed since its head. A slower
     /// client is cut off. With 0 only the ``inactivityTimeout`` limits bodies.
@@ -55,15 +55,15 @@ package struct DaemonConfiguration: Sendable {
     /// The average bytes per second, over ``answerPeriod``, at which a client must read an answer while bytes wait for
     /// it all the time. A slower client is cut off. With 0 only the ``inactivityTimeout`` limits answers.
     package var minimumAnswerRate = 1024
-    /// See ``SendClock``. Zero: only the ``inactivityTimeout`` limits answers.
+    /// The time over which ``minimumAnswerRate`` is averaged. Zero: only the ``inactivityTimeout`` limits answers.
     package var answerPeriod = Duration.seconds(60)
-    /// The most bytes of an unwanted body that are read, so that the client sees the answer. More end the connection.
+    /// The most bytes of an unwanted body to read, so that the client sees the answer. More bytes end the connection.
     package var discardLimit = 1 << 20
     /// Called, on any thread, with each line that libmicrohttpd logs (mostly errors of clients). When an invariant of
     /// libmicrohttpd is violated, it prints to standard error instead, and aborts the process.
     package var log: @Sendable (String) -> Void = { _ in }
 
-    /// ``LayoutProbe/isLayoutKnown``, at hand for every request. A test may set it.
+    /// A copy of ``LayoutProbe/isLayoutKnown`` for every request. A test may set it.
     var isLayoutKnown = LayoutProbe.isLayoutKnown
     /// The clock of all deadlines, in milliseconds. A test may set its own.
     var now: @Sendable () -> Int64 = { MonotonicClock.milliseconds() }
@@ -75,7 +75,7 @@ package struct DaemonConfiguration: Sendable {
     var lingeringLimit: Int { max(1, effectiveConnectionLimit / 8) }
 }
 
-/// The limit because of which a connection was accepted only to be refused.
+/// The limit that a connection exceeded, so that the daemon refused it.
 package enum ConnectionRefusal: String, Sendable, CaseIterable {
     /// There are ``DaemonConfiguration/connectionLimit`` connections already.
     case limit

@@ -2,8 +2,8 @@ import Foundation
 import Primitives
 import Synchronization
 
-/// A daemon between start and stop. `@unchecked Sendable` is safe because all members are set once, except `socket`,
-/// and `stop`, which clears `socket`, is called once, from one thread.
+/// A daemon between start and stop. `@unchecked Sendable` is safe because all members but `socket` are set once, and
+/// only `stop`, which is called once, changes `socket`.
 final class RunningDaemon: @unchecked Sendable {
     let core: DaemonCore
     let port: UInt16
@@ -15,7 +15,7 @@ final class RunningDaemon: @unchecked Sendable {
     private static let stackSize = 256 << 10
 
     init(configuration: DaemonConfiguration, handler: any RequestHandler, tls: CurrentCredentials?) throws {
-        // Fails if the executable does not export the functions, or loads this module after the originals' libraries.
+        // Fails if the executable does not export the functions, or loads libc or GnuTLS before this module.
         guard ServingThread.waitsInFront, ConnectionDriver.receivesInFront else {
             throw DaemonError(
                 step: .start, code: 0,
@@ -97,7 +97,7 @@ final class DaemonCore: Sendable {
     let tls: CurrentCredentials?
     /// ``DaemonConfiguration/requestDeadline``; `nil` is no limit.
     let requestMilliseconds: Int64?
-    /// The time for the next head to be complete after a request; `nil` is no limit.
+    /// The time from the end of a request until the next head must be complete; `nil` is no limit.
     let idleMilliseconds: Int64?
 
     init(configuration: DaemonConfiguration, handler: any RequestHandler, tls: CurrentCredentials?) throws {

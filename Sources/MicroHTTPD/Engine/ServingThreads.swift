@@ -3,7 +3,7 @@ import Foundation
 import Primitives
 
 /// The threads that serve connections, each with a libmicrohttpd daemon of its own, so that ``ThreadLoads`` chooses a
-/// connection's thread. `MHD_add_connection` of 0.9.75 chooses "descriptor modulo thread count", often the same.
+/// connection's thread. `MHD_add_connection` of 0.9.75 chooses "descriptor modulo thread count", often the same thread.
 ///
 /// `@unchecked Sendable` is safe because no member changes until ``stop()``, which is called once, after the last
 /// ``add(_:_:_:)``, and because libmicrohttpd's functions may be called from any thread.
@@ -11,7 +11,7 @@ final class ServingThreads: @unchecked Sendable {
     private let core: DaemonCore
     private var members: [Member] = []
 
-    /// The library's handle, and the objects that the library uses for as long as the handle lives.
+    /// The library's handle, and the objects that the library uses for as long as the handle exists.
     private struct Member {
         let daemon: OpaquePointer
         let options: UnsafeMutablePointer<cmhd_options>
@@ -56,7 +56,7 @@ final class ServingThreads: @unchecked Sendable {
         return false
     }
 
-    /// libmicrohttpd aborts the process if a connection is suspended.
+    /// No connection may be suspended during this call, because libmicrohttpd would abort the process.
     func stop() {
         for member in members {
             MHD_stop_daemon(member.daemon)

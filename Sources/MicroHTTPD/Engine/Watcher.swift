@@ -5,22 +5,22 @@ import Primitives
 /// too slow with a request or an answer, or silent for too long. All members belong to that thread.
 struct Watcher {
     private let core: DaemonCore
-    /// Between deadline checks, in ms: a quarter of the request deadline, 5 to 1000. A client may overstay by as much.
+    /// The time between deadline checks, and the longest delay of a cut-off, in ms: a quarter of the limit, 5 to 1000.
     private let deadlineInterval: Int64
     private var nextDeadlines: Int64 = 0
     /// The connections with a client that hung up while the socket held bytes that libmicrohttpd had not read.
     private var unread: [Connection] = []
     private var nextUnread: Int64 = 0
-    /// Between checks of `unread`, in milliseconds. Short: the connections are few, and wait that long for their end.
+    /// The time between checks of `unread`, in milliseconds. Short, because these few connections wait for their end.
     private static let unreadInterval: Int64 = 100
 
     /// In milliseconds; 0: no minimum rate applies.
     private let sendPeriod: Int64
     /// In milliseconds; 0: no limit.
     private let silenceLimit: Int64
-    /// Between two checks of the rate and the silence, in milliseconds.
+    /// The time between two checks of the rate and the silence, in milliseconds.
     private let readerInterval: Int64
-    /// The readers at the last check, by the numbers of the connections.
+    /// The state of each connection at the last check, by ``Connection/id``.
     private var readers: [UInt64: Reader] = [:]
     private var nextReaders: Int64 = 0
 
@@ -91,7 +91,7 @@ struct Watcher {
     }
 
     private func isTooSlow(_ reader: inout Reader, now: Int64, _ progress: SendProgress?) -> Bool {
-        // Without any acknowledged byte the kernel does not count (as in some sandboxes), or the client is not there.
+        // If no byte is acknowledged, the kernel does not count (as in some sandboxes), or the client is unreachable.
         guard sendPeriod > 0, let progress, progress.taken > 0 else {
             reader.sending = nil
             return false

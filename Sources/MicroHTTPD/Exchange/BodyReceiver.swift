@@ -38,7 +38,7 @@ struct BodyReceiver {
 
     var isDeclaredTooLarge: Bool { if case .tooLarge? = failure { true } else { false } }
 
-    /// Whether to read a body that is too large, because closing the connection early would cost the client its answer.
+    /// Whether a body that is too large is within the discard limit. Reading it lets the client see the answer.
     func isWorthReading(_ declaredLength: Int64?) -> Bool {
         declaredLength.map { $0 <= discardLimit } ?? true
     }
@@ -94,7 +94,7 @@ struct BodyReceiver {
     }
 }
 
-/// The memory of all request bodies that are collected in memory, of which there may be as many as connections.
+/// Limits the memory of all request bodies that are collected in memory, because each connection may have one.
 final class BodyMemory: Sendable {
     /// The bytes of one body. They are released with this object at the latest.
     final class Share {
@@ -139,7 +139,7 @@ final class BodyMemory: Sendable {
 }
 
 /// A pause in reading a connection, because the sink of its request's body has no room. Invariants: `phase` is locked.
-/// The thread that takes the phase out of `waiting` must resume the connection, after the lock is released.
+/// The thread that ends the phase `waiting` must resume the connection, after the lock is released.
 final class BodyPause: SuspensionOwner {
     private enum Phase {
         /// The connection is about to be suspended.

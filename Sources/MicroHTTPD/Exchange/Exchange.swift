@@ -2,12 +2,12 @@ import HTTPTypes
 import Primitives
 import Synchronization
 
-/// A request with an accepted head, on its way to its answer. A handler must answer every exchange by ``respond(_:)``,
-/// once, from any thread. If it drops the exchange, the client waits for ever.
+/// A request that the handler has accepted, until it is answered. A handler must answer every exchange by
+/// ``respond(_:)``, once, from any thread. If it drops the exchange, the client waits for ever.
 ///
 /// Invariants, which make `@unchecked Sendable` safe: `receiver`, `pause` and `action` belong to the connection's
 /// thread. `action` is set until the body is complete. `body` does not change once the handler has the exchange. The
-/// thread that takes the phase out of `suspended` resumes the connection, after the lock is released.
+/// thread that ends the phase `suspended` resumes the connection, after the lock is released.
 package final class Exchange: @unchecked Sendable {
     package let request: Request
     package private(set) var body = ReceivedBody.none
@@ -16,7 +16,7 @@ package final class Exchange: @unchecked Sendable {
         /// The body is being read, or the handler runs, on the connection's thread, which looks at the phase later.
         case handling
         case suspended(Suspension)
-        /// The connection's thread will find the answer.
+        /// The answer waits for the connection's thread to queue it.
         case answered(PreparedResponse)
         /// libmicrohttpd has the answer.
         case sent
@@ -43,7 +43,7 @@ package final class Exchange: @unchecked Sendable {
     private let connection: Connection
     private let resources: ExchangeResources
     private var receiver: BodyReceiver
-    /// `nil` if the body was never held up.
+    /// The last pause of the body; `nil` if there was none.
     private var pause: BodyPause?
     private var action: (@Sendable (Exchange) -> Void)?
 
@@ -105,7 +105,7 @@ package final class Exchange: @unchecked Sendable {
         if isLate { action() }
     }
 
-    /// Whether a too large body stays unread: beyond the discard limit, or if the client waits for the go-ahead.
+    /// Whether a too large body stays unread: beyond the discard limit, or if the client waits for `100 Continue`.
     var isRefusedUnread: Bool {
         receiver.isDeclaredTooLarge
             && (!receiver.isWorthReading(request.declaredLength)
@@ -175,7 +175,7 @@ package final class Exchange: @unchecked Sendable {
     }
 
     /// Changes the phase to the result of `next`, unless it is `nil`. Returns the phase before, and the hang-up actions
-    /// if no answer can come any more: an action may hold the last reference to an object, so the caller frees them.
+    /// if no answer can come any more. The caller frees them without the lock, as a reference in them may be the last.
     private func change(_ next: (Phase) -> Phase?) -> (before: Phase, actions: [@Sendable () -> Void]) {
         state.withLock { state in
             let before = state.phase

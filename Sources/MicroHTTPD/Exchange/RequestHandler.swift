@@ -2,12 +2,12 @@ import Primitives
 
 /// Decides how each request is answered.
 package protocol RequestHandler: Sendable {
-    /// Called on libmicrohttpd's thread when the request line is complete, so that a handler can prefetch memory for an
-    /// answer at hand (``Primitives/MemoryHint``). `target` is as it was sent, and valid during the call only.
+    /// Called on libmicrohttpd's thread when the request line is complete, so that a handler can prefetch memory for a
+    /// ready answer (``Primitives/MemoryHint``). `target` is as it was sent, and valid during the call only.
     /// ``RawHead/expectation`` carries the result to ``readyResponse(to:)``. Default: 0.
     func expect(_ target: UnsafeRawBufferPointer) -> Int
 
-    /// Returns the answer if it is at hand, which saves ``receive(_:)`` and its objects. Called only for GET and HEAD
+    /// Returns the answer if it is in memory, which saves ``receive(_:)`` and its objects. Called only for GET and HEAD
     /// without a body and without a defect, on libmicrohttpd's thread: must not block. libmicrohttpd leaves out the
     /// body for HEAD. `head` is valid during the call only. Default: ``ReadyResponse/none``.
     func readyResponse(to head: borrowing RawHead) -> ReadyResponse
@@ -24,29 +24,29 @@ extension RequestHandler {
 package enum ReadyResponse: Sendable {
     /// Has a body that can be sent more than once: neither a file nor a stream.
     case response(Response)
-    /// The bytes are on their way from the disk. The daemon asks once more when the thread has served its other
-    /// connections with events (at once, and too early, if there are none), because asking the disk's threads costs as
-    /// much as answering.
+    /// The bytes are being read from the disk. The daemon asks once more when the thread has served its other
+    /// connections with events (at once, and too early, if there are none), because a hand-over to the threads for the
+    /// disk costs as much as an answer.
     case soon
     /// The daemon calls ``RequestHandler/receive(_:)``.
     case none
 }
 
 package enum Reception: Sendable {
-    /// Sends the answer at once, also in the place of 100, and closes the connection after it, with the body unread.
-    /// Further bytes of the client are discarded for a while (30 s, at most 5 s of them in silence), so that it gets to
+    /// Sends the answer at once, also instead of a 100, and closes the connection after it, with the body unread.
+    /// Further bytes of the client are discarded for a while (30 s, at most 5 s of them in silence), so that it can
     /// read the answer. For a small body, ``accept(_:_:)`` with ``BodyPolicy/none`` is better: it keeps the connection.
     case refuse(Response)
 
     /// Reads the body, then calls the closure with the exchange, on libmicrohttpd's thread. The closure answers by
-    /// ``Exchange/respond(_:)``, or hands the exchange on: then the connection is suspended until the answer.
+    /// ``Exchange/respond(_:)``, or passes the exchange on: then the connection is suspended until the answer.
     case accept(BodyPolicy, @Sendable (Exchange) -> Void)
 }
 
 /// The destination of a request's body. Unwanted bytes are discarded, up to ``DaemonConfiguration/discardLimit``;
 /// beyond it the connection is closed without an answer. A `Content-Length` above the policy's limit (for ``none`` the
-/// discard limit) leaves the body unread if it exceeds the discard limit, too, or if the client waits for the go-ahead:
-/// the exchange starts at once, with ``ReceivedBody/tooLarge``, and the connection closes after the answer.
+/// discard limit) leaves the body unread if it exceeds the discard limit, too, or if the client waits for `100
+/// Continue`: the exchange starts at once, with ``ReceivedBody/tooLarge``, and the connection closes after the answer.
 package enum BodyPolicy: Sendable {
     case none
     /// Collects at most `limit` bytes; a larger body is ``ReceivedBody/tooLarge``.

@@ -18,7 +18,7 @@ extension UnsafeRawBufferPointer {
         return !isEmpty
     }
 
-    /// Whether the only control characters are tabs (RFC 9110 §5.5). The loop visits all bytes, to be vectorised.
+    /// Whether the only control characters are tabs (RFC 9110 §5.5). Without an early exit the loop is vectorised.
     var isFieldContent: Bool {
         var controls: UInt8 = 0
         for byte in self { controls |= (byte < 0x20 && byte != 0x09) || byte == 0x7f ? 1 : 0 }

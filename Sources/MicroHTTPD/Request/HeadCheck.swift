@@ -2,7 +2,7 @@ import Foundation
 
 /// The framing and the defects of a request's head, read in libmicrohttpd's memory without copying.
 struct HeadCheck {
-    /// Copied out of the configuration once, because copying the configuration counts many references.
+    /// Copied out of the configuration once, because a copy of the whole configuration retains many objects.
     struct Limits {
         /// In bytes of the connection's memory.
         let head: Int

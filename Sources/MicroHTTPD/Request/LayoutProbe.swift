@@ -23,7 +23,7 @@ final class LayoutProbe {
     private var targetCount = 0
     private var isGapless: Bool?
 
-    /// Lets libmicrohttpd read a head from a socket pair, on this thread. `nil` if the probe did not get that far.
+    /// Lets libmicrohttpd read a head from a socket pair, on this thread. Returns `nil` if libmicrohttpd shows no head.
     private func isGapless(_ head: String) -> Bool? {
         var pair: [Int32] = [-1, -1]
         guard socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue), 0, &pair) == 0 else {
@@ -84,9 +84,9 @@ private func probeRequest(
 }
 
 /// Finds bytes of a request's head that libmicrohttpd hides from its callbacks. libmicrohttpd 0.9.75 reads a head into
-/// a buffer, writes zeros over the separators and hands out pointers, so each part of a well-formed head starts right
+/// a buffer, writes zeros over the separators and shows pointers, so each part of a well-formed head starts right
 /// behind the part before it. A gap indicates a NUL (which cuts a text), a bare LF, a folded line, a line without a
-/// name, or several spaces. Pointers are only compared. No documentation promises this, so ``LayoutProbe`` tests it.
+/// name, or several spaces. Pointers are only compared. No documentation states this, so ``LayoutProbe`` tests it.
 struct HeadLayout {
     private let start: UnsafeRawPointer
     /// The address at which the next line must start.

@@ -2,7 +2,7 @@ import Foundation
 import HTTPTypes
 import Primitives
 
-/// The head of a request, exactly as it was sent, copied for any time and thread. A copy of a `Request` is a reference.
+/// A copy of a request's head, exactly as it was sent, for any time and thread. A copy of a `Request` is a reference.
 /// `@unchecked Sendable` is safe because the storage does not change after `init`.
 package struct Request: @unchecked Sendable {
     /// One allocation for the whole head, with its bytes after the header.
@@ -10,7 +10,7 @@ package struct Request: @unchecked Sendable {
     /// Bytes at the beginning of the target that are hidden; see ``droppingTargetPrefix(_:)``.
     private var prefixLength = 0
 
-    /// Hides the first `length` bytes of ``path``, for a server with paths that begin with a prefix of another meaning.
+    /// Hides the first `length` bytes of ``path``, for a server that has interpreted a prefix of the path already.
     /// ``target``, ``path``, ``query`` and ``withTarget(_:)`` show only the rest.
     package func droppingTargetPrefix(_ length: Int) -> Request {
         precondition(prefixLength + length <= head.header.path.count, "only bytes of the path can be dropped")

@@ -27,7 +27,7 @@ final class RequestBytes {
     }
 
     private var place = Place.head
-    /// Received since the end of the last request, while ``place`` is `head`.
+    /// The number of bytes received since the end of the last request, while ``place`` is `head`.
     private(set) var headCount = 0
     /// The offset, within the bytes that ``headCount`` counts, of the first byte that no head may contain: a NUL, or
     /// before the request line a line end that is not `CR LF`. The byte may belong to the body of the request.
@@ -37,7 +37,7 @@ final class RequestBytes {
     /// The start of the connection's memory.
     private var start: UnsafeRawPointer?
 
-    /// Whether at least `count` bytes have arrived without making a whole head.
+    /// Whether the head is incomplete, and at least `count` bytes of it have arrived.
     func isInHead(ofAtLeast count: Int) -> Bool {
         if headCount >= count, case .head = place { true } else { false }
     }

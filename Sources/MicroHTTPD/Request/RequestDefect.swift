@@ -2,9 +2,9 @@
 /// not be the next request, or other servers could understand the request differently.
 package enum RequestDefect: Hashable, Sendable {
     /// The head with its bookkeeping takes more than half of ``DaemonConfiguration/connectionMemory``, so there may be
-    /// no room left for the head of an answer. A refusal is sent all the same (RFC 6585 §5).
+    /// no room left for the head of an answer. A refusal is sent in any case (RFC 6585 §5).
     case headTooLarge
-    /// Longer than ``DaemonConfiguration/targetLimit``, or than the whole memory (RFC 9110 §15.5.15).
+    /// The target is longer than ``DaemonConfiguration/targetLimit``, or than the whole memory (RFC 9110 §15.5.15).
     case targetTooLong
     /// Other servers could understand the length of the body differently: several lengths, a length beside a transfer
     /// coding, a coding other than `chunked` (RFC 9112 §6.3), or a coding in HTTP/1.0 (§6.1).
@@ -20,7 +20,7 @@ package enum RequestDefect: Hashable, Sendable {
     case malformedChunks
     /// A chunk exceeds the largest size of a file.
     case chunkTooLarge
-    /// Over 4 KiB for a chunk, or in all 16 KiB more than the data. Legitimate clients need none (RFC 9112 §7.1.1).
+    /// The extensions exceed 4 KiB in a chunk, or the data by 16 KiB in all. Clients need none (RFC 9112 §7.1.1).
     case chunkExtensions
     /// The trailers have more than 8 KiB.
     case trailersTooLarge

@@ -43,7 +43,7 @@ final class AnswerMemory: Sendable {
         return Share(self, count)
     }
 
-    /// The size of a block, and its share, if any. `isQueued`: a queue of ``queued`` bytes more precedes the block.
+    /// The size of a block, and its share, if any. `isQueued`: another ``queued`` bytes precede the block in a queue.
     func block(isQueued: Bool = false) -> (count: Int, share: Share?) {
         let share = take(Self.large)
         return (share != nil ? Self.large : isQueued ? Self.queued : Self.small, share)

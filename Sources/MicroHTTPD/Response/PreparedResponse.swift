@@ -4,14 +4,14 @@ import Primitives
 /// A response made ready for one request. `@unchecked Sendable` is safe because libmicrohttpd's response objects may be
 /// used from any thread, and only the holder of this value queues or discards it.
 struct PreparedResponse: @unchecked Sendable {
-    /// `nil` if there was no memory for it.
+    /// `nil` if libmicrohttpd had no memory for its object.
     fileprivate let handle: OpaquePointer?
     /// Whether the handle was made for this request alone.
     fileprivate let isOwned: Bool
     /// Keeps a shared handle alive until it is queued.
     fileprivate let response: Response
 
-    /// Called once, after the handle was queued or when it will never be.
+    /// Called once, after the handle was queued, or when it will never be queued.
     func discard() {
         if isOwned, let handle { MHD_destroy_response(handle) }
     }
@@ -36,8 +36,8 @@ extension Response {
         return PreparedResponse(handle: shared, isOwned: false, response: self)
     }
 
-    /// Shares libmicrohttpd's object for the response, or makes a new object if none can be shared. `memory` is for the
-    /// part of a file or stream that is on its way. With `draining` the connection closes after any answer.
+    /// Shares libmicrohttpd's object for the response, or makes a new object if none can be shared. `memory` limits the
+    /// bytes of a file or stream that are on their way. With `draining` the connection closes after any answer.
     func prepared(
         for request: Request, on connection: Connection, memory: AnswerMemory, draining: Bool
     ) -> PreparedResponse {

@@ -20,10 +20,10 @@ package final class Response: Sendable {
         case file(FileBody)
         /// If `length` is `nil`, the body is chunked, or ends with the connection for a client of HTTP/1.0.
         case stream(ResponseStream, length: Int64?)
-        /// For `HEAD`, or a 304 without the body of its 200 at hand. In any other answer it breaks the connection off.
+        /// For `HEAD`, or a 304 when the body is not in memory. In any other answer it breaks the connection off.
         case withheld(length: Int64)
 
-        /// `nil` for a file, a stream, and a body that is not at hand. Valid as long as the body is.
+        /// `nil` for a file, a stream, and a withheld body. Valid as long as the body is.
         fileprivate var bytesInMemory: UnsafeRawBufferPointer? {
             switch self {
             case .empty: UnsafeRawBufferPointer(start: nil, count: 0)
@@ -138,7 +138,7 @@ package final class Response: Sendable {
             let handle = response.shared
             object = MemoryHint(handle.map { UnsafeRawPointer($0) }, length: 448)
             fields = handle.map(Self.longestField) ?? MemoryHint(nil, length: 0)
-            // The processor reads further bytes ahead on its own.
+            // The processor reads further bytes ahead by itself.
             body = MemoryHint(bytes.baseAddress, length: min(bytes.count, 2048))
         }
 
@@ -166,7 +166,7 @@ package final class Response: Sendable {
         }
     }
 
-    /// Only the Swift object if the body can be sent once. Otherwise the first call may make libmicrohttpd's object.
+    /// Covers only the Swift object if the body can be sent once; else the first call may make libmicrohttpd's object.
     package var memory: Memory { Memory(of: self) }
 }
 
@@ -208,9 +208,9 @@ package final class FileBody: Sendable {
     let descriptor: Int32
     let owner: any AnyObject & Sendable
 
-    /// `owner` keeps the descriptor open for as long as it lives. The descriptor is read by `pread` only.
+    /// `owner` keeps the descriptor open until it is released. The descriptor is read by `pread` only.
     package init(descriptor: Int32, of owner: any AnyObject & Sendable, offset: Int64 = 0, length: Int64) {
-        precondition(offset >= 0 && length >= 0, "a part of a file cannot start or end before it does")
+        precondition(offset >= 0 && length >= 0, "the offset and the length of a part of a file are not negative")
         self.descriptor = descriptor
         self.owner = owner
         self.offset = offset

@@ -19,7 +19,7 @@ import Primitives
 /// ```
 ///
 /// Invariants: `state` is locked; callbacks and resumptions happen after the lock is released. `waiting` is set exactly
-/// while the connection is suspended for want of bytes, and the thread that takes it resumes the connection.
+/// while the connection is suspended because the queue is empty, and the thread that takes it resumes the connection.
 package final class ResponseStream: Sendable {
     enum Phase { case open, finished, failed, closed }
 
@@ -37,7 +37,7 @@ package final class ResponseStream: Sendable {
     let state: Locked<State>
     private let highWaterMark: Int
 
-    /// To be given to one ``Response``. With `highWaterMark` bytes waiting, a write returns
+    /// A stream is for one ``Response``. With `highWaterMark` bytes waiting, a write returns
     /// ``Primitives/Backpressure/full``; at half of it there is room again. Before the stream is sent, and if
     /// ``DaemonConfiguration/answerMemoryLimit`` leaves no room for more, the mark is at most 3.5 KiB.
     package init(highWaterMark: Int = 256 * 1024) {
@@ -98,7 +98,7 @@ package final class ResponseStream: Sendable {
     /// Drops the unsent bytes and cuts off the connection at once. May also follow ``finish()`` or ``fail()``; unlike
     /// them, it does not wait for a client that does not read.
     package func abort() {
-        // Under the lock, because the connection cannot serve another request until this stream is closed.
+        // The lock keeps the stream open meanwhile, so the connection cannot serve another request yet.
         state.withLock { state in
             if case .closed = state.phase { return }
             state.connection?.giveUpSending()

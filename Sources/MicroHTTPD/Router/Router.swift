@@ -1,9 +1,9 @@
 /// Finds the value for a method and a target. A router is filled once, then read by any number of threads.
 ///
 /// A segment that starts with a colon, as in `/entries/:key/content`, matches any segment that is not empty. A last
-/// `*`, as in `/fetch/*`, matches the rest of the target, including its query, unless it is empty. Literal segments
-/// precede parameters, and parameters the rest. Paths are compared as they were sent: they are not decoded, `//`
-/// contains an empty segment, and a slash at the end makes another path.
+/// `*`, as in `/fetch/*`, matches the rest of the target, including its query, unless it is empty. A literal segment is
+/// preferred to a parameter, and a parameter to the rest. Paths are compared as they were sent: they are not decoded,
+/// `//` contains an empty segment, and a slash at the end makes another path.
 ///
 /// ```
 /// var router = Router<String>()
@@ -33,8 +33,8 @@ package struct Router<Value: Sendable>: Sendable {
 
     package init() {}
 
-    /// `method` is the method as it is sent, in that case of letters; or ``anyMethod``, for all methods without a route
-    /// of their own in this pattern. A method that the pattern has already, or a broken pattern, is a programmer error.
+    /// `method` is case-sensitive, or is ``anyMethod``, for all methods without a route of their own in this pattern. A
+    /// method that the pattern has already, or a broken pattern, is a programmer error.
     package mutating func add(_ method: String, _ pattern: String, _ value: Value) {
         let pattern = RoutePattern(pattern)
         tree.add(method, pattern, number: routes.count)
@@ -133,7 +133,7 @@ struct RouteTree: Sendable {
         return nodes.count - 1
     }
 
-    /// `path` is `nil` after the last segment. A literal gives way to a parameter, and a parameter to the rest.
+    /// `path` is `nil` after the last segment. If a literal leads to no route, a parameter is tried, and then the rest.
     private func find(
         _ path: Substring.UTF8View?, of target: Substring, from place: Int, captures: inout Captures
     ) -> Int? {

@@ -83,7 +83,7 @@ package struct TLSCredentialsError: Error, Hashable, Sendable, CustomStringConve
     package var description: String { "\(part): \(reason) (\(code))" }
 }
 
-/// The credentials for a daemon's next connection. They exist before its start, so that no earlier replacement is lost.
+/// The credentials for a daemon's next connection. Made before its start, so that no replacement is lost.
 final class CurrentCredentials: Sendable {
     private let current: Locked<TLSCredentials>
 

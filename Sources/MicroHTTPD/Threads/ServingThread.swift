@@ -24,7 +24,7 @@ final class ServingThread {
 
     func noteAnswer() { turn.hasAnswered = true }
 
-    /// Reports a connection as hung up in the next round, unless its socket is closed by then. libmicrohttpd 0.9.75
+    /// Reports a connection as hung up in the next round, unless its socket is closed first. libmicrohttpd 0.9.75
     /// closes an ended connection's socket only at its next event, and after a suspension no event would come.
     func lookAgain(at connection: OpaquePointer) { unfinished.insert(connection) }
 
@@ -134,14 +134,14 @@ extension ServingThread {
 
 /// The time for which a thread that never waits keeps its processor, in nanoseconds of a monotonic clock. The kernel
 /// takes the processor away from such a thread only at a tick, after up to 4 ms, while the clients of all other threads
-/// stand still. So the thread offers it after a short turn, which doubles each time an unrelated thread keeps it. Only
-/// answers at hand count: for others, offering cost more than it gained (docs/design.md).
+/// wait. So the thread offers it after a short turn, which doubles each time an unrelated thread keeps it. Only ready
+/// answers count: for other answers, offering cost more than it gained (docs/design.md).
 struct Turn {
     static let shortest: Int64 = 200_000
     static let longest: Int64 = 6_400_000
-    /// After a longer absence the processor was with an unrelated thread: serving threads return it sooner.
+    /// After a longer absence, an unrelated thread had the processor, because serving threads return it sooner.
     static let stranger: Int64 = 1_000_000
-    /// Whether the thread has given an answer that was at hand in this turn.
+    /// Whether the thread has given a ready answer in this turn.
     var hasAnswered = false
     private var start: Int64 = 0
     private var length = Self.shortest

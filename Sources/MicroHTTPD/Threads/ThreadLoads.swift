@@ -1,9 +1,9 @@
 import Primitives
 
 /// Counts the connections of each serving thread, and chooses the thread for the next connection. The threads take
-/// turns, but skip a thread with over an eighth more connections than the thread with the fewest, which would otherwise
-/// get a whole burst after many of its idle connections had left. A connection counts from before its thread has it
-/// until its socket is about to be closed, or until libmicrohttpd has refused it.
+/// turns, but skip a thread with over an eighth more connections than the thread with the fewest. Without this
+/// tolerance, a thread that loses a few of many idle connections would get a whole burst. A connection counts from
+/// before its thread has it until its socket is about to be closed, or until libmicrohttpd has refused it.
 final class ThreadLoads: Sendable {
     struct Loads {
         var counts: [Int]

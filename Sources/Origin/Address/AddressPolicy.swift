@@ -11,7 +11,7 @@ import Primitives
 /// 4. An address that is not globally routable is refused, and so is a port outside ``ports``.
 ///
 /// The metadata address of a cloud needs an allow rule for exactly this address; a range or a host name is not enough.
-/// A narrowed policy allows the same as before, but only where a rule of ``only`` matches.
+/// A narrowed policy allows an address only if a rule of ``only`` matches it, too.
 package struct AddressPolicy: Hashable, Sendable {
     package static let defaultPorts: Set<UInt16> = [80, 443]
     package let allowed: [AddressRule]

@@ -3,7 +3,7 @@ import Glibc
 import HTTPTypes
 
 /// Decodes one content coding. libcurl's own decoding is not used, because libcurl takes a stream that ends too early,
-/// in a correctly framed body, for complete. Confined to one thread at a time.
+/// in a correctly framed body, for complete. One thread at a time uses a decoder.
 protocol ContentDecoder: AnyObject {
     /// Passes all decoded bytes to `output`, in pieces of at most ``contentPieceSize`` bytes, never empty and valid
     /// during the call only. Throws ``ContentCodingError`` and errors of `output`; no call may follow then.

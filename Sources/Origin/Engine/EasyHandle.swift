@@ -3,8 +3,8 @@ import Glibc
 import HTTPTypes
 import Primitives
 
-/// An easy handle of libcurl, for a single try at a time. Confined to a single thread of the client. The user data of
-/// the callbacks is not retained, and lives as long as the handle.
+/// An easy handle of libcurl, for a single try at a time. Confined to a single thread of the client. The handle does
+/// not retain the user data of its callbacks: ``TransferLoop`` keeps the transfer while its handle is in use.
 final class EasyHandle {
     let pointer: UnsafeMutableRawPointer
     private let words: UnsafeMutablePointer<CChar>
@@ -99,7 +99,7 @@ final class EasyHandle {
         if let lookUps { check(larder_curl_setopt_slist(pointer, CURLOPT_RESOLVE, lookUps), CURLOPT_RESOLVE) }
     }
 
-    /// Called once. For the names in `unaided`, libcurl neither adds its own line nor acts on a line in `fields`.
+    /// For the names in `unaided`, libcurl neither adds its own line nor acts on a line in `fields`.
     func setFields(_ fields: HTTPFields, unaided: [HTTPField.Name]) {
         // A line without a value is not sent. libcurl looks at the first line of a name, so it sees an empty field.
         for name in unaided { fieldLines = curl_slist_append(fieldLines, "\(name.rawName):") }

@@ -4,9 +4,9 @@ import Primitives
 
 /// An HTTP connection, and the number of response bytes that were read from it. Confined to a thread of the client. A
 /// connection is reused only when no bytes are left behind its earlier responses, because libcurl would take such bytes
-/// for the next response (RFC 9112 §6.3). libcurl drops such bytes when it reads them with the response, and keeps the
-/// connection all the same. Bytes that arrive only after the next request was sent look like the response to it, so
-/// only requests with the same credentials share a connection, and no response reaches another caller.
+/// for the next response (RFC 9112 §6.3). libcurl drops such bytes when it reads them with the response, and still
+/// keeps the connection. Bytes that arrive only after the next request was sent look like the response to it, so only
+/// requests with the same credentials share a connection, and no response reaches another caller.
 final class OriginConnection {
     private let descriptor: curl_socket_t
     private let localPort: UInt16
@@ -46,7 +46,7 @@ final class OriginConnection {
 }
 
 /// The HTTP connections of a loop, indexed by their two ends, because libcurl's callbacks report only the ends of a
-/// reused connection. A closed connection stays until another has its ends or the table is full. Confined to a thread.
+/// reused connection. A closed connection stays until its ends are reused or the table is full. Confined to a thread.
 final class OriginConnections {
     /// Several connections to different addresses can have the same local port.
     struct Ends: Hashable {
@@ -71,7 +71,7 @@ final class OriginConnections {
     func connection(_ ends: Ends) -> OriginConnection? { connections[ends] }
 }
 
-/// The sockets of FTP connections. The client shuts them down before its end, because libcurl sends `QUIT` on an idle
+/// The sockets of FTP connections. The client shuts them down before it ends, because libcurl sends `QUIT` on an idle
 /// control connection and waits for the reply. Confined to a single thread of the client.
 final class FTPSockets {
     private var open: Set<curl_socket_t> = []
@@ -85,7 +85,7 @@ final class FTPSockets {
         for descriptor in open { shutdown(descriptor, Int32(SHUT_RDWR)) }
     }
 
-    /// Makes the handle report the sockets that it closes. This object lives until libcurl has closed all connections.
+    /// Makes the handle report the sockets that it closes. This object exists until libcurl has closed all connections.
     func track(_ handle: EasyHandle) {
         handle.set(CURLOPT_CLOSESOCKETDATA, pointer: Unmanaged.passUnretained(self).toOpaque())
         larder_curl_setopt_closesocket(handle.pointer) { this, descriptor in

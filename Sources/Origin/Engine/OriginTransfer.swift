@@ -2,8 +2,8 @@ import CCurl
 import Primitives
 import Synchronization
 
-/// A started transfer, which continues when the caller releases this object. Any thread may call its methods. The
-/// paused flag changes before the transfer's thread learns it, so ``resume()`` delivers every held piece.
+/// A started transfer, which continues when the caller releases this object. Any thread may call its methods.
+/// ``resume()`` clears `isHeld` before it wakes the transfer's thread, so the thread delivers every held piece.
 package final class OriginTransfer: Sendable {
     private let inbox: Inbox
     let id: UInt64
@@ -19,7 +19,7 @@ package final class OriginTransfer: Sendable {
         inbox.append(.cancel(id, onlyIfWaiting: false))
     }
 
-    /// Cancels the transfer if it is queued: before its first request, or a redirect to another scheme, host or port.
+    /// Cancels the transfer if it is queued: before its first request or a redirect to another scheme, host or port.
     package func cancelIfWaiting() {
         inbox.append(.cancel(id, onlyIfWaiting: true))
     }
@@ -37,21 +37,21 @@ package final class OriginTransfer: Sendable {
 
     var isPaused: Bool { isHeld.load(ordering: .acquiring) }
 
-    /// Makes the transfer's thread continue the parts that were held back.
+    /// Makes the transfer's thread continue to receive and to send.
     func wake() {
         inbox.append(.wake(id))
     }
 }
 
 /// Passes commands from other threads to a loop, in order, and wakes it. ``append(_:)`` refuses a command once the
-/// inbox has closed, before the loop frees the multi handle. The wake-up never blocks, even under the lock.
+/// inbox has closed, before the loop frees the multi handle. The wake-up, under the lock, never blocks.
 final class Inbox: Sendable {
     enum Command: Sendable {
         case start(OriginTransfer, OriginRequest, any OriginReceiver)
         /// The transfer leaves the queue and runs.
         case run(UInt64)
         case cancel(UInt64, onlyIfWaiting: Bool)
-        /// The transfer continues a part that was held back, or fails because its upload failed.
+        /// The transfer continues to receive and to send, or fails because its upload failed.
         case wake(UInt64)
         case shutDown
     }

@@ -34,7 +34,7 @@ struct ResponseHeadParser {
     /// In bytes.
     private static let trailerLimit = 64 << 10
     private var state = State.statusLine
-    /// Only this property references the head, because a second reference would copy the fields for each line.
+    /// Only this property references the head, because with a second reference each line would copy the fields.
     private var head = Head(version: "", status: 0)
     private var trailerBytes = 0
     private var pending: (name: HTTPField.Name, value: [UInt8])?

@@ -61,7 +61,7 @@ extension Transfer {
                 byteCount: byteCount, framing: answer.framing, redirectCount: redirectCount, retryCount: failedTries))
     }
 
-    /// Moves to the next hop: checks its URL, and drops the fields that are not meant for it. libcurl follows no
+    /// Moves to the next hop: checks its URL, and keeps only ``harmless`` fields for another origin. libcurl follows no
     /// redirects, so that the client checks each hop with its own errors, and delivers only the final response.
     func follow(_ location: [UInt8]) throws(OriginError) {
         guard redirectCount < configuration.maxRedirects else {

@@ -3,7 +3,7 @@ import Glibc
 import HTTPTypes
 
 extension Transfer {
-    /// Whether the hop uses HTTP/1.1 and sets only URL, target and fields. Its handle can then serve another request.
+    /// Whether the hop is HTTP/1.1 and sets no options but URL, target and fields, so that its handle can be reused.
     var isPlain: Bool {
         url.scheme == "http" && request.method == .get && request.body == nil && !needsOwnConnection
             && !request.mayBeRedirected
@@ -54,7 +54,7 @@ extension Transfer {
 
     private func configureRequest(_ handle: EasyHandle) {
         var fields = fields
-        // Values for another body would make the origin wait for bytes, or take the next request for body bytes.
+        // Values that do not fit the body would make the origin wait for bytes, or take the next request for the body.
         fields[.contentLength] = nil
         fields[.transferEncoding] = nil
         var unaided: [HTTPField.Name] = []
@@ -78,7 +78,7 @@ extension Transfer {
         }
         if needsOwnConnection { handle.set(CURLOPT_FRESH_CONNECT, 1) }
         if request.isForOneConnection {
-            // HTTP/2 connections are shared, and do not accept such credentials (RFC 7540 §9.2).
+            // HTTP/2 connections are shared, and do not accept credentials of a connection (RFC 7540 §9.2).
             handle.set(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1)
             closeAfterwards()
         }
@@ -108,7 +108,7 @@ extension Transfer {
         } else {
             fields[.transferEncoding] = "chunked"
         }
-        // libcurl would wait for 100, repeat the request after 417, and put chunks around those of `OriginUpload`.
+        // libcurl would wait for 100, repeat the request after 417, and put chunks around the chunks of `OriginUpload`.
         return [.expect, .transferEncoding]
     }
 }

@@ -24,8 +24,8 @@ final class Transfer {
         var chunks: ChunkedFraming?
         /// The number of bytes already read from the piece that libcurl holds.
         var heldCount = 0
-        /// A chunked response's head, until its first chunk begins correctly or libcurl has read all available bytes. A
-        /// receiver that has the head can no longer be told that the framing is wrong from the beginning.
+        /// A chunked response's head, until its first chunk begins correctly or libcurl has read all available bytes.
+        /// So a response with wrong framing from the beginning fails before the receiver has its head.
         var heldHead: OriginHead?
         /// The bytes of the `Location`, while a redirect is being received.
         var redirection: [UInt8]?
@@ -58,7 +58,7 @@ final class Transfer {
     var requestTarget: String?
     var redirectCount = 0
     var failedTries = 0
-    /// If the request authenticates its connection, or a reused connection was refused or carried bytes of no response.
+    /// Set if the request authenticates its connection, or a reused connection was refused or had bytes of no response.
     var needsOwnConnection: Bool
     /// The part of the total time limit that was left at `startedAt`.
     var timeLeft: Duration
@@ -175,7 +175,7 @@ final class Transfer {
         }
     }
 
-    /// Makes libcurl continue the parts that it holds; the callbacks may hold a part again. May call the receiver.
+    /// Makes libcurl continue to receive and to send; the callbacks may pause it again. May call the receiver.
     func goOn() -> CURLcode {
         guard isHolding, let handle else { return CURLE_OK }
         isHolding = false

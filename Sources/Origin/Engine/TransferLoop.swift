@@ -5,7 +5,7 @@ import Primitives
 /// The work of a client thread: a multi handle of libcurl, the transfers of the thread, and their time limits.
 ///
 /// Invariant: all state here belongs to this thread; other threads use the inbox. A transfer is in `transfers` from its
-/// start to the call of `originDidFinish`; ``AnsweredTransfers`` keeps it until the end of a turn. The handle of a
+/// start to the call of `originDidFinish`; ``AnsweredTransfers`` keeps it until the next `tellPause`. The handle of a
 /// transfer is in the multi handle exactly while the transfer is in `active`.
 final class TransferLoop {
     private let inbox: Inbox
@@ -67,7 +67,7 @@ final class TransferLoop {
     private func start(_ control: OriginTransfer, _ request: OriginRequest, _ receiver: any OriginReceiver) {
         do throws(OriginError) {
             let url = try request.checkedURL(configuration, known: &urls)
-            // A failure before this point woke no transfer, because the transfer did not exist yet.
+            // A body that failed before this point woke no transfer, because the transfer did not exist yet.
             if let words = request.body?.failure { throw OriginError(.uploadBroken(words)) }
             let transfer = Transfer(
                 control: control, request: request, receiver: receiver, url: url, resources: resources)

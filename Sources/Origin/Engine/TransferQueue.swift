@@ -3,7 +3,7 @@ import Primitives
 /// Decides which transfers may run: a limited number in total, and a limited number per host. The transfers of a host
 /// wait in the order of arrival. The hosts take turns. Every operation takes constant amortised time.
 struct TransferQueue {
-    // A line is removed from the table while it changes, so that its array is not copied.
+    // The transfers of a host. A line is removed from the table while it changes, so that its array is not copied.
     private struct Line {
         var running = 0
         var waiting = FIFO<UInt64>()
@@ -78,7 +78,7 @@ struct TransferQueue {
     }
 }
 
-/// An element that left out of turn stays in the array until such elements are half of it; `popFirst` skips it.
+/// An element that leaves before its turn stays in the array until such elements are half of it; `popFirst` skips it.
 private struct FIFO<Element> {
     private var elements: [Element] = []
     private var head = 0
@@ -112,7 +112,7 @@ private struct FIFO<Element> {
         return nil
     }
 
-    /// Counts an element that left out of turn. Removes such elements when they are more than half of the array.
+    /// Counts an element that left before its turn. Removes such elements when they are more than half of the array.
     mutating func forgetOne(isHere: (Element) -> Bool) {
         goneCount += 1
         guard goneCount > 64, goneCount * 2 > elements.count - head else { return }

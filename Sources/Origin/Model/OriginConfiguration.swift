@@ -7,7 +7,7 @@ package struct OriginConfiguration: Sendable {
     static let possibleSchemes: Set<String> = ["http", "https", "ftp"]
     /// The time limit for look-up, connecting and TLS together, for each connection.
     package var connectTimeout: Duration = .seconds(10)
-    /// The time limit for a pause without bytes to or from the origin that neither receiver nor upload causes.
+    /// The longest time without bytes to or from the origin, except pauses that the receiver or the upload causes.
     package var stallTimeout: Duration = .seconds(30)
     /// The time limit for a whole transfer, including redirects and retries and without the time in the queue.
     package var totalTimeout: Duration = .seconds(3600)
@@ -67,7 +67,7 @@ package struct RetryPolicy: Sendable {
     }
 
     /// The pause after `failures` failed tries (1 after the first); `nil` when no further try follows. Half of the
-    /// pause is fixed and half is random, so that requests that failed together do not return together.
+    /// pause is fixed and half is random, so that requests that failed together are not repeated together.
     package func delay(afterFailures failures: Int) -> Duration? {
         guard failures < maximumTries, failures > 0 else { return nil }
         let full = min(baseDelay.inSeconds * Double(UInt64(1) << UInt64(min(failures - 1, 32))), maximumDelay.inSeconds)

@@ -15,7 +15,7 @@ package struct OriginError: Error, Sendable, CustomStringConvertible {
         /// The request's body ended early or did not have its declared length.
         case uploadBroken(String)
         case timedOut(Phase)
-        /// The body exceeds the limit in bytes, or declares a length above it.
+        /// The body, or its declared length, exceeds the limit in bytes.
         case tooLarge(limit: Int64)
         case tooManyRedirects(limit: Int)
         /// A redirect leads to a URL that cannot be parsed, or that has credentials.

@@ -98,8 +98,8 @@ package final class OriginUpload: Sendable {
         callbacks.call()
     }
 
-    /// Fails the body, because the producer cannot complete it, or because no origin will be asked. The client breaks
-    /// the request off, so that the origin does not take the body for complete. Further bytes are dropped.
+    /// Fails the body, because the producer cannot complete it, or because it is not needed. The client breaks the
+    /// request off, so that the origin does not take the body for complete. Further bytes are dropped.
     package func fail() {
         let callbacks = state.withLock { state in
             if case .open = state.phase { state.fail("its sender ended it early") } else { Callbacks() }

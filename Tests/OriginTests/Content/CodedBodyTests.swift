@@ -41,7 +41,7 @@ import Testing
         #expect(try await OriginClient(configuration: .local).get(origin.url()).text == "hello")
     }
 
-    @Test("A request asks for codings, unless it names its own or wants the body undecoded")
+    @Test("A request asks for codings, unless it has its own Accept-Encoding or decodesContent = false")
     func asked() async throws {
         let gzip = Self.hello["gzip"]!
         let origin = try serving(gzip, coding: "gzip")
@@ -55,7 +55,7 @@ import Testing
         #expect(origin.requests.map { $0["Accept-Encoding"] } == ["gzip, br, zstd", "identity", nil])
     }
 
-    @Test("A body that is not to be decoded may be in any coding, valid or not", arguments: ["gzip", "x-unknown"])
+    @Test("With decodesContent = false, a body in any coding arrives unchanged", arguments: ["gzip", "x-unknown"])
     func undecoded(coding: String) async throws {
         let origin = try serving([1, 2, 3], coding: coding)
         let collector = try await OriginClient(configuration: .local).get(origin.url()) { $0.decodesContent = false }
@@ -93,7 +93,7 @@ import Testing
     }
 
     @Test(
-        "A body with a damaged, unknown or third content coding, or bytes behind it, is error 61",
+        "A body with a damaged, unknown or third content coding, or bytes behind it, fails with error 61",
         arguments: [
             ("gzip", Array("this is no gzip".utf8), "it is not valid gzip: incorrect header check"),
             ("xz", [1, 2, 3], "its content coding \"xz\" is not supported"),
@@ -162,7 +162,7 @@ import Testing
     /// The path of the file, its media type, the content coding that its server declares, and whether the body stays
     /// encoded.
     @Test(
-        "The coding of a compressed file's own format is not decoded, and any other file's coding is",
+        "A content coding that is a compressed file's own format is not decoded; any other coding is",
         arguments: [
             ("/a.tar.gz", "application/x-tar", "gzip", true), ("/a.tar.gz", "application/x-gzip", "x-gzip", true),
             ("/b.TGZ?x=y.html", "application/octet-stream", "gzip", true),
@@ -220,7 +220,7 @@ import Testing
     }
 
     @Test(
-        "A file that Content-Disposition names as compressed keeps its own coding, and loses a further one")
+        "A file that Content-Disposition names as compressed keeps its own coding, and a further coding is decoded")
     func compressedByName() async throws {
         let gzip = Self.hello["gzip"]!
         let origin = try ScriptedOrigin { request, connection in

@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    @Test("A body that is truncated at any byte is not whole", arguments: samples)
+    @Test("A body that is truncated at any byte is refused as truncated", arguments: samples)
     func truncated(sample: Sample) {
         for cut in 0..<sample.coded.count {
             let error = #expect(throws: ContentCodingError.self, "at \(cut)") {
@@ -174,7 +174,7 @@ import Testing
             let second = try decoding(in: memory)
             #expect(memory.byteCount == 2 * size)
             #expect(throws: ContentCodingError.noMemory) { try decoding(in: memory) }
-            // The earlier decoders go on.
+            // The earlier decoders continue.
             for one in [first, second] { try body.suffix(1).withUnsafeBytes { try one.decode($0) { _ in } } }
         }
         #expect((size / 2...size).contains(memory.byteCount))
