@@ -5,8 +5,8 @@ import Primitives
 
 /// Prevents web pages of other sites from using a server that asks for no token. Their requests come from the user's
 /// own browser, which may reach servers that the page's site cannot reach.
-/// A browser states the origin of a page in `Origin` and `Sec-Fetch-Site`, which scripts cannot set. A page whose host
-/// name resolves to this server (DNS rebinding) looks like the server's own page, except for its `Host`.
+/// A browser states the origin of a page in `Origin` and `Sec-Fetch-Site`, which scripts cannot set. A page under a
+/// host name that resolves to this server (DNS rebinding) looks like the server's own page, except for its `Host`.
 struct WebGuard: Sendable {
     /// The server's names in lower case, in addition to `localhost` and IP addresses; `nil` for any name.
     let hosts: Set<String>?
