@@ -184,7 +184,7 @@ final class APIHandler: RequestHandler {
     /// The name comes from the path's prefix, else from `Larder-Namespace`, else from the token, else it is `default`.
     /// Throws 400 if prefix and field disagree, or the route takes no field, and 404 if there is no such namespace.
     /// Calls that concern the whole server, or a namespace that their path or query names, get the default namespace,
-    /// and ignore `Larder-Namespace`, which many clients send with every call. Calls without a scope ignore the prefix.
+    /// and ignore `Larder-Namespace`, which many clients always send. Calls that need no token ignore the prefix.
     private func namespace(
         of asked: PrefixedRequest, _ route: Route, _ visitor: AccessGate.Visitor
     ) throws(Problem) -> Namespace {

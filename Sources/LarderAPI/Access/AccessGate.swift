@@ -135,8 +135,7 @@ final class AccessGate: Sendable {
     }
 
     /// Returns `nil` if ``admit(_:scope:)`` must decide. It also counts the requests of tokens with a rate. The caller
-    /// checks the namespace. `credentials` is the only line of its field. Only `host` names the server, because a
-    /// request with an absolute target has no ready answer.
+    /// checks the namespace. `credentials` is the only line of its field. No target is absolute, so `host` suffices.
     func pass(_ credentials: UnsafeRawBufferPointer?, host: UnsafeRawBufferPointer?, isFetch: Bool) -> Pass? {
         guard let tokens else {
             guard web.hosts != nil else { return Pass(token: nil) }

@@ -14,7 +14,7 @@ struct ContentResponse {
     private let now: Timestamp
     private let caching: ContentCaching
 
-    /// Read `caching` after the entry, because its change drops the ready answers of entries that were read before it.
+    /// Read `caching` after the entry: a change of `caching` drops the ready answers of entries that were read before.
     init(_ entry: Entry, allowsStale: Bool, caching: ContentCaching, at now: Timestamp) throws(Problem) {
         self.entry = entry
         self.now = now
