@@ -91,7 +91,7 @@ final class APIHandler: RequestHandler {
         }
     }
 
-    /// Whether the path exists only with other methods, none of which needs a token. Then its existence is no secret.
+    /// Whether the path exists only with other methods that need no token. The existence of such a path is no secret.
     private func isOpen(_ match: Router<Route>.Match, to request: Request) -> Bool {
         guard case .methodNotAllowed(let allow) = match else { return false }
         return allow.allSatisfy { method in
@@ -162,7 +162,7 @@ final class APIHandler: RequestHandler {
         return { status, detail in
             let duration = ContinuousClock.now - start
             metrics.record(operation: operation, status: status, duration: duration)
-            // A failure of the server itself. An operator must see it even if requests are not logged.
+            // The server itself has failed. An operator must see the failure even if requests are not logged.
             if let detail, status == 500 || status == 507 {
                 logger.error(
                     "request failed",
@@ -184,7 +184,7 @@ final class APIHandler: RequestHandler {
     /// The name comes from the path's prefix, else from `Larder-Namespace`, else from the token, else it is `default`.
     /// Throws 400 if prefix and field disagree, or the route takes no field, and 404 if there is no such namespace.
     /// Calls that concern the whole server, or a namespace that their path or query names, get the default namespace,
-    /// and ignore `Larder-Namespace`, which many clients send with every call. Calls without a token ignore the prefix.
+    /// and ignore `Larder-Namespace`, which many clients always send. Calls that need no token ignore the prefix.
     private func namespace(
         of asked: PrefixedRequest, _ route: Route, _ visitor: AccessGate.Visitor
     ) throws(Problem) -> Namespace {
@@ -214,8 +214,8 @@ final class APIHandler: RequestHandler {
         return try find(name, visitor)
     }
 
-    /// Checks the namespace in the prefix of a call that works in another. A route that needs no token is exempt, so
-    /// that its answers reveal no namespace.
+    /// Checks the namespace in the prefix of a call that works in another namespace. A route that needs no token is
+    /// exempt, so that its answers reveal no namespace.
     private func checkNamed(by asked: PrefixedRequest, _ route: Route, _ visitor: AccessGate.Visitor) throws(Problem) {
         guard route.scope != nil, let name = asked.name else { return }
         _ = try find(name, visitor)

@@ -5,15 +5,15 @@ import Primitives
 
 package final class APIServer: Sendable {
     private let daemon: Daemon
-    /// For probes and metrics.
+    /// Serves probes and metrics; `nil` if no admin port is configured.
     private let adminDaemon: Daemon?
     private let draining: Flag
     package let routes: [(method: String, pattern: String)]
     private let logger: Logger
     private let service: LarderService
 
-    /// Does not listen yet. Without `tokens`, requests need no token. The port for probes and metrics always uses plain
-    /// HTTP, because the probes of containers do. `threads` serve connections; `nil`: one per core.
+    /// Makes a server that does not listen yet. Without `tokens`, requests need no token. The admin port always uses
+    /// plain HTTP, because the probes of containers do. `threads` is the number of serving threads; `nil`: 1 per core.
     package init(
         service: LarderService, tokens: TokenStore? = nil, tls: TLSCredentials? = nil, logger: Logger,
         threads: Int? = nil
@@ -47,12 +47,12 @@ package final class APIServer: Sendable {
         configuration.host = service.configuration.host
         configuration.port = service.configuration.port
         configuration.tls = tls
-        // The daemon adds a reserve of an eighth for refused connections. Both together make the client limit.
+        // The daemon accepts an eighth more connections to refuse them. Both numbers together are the client limit.
         let connectionLimit = max(1, service.clientLimit - service.clientLimit / 9)
         configuration.connectionLimit = connectionLimit
         configuration.fullAnswer = .problem(Problem(503, "the server has reached its limit of connections; retry soon"))
-        // A client that sends too large a body gets an answer that says so, even if it did not announce the length. The
-        // daemon reads and discards the rest, at the minimum rate that applies to any body.
+        // A client with a body above the limit gets a 413, even if it announced no length, because the daemon reads and
+        // discards the rest of the body. The minimum rate applies to the rest, too.
         configuration.discardLimit = 64 << 20
         configuration.connectionLimitPerAddress = service.configuration.connectionsPerClient(of: connectionLimit)
         configuration.crowdAnswer = .problem(
@@ -112,7 +112,7 @@ package final class APIServer: Sendable {
 
     /// Valid after ``start()``.
     package var port: UInt16 { daemon.port }
-    /// Valid after ``startAdmin()``; `nil` if none is configured.
+    /// Valid after ``startAdmin()``; `nil` if no admin port is configured.
     package var adminPort: UInt16? { adminDaemon?.port }
 
     /// Begins to drain: from now on `/readyz` answers 503 and every answer closes its connection. Requests are still
@@ -126,13 +126,13 @@ package final class APIServer: Sendable {
     package func stop(deadline: Duration) async {
         service.events.stop()
         await daemon.stop(deadline: deadline)
-        // This daemon stops last, because until then its `/readyz` says that the server drains.
+        // The admin daemon stops last, so that its `/readyz` reports the draining while the other daemon stops.
         await adminDaemon?.stop(deadline: .seconds(1))
     }
 }
 
 extension WebGuard {
-    /// Beyond loopback and without configured hosts, any host name is accepted, because the server's names are unknown.
+    /// A server beyond loopback without configured hosts accepts any host name, because its own names are unknown.
     fileprivate init(of configuration: Configuration) {
         let names = configuration.allowedHosts + [configuration.host.lowercased()]
         self.init(

@@ -11,7 +11,7 @@ struct ConfigurationTests {
     private let home = ["HOME": "/home/ada"]
 
     @Test(
-        "A client may have a quarter of the connections, on loopback all, or the configured number",
+        "A client may have a quarter of the connections, all connections on loopback, or the configured number",
         arguments: [
             ("0.0.0.0", nil, 1000, 250), ("0.0.0.0", nil, 20, 16), ("::", "auto", 1000, 250),
             ("127.0.0.1", nil, 1000, 0),
@@ -25,7 +25,7 @@ struct ConfigurationTests {
     }
 
     @Test(
-        "Half of the connections may listen to events, of one client a quarter of these, on loopback all",
+        "Half of the connections may be listeners; a client may have a quarter of the listeners, or all on loopback",
         arguments: [
             ("127.0.0.1", [], 1000, 500, 0), ("0.0.0.0", [], 1000, 500, 125), ("0.0.0.0", [], 1, 1, 16),
             ("127.0.0.1", ["7", "3"], 1000, 7, 3), ("0.0.0.0", ["auto", "0"], 1000, 500, 0),
@@ -54,7 +54,7 @@ struct ConfigurationTests {
         #expect(none.directory == "/home/ada/.cache/larder")
     }
 
-    @Test("A flag beats the environment, which beats the file, which beats the default")
+    @Test("A flag overrides the environment, which overrides the file, which overrides the default")
     func precedence() throws {
         let directory = try TemporaryDirectory()
         let file = try directory.write(
@@ -86,7 +86,7 @@ struct ConfigurationTests {
         #expect(configuration.diskReserve == reserve)
     }
 
-    @Test("The cache is in XDG_CACHE_HOME if absolute, else in HOME, and without both needs a directory")
+    @Test("The default directory is in XDG_CACHE_HOME if it is absolute, else in HOME; without both there is none")
     func directory() throws {
         func path(_ environment: [String: String]) throws -> String {
             try Configuration(flags: [:], environment: environment, file: nil).directory
@@ -256,7 +256,7 @@ struct ConfigurationExampleTests {
 
 @Suite("The limits of requests to origins")
 struct TransferLimitsTests {
-    @Test("With few descriptors, requests to hanging origins leave at least half of them to clients")
+    @Test("With few descriptors, requests to hanging origins leave at least half of the descriptors to clients")
     func few() {
         let limits = TransferLimits(descriptors: 600, maxDownloads: 512, maxDownloadsPerHost: 128)
         #expect(2 * limits.gateway <= 600 / 4)
@@ -277,7 +277,7 @@ struct TransferLimitsTests {
         #expect(limits.downloadsPerHost == 128)
     }
 
-    @Test("Of 20,000 descriptors, clients get over 11,000, and origins leave an eighth to other uses")
+    @Test("Of 20,000 descriptors, clients get over 11,000, and an eighth stays free for other uses")
     func clients() {
         let limits = TransferLimits(descriptors: 20_000, maxDownloads: 512, maxDownloadsPerHost: 128)
         #expect(limits.clients > 11_000)

@@ -134,8 +134,8 @@ final class AccessGate: Sendable {
         let token: AccessToken?
     }
 
-    /// Returns `nil` if ``admit(_:scope:)`` must decide, which also counts requests of tokens with a rate. The caller
-    /// checks the namespace. `credentials` is the only line of its field. Absolute targets have no ready answers.
+    /// Returns `nil` if ``admit(_:scope:)`` must decide. It also counts the requests of tokens with a rate. The caller
+    /// checks the namespace. `credentials` is the only line of its field. No target is absolute, so `host` suffices.
     func pass(_ credentials: UnsafeRawBufferPointer?, host: UnsafeRawBufferPointer?, isFetch: Bool) -> Pass? {
         guard let tokens else {
             guard web.hosts != nil else { return Pass(token: nil) }
@@ -148,7 +148,7 @@ final class AccessGate: Sendable {
         return Pass(token: token)
     }
 
-    /// RFC 6750 §2.1. The scheme's name may be in upper or lower case.
+    /// Returns the token in a value with the scheme Bearer, in upper or lower case (RFC 6750 §2.1).
     private static func token(in value: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
         guard value.count > 7, value[6] == UInt8(ascii: " "),
             UnsafeRawBufferPointer(rebasing: value[..<6]).elementsEqual("bearer".utf8, by: { $0 | 0x20 == $1 })
@@ -156,7 +156,7 @@ final class AccessGate: Sendable {
         return UnsafeRawBufferPointer(rebasing: value[6...].drop { $0 == UInt8(ascii: " ") })
     }
 
-    /// Asks for a token, in both forms in which a client can send it (RFC 9110 §11.6.1).
+    /// Returns a 401 with a challenge for each scheme that can carry a token, Bearer and Basic (RFC 9110 §11.6.1).
     private static func unauthorized(_ detail: String, _ error: String?, _ request: Request) -> Problem {
         var fields: HTTPFields = [.wwwAuthenticate: Problem.challenge(error)]
         // A browser would show its own log-in dialog for a page's script, although the page asks the user itself.

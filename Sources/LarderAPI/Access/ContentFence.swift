@@ -6,8 +6,8 @@ import MicroHTTPD
 /// All answers have the same ``fields``. Otherwise a cache could give a page a copy that was made for an image, without
 /// a sandbox. Browsers apply the sandbox only to pages and workers. The origin's own policies apply, too.
 ///
-/// A worker runs with the origin of its script's URL, which is this server's, and not every browser lets the sandbox
-/// change that. So requests for a worker's script are refused, and `Vary` names the fields that reveal them.
+/// A worker runs with the origin of its script's URL, which is this server's origin, in some browsers even despite the
+/// sandbox. Requests for a worker's script are therefore refused, and `Vary` names the fields that reveal them.
 enum ContentFence {
     /// The fields forbid scripts and forms, withhold the server's origin, block all loading, and make the stated type
     /// binding (https://fetch.spec.whatwg.org/#x-content-type-options-header).

@@ -4,7 +4,7 @@ import MicroHTTPD
 /// in the namespace `ci`. The `@` may be written as `%40`, and the name is percent-decoded once, like any path segment.
 /// A name without a slash behind it is no prefix.
 struct NamespacePrefix {
-    /// As it was sent, possibly with percent-escapes; never empty.
+    /// The name as it was sent, possibly with percent-escapes; never empty.
     let rawName: UnsafeRawBufferPointer
     let rest: UnsafeRawBufferPointer
 
@@ -31,7 +31,7 @@ struct NamespacePrefix {
 struct PrefixedRequest {
     /// The request without the prefix in its target.
     let request: Request
-    /// Percent-decoded; `nil` if there is no prefix, or the name has broken escapes.
+    /// The percent-decoded name; `nil` if there is no prefix, or the name has broken escapes.
     let name: String?
     let hasPrefix: Bool
 
@@ -52,7 +52,7 @@ struct PrefixedRequest {
 }
 
 enum NamespaceSource: Sendable {
-    /// The path's prefix (``NamespacePrefix``) or `Larder-Namespace` names the namespace; without both, the token does.
+    /// The path's prefix (``NamespacePrefix``) or `Larder-Namespace` names the namespace, else the token names it.
     case named
     /// As ``named``, but `Larder-Namespace` is refused, so that cached answers need not vary by it.
     case prefixed
@@ -60,6 +60,6 @@ enum NamespaceSource: Sendable {
     case server
     /// The path pattern names the namespace. The endpoint checks whether the visitor may use it.
     case inPath
-    /// The query names the namespaces, and the endpoint checks them. Without such a parameter, as ``named``.
+    /// The query names the namespaces, and the endpoint checks them. If the query names none, ``named`` applies.
     case inQuery
 }

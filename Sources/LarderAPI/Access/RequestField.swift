@@ -2,10 +2,10 @@ import MicroHTTPD
 
 /// Classifies the fields of a GET by their effect on an answer that is valid without them.
 enum RequestField {
-    /// Whether the field may require a different answer, or more work than an answer. Callers check
+    /// Whether the field may require a different answer, or a check that a ready answer skips. Callers check
     /// ``isCredentials(_:isFetch:)`` first, because this method takes `authorization` for an origin's credentials.
     static func changesAnswer(_ field: RawField) -> Bool {
-        // The length distinguishes nearly all other fields before a byte is compared.
+        // The length excludes nearly all other fields before a byte is compared.
         let isStandard =
             switch field.name.count {
             case 5: field.isNamed("range")
@@ -38,7 +38,7 @@ enum RequestField {
         field.name.count == 10 && field.isNamed("larder-ttl")
     }
 
-    /// Whether a worker of this server's own origin would run the answer (``ContentFence``).
+    /// Whether a browser would run the answer as a worker of this server's own origin (``ContentFence``).
     static func isForWorker(_ field: RawField) -> Bool {
         guard field.name.count == 14 else { return false }
         return field.isNamed("sec-fetch-dest")

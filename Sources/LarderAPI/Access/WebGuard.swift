@@ -5,8 +5,8 @@ import Primitives
 
 /// Prevents web pages of other sites from using a server that asks for no token. Their requests come from the user's
 /// own browser, which may reach servers that the page's site cannot reach.
-/// A browser states the origin of a page in `Origin` and `Sec-Fetch-Site`, which scripts cannot set. After its host
-/// name was redirected to this server (DNS rebinding), a page appears to be the server's own, but for its `Host`.
+/// A browser states the origin of a page in `Origin` and `Sec-Fetch-Site`, which scripts cannot set. A page under a
+/// host name that resolves to this server (DNS rebinding) looks like the server's own page, except for its `Host`.
 struct WebGuard: Sendable {
     /// The server's names in lower case, in addition to `localhost` and IP addresses; `nil` for any name.
     let hosts: Set<String>?
@@ -78,7 +78,7 @@ extension UnsafeRawBufferPointer {
 
 /// The fields for web pages of permitted origins (https://fetch.spec.whatwg.org/#http-cors-protocol).
 enum CrossOrigin {
-    /// By a preflight, a browser asks whether a page may send a request. `nil` if the request is no preflight.
+    /// Answers a preflight, which asks whether a page may send a request. `nil` if the request is no preflight.
     static func preflight(_ request: Request, origin: String) -> Response? {
         guard request.method == "OPTIONS", let method = request.field("Access-Control-Request-Method") else {
             return nil

@@ -9,7 +9,7 @@ struct Call: Sendable {
     let exchange: Exchange
     let context: RequestContext
 
-    /// Counts further answers of this operation with the same status.
+    /// Returns the counter for further answers of this operation with this status.
     func meter(status: Int) -> Counter? {
         context.metrics.meter(operation: context.operation, status: status)
     }
@@ -50,8 +50,8 @@ struct Call: Sendable {
         }
     }
 
-    /// Answers when the call's turn in the line of listings comes, unless the client has left by then. Meant for
-    /// answers that may look at many entries. Throws 503 if too many listings wait in the namespace.
+    /// Answers at the call's turn in the namespace's queue of listings, unless the client has left before. Meant for
+    /// answers that may look at many entries. Throws 503 if the queue is full.
     func respondInTurn(_ answer: @escaping @Sendable () throws(Problem) -> Response) throws(Problem) {
         let hasLeft = Flag()
         exchange.onHangUp { hasLeft.set() }
@@ -72,14 +72,14 @@ final class Flag: Sendable {
 }
 
 struct RequestContext: Sendable {
-    /// Its target lacks the ``NamespacePrefix``.
+    /// The request, without the ``NamespacePrefix`` in its target.
     let request: Request
     let pathPrefix: String
     let operation: String
     let visitor: AccessGate.Visitor
     let namespace: Namespace
     let metrics: RequestMetrics
-    /// The fields that choose the answer. `nil` if the answer is the same for all requests, or is not cached.
+    /// The value of `Vary`; `nil` if the answer is the same for all requests, or is not cached.
     let vary: String?
     let isFenced: Bool
     let logger: Logger

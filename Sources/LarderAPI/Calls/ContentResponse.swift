@@ -14,7 +14,7 @@ struct ContentResponse {
     private let now: Timestamp
     private let caching: ContentCaching
 
-    /// Read `caching` after the entry: a change of the setting drops the ready answers of entries read before it.
+    /// Read `caching` after the entry: a change of `caching` drops the ready answers of entries that were read before.
     init(_ entry: Entry, allowsStale: Bool, caching: ContentCaching, at now: Timestamp) throws(Problem) {
         self.entry = entry
         self.now = now
@@ -78,7 +78,7 @@ struct ContentResponse {
     static func fields(
         _ current: SelectedRepresentation, type: String?, more: HTTPFields = [:], _ cacheControl: HTTPField
     ) -> HTTPFields {
-        // Each field occurs once. A search for an earlier one would cost more than the rest.
+        // Each field occurs once, so each is appended without a search for an earlier one, which would be slow.
         var fields = validatorFields(current)
         if !more.contains(.contentType) {
             fields.append(HTTPField(name: .contentType, value: type ?? "application/octet-stream"))
@@ -118,7 +118,7 @@ extension ContentCaching {
     /// The `Cache-Control` of ``revalidate``.
     static let revalidation = "no-cache"
 
-    /// Returns the Cache-Control of an answer with a body. Without the field, caches would guess (RFC 9111 §4.2.2).
+    /// Returns the Cache-Control of an answer with a body. Without it, caches would use heuristics (RFC 9111 §4.2.2).
     func cacheControl(until expiry: Timestamp, at now: Timestamp) -> String {
         guard self == .untilExpiry, expiry > now else { return Self.revalidation }
         return "max-age=\(min(expiry - now, DeltaSeconds.maximum).milliseconds / 1000)"

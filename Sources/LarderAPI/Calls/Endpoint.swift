@@ -39,7 +39,7 @@ struct Endpoint: Sendable {
         let visitor: AccessGate.Visitor
 
         var entries: EntryService { namespace.entries }
-        /// Empty if there is none.
+        /// Empty if the path has no such parameter.
         func parameter(_ name: String) -> String { parameters.first { $0.name == name }?.value ?? "" }
 
         func query(_ known: Set<String> = []) throws(Problem) -> Query {
@@ -65,14 +65,14 @@ struct Endpoint: Sendable {
     /// Runs before the body is read. A thrown problem becomes the answer.
     typealias Check = @Sendable (Head) throws(Problem) -> Void
 
-    /// An endpoint for requests without a body. It answers at once.
+    /// An endpoint for requests without a body. The result of `answer` is the answer.
     static func answering(
         _ operation: String, _ answer: @escaping @Sendable (Head) throws(Problem) -> Response
     ) -> Endpoint {
         calling(operation) { (head, call) throws(Problem) in call.respond(try answer(head)) }
     }
 
-    /// An endpoint for requests without a body. It may answer later.
+    /// An endpoint for requests without a body. It may answer after `run` has returned.
     static func calling(
         _ operation: String, checking check: @escaping Check = { _ in },
         _ run: @escaping @Sendable (Head, Call) throws(Problem) -> Void
@@ -83,7 +83,7 @@ struct Endpoint: Sendable {
         }
     }
 
-    /// An endpoint that collects the body in memory, up to `limit` bytes. It may answer later.
+    /// An endpoint that collects the body in memory, up to `limit` bytes. It may answer after `run` has returned.
     static func collecting(
         _ operation: String, limit: Int, checking check: @escaping Check = { _ in },
         _ run: @escaping @Sendable (Head, [UInt8], Call) throws(Problem) -> Void

@@ -1,9 +1,9 @@
 import Larder
 import Primitives
 
-/// Decodes the media types that a body of the API may have into JSON.
+/// Decodes request bodies of all accepted media types into JSON.
 enum BodyDecoding {
-    /// A batch with the most downloads needs about so many values. Bounds the tree, which is larger than the text.
+    /// Bounds the parsed tree, which takes more memory than the text. The largest batch has about this many values.
     private static let valueLimit = 500_000
 
     /// `type/subtype` in lower case, without parameters; `nil` if there is no Content-Type.
@@ -22,7 +22,7 @@ enum BodyDecoding {
         guard isJSON(type) || isForm(type) else {
             throw .unsupportedMediaType(contentType, expected: "application/json")
         }
-        // The body is not read yet and may be pure ASCII, so only charsets without the bytes of ASCII are refused here.
+        // The body is not read yet and may be pure ASCII, so only charsets that do not extend ASCII are refused here.
         try check(JSONCharset(contentType: contentType), isASCII: true)
     }
 
@@ -34,7 +34,7 @@ enum BodyDecoding {
         )
     }
 
-    /// Throws 415 unless the media type is accepted, and the charset is one in which the body can be read.
+    /// Throws 415 if the media type is not accepted, or the body cannot be read in its charset.
     private static func check(
         _ body: [UInt8], _ contentType: String?, isAccepted: Bool, expected: String
     ) throws(Problem) {

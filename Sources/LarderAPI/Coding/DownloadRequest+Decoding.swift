@@ -136,7 +136,7 @@ struct JSONFields {
 }
 
 extension TTL {
-    /// Decodes a number of seconds, or text in any form that is a duration elsewhere, `"20"` as well as `"20s"`.
+    /// Decodes a number of seconds, or a duration as text, with or without a unit: `"20s"` or `"20"`.
     init(_ json: JSON, pointer: String) throws(Problem) {
         switch json {
         case .number(let text), .string(let text):

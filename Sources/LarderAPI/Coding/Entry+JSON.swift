@@ -13,7 +13,7 @@ extension Entry {
             .init("finalUrl", .string(orNull: finalURL)),
             .init("params", params.flatMap { try? JSON(parsing: $0) } ?? .null),
             .init("state", isFresh(at: now) ? "fresh" : "stale"),
-            // An entry that a caller stored has no origin, and so no origin's status.
+            // An entry that a caller stored has no status, because it has no origin.
             .init("status", kind == .json || kind == .data ? .null : .number(status)),
             .init("contentType", .string(orNull: contentType)),
             .init("contentLength", .number(contentLength)),

@@ -10,7 +10,7 @@ struct Problem: Error, Sendable {
     var detail: String
     /// A JSON Pointer (RFC 6901) into the body, or `/` and the name of a query or path parameter.
     var pointer: String?
-    /// `originStatus`, `retryAfter`, `curlCode` and `limit`.
+    /// The members that only some problems have: `originStatus`, `retryAfter`, `curlCode` and `limit`.
     var extensions: [JSON.Member]
     var fields: HTTPFields
 

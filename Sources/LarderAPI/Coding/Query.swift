@@ -2,7 +2,7 @@ import Foundation
 import Larder
 import Primitives
 
-/// Refuses unknown and repeated names, except for the lists `tags` and `type`. Readers return `nil` for an absent name.
+/// Refuses unknown names, and repeated names except the lists `tags` and `type`. Readers return `nil` for absent names.
 struct Query {
     private var values: [String: String] = [:]
 
@@ -84,7 +84,7 @@ enum URLDecoding {
     static func canonicalURL(_ text: String, params: JSON?, isInTarget: Bool = false) throws(Problem) -> CanonicalURL {
         var parameters = URLParameters()
         if let params {
-            // The text may be longer than the URL, because empty arrays add nothing. Usually the URL's limit applies.
+            // The limit is twice the URL's, because parts such as empty arrays add nothing to the URL.
             guard params.utf8.count <= 2 * CanonicalURL.maximumLength else {
                 throw .invalid("params are longer than \(2 * CanonicalURL.maximumLength) bytes", pointer: "/params")
             }

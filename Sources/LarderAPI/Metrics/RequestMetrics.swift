@@ -8,13 +8,13 @@ final class RequestMetrics: Sendable {
     private final class Row: Sendable {
         let durations = DurationHistogram()
         let statuses = (100..<600).map { _ in Counter() }
-        /// Requests that take too little time to measure. They count also in `statuses` and `durations`.
+        /// Requests that take too little time to measure. ``write(into:)`` adds them to `statuses` and `durations`.
         let instants = (100..<600).map { _ in Counter() }
     }
 
     private let rows: [String: Row]
 
-    /// The counter in `instants`; `nil` for unknown routes, and for statuses outside 100 to 599, as origins may send.
+    /// The counter in `instants`; `nil` for unknown routes, and for an origin's status outside 100 to 599.
     func meter(operation: String, status: Int) -> Counter? {
         guard let row = rows[operation], (100..<600).contains(status) else { return nil }
         return row.instants[status - 100]

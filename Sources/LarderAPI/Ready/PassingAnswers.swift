@@ -4,12 +4,12 @@ import Larder
 import MicroHTTPD
 import Primitives
 
-/// Answers plain GETs and HEADs of content from the slab alone, for bodies that a full memory tier would not keep.
+/// Answers GETs and HEADs of content with a read of the slab, and without the index, while the memory tier is full.
 struct PassingAnswers: Sendable {
     private let meter: Counter?
     /// `Accept-Ranges`, the fields of ``ContentFence``, and `Vary`, which all answers have.
     private let common: PreparedFields
-    /// ``common`` behind the `Cache-Control` of ``Larder/ContentCaching/revalidate``.
+    /// The `Cache-Control` of ``Larder/ContentCaching/revalidate``, followed by ``common``.
     private let revalidated: PreparedFields
 
     init(metrics: RequestMetrics, gate: AccessGate) {
@@ -34,13 +34,13 @@ struct PassingAnswers: Sendable {
                 digestPrefix: body.digestPrefix, lastModified: body.lastModified, type: body.contentType,
                 cacheControl: control, control == nil ? revalidated : common, now: now)
             return .response(Response(fields: fields, body: .slice(body.bytes, body.range)))
-        // The kernel has begun to read the body.
+        // The kernel reads the body from disk, so the daemon asks for the answer again soon.
         case .onDisk: return .soon
         case .found(nil): return .none
         }
     }
 
-    /// The same answer without `Vary` and without the fields of ``ContentFence``, which the caller adds.
+    /// Returns an answer with the body, without `Vary` and the fields of ``ContentFence``, which the caller adds.
     static func response(_ body: PassingBody, _ caching: ContentCaching, at now: Timestamp) -> Response {
         let current = SelectedRepresentation(digestPrefix: body.digestPrefix, lastModified: body.lastModified, now: now)
         let control = HTTPField(name: .cacheControl, value: caching.cacheControl(until: body.expiryDate, at: now))
@@ -48,7 +48,7 @@ struct PassingAnswers: Sendable {
         return Response(fields: fields, body: .slice(body.bytes, body.range))
     }
 
-    /// `nil` if the target is not `/entries/:key/content`, or has a query or a percent-escape in the key.
+    /// Returns the key in `/entries/:key/content`; `nil` for other targets, and for keys with escapes.
     static func key(in target: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
         let (prefix, suffix): (StaticString, StaticString) = ("/entries/", "/content")
         let count = target.count - prefix.utf8CodeUnitCount - suffix.utf8CodeUnitCount

@@ -13,9 +13,9 @@ final class ReadyAnswer: Sendable {
 
     struct Requests: Hashable {
         let namespace: Int
-        /// Without its ``NamespacePrefix``.
+        /// The target of the requests, without its ``NamespacePrefix``.
         let target: [UInt8]
-        /// `Larder-TTL`.
+        /// The value of `Larder-TTL`; `nil` if the requests have no such field.
         let ttl: [UInt8]?
         let selectors: [Selector]
         /// The hash of the target and the namespace.
@@ -40,7 +40,7 @@ final class ReadyAnswer: Sendable {
         var entry: HotEntry.Mark
         /// The stored responses of the URL among which the answer was selected; `nil` if there was no selection.
         var responses: ChangeMark?
-        /// The time at which the answer was made. An earlier time means that the clock was set back.
+        /// The time at which the answer was made. If the clock is set back to an earlier time, the answer is dropped.
         var from: Timestamp
         /// The time from which on the answer must be renewed or dropped.
         var until: Timestamp
@@ -55,7 +55,7 @@ final class ReadyAnswer: Sendable {
     let response: Response
     let validity: Validity
     let meter: Counter?
-    /// Called once ``Validity/until`` has passed; `nil` if the answer is dropped then.
+    /// Renews the answer after ``Validity/until``; `nil` if the answer is dropped at that time.
     let renew: Maker?
 
     init(to requests: Requests, response: Response, validity: Validity, meter: Counter?, renew: Maker?) {
@@ -73,7 +73,7 @@ final class ReadyAnswer: Sendable {
     }
 
     static func hash(_ target: Int, in namespace: Int) -> Int {
-        // The factor is odd, so that every bit of the namespace counts.
+        // The factor is odd, so that different namespaces always give different hashes of a target.
         target ^ (namespace &* 0x1E37_79B9_7F4A_7C15)
     }
 

@@ -22,10 +22,10 @@ final class ReadyAnswers: Sendable {
 
     var now: Timestamp { clock.now() }
 
-    /// Prefetches the memory of the ready answers to the target, if there are any. Returns the expectation for
-    /// ``answer(to:passing:)``, which the head of the request carries.
+    /// Prefetches the memory of the ready answers to the target, if there are any. Returns the hash of the target,
+    /// which ``answer(to:passing:)`` gets as the `expectation` of the head.
     func expect(_ target: UnsafeRawBufferPointer) -> Int {
-        // The namespace of a prefix is not looked up here, because ``answer(to:passing:)`` looks it up again.
+        // The namespace of a prefix is not looked up here, because ``answer(to:passing:)`` has to look it up anyway.
         table.expect(NamespacePrefix(target)?.rest ?? target, namespace: namespaces.defaultID)
     }
 
@@ -69,7 +69,7 @@ final class ReadyAnswers: Sendable {
         case .due(let answer):
             guard let renewed = answer.renewed(at: now) else { return forget(answer) }
             table.replace(answer, by: renewed)
-            // Meanwhile the entry may have changed.
+            // The entry may have changed since the look-up.
             guard renewed.validity.isCurrent else { return forget(renewed) }
             renewed.meter?.increment()
             renewed.validity.entry.entry.recordHit(at: now)
@@ -103,8 +103,8 @@ final class ReadyAnswers: Sendable {
         return .none
     }
 
-    /// Calls `make` only if later requests can get the same answer. The selectors are the lower-case names of request
-    /// fields that the answer depends on. Without `renews`, the answer is dropped when its time is over.
+    /// Keeps the answer of `make`, if later requests can get the same answer. The selectors are the lower-case names of
+    /// request fields that the answer depends on. Without `renews`, the answer is dropped at the end of its validity.
     func keep(
         to call: Call, selectors: [String] = [], madeOf entry: HotEntry.Mark, selectedFrom responses: ChangeMark? = nil,
         renews: Bool, make: @escaping ReadyAnswer.Maker
@@ -123,7 +123,7 @@ final class ReadyAnswers: Sendable {
         let answer = ReadyAnswer(
             to: requests, response: response, validity: validity, meter: call.meter(status: response.status),
             renew: renews ? readable : nil)
-        // The table comes first: from then on the answer can be removed again.
+        // The answer enters the table first, so that the closure below finds and removes it at any time.
         table.insert(answer)
         // The closure must also remove an answer that replaces this one, so it holds no part of this answer.
         let entryID = ObjectIdentifier(entry.entry)
@@ -135,7 +135,7 @@ final class ReadyAnswers: Sendable {
 
     var count: Int { table.count }
 
-    /// The requests with the same answer, given the fields in `names` and `Larder-TTL`; `nil` if there are no others.
+    /// Returns the requests that get the same answer, if `names` are the selecting fields; `nil` if no other gets it.
     private static func requests(like request: Request, in namespace: Int, _ names: [String]) -> ReadyAnswer.Requests? {
         guard !request.isHead, request.declaredLength == nil else { return nil }
         var isPlain = true

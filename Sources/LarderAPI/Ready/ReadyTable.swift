@@ -34,7 +34,7 @@ final class ReadyTable: Sendable {
         }
     }
 
-    /// Has no effect if `old` is gone, because the removal for its entry may have run, and does not run a second time.
+    /// Has no effect if `old` is gone. The removal for its entry may have run already, and does not run for `answer`.
     func replace(_ old: ReadyAnswer, by answer: ReadyAnswer) {
         let hash = old.requests.hash
         let memory = ReadyMemory(of: answer)
@@ -57,7 +57,7 @@ final class ReadyTable: Sendable {
 }
 
 /// The part of a ``ReadyTable`` behind one lock: a hash table with open addressing. The shard itself takes no locks.
-/// A slot knows all memory that a hit reads, so that the caller can prefetch it before it waits for any of it.
+/// A slot has the addresses of all memory that a hit reads, so that the caller can prefetch all of it together.
 ///
 /// `@unchecked Sendable` is safe because `owned` holds the answers that the slots refer to, at the same index.
 struct ReadyShard: @unchecked Sendable {
@@ -129,7 +129,7 @@ struct ReadyShard: @unchecked Sendable {
         var gap = gap
         var index = next(gap)
         while slots[index].answer != nil {
-            // The distance from the start of the slot's look-up, to compare with the distance from the gap.
+            // The slot may move only if its look-up starts at the gap or before it.
             let distance = (index - start(slots[index].hash)) & (slots.count - 1)
             if distance >= (index - gap) & (slots.count - 1) {
                 (slots[gap], owned[gap]) = (slots[index], owned[index])
@@ -158,7 +158,7 @@ struct ReadyShard: @unchecked Sendable {
     private func next(_ index: Int) -> Int { (index + 1) & (slots.count - 1) }
 }
 
-/// The memory that a hit reads. It lies in the slot itself, because an array would cost one more memory access.
+/// The addresses that a hit reads. They are in the slot itself, because an array would cost one more memory access.
 struct ReadyMemory: Sendable {
     private let answer, target, entry: MemoryHint
     private let changes: MemoryHint?

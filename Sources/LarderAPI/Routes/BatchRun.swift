@@ -120,7 +120,7 @@ final class BatchRun: Sendable {
         }
     }
 
-    /// The client has left. Waiting downloads end, unless other callers wait for them. Running downloads continue.
+    /// Ends the queued downloads for which no other caller waits, because the client has left. Running downloads go on.
     private func abandon() {
         let places = state.withLock { state in
             state.isAbandoned = true
@@ -132,7 +132,7 @@ final class BatchRun: Sendable {
         noteChanges()
     }
 
-    /// Counts the requests that have changed the cache, or may still do so without their client.
+    /// Logs the number of requests that have changed the cache, or may still change it without their client.
     private func noteChanges() {
         let count = state.withLock { state in
             defer { state.changes = 0 }

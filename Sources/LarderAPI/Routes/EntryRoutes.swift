@@ -89,7 +89,7 @@ struct EntryRoutes: Sendable {
         }
     }
 
-    /// The collection has neither an ETag nor a date.
+    /// Checks the conditions as `untagged`, because the list of entries has neither an ETag nor a date.
     private func checkSelection(_ head: Endpoint.Head) throws(Problem) {
         _ = try Self.selection(head)
         try head.checkCondition(at: clock.now(), untagged: true)

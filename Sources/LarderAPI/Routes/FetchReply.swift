@@ -3,8 +3,8 @@ import Larder
 import MicroHTTPD
 import Primitives
 
-/// Connects a gateway's answer with the exchange of its client, in whichever order they arrive. One lock guards
-/// `state`. The thread that finds both the answer and the call responds, after it has released the lock.
+/// Connects a gateway's answer with the call of its client. Either of them may arrive first. One lock guards `state`.
+/// The thread that finds both the answer and the call responds, after it has released the lock.
 final class FetchReply: Sendable {
     private struct State {
         var call: Call?
@@ -14,9 +14,9 @@ final class FetchReply: Sendable {
         var isAnswered = false
     }
 
-    /// The heads of request and answer must fit into a connection's 32 KiB; else libmicrohttpd closes it unanswered.
+    /// The two heads together must fit into a connection's 32 KiB. Else libmicrohttpd closes the connection unanswered.
     private static let headLimit = 30_000
-    /// The bytes of a record in that memory for each field of the request.
+    /// The bytes of libmicrohttpd's record for a field of the request, which take part of the 32 KiB, too.
     private static let fieldRecord = 64
 
     private let request: Request
@@ -165,7 +165,7 @@ extension GatewayAnswer.Piece {
     }
 }
 
-/// Writes several pieces of available bodies to a stream, block by block, as the client takes them.
+/// Writes the pieces of an answer to a stream, block by block, as fast as the client reads.
 ///
 /// `@unchecked Sendable` is safe because only the feeding thread touches `position`, and only one thread feeds at a
 /// time: the next call comes after the previous call found no room.

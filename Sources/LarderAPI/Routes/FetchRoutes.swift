@@ -21,7 +21,7 @@ struct FetchRoutes: Sendable {
         ]
     }
 
-    /// The URL is the rest of the target, byte for byte. Options for Larder come in fields of its own.
+    /// The URL is the rest of the target, byte for byte. The options are in `Larder-` fields.
     private func fetchPath(_ head: Endpoint.Head) throws(Problem) -> Endpoint.Plan {
         let target = head.request.withTarget { String(escapingNonASCII: $0.dropFirst(Self.prefix.utf8.count)) }
         let fields = head.request.fields
@@ -107,7 +107,7 @@ struct FetchRoutes: Sendable {
         fields[name] = String(left - 1)
     }
 
-    /// Fields of this connection and Larder's own fields stay here, including an `Authorization` that contains a token.
+    /// Removes the fields of this connection and Larder's own fields, including an `Authorization` with a token.
     private static func forwarded(_ fields: HTTPFields) -> HTTPFields {
         HTTPFields(
             fields.endToEnd().filter { field in

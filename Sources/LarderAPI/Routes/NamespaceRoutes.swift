@@ -41,7 +41,7 @@ struct NamespaceRoutes: Sendable {
         try head.checkCondition(at: clock.now(), untagged: exists)
     }
 
-    /// The conditions for the instant of the change.
+    /// Returns a check of the request's conditions, which runs at the instant of the change.
     private func condition(_ head: Endpoint.Head) -> (@Sendable (_ exists: Bool) -> Bool)? {
         guard let condition = head.condition(at: clock.now()) else { return nil }
         return { condition.holds(forUntagged: $0) }

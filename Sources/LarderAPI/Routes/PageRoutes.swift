@@ -72,8 +72,8 @@ enum DashboardFiles {
     static let page = file("index.html", PackageResources.index_html)
     static let parts = Dictionary(uniqueKeysWithValues: contents.map { ($0.name, file($0.name, $0.bytes)) })
 
-    /// `blob:` permits previews, images of bytes in the page's memory. Browsers that support trusted types also refuse
-    /// to turn text into markup or scripts.
+    /// `blob:` permits previews, which are images from the page's memory. Browsers that support trusted types also
+    /// refuse to turn text into markup or scripts.
     private static let policy = [
         "default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self' blob:", "connect-src 'self'",
         "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'", "require-trusted-types-for 'script'",

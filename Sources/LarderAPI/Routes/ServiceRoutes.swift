@@ -5,7 +5,7 @@ import Primitives
 struct ServiceRoutes: Sendable {
     let service: LarderService
     let isDraining: Flag
-    /// Metrics of connections and requests. They cover all routes, including these, so they are set later.
+    /// Writes the metrics of connections and requests. ``APIServer`` sets it later, because they need all routes.
     var httpMetrics: @Sendable (inout PrometheusText) -> Void = { _ in }
 
     var routes: [Route] {

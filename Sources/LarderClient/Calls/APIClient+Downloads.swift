@@ -29,7 +29,7 @@ extension APIClient {
 
     private static let prefer = HTTPField.Name("Prefer")!
 
-    /// The latest start first, at most a thousand.
+    /// Returns at most a thousand running downloads, the latest start first.
     package func runningDownloads() async throws -> [RunningDownload] {
         let json = try await send(APICall(["downloads"], query: [("limit", "1000")])).json()
         return (json["downloads"]?.arrayValue ?? []).compactMap { RunningDownload($0) }
@@ -38,7 +38,7 @@ extension APIClient {
 
 /// A download that runs, or waits for its turn.
 package struct RunningDownload: Hashable, Sendable {
-    /// Canonical.
+    /// The canonical URL.
     package let url: String
     package let receivedBytes: Int64
     /// In bytes; `nil` when the origin did not state it.
@@ -63,13 +63,13 @@ extension RunningDownload {
 package struct DownloadOptions: Sendable {
     /// `nil`: as the origin says, else the server's default.
     package var ttl: Seconds?
-    /// Whether a hit starts the entry's time anew.
+    /// Whether a hit restarts the ttl of the entry.
     package var updateExpiry = false
     /// Whether to ask the origin even if the entry is fresh.
     package var refresh = false
-    /// The time after its expiry in which the entry may be the answer, while the server refreshes it.
+    /// The time after the expiry date in which the server answers with the stale entry, and revalidates it.
     package var staleWhileRevalidate: Seconds?
-    /// The time after its expiry in which the entry may be the answer, when the origin fails.
+    /// The time after the expiry date in which the server answers with the stale entry when the origin fails.
     package var staleIfError: Seconds?
     /// Parameters of the URL, in the given order; a name may occur several times.
     package var params: [(name: String, value: String)] = []
@@ -121,7 +121,7 @@ package struct Seconds: Hashable, Sendable, CustomStringConvertible {
 
 package enum Outcome: String, Hashable, Sendable, CaseIterable {
     case downloaded
-    /// The origin confirmed that the held entry is still valid.
+    /// The origin confirmed that the stored entry is still valid.
     case revalidated
     case joined
     /// The answer is an expired entry from the cache.

@@ -1,6 +1,6 @@
 import Primitives
 
-/// The filters of `GET /entries`: an entry must match every filter with a value. Without a value, all entries match.
+/// The filters of `GET /entries`: an entry must match every filter with a value. If none has one, all entries match.
 package typealias EntrySelection = APICall.Query
 
 extension APIClient {
@@ -23,7 +23,7 @@ extension APIClient {
         } while cursor != nil && left > 0
     }
 
-    /// Removes the matches; without a filter, all of the namespace. With `onlyCounts`, only returns their number.
+    /// Removes the matching entries (without a filter, all), or only counts them. Returns their number.
     package func remove(_ selection: EntrySelection, onlyCounts: Bool = false) async throws -> Int64 {
         let isAll = selection.allSatisfy { $0.value == nil }
         let manner: APICall.Query = [("all", isAll ? "true" : nil), ("dryRun", onlyCounts ? "true" : nil)]
@@ -56,7 +56,7 @@ extension APIClient {
 }
 
 package enum EntryReference: Hashable, Sendable {
-    /// A key, in any of the API's forms.
+    /// A key, in any form that the API accepts.
     case key(String)
     /// A URL, in any spelling.
     case url(String)
@@ -100,9 +100,9 @@ package struct HeldEntry: Hashable, Sendable {
     }
 }
 
-/// The cache's view of a URL, as `GET /explain` reports it.
+/// The state of a URL in the cache, as `GET /explain` reports it.
 package struct Explanation: Sendable {
-    /// Canonical.
+    /// The canonical URL.
     package let url: String
     package let key: String
     package let namespace: String

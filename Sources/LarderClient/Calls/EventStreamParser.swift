@@ -58,7 +58,7 @@ struct EventStreamParser {
         case "event": type = text
         case "data":
             data.append(text)
-            // The element of the array counts as 16 bytes.
+            // The element of the array takes 16 bytes besides the text.
             dataBytes += 16 + text.utf8.count
         case "id" where !value.contains(0): id = text
         case "retry":

@@ -22,7 +22,7 @@ package struct ServerEvent: Sendable {
 package struct EventWatch: Sendable {
     /// The types to receive, or their beginnings, such as `download`; empty: all.
     package var types: [String] = []
-    /// `*` for all namespaces that the token admits; `nil`: the client's own.
+    /// `*` for all namespaces that the token covers; `nil`: the namespace of the client's configuration.
     package var namespace: String?
     package var key: String?
     package var tag: String?

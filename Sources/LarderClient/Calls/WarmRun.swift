@@ -12,10 +12,10 @@ package final class WarmRun: Sendable {
         package let json: JSON
     }
 
-    /// The number of concurrent batches: while the last downloads of one batch end, the downloads of the other go on.
+    /// The number of concurrent batches. The second keeps the server busy while the last downloads of the first end.
     private static let lanes = 2
     private static let batchSize = 500
-    /// In bytes, the limit of a server.
+    /// The server's limit for the body of a batch, in bytes.
     private static let batchBytes = 8 << 20
     /// The attempts to send a batch to an overloaded server.
     private static let maximumTries = 10
@@ -26,7 +26,7 @@ package final class WarmRun: Sendable {
     private let onEnd: @Sendable (End) async -> Void
     private let next = Locked(0)
 
-    /// A ttl in the list overrides the ttl of the options. Later lines of the same batch wait until `onEnd` returns.
+    /// A ttl in the list overrides the ttl of the options. The next result of a batch is read after `onEnd` returns.
     package init(
         _ items: [WarmList.Item], options: DownloadOptions, client: APIClient,
         onEnd: @escaping @Sendable (End) async -> Void
@@ -37,8 +37,8 @@ package final class WarmRun: Sendable {
         self.onEnd = onEnd
     }
 
-    /// Runs to the end. When the task is cancelled, no more downloads begin. Throws ``ClientError`` when the server
-    /// goes away or refuses a batch as a whole; lines that had ended before were reported.
+    /// Runs to the end. When the task is cancelled, no more downloads begin. Throws ``ClientError`` when the connection
+    /// breaks or the server refuses a whole batch. The downloads that ended before have been reported.
     package func run() async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<Self.lanes {
@@ -50,7 +50,7 @@ package final class WarmRun: Sendable {
         }
     }
 
-    /// As many lines as a server accepts at once; `nil` at the end of the list.
+    /// Takes the next lines of the list, as many as a server accepts in a batch; `nil` at the end of the list.
     private func takeBatch() -> (indices: Range<Int>, body: [UInt8])? {
         next.withLock { next in
             let first = next
@@ -166,13 +166,13 @@ struct LineSplitter {
 }
 
 /// A list of URLs to download and keep. Each line has a URL and, optionally, a space and the time for which the entry
-/// stays fresh: `https://shop.example/logo.png 1h`. Empty lines, and comments from a `#` at the beginning of a word on,
-/// are left out.
+/// stays fresh: `https://shop.example/logo.png 1h`. Empty lines are skipped. A `#` at the beginning of a word begins a
+/// comment, up to the end of the line.
 package struct WarmList: Sendable {
     package struct Item: Hashable, Sendable {
-        /// From 1.
+        /// The number of the line, from 1.
         package let line: Int
-        /// As the line states it.
+        /// The URL as the line states it.
         package let url: String
         package let ttl: Seconds?
     }

@@ -3,8 +3,8 @@ import HTTPTypes
 import Origin
 import Primitives
 
-/// Calls the API of a Larder server. Calls throw ``ClientError``. The client uses the engine for origins, which keeps
-/// connections open, and streams bodies in both directions. It follows no redirects and uses no proxies.
+/// Calls the API of a Larder server. Calls throw ``ClientError``. The client uses ``OriginClient``, which keeps
+/// connections open and streams bodies in both directions. It follows no redirects and uses no proxies.
 package final class APIClient: Sendable {
     package struct Configuration: Sendable {
         package var server: ServerAddress
@@ -33,7 +33,7 @@ package final class APIClient: Sendable {
         engine.certificateAuthorityFile = configuration.certificateAuthorityFile
         engine.stallTimeout = configuration.silenceLimit
         engine.totalTimeout = .seconds(365 * 86_400)
-        // No retries, because the caller shall learn at once that the server cannot be reached.
+        // No retries, because the caller must learn without delay that the server cannot be reached.
         engine.retry = .never
         engine.threads = 1
         engine.userAgent = "larder"
@@ -85,7 +85,7 @@ package final class APIClient: Sendable {
     private static let namespaceField = HTTPField.Name("Larder-Namespace")!
 }
 
-/// A call of the API. A value can be sent once.
+/// A call of the API. A value can be sent only once, because its body may be a pipe.
 package struct APICall: Sendable {
     /// Names and values, not encoded. Names with a `nil` value are left out.
     package typealias Query = [(name: String, value: String?)]

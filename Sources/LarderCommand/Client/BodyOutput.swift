@@ -26,7 +26,7 @@ final class BodyOutput {
         if isThere, status.st_mode & S_IFMT != S_IFREG {
             descriptor = open(target, O_WRONLY | O_CLOEXEC)
         } else {
-            // A random name, because the number of a killed process, which left such a file, may recur in a container.
+            // The name is random. A process ID may recur in a container, and a killed process may have left its file.
             let name = "\(target).larder-\(String(UInt64.random(in: .min ... .max), radix: 36))"
             temporary = name
             // The new file has the permissions of the file that it replaces, and never wider ones. Set-user-ID and
@@ -59,7 +59,7 @@ final class BodyOutput {
 }
 
 extension APIClient {
-    /// The destination is as for ``BodyOutput/init(_:)``. With `allowsStale`, accepts an expired entry.
+    /// Writes the body of an entry to a destination of ``BodyOutput/init(_:)``. `allowsStale` accepts an expired entry.
     func save(_ key: String, allowsStale: Bool = false, to path: String?) async throws {
         let call = APICall(["entries", key, "content"], query: [("stale", allowsStale ? "true" : nil)])
         // An interrupt must not leave half a file.

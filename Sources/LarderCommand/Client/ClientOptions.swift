@@ -8,7 +8,7 @@ import Primitives
 /// The options of all commands that call a server.
 struct ClientOptions: ParsableArguments {
     static let serverVariable = "LARDER_SERVER"
-    /// A token on a command line would be visible to all users of the machine.
+    /// No option sets the token, because a command line is visible to all users of the machine.
     static let tokenVariable = "LARDER_TOKEN"
     static let authorityVariable = "LARDER_CA_FILE"
     static let defaultServer = "http://\(Setting.host.defaultText):\(Setting.port.defaultText)"

@@ -3,7 +3,7 @@ import Foundation
 /// The input of a command: a file, or standard input for the name `-`.
 final class InputFile {
     let descriptor: Int32
-    /// From the current position to the end; `nil` when unknown, as for a pipe.
+    /// The bytes from the current position to the end; `nil` when unknown, as for a pipe.
     let length: Int64?
     private let name: String
 

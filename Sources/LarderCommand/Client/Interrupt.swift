@@ -2,7 +2,7 @@ import Foundation
 
 /// Handles SIGINT, which a terminal sends for Ctrl-C.
 enum Interrupt {
-    /// The first SIGINT cancels `work`, which may then end in order. The second SIGINT ends the process.
+    /// The first SIGINT cancels `work`, which can then clean up. The second SIGINT ends the process.
     static func cancels<Value: Sendable>(
         _ work: @escaping @Sendable () async throws -> Value
     ) async throws -> Value {

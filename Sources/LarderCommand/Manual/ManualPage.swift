@@ -85,7 +85,7 @@ struct ManualPage {
         }
     }
 
-    /// Escapes a text, so that man(7) takes no line for a request of its own, and readers can copy hyphens.
+    /// Escapes a text, so that man(7) reads no line as a formatting request, and readers can copy hyphens.
     private static func escaped(_ text: String) -> String {
         let plain = text.replacing("\\", with: "\\e").replacing("-", with: "\\-").replacing("\n", with: " ")
         return plain.hasPrefix(".") || plain.hasPrefix("'") ? "\\&" + plain : plain

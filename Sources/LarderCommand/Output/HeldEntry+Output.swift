@@ -15,7 +15,7 @@ extension HeldEntry {
         [Cell(url ?? key)] + facts(now: now) + (width < Self.widthWithKeys ? [] : [Cell(key)])
     }
 
-    /// On a narrower terminal a key would leave too little room for the URL, which every command accepts in its place.
+    /// On a narrower terminal a key would leave too little room for the URL. Every command accepts the URL as well.
     private static let widthWithKeys = 120
 
     private func facts(now: Date) -> [Cell] {

@@ -1,8 +1,8 @@
 import Foundation
 import Primitives
 
-/// Writes log lines to a descriptor without stopping the server. If there is no room, lines wait, but at most for a
-/// tenth of the time in total. Then they are dropped, and a line with their number precedes the next written line.
+/// Writes log lines to a descriptor without stopping the server. If there is no room, lines wait, in total for at most
+/// a tenth of the time. Further lines are dropped, and a line with their number precedes the next written line.
 ///
 /// Invariant: the lock is held while a line is written, so that lines of several threads do not mix. Unlike the rule of
 /// ``Locked``, a thread waits under this lock, but not longer than `patience`, and takes no other lock.
@@ -25,7 +25,7 @@ final class LineOutput: Sendable {
     private let patience: Duration
     private let state: Locked<State>
 
-    /// A write returns at once, but for `blocking`, which may wait for the reader.
+    /// A write to a `file` or `socket` does not wait. A write to a `blocking` descriptor may wait for the reader.
     private enum Kind {
         case file, socket, blocking
     }
@@ -40,7 +40,7 @@ final class LineOutput: Sendable {
             (self.descriptor, isOwn, kind) = (descriptor, false, type == S_IFSOCK ? .socket : .file)
             return
         }
-        // A second open file for the same pipe or terminal, with its own flags.
+        // Opens the same pipe or terminal again, because the second open file has its own flags.
         let own = open("/proc/self/fd/\(descriptor)", O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
         isOwn = own >= 0
         kind = isOwn ? .file : .blocking

@@ -1,7 +1,7 @@
 import Foundation
 import Primitives
 
-/// Text from outside can neither forge a line or a value, nor control a terminal.
+/// Escapes text from outside, so that it can neither forge a line or a value, nor control a terminal.
 enum LogText {
     /// Escapes invisible characters and backslashes as in a Swift string.
     static func words(_ text: String) -> String { escaped(text, and: []) }

@@ -18,7 +18,7 @@ enum Words {
     /// A fraction from 0 to 1 as `12 %`, rounded down, so that only 1 is `100 %`.
     static func percent(_ fraction: Double) -> String { "\(Int(min(max(fraction, 0), 1) * 100)) %" }
 
-    /// `42 s`, `1 min 3 s`, `2 h`, `3 d 4 h`: at most `parts` of the largest units that are not zero. `0 s` for less.
+    /// `42 s`, `1 min 3 s`, `2 h`, `3 d 4 h`: the `parts` largest units that are not zero; `0 s` below a second.
     static func duration(_ duration: Duration, parts: Int = 2) -> String {
         var rest = max(duration.milliseconds, 0) / 1000
         var words: [String] = []

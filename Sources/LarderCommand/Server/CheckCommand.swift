@@ -12,7 +12,7 @@ struct CheckCommand: AsyncParsableCommand {
             Exit status: 0 ready, 1 not ready.
             """)
 
-    /// Less than the timeout of health checks, which would only report "killed" and no reason.
+    /// Less than the timeout of a health check, which would kill this command before it prints the reason.
     private static let patience: Duration = .seconds(4)
 
     @Option(.host) var host: String?
@@ -32,7 +32,7 @@ struct CheckCommand: AsyncParsableCommand {
 }
 
 extension ReadinessProbe {
-    /// For use on the same machine. Throws `ValidationError` without a configured port, and for a port with TLS.
+    /// Probes the server on this machine. Throws `ValidationError` without a configured port, and for a port with TLS.
     fileprivate init(of configuration: Configuration, patience: Duration) throws {
         guard configuration.adminPort != nil || configuration.tlsCertificate == nil else {
             throw ValidationError(

@@ -16,7 +16,7 @@ final class Server: Service {
 
     init(configuration: Configuration, logger: Logger) throws {
         self.logger = logger
-        // Errors in tokens and certificates come before the cache is opened, so that they leave no open cache behind.
+        // Tokens and certificates are read before the cache is opened, so that their errors leave no open cache behind.
         tokens = try configuration.tokensFile.map { path in try TokenStore(file: path) }
         let files = TLSFiles(of: configuration)
         let credentials = try files.map { files in try files.read() }
@@ -51,7 +51,7 @@ final class Server: Service {
 
     private func listen() throws {
         let configuration = service.configuration
-        // The port for probes opens first. Callers are served only by a complete server.
+        // The admin port opens first, so that the main port serves no caller if the admin port cannot be opened.
         do {
             try api.startAdmin()
         } catch let error as DaemonError {
@@ -101,7 +101,7 @@ final class Server: Service {
         }
     }
 
-    /// The server uses an expired or early certificate all the same: clients refuse it, and some do not check.
+    /// Warns of an expired or early certificate. The server uses it, because some clients do not check the dates.
     private func checkDates(of credentials: TLSCredentials) {
         let now = SystemClock().now()
         if now > credentials.notAfter {

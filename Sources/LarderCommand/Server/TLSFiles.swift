@@ -2,7 +2,7 @@ import Foundation
 import Larder
 import MicroHTTPD
 
-/// Read at the start and again on SIGHUP.
+/// The files for TLS. The server reads them at its start, and again on SIGHUP.
 struct TLSFiles: Sendable {
     private let certificate: String
     private let key: String

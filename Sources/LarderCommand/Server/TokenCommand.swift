@@ -89,7 +89,7 @@ struct TokenCommand: ParsableCommand {
             commandName: "remove", abstract: "Remove a token. A running server refuses it after kill -HUP.")
 
         @OptionGroup var file: File
-        @Option(help: "Whose.") var name: String
+        @Option(help: "Name of the token.") var name: String
 
         func run() throws {
             try TokenFile.remove(name, at: try file.path())

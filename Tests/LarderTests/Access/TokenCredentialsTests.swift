@@ -31,7 +31,7 @@ struct TokenCredentialsTests {
         #expect(Self.text(Self.basic("\(other):\(token)")) == token)
     }
 
-    @Test("Other credentials hold no token")
+    @Test("Other schemes, passwords and malformed tokens hold no token")
     func none() {
         let secret = String(repeating: "A", count: 43)
         for value in [
@@ -102,7 +102,7 @@ struct TokenCredentialsTests {
         }
     }
 
-    @Test("The time of a search is bounded for any text")
+    @Test("A search for a token takes bounded time in any text")
     func bounded() {
         let runs = String(repeating: "QUFB", count: 8 << 10)
         let nested = (0..<3).reduce(runs) { text, _ in Data(text.utf8).base64EncodedString() }

@@ -34,7 +34,7 @@ struct TokenFileTests {
         #expect(file.tokens[0].digest == [UInt8](repeating: 10, count: 32))
     }
 
-    @Test("A file with the line ends of another system is read the same way")
+    @Test("A file with CRLF line ends is read like a file with LF")
     func lineEnds() throws {
         let line = "name=a sha256=\(Self.digest) scopes=read namespaces=*"
         #expect(try TokenFile(text: "# mine\r\n\r\n\(line)\r\n").tokens.map(\.name) == ["a"])

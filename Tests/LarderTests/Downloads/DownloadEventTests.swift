@@ -23,7 +23,7 @@ struct DownloadEventTests {
             let ended = Gate("the answer")
             downloads.download(request) { _ in ended.open() }
             try await sink.wait(for: 1)
-            // Reports of progress come from their own thread, which may be late.
+            // A separate thread reports progress, possibly after the end of the download.
             let former = DownloadPolicy.makeFetch(request, key: request.key, held: nil, manager: downloads) { rules in
                 FetchMachine(rules, leader: nil)
             }
@@ -35,7 +35,7 @@ struct DownloadEventTests {
             try await ended.wait()
             downloads.tellProgress(of: running)
             hub.publish(TestEvents.failures(0..<1))
-            try await poll("what was told last") { sink.words.last == "0" }
+            try await poll("the last event") { sink.words.last == "0" }
             let kinds = sink.events.map(\.event.kind)
             #expect(kinds == [.downloadStarted, .downloadProgress, .downloadSucceeded, .downloadFailed])
         }
@@ -51,7 +51,7 @@ struct ReportPaceTests {
         func delay(after milliseconds: Int) -> Duration? { pace.turn(at: start + .milliseconds(milliseconds)) }
         #expect(delay(after: 0) == .zero)
         #expect(delay(after: 50) == .milliseconds(200))
-        // The promised report includes the pieces that arrive meanwhile.
+        // The report that is due at 250 ms includes the pieces that arrive before it.
         #expect(delay(after: 100) == nil)
         #expect(delay(after: 249) == nil)
         pace.keepPromise(at: start + .milliseconds(250))
@@ -70,7 +70,7 @@ struct DownloadCrowdTests {
     }
 
     @Test(
-        "A caller costs the same however many callers wait, and callers that stay get the answer",
+        "The cost of a caller is the same for any number of callers, and callers that stay get the answer",
         arguments: [false, true])
     func comingAndLeaving(isPurged: Bool) async throws {
         let over = Gate("the end")
@@ -107,7 +107,7 @@ struct DownloadCrowdTests {
             #expect(many.coming < 4 * few.map(\.coming).min()!, "\(many) of 16,000, \(few) of 500")
             #expect(many.leaving < 4 * few.map(\.leaving).min()!, "\(many) of 16,000, \(few) of 500")
             over.open()
-            try await poll("those who stayed to be answered") { answers.value == 60 }
+            try await poll("the remaining callers to be answered") { answers.value == 60 }
             #expect(unwanted.value == 0)
         }
     }

@@ -42,7 +42,7 @@ struct EndedDownloadsTests {
         #expect(ended.status(of: "1", now: now) != nil)
     }
 
-    @Test("URLs of the greatest length take a bounded number of bytes together")
+    @Test("Ended downloads with very long URLs take a bounded number of bytes together")
     func bytes() {
         var ended = EndedDownloads(within: SharedAllowance(limit: 32 << 20))
         let now = Timestamp(seconds: 1000)

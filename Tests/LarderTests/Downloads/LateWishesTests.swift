@@ -5,7 +5,7 @@ import Testing
 
 @testable import Larder
 
-@Suite("The wishes of callers that come late to a download")
+@Suite("The options of callers that join a download late")
 struct LateWishesTests {
     /// Runs `body` with an origin that answers when the gate opens.
     private func withOrigin(_ body: (DownloadManager, DownloadRequest, Gate) async throws -> Void) async throws {
@@ -33,7 +33,7 @@ struct LateWishesTests {
     }
 
     @Test(
-        "A caller that joins a queued refresh without waiting, or hangs up, gets its tag, pin and stale allowance",
+        "A queued refresh applies the options of a caller that joins and does not wait, or hangs up",
         arguments: [false, true])
     func queued(hangsUp: Bool) async throws {
         try await withOrigin { downloads, request, over in
@@ -58,7 +58,7 @@ struct LateWishesTests {
     }
 
     @Test(
-        "A caller that joins without waiting while the entry is written gets its tag and allowance; a pin prevails",
+        "A caller that joins while the entry is written adds its tag and allowance, and a pin of either caller wins",
         arguments: [false, true])
     func storing(leaderPins: Bool) async throws {
         try await withOrigin { downloads, request, over in
@@ -94,7 +94,7 @@ struct LateWishesTests {
         }
     }
 
-    @Test("A caller that joins a download which ends because its callers have left gets its wishes from the next one")
+    @Test("The next download applies the options of a caller that joined an abandoned download")
     func abandoned() async throws {
         try await withOrigin { downloads, request, over in
             downloads.download(request) { _ in }

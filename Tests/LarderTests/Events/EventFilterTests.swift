@@ -19,7 +19,7 @@ struct EventFilterTests {
         #expect(filter.matches(event) == isWanted)
     }
 
-    @Test("Keys and tags are compared by their bytes, as in entries")
+    @Test("A filter compares keys and tags by their bytes")
     func bytes() {
         let event = TestEvents.download(.downloadFailed, "\u{e9}", tags: ["\u{e9}"])
         #expect(EventFilter(key: "\u{e9}", tag: "\u{e9}").matches(event))
@@ -27,7 +27,7 @@ struct EventFilterTests {
         #expect(!EventFilter(tag: "e\u{301}").matches(event))
     }
 
-    @Test("Unnamed entries match any key and tag, but no other namespace or type")
+    @Test("An event about unnamed entries matches any key and tag, but no other namespace or type")
     func others() {
         let event = TestEvents.removal(of: 5, in: "a")
         #expect(EventFilter(namespaces: ["a"], kinds: [.entryRemoved], key: "k", tag: "t").matches(event))

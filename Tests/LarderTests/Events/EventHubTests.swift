@@ -112,7 +112,7 @@ struct EventHubTests {
         #expect(early.events[0].id == steady.events[29].id)
     }
 
-    @Test("A stalled listener delays no other, and is cut off once its next event is no longer kept")
+    @Test("A stalled listener delays no other listener, and is disconnected once its next event is dropped")
     func stalled() async throws {
         let hub = EventHub(limits { $0.windowCount = 100 })
         let (steady, slow) = (TestSink(), TestSink(room: 1))
@@ -122,7 +122,7 @@ struct EventHubTests {
             hub.publish(TestEvents.failures(start..<start + 20))
             try await steady.wait(for: start + 20)
         }
-        try await poll("its end") { slow.isAborted }
+        try await poll("the end of the slow listener") { slow.isAborted }
         #expect(!steady.isAborted)
         #expect(slow.events.count < 100)
         #expect(hub.dropped.value == 1)
@@ -155,7 +155,7 @@ struct EventHubTests {
         #expect((100..<10_000).contains(told.count))
         #expect(Array(told) == (0..<told.count).map { "\($0)" })
         hub.publish(TestEvents.failures(0..<1))
-        try await poll("what comes after it") { sink.words.last == "0" }
+        try await poll("the event after the reset") { sink.words.last == "0" }
         #expect(!sink.isAborted)
     }
 
@@ -168,7 +168,7 @@ struct EventHubTests {
         hub.publish(TestEvents.failures(0..<1))
         try await first.wait(for: 1)
         first.leave()
-        try await poll("nobody listening") { !hub.isHeard }
+        try await poll("no listener") { !hub.isHeard }
         let id = first.events[0].id
         clock.advance(by: .seconds(59))
         hub.publish(TestEvents.failures(1..<2))
@@ -177,11 +177,11 @@ struct EventHubTests {
         try await second.wait(for: 1)
         #expect(second.words == ["1"])
         second.leave()
-        try await poll("nobody listening") { !hub.isHeard }
+        try await poll("no listener") { !hub.isHeard }
         clock.advance(by: .seconds(61))
         #expect(hub.isWanted)
         hub.publish(TestEvents.failures(2..<3))
-        try await poll("rest") { !hub.isWanted }
+        try await poll("the end of keeping events") { !hub.isWanted }
         let third = TestSink()
         try await listen(hub, third, after: second.events[0].id)
         hub.publish(TestEvents.failures(3..<4))
@@ -189,16 +189,16 @@ struct EventHubTests {
         #expect(third.words == ["gap", "3"])
     }
 
-    @Test("Some time after the last listener left, the hub stops keeping events, even if no event comes")
+    @Test("Some time after the last listener left, the hub stops keeping events, even if none is published")
     func restWithoutEvents() async throws {
         let hub = EventHub(limits { $0.patience = .milliseconds(30) })
         for _ in 0..<20 {
             let sink = TestSink()
             try await listen(hub, sink)
             sink.leave()
-            try await poll("nobody listening") { !hub.isHeard }
+            try await poll("no listener") { !hub.isHeard }
         }
-        try await poll("rest") { !hub.isWanted }
+        try await poll("the end of keeping events") { !hub.isWanted }
     }
 
     @Test("A stop delivers all earlier events, even if they are written in several pieces")
@@ -211,7 +211,7 @@ struct EventHubTests {
         #expect(sink.words == (0..<3000).map { "\($0)" })
     }
 
-    @Test("Listeners are limited in all and for each address, and a departure frees a place")
+    @Test("The hub limits listeners in total and per address, and a listener that leaves frees its place")
     func places() async throws {
         let hub = EventHub(
             limits {
@@ -235,7 +235,7 @@ struct EventHubTests {
         #expect(throws: EventHub.Refusal.full) { try listen("b") }
     }
 
-    @Test("Heartbeats send each listener the id of its place, and end a listener that may not stay")
+    @Test("A heartbeat sends the id of the last event, and ends the stream of a listener that is no longer admitted")
     func heartbeat() async throws {
         let hub = EventHub(limits { $0.heartbeat = .milliseconds(5) })
         let (steady, other, full) = (TestSink(), TestSink(), TestSink(room: 1))
@@ -245,7 +245,7 @@ struct EventHubTests {
         try await listen(hub, steady, to: EventFilter(key: "none"))
         hub.publish(TestEvents.failures(0..<3))
         // The mark includes events that the filter excludes.
-        try await poll("the place") { steady.marks.last?.number == 3 && other.marks.last?.number == 3 }
+        try await poll("the id of event 3") { steady.marks.last?.number == 3 && other.marks.last?.number == 3 }
         try await full.wait(for: 1)
         let marks = full.marks.count
         mayStay.withLock { $0 = false }
@@ -268,7 +268,7 @@ struct EventHubTests {
         hub.stop()
         try await poll("the ends") { sinks.allSatisfy(\.isFinished) }
         #expect(sinks.allSatisfy { $0.words == ["0", "1"] })
-        try await poll("nobody") { hub.listenerCount == 0 }
+        try await poll("no listener") { hub.listenerCount == 0 }
         #expect(throws: EventHub.Refusal.stopping) { try hub.listen(TestSink(), from: "", to: EventFilter()) }
     }
 }

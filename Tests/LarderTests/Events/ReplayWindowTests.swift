@@ -14,7 +14,7 @@ struct ReplayWindowTests {
         ReplayWindow(seal: seal, countLimit: count, byteLimit: bytes)
     }
 
-    @Test("A place leads to the events after it, in pieces, and the end leads to no event")
+    @Test("The window returns the events after a place, in pieces, and no event after its end")
     func places() throws {
         var window = window()
         #expect(window.end == 0)
@@ -32,7 +32,7 @@ struct ReplayWindowTests {
     }
 
     @Test(
-        "Beyond the limit of events the oldest are dropped, and a place before them is unknown",
+        "Above its limit the window drops the oldest events, and a place before a dropped event is unknown",
         arguments: [3, 3000])
     func count(limit: Int) {
         var window = window(count: limit, bytes: .max)
@@ -44,7 +44,7 @@ struct ReplayWindowTests {
         #expect(words(window, after: 2 * first - 1) == ["\(2 * limit - 1)"])
     }
 
-    @Test("When events exceed the byte limit, the oldest are dropped, but the last is kept at any length")
+    @Test("Above its byte limit the window drops the oldest events, but keeps the last event at any length")
     func bytes() {
         var window = window(bytes: 100_000)
         for event in TestEvents.failures(0..<50) { window.append(event) }
@@ -74,13 +74,13 @@ struct ReplayWindowTests {
         #expect(kept() == ["1 started a x", "3 progress a y", "4 progress b x", "5 progress a x"])
         window.append(TestEvents.download(.downloadSucceeded, "a", in: "x"))
         #expect(kept() == ["1 started a x", "3 progress a y", "4 progress b x", "6 succeeded a x"])
-        // The window no longer looks for progress that has already left it.
+        // The window does not look for a progress event that it has dropped.
         for event in TestEvents.failures(0..<200) { window.append(event) }
         window.append(TestEvents.download(.downloadProgress, "b", in: "x"))
         #expect(words(window, after: window.end - 1) == ["b"])
     }
 
-    @Test("An id after which no event is missing leads to its place; others are reported as a restart or a gap")
+    @Test("The window finds the place of an id if it has all later events, and else reports a restart or a gap")
     func comingBack() throws {
         var window = window(count: 3)
         for event in TestEvents.failures(0..<5) { window.append(event) }
@@ -109,7 +109,7 @@ struct ReplayWindowTests {
 
 @Suite("The ids of events")
 struct EventIDSealTests {
-    @Test("The process that wrote an id reads it, and no other process does", arguments: [0, 1, 42, UInt64.max])
+    @Test("Only the process that wrote an id can read its number", arguments: [0, 1, 42, UInt64.max])
     func reading(number: UInt64) {
         let (seal, other) = (EventIDSeal(), EventIDSeal())
         let id = seal.id(of: number)
@@ -130,7 +130,7 @@ struct EventIDSealTests {
         #expect(seal.number(of: String(decoding: text.dropLast(), as: UTF8.self)) == nil)
     }
 
-    @Test("Ids show neither the numbers of events nor the distance between them, and fit into a line")
+    @Test("Ids hide the numbers of events and their distance, and have 48 characters of base64url")
     func opaque() {
         let seal = EventIDSeal()
         let texts = (0..<1000).map { seal.id(of: UInt64($0 / 2)).text }
@@ -147,7 +147,7 @@ struct EventIDSealTests {
 
 @Suite("The backlog of events")
 struct EventBacklogTests {
-    @Test("The backlog is taken in order, in pieces of limited number and a quarter of the bytes")
+    @Test("The backlog returns events in order, in pieces of at most 1,024 events and a quarter of its byte limit")
     func pieces() {
         var backlog = EventBacklog(byteLimit: 8 << 20)
         backlog.add(TestEvents.failures(0..<3000))
@@ -169,7 +169,7 @@ struct EventBacklogTests {
         #expect(backlog.takeLoss() == false)
     }
 
-    @Test("Events without room are lost with a single report, and an event alone always has room")
+    @Test("The backlog reports lost events once, and an empty backlog takes an event of any length")
     func loss() {
         var backlog = EventBacklog(byteLimit: 10_000)
         backlog.add([TestEvents.download(.downloadFailed, "long", urlLength: 100_000)])
@@ -180,7 +180,7 @@ struct EventBacklogTests {
         #expect(backlog.take().map(\.word) == ["long"])
         backlog.add(TestEvents.failures(0..<5))
         #expect(backlog.takeLoss() == false)
-        // While the backlog is never empty, a reset marks the place of the loss.
+        // The backlog was not empty since the loss, so a reset marks the place of the lost event.
         backlog.add([TestEvents.download(.downloadFailed, "lost", urlLength: 100_000)])
         _ = backlog.take()
         backlog.add(TestEvents.failures(5..<6))

@@ -31,7 +31,7 @@ enum TestEvents {
 }
 
 extension Event {
-    /// The key of a download, the reason of a reset, or the number of entries.
+    /// The key of a download or an entry, the number of unnamed entries, or the reason of a reset.
     var word: String {
         switch subject {
         case .download(let report): report.status.key

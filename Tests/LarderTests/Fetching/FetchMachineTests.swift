@@ -6,7 +6,7 @@ import Testing
 struct FetchMachineTests {
     private typealias Machine = FetchMachine<Int>
 
-    @Test("100,000 random lives of a fetch agree with a model", arguments: UInt64(0)..<10)
+    @Test("The state machine acts as a model expects in 100,000 random sequences", arguments: UInt64(0)..<10)
     func randomLives(part: UInt64) {
         for seed in part * 10_000..<(part + 1) * 10_000 {
             let simulation = FetchSimulation(seed: seed)
@@ -38,7 +38,7 @@ struct FetchMachineTests {
         }
     }
 
-    @Test("After a 304 that confirms no stored response, the origin is asked again, without impatient followers")
+    @Test("If a 304 confirms no stored response, the fetch releases impatient followers and asks the origin again")
     func changed() {
         var machine = machine(isDownload: false)
         #expect(machine.join(1, number: 1) == .waits(isFirst: true))
@@ -51,7 +51,7 @@ struct FetchMachineTests {
         #expect(words(machine.handle(.began(isKept: true, isOpen: true))) == ["deliver [0] arrived"])
     }
 
-    @Test("A transfer that ends before invalidated responses are removed is handled after the removal")
+    @Test("The end of a transfer is handled only after the removal of the invalidated responses")
     func earlyEnd() {
         for (end, after) in [
             (Machine.Event.finished, ["store"]),
@@ -78,7 +78,7 @@ struct FetchMachineTests {
         #expect(queue.goesOnAlone)
     }
 
-    @Test("A download that was cancelled on purpose fails all its callers")
+    @Test("An explicit cancellation of a download fails all its callers")
     func cancelled() {
         var machine = machine(isDownload: true)
         _ = machine.handle(.left(0, givesUp: true))
@@ -89,7 +89,7 @@ struct FetchMachineTests {
     }
 
     @Test(
-        "A request without clients is cancelled if its answer will not be kept, and otherwise goes on",
+        "A request without clients is cancelled if its answer will not be kept, else only while it is queued",
         arguments: [false, true])
     func abandoned(outlivesCallers: Bool) {
         var machine = machine(isDownload: false, outlivesCallers: outlivesCallers)
@@ -98,7 +98,7 @@ struct FetchMachineTests {
         #expect(words(machine.handle(.left(1, givesUp: true))) == [outlivesCallers ? "cancelIfQueued" : "cancel"])
     }
 
-    @Test("A fetch that two threads try to give up can still be joined when its body has readers")
+    @Test("A client can join a fetch that two threads tried to give up, if its body has readers")
     func closedTwice() {
         var machine = machine(isDownload: false)
         _ = machine.handle(.began(isKept: true, isOpen: true))
@@ -109,7 +109,7 @@ struct FetchMachineTests {
         #expect(machine.join(1, number: 1) == .reads)
     }
 
-    @Test("A fetch that was cancelled because its clients left takes no other client")
+    @Test("A fetch that was cancelled because its clients left refuses new clients")
     func ending() {
         var machine = machine(isDownload: false, outlivesCallers: false)
         #expect(words(machine.handle(.left(0, givesUp: true))) == ["cancel"])
@@ -137,7 +137,7 @@ struct FetchMachineTests {
         _ = machine.join(2, number: 2)
         #expect(machine.callers.values.filter(\.isAfterHead).map(\.number) == [2])
         _ = machine.handle(.finished)
-        // The second request is sent after all of them have asked.
+        // No caller is late for the second request, because it is sent after all callers have joined.
         #expect(words(machine.handle(.refreshed(.changed))) == ["askAgain"])
         #expect(machine.callers.values.allSatisfy { !$0.isAfterHead })
     }

@@ -2,8 +2,8 @@ import TestSupport
 
 @testable import Larder
 
-/// A random life of one fetch: plays the callers, the origin and the cache of a ``FetchMachine``, and checks each
-/// answer of the machine against a model without phases.
+/// A random sequence of events for one fetch: plays the callers, the origin and the cache of a ``FetchMachine``, and
+/// checks each answer of the machine against a model without phases.
 final class FetchSimulation {
     typealias Machine = FetchMachine<Int>
 
@@ -114,7 +114,7 @@ final class FetchSimulation {
         fates[number] = .left
         if fate == .waits, !givesUp { goesOnAlone = true }
         perform(machine.handle(.left(number, givesUp: givesUp)))
-        // A request for a head without callers is not carried out to its end.
+        // Without callers, a request that is not kept for later callers is cancelled before its head arrives.
         let isUnwanted = !goesOnAlone && !fates.values.contains(.waits)
         if isUnwanted, transfer == .running, !hasHead, !rules.outlivesCallers, ends == 0 {
             expect(mustBreak, "an unwanted request goes on")
@@ -236,7 +236,7 @@ final class FetchSimulation {
             (hasHead, isConfirmed, isConditional) = (false, false, false)
             let asksBefore = asks
             perform(machine.handle(.refreshed(.changed)))
-            // Followers without patience are released first.
+            // The machine releases followers without patience before it decides whether to ask again.
             let isUnwanted = !goesOnAlone && !fates.values.contains(.waits) && !rules.outlivesCallers
             expect(
                 (asks == asksBefore + 1) != (isEnding || isUnwanted),

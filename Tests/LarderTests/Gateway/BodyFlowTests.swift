@@ -5,7 +5,7 @@ import Testing
 
 @testable import Larder
 
-@Suite("A body on its way to several clients")
+@Suite("The flow of a body to several clients")
 struct BodyFlowTests: Sendable {
     /// A client that takes a limited number of bytes, and then has no room until the test opens it.
     private final class Client: BodyConsumer {
@@ -68,7 +68,7 @@ struct BodyFlowTests: Sendable {
 
     private let looks = Recorder<@Sendable () -> Void>()
 
-    /// A flow that puts its looks at slow readers into `looks`.
+    /// Returns a flow that appends its later checks of slow readers to `looks`.
     private func flow(kept: GrowingBody? = nil, room: Int) -> BodyFlow {
         BodyFlow(kept: kept, room: SharedAllowance(limit: room), afterGrace: { [looks] in looks.append($0) }) {
             [demands] in demands.append($0)
@@ -167,7 +167,7 @@ struct BodyFlowTests: Sendable {
         #expect(demands.elements == [.cancel])
     }
 
-    @Test("A body that fails breaks off for every reader")
+    @Test("When the transfer of a body fails, the body breaks off for every reader")
     func failure() {
         let flow = flow()
         let client = Client()
@@ -235,7 +235,7 @@ struct BodyFlowTests: Sendable {
         flow.feed(quick)
         flow.feed(slow)
         let piece = bytes(64 << 10)
-        // The first piece goes to the client at once.
+        // The slow client takes the first piece, so this piece does not count towards the bound.
         var sent = 0
         while demands.elements.isEmpty, sent < 1_000 {
             send(piece, to: flow)
@@ -247,7 +247,7 @@ struct BodyFlowTests: Sendable {
         #expect(demands.elements == [.pause] && looks.elements.count == 1)
         looks.elements[0]()
         #expect(demands.elements == [.pause, .resume])
-        // The rest of the body is as quick as the reader that is left.
+        // The remaining reader alone sets the pace of the rest of the body.
         for _ in 0..<200 { send(piece, to: flow) }
         flow.complete()
         #expect(quick.received.count == (sent + 200) * piece.count && quick.end == .complete)
@@ -292,7 +292,7 @@ struct BodyFlowTests: Sendable {
         #expect(looks.elements.isEmpty)
         first.open()
         #expect(first.received.count == 6 * piece.count)
-        // The first reader waits for the second by now.
+        // Now the first reader waits for the second reader.
         #expect(demands.elements == [.pause] && looks.elements.count == 1)
         second.open()
         #expect(second.received.count == 6 * piece.count)

@@ -19,7 +19,7 @@ struct GatewayCrowdTests {
         GatewayCall(try request(url, fields), interim: { _, _ in }) { _ in }
     }
 
-    /// Fetches that do not start.
+    /// Makes fetches, and does not start them.
     private func fetches(
         _ count: Int, to url: String, of gateway: Gateway, _ fields: (Int) -> HTTPFields = { _ in [:] }
     ) throws -> [GatewayFetch] {
@@ -54,19 +54,19 @@ struct GatewayCrowdTests {
             (gateway) async throws in
             let url = origin.url("/a")
             for number in 0..<count { gateway.fetch(try request(url, [.authorization: "Bearer \(number)"])) { _ in } }
-            try await poll("all to be under way") { gateway.fetchCount == count }
+            try await poll("all requests to have a fetch") { gateway.fetchCount == count }
             for number in [0, count / 2, count - 1] {
                 gateway.fetch(try request(url, [.authorization: "Bearer \(number)"])) { _ in }
             }
-            try await poll("those with a token that is known to wait") { gateway.tools.metrics.joins.value == 3 }
+            try await poll("the requests with an earlier token to wait") { gateway.tools.metrics.joins.value == 3 }
             #expect(gateway.fetchCount == count)
             gateway.stop()
             over.open()
-            try await poll("all to end") { gateway.fetchCount == 0 }
+            try await poll("all fetches to end") { gateway.fetchCount == 0 }
         }
     }
 
-    @Test("A request may wait for the newest 64 fetches with the same Authorization")
+    @Test("A request may join only the newest 64 fetches with its Authorization")
     func waiting() async throws {
         try await TestGateway.with { (gateway) async throws in
             var table = GatewayFetchTable()
@@ -96,7 +96,7 @@ struct GatewayCrowdTests {
                 let found = try table.candidates(for: call(url, [selecting: "\(number)"]), knowing: known)
                 #expect(found.map(\.number) == [all[number].number])
             }
-            // A call that knows the variants also finds fetches that were added without that knowledge.
+            // A call with known variants also finds fetches that were added without known variants.
             let unknown = try fetches(1, to: url, of: gateway)[0]
             table.add(unknown, refreshing: nil)
             let found = try table.candidates(for: call(url, [selecting: "7"]), knowing: known)
@@ -106,7 +106,7 @@ struct GatewayCrowdTests {
         }
     }
 
-    @Test("Of the fetches with answers, a request may join those of its variant, in the order of their requests")
+    @Test("A request may join the answered fetches of its variant, and finds them in the order of their requests")
     func answers() async throws {
         try await TestGateway.with { (gateway) async throws in
             var table = GatewayFetchTable()
@@ -152,7 +152,7 @@ struct GatewayCrowdTests {
         }
     }
 
-    @Test("A fetch that waits for a place checks the oldest fetches of each origin, few more than there are places")
+    @Test("A fetch that waits for a place checks the oldest fetches of each origin, at most 64 more than places")
     func places() async throws {
         try await TestGateway.with { (gateway) async throws in
             let group = GatewayGroup()

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Larder
 
-@Suite("Places at origins")
+@Suite("Places for transfers from origins")
 struct GatewayPlacesTests {
     private func request(_ url: String) throws -> GatewayRequest {
         GatewayRequest(method: .get, url: try ExactURL(url), fields: [:])
@@ -108,7 +108,7 @@ struct GatewayPlacesTests {
         }
     }
 
-    @Test("A request that gets no place in time is answered with a permitted stale response, or a time-out")
+    @Test("A request that gets no place within the limit gets a permitted stale response, or else a timeout")
     func turn() async throws {
         let over = Gate("the end")
         let origin = try ScriptedOrigin { request, connection in
@@ -124,7 +124,7 @@ struct GatewayPlacesTests {
             gateway.fetch(try request(origin.url("/stale"))) { result in
                 if case .success(let answer) = result, case .live(let live) = answer.body { live.dismiss() }
             }
-            try await poll("it to be stored") { gateway.fetchCount == 0 && gateway.tools.cache.totals.entries == 1 }
+            try await poll("the stored response") { gateway.fetchCount == 0 && gateway.tools.cache.totals.entries == 1 }
             gateway.fetch(try request(origin.url("/slow"))) { _ in }
             try await origin.waitForRequests(2)
             let stale = Counter("stale answers")
@@ -143,14 +143,14 @@ struct GatewayPlacesTests {
     }
 }
 
-@Suite("A leader that hangs")
+@Suite("A request to an origin that hangs")
 struct GatewayPatienceTests {
     @Test("When the leader of a fetch hangs, its followers ask the origin themselves after a while")
     func followers() async throws {
         let hanging = Gate("the first answer")
         let origin = try ScriptedOrigin { request, connection in
             if request.index == 0 { try hanging.waitBlocking() }
-            // Otherwise the last request might find the answer to the first request in the cache.
+            // With a stored answer, a request might find the answer to another request in the cache.
             try connection.respond(fields: [.cacheControl: "no-store"], body: "\(request.index)")
         }
         defer { origin.stop() }
@@ -202,7 +202,7 @@ struct GatewayLeaderTests {
     }
 }
 
-@Suite("A request body on its way to the origin")
+@Suite("The upload of a request body to the origin")
 struct GatewayUploadTests {
     /// Writes at the origin's pace until the upload is closed.
     private func produce(into upload: GatewayUpload, until over: Gate) {
@@ -232,7 +232,7 @@ struct GatewayUploadTests {
                 method: .post, url: try ExactURL("http://127.0.0.1:\(echo.port)/a"), fields: [:])
             request.upload = upload
             gateway.fetch(request) { _ in }
-            let over = Gate("nobody to want more")
+            let over = Gate("the end of the upload")
             produce(into: upload, until: over)
             try await over.wait()
             try await poll("the request to end") { gateway.fetchCount == 0 }

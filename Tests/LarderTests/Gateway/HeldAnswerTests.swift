@@ -7,7 +7,7 @@ import Testing
 @testable import Larder
 @testable import Origin
 
-/// The test itself plays the events of the origin, so that they come in the order that once failed.
+/// The tests call the methods of ``GatewayFetch`` that receive an origin's answer, in an order that once failed.
 @Suite("A short answer that is held back until its body has arrived")
 struct HeldAnswerTests {
     private let head = OriginHead(
@@ -52,7 +52,7 @@ struct HeldAnswerTests {
         }
     }
 
-    @Test("When the origin pauses in a short answer, the answer is delivered, and then the rest as it arrives")
+    @Test("When the origin pauses in a short answer, its beginning is delivered, and then the rest as it arrives")
     func pause() async throws {
         try await withFetch { _, fetch, leader, _ in
             try fetch.originDidAnswer(head)
@@ -89,7 +89,7 @@ struct HeldAnswerTests {
             leader.leave()
             try fetch.originDidAnswer(head)
             try send("half", to: fetch)
-            // The transfer hears of the end in its next turn, which comes too late here.
+            // The fetch loses its transfer, because a transfer notices a cancellation only in its next turn.
             let transfer = fetch.state.withLock { $0.transfer.take() }
             #expect(fetch.giveUp())
             fetch.originDidPause()

@@ -6,7 +6,7 @@ import Testing
 @testable import Larder
 @testable import Origin
 
-/// No origin answers by itself. The test plays the events of the fetches that it names.
+/// Tests of late answers call the methods of ``GatewayFetch`` that receive an origin's answer, in a fixed order.
 @Suite("Clients that wait longer than their patience")
 struct PatienceTests {
     private struct Weak: Sendable {
@@ -41,7 +41,7 @@ struct PatienceTests {
     }
 
     @Test(
-        "Clients that wait for a second request get the answer to the first, even if that is stale by now",
+        "Clients that wait for a second request get the answer to the first, even if the answer is stale",
         arguments: [60, 1])
     func lateAnswer(maxAge: Int) async throws {
         try await withLateFollowers { _, fetch, leader, followers in
@@ -54,7 +54,7 @@ struct PatienceTests {
         }
     }
 
-    @Test("A client that waits for a second request gets the failure of the first, for which it waited before")
+    @Test("A client that waits for a second request gets the failure of the first request, which it joined before")
     func lateFailure() async throws {
         try await withLateFollowers { _, fetch, leader, followers in
             fetch.originDidFinish(.failure(OriginError(.timedOut(.waiting))))
@@ -96,7 +96,7 @@ struct PatienceTests {
         }
     }
 
-    @Test("A crowd sends one request each time its patience ends, and does not ask one by one")
+    @Test("Each time the patience of many clients ends, they share one further request")
     func slowOrigin() async throws {
         let answering = Gate("the answers")
         let origin = try ScriptedOrigin { _, connection in
@@ -117,7 +117,7 @@ struct PatienceTests {
         }
     }
 
-    @Test("A client that still holds a body does not keep the gateway and its cache alive")
+    @Test("A client that still holds a body does not keep the gateway in memory")
     func heldBody() async throws {
         let origin = try ScriptedOrigin { _, connection in
             try connection.respond(fields: [.cacheControl: "max-age=60"], body: "complete")

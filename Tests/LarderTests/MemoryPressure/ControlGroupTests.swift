@@ -18,7 +18,7 @@ struct ControlGroupTests {
     private static let other = "23 1 254:0 / / rw,relatime - ext4 /dev/vda rw"
 
     @Test(
-        "The mount and the membership give the directory of the group's files",
+        "The mount and the membership of a control group give the directory of its files",
         arguments: [
             // A machine with version 2 only.
             (
@@ -27,7 +27,7 @@ struct ControlGroupTests {
             ),
             // A namespace of control groups, as containers have it.
             ("0::/", mount("/", "/sys/fs/cgroup"), "/sys/fs/cgroup"),
-            // A container without that namespace, in which a part of the tree is mounted.
+            // A container without a namespace of control groups, in which a part of the tree is mounted.
             ("0::/docker/1f", mount("/docker/1f", "/sys/fs/cgroup"), "/sys/fs/cgroup"),
             ("0::/docker/1f/sub", mount("/docker/1f", "/sys/fs/cgroup"), "/sys/fs/cgroup/sub"),
             // Version 2 beside version 1.
@@ -40,7 +40,7 @@ struct ControlGroupTests {
     }
 
     @Test(
-        "A group that is not visible from here is not found",
+        "A control group that is not in a mounted tree is not found",
         arguments: [
             ("4:memory:/x", mount("/", "/sys/fs/cgroup")), ("0::/a", other),
             ("0::/a", mount("/", "/sys/fs/cgroup", "cgroup")), ("0::/docker/2e", mount("/docker/1f", "/sys/fs/cgroup")),
@@ -71,7 +71,7 @@ struct ControlGroupTests {
         return ControlGroupUse(of: directory.path)
     }
 
-    @Test("A group is at its limit only if its memory without pages of files is")
+    @Test("A group is at its limit only if its memory without pages of files reaches the limit")
     func use() throws {
         func isHigh(high: String, max: String, current: Int, files: Int) throws -> Bool? {
             try Self.use([
@@ -87,7 +87,7 @@ struct ControlGroupTests {
         #expect(try Self.use(["memory.max": "1\n", "memory.current": "1\n"]) == nil)
     }
 
-    @Test("The files of a group of version 1 are read, with the limits of the groups around it")
+    @Test("A group of version 1 is at its limit if it reaches its own limit or the limit of a group around it")
     func useOfVersionOne() throws {
         func isHigh(limit: String, current: Int, files: Int, lowest: String = "") throws -> Bool? {
             try Self.use([
@@ -122,7 +122,7 @@ struct ControlGroupTests {
     }
 
     @Test(
-        "A memory limit is considered possible when the group with the memory controller is not visible",
+        "A hidden memory limit is possible if the group with the memory controller is not visible",
         arguments: [
             ("0::/", mount("/", "/sys/fs/cgroup"), false), ("0::/", other, false), ("", other, false),
             ("0::/a", mount("/", "/sys/fs/cgroup"), false), ("0::/a", other, true),

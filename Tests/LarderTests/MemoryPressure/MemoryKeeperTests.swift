@@ -73,7 +73,7 @@ struct MemoryKeeperTests {
         }
     }
 
-    @Test("Stalls for reading files again are no sign of short memory while enough is available")
+    @Test("Stalls are no sign of short memory while more than an eighth of the machine's memory is available")
     func stallsWithMemoryEnough() async throws {
         let files = [
             "meminfo": "MemTotal:       1000000 kB\nMemFree:        10000 kB\nMemAvailable:   125001 kB\n",
@@ -85,7 +85,7 @@ struct MemoryKeeperTests {
             #expect(cache.currentMemoryLimit == Self.limit)
             let taken = "MemTotal: 1000000 kB\nMemFree: 10000 kB\nMemAvailable: 125000 kB\n"
             try directory.write(taken, to: "taken")
-            // The file is replaced at once, because half a file would be a sign, too.
+            // The file is replaced in one step, because half a file would be a sign, too.
             try #require(rename(directory.path("taken"), directory.path("group/meminfo")) == 0)
             try await poll("a sign") { keeper.signs > 0 }
         }
@@ -146,7 +146,7 @@ struct MemoryKeeperTests {
         #expect(try !Self.isSign(own: group, ofMachine: true))
     }
 
-    @Test("A used-up limit of a group of version 1 makes the machine's stalls a sign")
+    @Test("A stall of the machine is a sign if a group of version 1 is at its limit")
     func stallsInOldGroups() throws {
         let free = [
             "memory.limit_in_bytes": "1000000\n", "memory.usage_in_bytes": "990000\n",
@@ -157,7 +157,7 @@ struct MemoryKeeperTests {
         #expect(try Self.isSign(old: taken, ofMachine: true))
     }
 
-    @Test("A stall for swapped memory is a sign each time that many more pages were read back")
+    @Test("A stall is a sign each time many more pages were read back from swap")
     func stallsOfSwap() throws {
         let directory = try TemporaryDirectory()
         func write(_ count: Int, to name: String) throws {
@@ -187,7 +187,7 @@ struct MemoryKeeperTests {
         }
     }
 
-    @Test("A stall is a sign when no file says how much memory is in use or may be used")
+    @Test("A stall is a sign if no file shows the available memory or a limit, or if a limit may be hidden")
     func stallsOfUnknownCause() throws {
         let stat = "anon 900000\ninactive_file 90000\n"
         let free = ["memory.max": "max\n", "memory.current": "999000\n", "memory.stat": stat]
@@ -202,7 +202,7 @@ struct MemoryKeeperTests {
         #expect(try !Self.isSign(own: limited, machine: nil))
     }
 
-    @Test("A group at its limit is a sign unless pages of files fill it, and an oom event is a stronger sign")
+    @Test("A group that reaches its limit without pages of files is a sign, and an oom event is a stronger sign")
     func events() async throws {
         let none = "low 0\nhigh 0\nmax 0\noom 0\noom_kill 0\n"
         let files = [
@@ -210,7 +210,7 @@ struct MemoryKeeperTests {
             "memory.stat": "anon 99000\ninactive_file 900000\nactive_file 0\n",
         ]
         try await Self.withKeeper(files: files) { keeper, cache, directory in
-            // Neither a count from before the start is a sign, nor a limit that pages of files have reached.
+            // A limit that pages of files have reached is no sign.
             try directory.write("low 0\nhigh 0\nmax 5\noom 0\noom_kill 0\n", to: "group/memory.events")
             try await keeper.waitForRounds()
             #expect(keeper.signs == 0)
@@ -235,7 +235,7 @@ struct MemoryKeeperTests {
         }
     }
 
-    @Test("A trim leaves at most the given bytes in memory, keeps the limit, and is answered after the end too")
+    @Test("A trim leaves at most the given bytes in memory, keeps the limit, and frees no bytes after a stop")
     func trim() async throws {
         try await Self.withKeeper(files: [:]) { keeper, cache, _ in
             let held = cache.memoryStatistics.bytes

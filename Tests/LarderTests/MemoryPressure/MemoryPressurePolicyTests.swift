@@ -33,7 +33,7 @@ struct MemoryPressurePolicyTests {
         #expect(policy.shrink(.short, holding: 120 << 20, at: start + .seconds(2)) == 90 << 20)
     }
 
-    @Test("Repeated signs lower the limit to a sixteenth at the least, and exhausted memory does so at once")
+    @Test("Repeated signs lower the limit to a sixteenth, and a sign of exhausted memory does so in one step")
     func floor() {
         var policy = policy
         for second in 0..<100 { _ = policy.shrink(.short, holding: policy.limit, at: start + .seconds(2 * second)) }
@@ -52,7 +52,7 @@ struct MemoryPressurePolicyTests {
         #expect(policy.nextGrowth == start + .seconds(30))
         #expect(policy.grow(at: start + .seconds(30)) == 20 << 20)
         #expect(policy.grow(at: start + .seconds(34)) == nil)
-        // At the floor there are no bytes to take, but the sign still counts.
+        // A sign at the floor does not change the limit, but it delays the growth.
         #expect(policy.shrink(.short, holding: 0, at: start + .seconds(34)) == 10 << 20)
         #expect(policy.shrink(.short, holding: 0, at: start + .seconds(60)) == nil)
         #expect(policy.nextGrowth == start + .seconds(90))

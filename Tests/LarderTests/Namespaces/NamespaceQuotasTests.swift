@@ -34,7 +34,7 @@ struct NamespaceQuotasTests {
         #expect(quotas.disk.values.reduce(0, +) == 1000)
     }
 
-    @Test("A change is refused only if it raises a limit, and the limits' sum exceeds nine tenths of the server's")
+    @Test("A change is refused only if it raises a limit and the sum exceeds nine tenths of the server's limit")
     func overLimit() throws {
         func check(_ disk: [String: Int64?], was old: [String: Int64?] = [:], _ name: String) throws {
             try NamespaceQuotas.check(
@@ -71,7 +71,7 @@ struct DiskGrantsTests {
         let isComplete2 = grants.update(quotas: quotas, taken: [0: 100, 2: 0], retired: 300)
         #expect(!isComplete2)
         #expect(grants.granted == [0: 100, 2: 600])
-        // Namespace 2 keeps the space that it takes meanwhile.
+        // Namespace 2 keeps the 600 bytes that it has taken.
         let isComplete3 = grants.update(quotas: quotas, taken: [0: 100, 2: 600], retired: 100)
         #expect(!isComplete3)
         #expect(grants.granted == [0: 100, 2: 800])
@@ -133,8 +133,7 @@ struct DiskGrantsTests {
             for id in taken.keys where id != 0 { quotas[id] = limit / 10 * 9 / Int64(taken.count) }
             quotas[0] = limit - quotas.values.reduce(0, +)
             _ = grants.update(quotas: quotas, taken: taken, retired: retired)
-            // A namespace above its grant goes down part of the way, and every other namespace fills a part of its
-            // grant.
+            // A namespace above its grant frees a part of the excess. Every other namespace fills a part of its grant.
             for (id, bytes) in taken {
                 let granted = grants.granted[id]!
                 taken[id] = bytes > granted ? bytes - random(bytes - granted + 1) : bytes + random(granted - bytes + 1)

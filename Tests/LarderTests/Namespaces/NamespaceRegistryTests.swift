@@ -74,7 +74,7 @@ struct NamespaceRegistryTests {
         #expect(Set(registry.unused.map(\.name)) == ["a.7", "a.8", "a.9"])
     }
 
-    @Test("Only former directories of known namespaces count as unused, until they are removed")
+    @Test("Former and announced directories count as unused, until they are forgotten")
     func unused() throws {
         var registry = NamespaceRegistry()
         registry.announce(NamespaceDirectory(namespace: "a", generation: 1))

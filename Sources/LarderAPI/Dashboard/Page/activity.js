@@ -2,7 +2,7 @@ import { DownloadsModel } from "./downloads-model.js";
 import { readEvents } from "./events.js";
 import { every, pause, untilVisible } from "./poll.js";
 
-/** The time between listings, in milliseconds. With an event stream they are a mere safeguard; without it, a must. */
+/** The time between listings in milliseconds: `live` with an open event stream, `asked` without an event stream. */
 const LISTING = { live: 120_000, asked: 1000 };
 /** The number of listed downloads, which is also the number of shown downloads. Each takes about 800 bytes. */
 const LISTED = 120;
@@ -10,7 +10,7 @@ const LISTED = 120;
 const RETRY = { first: 1000, last: 30_000 };
 
 /**
- * Follows `GET /events`, and lists the downloads repeatedly while there is no event stream.
+ * Follows `GET /events`, and lists the downloads repeatedly: often without an event stream, rarely with it.
  *
  * Dispatches `downloads` when ``downloads`` have changed, and `entry` when an entry may have changed. The `detail` of
  * `entry` has the `key`; without a key, any entry may have changed. A hidden page follows no events, because browsers

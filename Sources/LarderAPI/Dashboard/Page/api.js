@@ -35,7 +35,7 @@ export class Api {
     /** The namespace of all calls. `null`: the server takes the token's own namespace, else the default namespace. */
     namespace = null;
 
-    /** @param {(why: string) => Promise<string>} askForToken never called twice at once */
+    /** @param {(why: string) => Promise<string>} askForToken not called again until the promise is settled */
     constructor(askForToken) {
         this.#askForToken = askForToken;
     }
@@ -72,7 +72,7 @@ export class Api {
     async #send(method, target, body, headers, signal) {
         const fields = new Headers(headers);
         if (this.#token !== null) fields.set("Authorization", `Bearer ${this.#token}`);
-        // An invalid name is refused by the server, but must be encoded so that the browser can send it.
+        // The name is encoded, because the browser cannot send every invalid name. The server refuses invalid names.
         if (this.namespace !== null) fields.set("Larder-Namespace", encodeURIComponent(this.namespace));
         if (body !== undefined) fields.set("Content-Type", "application/json");
         let response;

@@ -40,7 +40,7 @@ export class Chart {
 
     /**
      * @param {{time: number, value: number|null}[]} points the latest last; `null` if there is no value
-     * @param {number} limit drawn as a line of its own if the values come near
+     * @param {number} limit drawn as a second line if the values come near it
      */
     draw(points, limit = Infinity) {
         const now = points.at(-1)?.time ?? 0;

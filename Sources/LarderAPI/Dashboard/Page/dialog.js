@@ -12,7 +12,7 @@ export function askForToken(why) {
     // The token exists only as the property `value`. An attribute could be read from the document.
     const input = h("input.mono", {
         id, type: "password", autocomplete: "off", spellcheck: "false", required: true,
-        // A header field cannot carry other characters, so the server could not even refuse such a token.
+        // A header field cannot contain other characters, so the page could not send such a token.
         pattern: "\\s*[!-~]+\\s*", title: "A token has only ASCII letters, digits and punctuation",
         "aria-describedby": reason === null ? null : `${id}-why`, "aria-invalid": reason === null ? null : "true",
     });

@@ -72,7 +72,7 @@ export class DownloadsModel {
         }
     }
 
-    /** Takes a status from an event or a listing. */
+    /** Adds or updates the download of a status from an event or a listing. */
     apply(status, time) {
         const known = this.#downloads.get(status.key);
         // A hit ends no download, so its event is ignored. `fromCache` with a known start date is the end of a

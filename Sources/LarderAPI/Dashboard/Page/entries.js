@@ -76,7 +76,7 @@ export function entriesView(context, route) {
             const { entries } = await api.json("GET", `namespaces/${api.namespace ?? "default"}`, { signal });
             say(total, `${count(entries)} in this namespace`);
         } catch {
-            // The total is optional: without the right to see it, the heading shows none.
+            // The heading shows no total if the user may not read it.
         }
     }
 
@@ -92,7 +92,7 @@ export function entriesView(context, route) {
         title: "Entries",
         element,
         update(changed) {
-            // A new page is read from its beginning.
+            // The focus moves to the beginning of a new page.
             if (changed.cursor !== query.cursor) sheet.focus();
             query = changed;
             show();

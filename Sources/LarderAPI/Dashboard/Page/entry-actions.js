@@ -33,7 +33,7 @@ export function entryActions({ api, notices, signal, link, path, onChange }) {
         for (const button of buttons) button.removeAttribute("aria-disabled");
     }
 
-    /** Downloads the entry again, with its ttl starting anew. The server keeps tags and pin. */
+    /** Downloads the entry again, and restarts its ttl. The server keeps tags and pin. */
     const refreshNow = {
         words: "The entry was not refreshed",
         async run() {

@@ -42,7 +42,7 @@ export class EventParser {
  * @param {string|null} lastId the id after which the stream resumes
  * @param {(id: string) => void} onPlace called with the id to resume from, after the events before it
  * @param {(event: {type: string, data: object}) => void} onEvent
- * @throws {ApiError} if the server refuses
+ * @throws {ApiError} if the server refuses the stream
  */
 export async function readEvents(api, { lastId, signal, onOpen, onPlace, onEvent }) {
     const reading = new AbortController();

@@ -26,7 +26,7 @@ export class Freshness {
         this.#draw();
     }
 
-    /** Reports the expiry. `show` must not, because after a reload the server may still call the entry fresh. */
+    /** Reports the expiry. `show` does not report it, because the server may still call a reloaded entry fresh. */
     #tick() {
         if (this.#entry === null) return;
         const left = this.#draw();

@@ -1,4 +1,4 @@
-/** The masthead of each view: the server's readiness, the namespace, the theme. */
+/** The masthead of each view: the server's readiness, the menu of namespaces, the tabs. */
 
 import { fill, h, say } from "./dom.js";
 import { every } from "./poll.js";

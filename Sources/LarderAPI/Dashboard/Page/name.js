@@ -2,7 +2,7 @@
 
 import { h } from "./dom.js";
 
-/** Returns a name whose distinguishing part, the part behind the host, is emphasised. */
+/** Returns an element with the name. The part behind the host is emphasised, because it distinguishes the names. */
 export function nameOf(url, key) {
     const parts = /^([a-z]+:\/\/[^/?#]*)(.+)$/s.exec(url ?? "");
     if (parts === null) return h("span.foreign", {}, visible(url ?? key));

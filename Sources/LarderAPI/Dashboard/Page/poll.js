@@ -1,6 +1,6 @@
 /**
- * Runs a task now, and again so many milliseconds after each run has ended. Pauses while the page is hidden, and ends
- * when the signal aborts. Runs never overlap. The task must catch its own errors.
+ * Runs a task now, and again `milliseconds` after the end of each run. Pauses while the page is hidden, and ends when
+ * the signal aborts. Runs never overlap. The task must catch its own errors.
  */
 export function every(milliseconds, task, signal) {
     let timer = null;
@@ -18,7 +18,7 @@ export function every(milliseconds, task, signal) {
     run();
 }
 
-/** Resolves after so many milliseconds, or when the signal aborts. */
+/** Resolves after this time, or when the signal aborts. */
 export function pause(milliseconds, signal) {
     return new Promise((resolve) => {
         const end = () => {

@@ -18,7 +18,7 @@ const JSONS = /^(application|text)\/(.*\+)?json$/;
 /** The most bytes that are read, by kind. */
 const MOST = { text: 256 << 10, image: 16 << 20, hex: 512 };
 
-/** The signal ends the preview, and frees its resources. */
+/** Shows the preview of an entry in `element`. The signal ends the preview, and frees its resources. */
 export async function showPreview(element, entry, api, signal) {
     const type = (entry.contentType ?? "").split(";")[0].trim().toLowerCase();
     const kind = IMAGES.has(type) ? "image" : TEXTS.test(type) ? "text" : "hex";

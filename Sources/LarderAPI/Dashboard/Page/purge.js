@@ -61,7 +61,7 @@ export function purgeView(context, { query }) {
                 api.json("DELETE", "entries", { query: { ...filter, dryRun: true }, signal }),
                 api.json("GET", "entries", { query: { ...filter, limit: SAMPLE }, signal }),
             ]);
-            // The input may have changed meanwhile.
+            // The input may have changed since the request.
             if (filter[chosen] === input.value.trim()) showCount(removed, entries, filter, words);
         } catch (error) {
             if (!signal.aborted) fill(result, failureNote("The entries cannot be counted", error));

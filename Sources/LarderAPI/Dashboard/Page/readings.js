@@ -5,7 +5,7 @@
 
 /** The time for which readings are kept, in milliseconds. */
 export const SPAN = 300_000;
-/** The time over which ratios and means are taken, in milliseconds. A single step may have no events. */
+/** The time over which ratios and means are taken, in milliseconds. Between two readings there may be no requests. */
 const WINDOW = 30_000;
 /** Routes of counters, probes, events and page files. Their requests are not part of the load. */
 const OWN_ROUTES = new Set([

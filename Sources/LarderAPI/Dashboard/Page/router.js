@@ -10,7 +10,7 @@ export function parseRoute(hash) {
 }
 
 /**
- * `null` and empty values are left out of the query.
+ * Returns the address of a view. `null` and empty values are left out of the query.
  *
  * @param {{view: string, key?: string|null, namespace?: string|null, query?: object}} route
  */

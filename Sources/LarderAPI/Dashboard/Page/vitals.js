@@ -28,7 +28,7 @@ export class Vitals extends EventTarget {
     }
 
     async #look(signal) {
-        // A user without the right to read the counters is not asked again every two seconds.
+        // The page stops reading the counters if the user may not read them.
         if (this.failure?.status === 403) return;
         try {
             const [stats, metrics] = await Promise.all([

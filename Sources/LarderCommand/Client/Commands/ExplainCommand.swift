@@ -4,7 +4,7 @@ import LarderClient
 
 struct ExplainCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "explain", abstract: "Show how the cache sees a URL, and whether a request would be a hit.",
+        commandName: "explain", abstract: "Show the state of a URL in the cache, and whether a request would be a hit.",
         discussion: """
             Prints the canonical URL, the key, the file, and why "larder download" would be a hit or a miss. \
             Contacts no origin and changes nothing. Exit status \(ExitStatus.notHeld.rawValue): a miss.

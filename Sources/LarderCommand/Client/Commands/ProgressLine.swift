@@ -48,7 +48,7 @@ extension String {
     }
 }
 
-/// Lines at the bottom of a terminal. Errors of writing are ignored, because only a person at the terminal needs them.
+/// Lines at the bottom of a terminal. Write errors are ignored, because only a person at the terminal needs the lines.
 struct ProgressDisplay {
     private let console: Console
     private var lineCount = 0
@@ -85,7 +85,7 @@ struct ProgressDisplay {
 enum ProgressPoll {
     private static let interval: Duration = .milliseconds(250)
 
-    /// Passes an empty list when the server does not return the downloads, as for a token without the right to read.
+    /// Passes an empty list when the server does not return the downloads, as for a token without the scope `read`.
     static func run(_ client: APIClient, _ show: ([RunningDownload]) async -> Void) async {
         while (try? await Task.sleep(for: interval)) != nil {
             let running = try? await client.runningDownloads()

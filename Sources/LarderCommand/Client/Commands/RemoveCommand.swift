@@ -50,7 +50,7 @@ struct RemoveCommand: AsyncParsableCommand {
         }
     }
 
-    /// A missing entry is no error here.
+    /// Returns 0 for a missing entry, which is no error here.
     private func remove(_ reference: EntryReference, _ client: APIClient) async throws -> Int64 {
         switch reference {
         case .url(let url):
