@@ -4,7 +4,7 @@ import Primitives
 import TestSupport
 import Testing
 
-/// The serving of the dashboard's files. scripts/check-dashboard tests their behaviour in a browser.
+/// Tests how the server serves the dashboard's files. scripts/check-dashboard tests the dashboard in a browser.
 @Suite("The dashboard's files")
 struct DashboardTests {
     /// The target and the text of each file of the dashboard's folder.
@@ -46,7 +46,7 @@ struct DashboardTests {
                 let reply = try await server.get(target)
                 #expect(reply["Cache-Control"] == "no-cache")
                 let tag = try #require(reply["ETag"])
-                #expect(tag.hasPrefix("\""), "a strong tag")
+                #expect(tag.hasPrefix("\""), "the ETag is not strong")
                 tags.insert(tag)
                 for known in [tag, "W/\(tag)", "\"other\", \(tag)", "*"] {
                     let same = try await server.get(target, fields: [.ifNoneMatch: known])

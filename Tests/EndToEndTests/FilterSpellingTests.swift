@@ -3,7 +3,7 @@ import Primitives
 import TestSupport
 import Testing
 
-/// A filter in another spelling of a held URL selects its entries, or is refused. It never reports that none exist.
+/// A filter in another spelling of a held URL selects the URL's entries, or is refused. It never selects no entry.
 @Suite("Filters in every spelling of a URL, a host and a prefix")
 struct FilterSpellingTests {
     private static let json: HTTPFields = [.contentType: "application/json"]
@@ -124,7 +124,7 @@ struct FilterSpellingTests {
                     #expect(try second.member("outcome") == "cached")
                     #expect(try await server.get("/explain?url=\(url.percentEncoded)").member("hit") == true)
                     _ = try await server.get("/fetch?url=\(origin.url(held).percentEncoded)")
-                    try await poll("both to be stored") { server.service.totals.entries == 2 }
+                    try await poll("two stored entries") { server.service.totals.entries == 2 }
                     let reply = try await server.client.request("DELETE", filtered("url", url))
                     #expect(try reply.member("removed") == 2, "\(held) \(written)")
                 }

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Single flight: one origin request per key at a time")
 struct SingleFlightTests {
-    @Test("200 simultaneous clients of one slow URL cost the origin one request")
+    @Test("200 simultaneous clients of one slow URL cause a single request to the origin")
     func twoHundredClients() async throws {
         try await TestServer.withGatedOrigin { server, origin, gate in
             let call: JSON = ["url": .string(origin.url("/slow")), "ttl": 60]

@@ -12,7 +12,7 @@ struct FetchWireTests {
         sourceLocation: SourceLocation = #_sourceLocation
     ) async throws -> HTTPReply {
         let reply = try await HTTPClient(port: server.api.port).request("GET", target, fields: fields)
-        try await poll("the fetch to land", every: .milliseconds(1)) {
+        try await poll("the end of the fetch", every: .milliseconds(1)) {
             server.space.gateway.fetchCount == 0
         }
         try await server.space.cache.flush()
@@ -20,7 +20,7 @@ struct FetchWireTests {
     }
 
     @Test(
-        "The target reaches the origin byte for byte",
+        "The target of a URL reaches the origin byte for byte",
         arguments: [
             "/", "/?", "//", "//a//b", "/a%2Fb", "/a%2fb", "/../a", "/a/./b/..", "/%7Eu", "/~u",
             "/?a=1&&b", "/?q=a?b/c",

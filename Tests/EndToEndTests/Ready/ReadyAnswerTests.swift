@@ -143,7 +143,7 @@ struct ReadyAnswerTests {
         }
     }
 
-    @Test("An entry that slides repeatedly takes no more memory each time")
+    @Test("An entry takes no more memory after each slide of its expiry")
     func slides() async throws {
         let origin = try ScriptedOrigin { _, connection in try connection.respond(body: "body") }
         defer { origin.stop() }
