@@ -63,7 +63,7 @@ struct LogTests {
         #expect(!larder.process.output.contains("secret"))
     }
 
-    @Test("A failed download without waiters leaves a warning, too")
+    @Test("A failed download without waiters also logs a warning")
     func failedInBackground() async throws {
         let origin = try ScriptedOrigin { _, connection in try connection.respond(500) }
         defer { origin.stop() }

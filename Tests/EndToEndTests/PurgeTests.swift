@@ -21,7 +21,7 @@ struct PurgeTests {
         return try await server.client.request("DELETE", path)
     }
 
-    @Test("After a purge in a first download, the waiters get their answer, but no entry is kept", arguments: ways)
+    @Test("After a purge during a first download, the waiters get their answer, but no entry is kept", arguments: ways)
     func firstDownload(way: String) async throws {
         try await TestServer.withGatedOrigin { server, origin, gate in
             let url = origin.url("/a")

@@ -132,7 +132,7 @@ struct AccessProcessTests {
         #expect(!larder.process.output.contains("secret"))
     }
 
-    @Test("The log has a line for each download, one for a batch with its count, and none for a hit")
+    @Test("The log has a line for each download, one line for a batch with its count, and no line for a hit")
     func downloads() async throws {
         let origin = try ScriptedOrigin { _, connection in try connection.respond(body: "x") }
         defer { origin.stop() }

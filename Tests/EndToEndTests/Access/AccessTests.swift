@@ -71,7 +71,7 @@ struct AccessTests {
                 if Self.publicPaths.contains(path) {
                     #expect(try await ask(method, held, [:]).status == 200, "\(method) \(held)")
                     #expect(try await ask(method, held, TestTokens.fields("Bearer x", for: held)).status == 200)
-                    // A public path tells every caller that it has no other method.
+                    // A public path gives every caller a 405 for another method.
                     let other = try await ask("DELETE", held, [:])
                     #expect(other.status == 405 && other["Allow"] == "GET, HEAD", "DELETE \(held)")
                     continue
@@ -113,7 +113,7 @@ struct AccessTests {
         }
     }
 
-    @Test("A call that needs a scope which its token lacks asks no origin and changes no entry")
+    @Test("A call with a token that lacks the needed scope contacts no origin and changes no entry")
     func withoutEffect() async throws {
         let origin = try ScriptedOrigin { _, connection in try connection.respond(body: "x") }
         defer { origin.stop() }

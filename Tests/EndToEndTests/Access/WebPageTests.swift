@@ -154,7 +154,7 @@ struct WebPageTests {
                 #expect(reply[.accessControlAllowOrigin] == app)
                 #expect(reply[.vary] == Self.contentVary)
             }
-            // Vary is also in answers without CORS fields, because a cache must not give such an answer to a page.
+            // Vary is the same without Origin, because a cache must not give a page an answer without CORS fields.
             for _ in 0..<4 { #expect(try await server.get("/entries/a/content")[.vary] == Self.contentVary) }
             #expect(server.space.cache.hitsAtHand > 0)
             // The page can read an error, too.

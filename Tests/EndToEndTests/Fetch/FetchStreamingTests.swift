@@ -44,7 +44,7 @@ struct FetchStreamingTests {
         }
     }
 
-    @Test("The head of a short answer does not wait for a late body", arguments: ["max-age=60", "no-store"])
+    @Test("A client gets the head of a short answer before its late body", arguments: ["max-age=60", "no-store"])
     func lateBody(control: String) async throws {
         let gate = Gate("body")
         let origin = try ScriptedOrigin { _, connection in

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Larder
 
-@Suite("The life of namespaces")
+@Suite("Settings, versions and removal of namespaces")
 struct NamespaceLifeTests {
     @Test("Settings of a namespace are shown, stay when a request omits them, and hold after a restart")
     func settings() async throws {
@@ -189,7 +189,7 @@ struct NamespaceLifeTests {
         }
     }
 
-    @Test("An ended namespace leaves no descriptors open and keeps its hits in the statistics")
+    @Test("Ended versions and removed namespaces leave no descriptors open, and the statistics keep their hits")
     func leavesNothing() async throws {
         try await TestServer.with { (server) async throws in
             func hits() async throws -> Double { try await server.get("/stats").member("hits")?.doubleValue ?? -1 }

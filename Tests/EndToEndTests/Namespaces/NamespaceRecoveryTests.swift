@@ -8,7 +8,7 @@ import Primitives
 import TestSupport
 import Testing
 
-@Suite("The registry of namespaces under kills, full disks and operators")
+@Suite("The registry of namespaces after kills, on full disks, and after changes by operators")
 struct NamespaceRecoveryTests {
     @Test("A change that the registry cannot store gets 500 and has no effect")
     func unwritableRegistry() async throws {

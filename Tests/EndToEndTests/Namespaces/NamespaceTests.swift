@@ -195,7 +195,7 @@ struct NamespaceTests {
         }
     }
 
-    @Test("A stale entry is not refreshed from an origin that its namespace may no longer ask")
+    @Test("A stale entry is not refreshed from an origin that its namespace may no longer contact")
     func narrowedRefresh() async throws {
         let origin = try ScriptedOrigin { _, connection in
             try connection.respond(

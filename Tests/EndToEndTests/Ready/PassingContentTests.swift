@@ -9,8 +9,8 @@ import Testing
 @testable import LarderAPI
 
 /// Responses with bodies straight from the disk, which bypass the memory tier. A usual response puts its entry into the
-/// tier. A response that bypasses the tier does not, unless the entry was also requested a short time before. By this
-/// difference, every test proves that its responses bypass the tier.
+/// tier. A response that bypasses the tier leaves its entry outside, except after another recent request for the entry.
+/// So every test proves that its responses bypass the tier by the absence of their entries in the tier.
 @Suite("Responses that bypass the memory tier")
 struct PassingContentTests {
     private static let namespaceField = HTTPField.Name("Larder-Namespace")!

@@ -5,8 +5,8 @@ import Testing
 
 @testable import Larder
 
-/// Ready answers, which are sent again unchanged. Every test first proves by the count of such hits that its answer is
-/// ready.
+/// Ready answers, which are sent again unchanged. Every test first proves by the count of ready hits that its answer
+/// is ready.
 @Suite("Ready answers")
 struct ReadyAnswerTests {
     private static let key = "k"

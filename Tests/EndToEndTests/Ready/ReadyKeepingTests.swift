@@ -72,7 +72,7 @@ struct ReadyKeepingTests {
         }
     }
 
-    @Test("No ready answer is made from a changed entry, or for a request with its own method or fields")
+    @Test("No ready answer is made from a changed entry, for HEAD, or for a request with fields that change the answer")
     func asksFirst() async throws {
         let made = Counter("made")
         let keep: @Sendable (ReadyAnswers, HotEntry.Mark, String, Call) -> Void = { ready, mark, _, call in
