@@ -66,7 +66,7 @@ struct DashboardTests {
         let files = try Self.files()
         let names = Set(files.map { $0.target.replacing("/dashboard/", with: "") })
         for (target, text) in files {
-            // These URLs load no resource: one is the name of an XML namespace, and two are placeholders of input fields.
+            // These URLs load no resource: one is the name of an XML namespace, two are placeholders of input fields.
             let rest = text.replacing("http://www.w3.org/2000/svg", with: "")
                 .replacing("\"https://\"", with: "").replacing("https://api.example.com/", with: "")
             #expect(!rest.contains("http://") && !rest.contains("https://"), "\(target)")

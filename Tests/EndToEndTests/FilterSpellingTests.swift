@@ -137,7 +137,7 @@ struct FilterSpellingTests {
         }
     }
 
-    @Test("A host with a final dot is the same host without it, for keys and for every filter")
+    @Test("A host is the same with and without a final dot, for keys and for every filter")
     func dots() async throws {
         let (base, dotted) = ("http://a.example:9", "http://A.example.:9")
         try await TestServer.with { (server) async throws in

@@ -148,7 +148,7 @@ struct SingleFlightTests {
         }
     }
 
-    @Test("A hit with a stale allowance changes the entry's allowance, and a later refresh without it keeps the allowance")
+    @Test("A hit with a stale allowance changes the entry's allowance, and a refresh without one keeps the allowance")
     func allowanceOnHit() async throws {
         let origin = try ScriptedOrigin { _, connection in try connection.respond(body: "x") }
         defer { origin.stop() }

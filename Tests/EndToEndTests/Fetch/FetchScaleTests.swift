@@ -9,7 +9,7 @@ import Testing
 struct FetchScaleTests {
     private static let clients = 1000
 
-    @Test("1,000 clients share one origin request and read the first bytes before the last are sent")
+    @Test("1,000 clients share one origin request and read the first bytes before the origin sends the last bytes")
     func oneLargeAnswer() async throws {
         let (first, second) = (pattern(512 << 10, seed: 1), pattern(1 << 20, seed: 2))
         let everyoneHasBegun = Gate("every client has first bytes")

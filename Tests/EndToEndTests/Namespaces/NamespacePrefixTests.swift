@@ -79,7 +79,7 @@ struct NamespacePrefixTests {
         }
     }
 
-    @Test("A path and a Larder-Namespace that disagree get 400, also for ready answers; equal names are fine")
+    @Test("A request gets 400 if its path and Larder-Namespace name different namespaces, also for ready answers")
     func disagreement() async throws {
         try await TestServer.with { (server) async throws in
             for name in ["a", "b"] {
@@ -125,7 +125,7 @@ struct NamespacePrefixTests {
     }
 
     @Test(
-        "The Vary of /fetch is the origin's own, byte for byte, with a line of Larder's own behind it",
+        "The Vary of /fetch is the origin's Vary, byte for byte, followed by a separate line of Larder",
         arguments: ["*", "accept ,  Foo", "Accept", nil])
     func vary(vary: String?) async throws {
         let origin = try ScriptedOrigin { _, connection in

@@ -100,7 +100,7 @@ struct NamespaceRecoveryTests {
             #expect(try await server.putNamespace("a").status == 200)
             #expect(try await server.inNamespace("a").request("PUT", "/entries/k/content", text: "kept").status == 200)
         }
-        // An operator may make such a copy. A purge of the original does not reach the copy.
+        // An operator may copy a directory. The copy must not be used, because no purge of the original reaches it.
         try FileManager.default.copyItem(
             atPath: directory.path("cache/a.1"), toPath: directory.path("cache/\(name)"))
         let copied = try Self.files(in: directory.path("cache/\(name)"))
