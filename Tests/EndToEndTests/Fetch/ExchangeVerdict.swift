@@ -46,7 +46,7 @@ struct ExchangeVerdict {
         switch outcome {
         case .hit:
             expect(requests: 0, status: row.first.status, body: stored, told: "larder; hit")
-            if told.contains("ttl=-") { complain("a positive ttl", told) }
+            if told.contains("ttl=-") { complain("a ttl that is not negative", told) }
         case .stale:
             expect(requests: 0, status: row.first.status, body: stored, told: "larder; hit; ttl=-")
         case .staleWhileRevalidated:

@@ -318,7 +318,7 @@ struct FetchStreamingTests {
         }
     }
 
-    @Test("An upload streams to the origin, and its client gets even an early answer", arguments: [true, false])
+    @Test("An upload streams to the origin, and an answer may arrive before the upload ends", arguments: [true, false])
     func upload(isEarly: Bool) async throws {
         let begun = Gate("the first bytes are at the origin")
         let listener = try Listener { stream, _ in
