@@ -68,7 +68,7 @@ struct BadInputTests {
         .download(#"{"url": "http://h.example/", "headers": {"X": "a\r\nY: b"}}"#, pointer: "/headers/X"),
         .download(#"{"url": "http://h.example/", "headers": {"X": "a", "x": "b"}}"#, pointer: "/headers/x"),
         .headers((0..<65).map { ("X-\($0)", 1) }),
-        // Without a limit, this request held a thread for minutes.
+        // Before the number of fields had a limit, this request occupied a thread for minutes.
         .headers((0..<50_000).map { ("X-\($0)", 1) }), .headers([("X", 16 << 10)]),
         .download(String(repeating: "[", count: 100_000), pointer: ""),
         Case(type: "text/plain", body: "{}", status: 415),

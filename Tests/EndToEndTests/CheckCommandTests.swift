@@ -17,7 +17,7 @@ struct CheckCommandTests {
 
     /// Returns the port for probes. The log names this port after the line `listening`, so the function waits for it.
     private func adminPort(of larder: LarderProcess) async throws -> String {
-        try await poll("the port for probes") { larder.logLines("probes and metrics").count == 1 }
+        try await poll("the log line with the port for probes") { larder.logLines("probes and metrics").count == 1 }
         let url = try #require(larder.logLines("probes and metrics").first?["url"]?.stringValue)
         return String(try #require(URL(string: url)?.port))
     }
@@ -60,7 +60,7 @@ struct CheckCommandTests {
             "POST", "/download", fields: [.contentType: "application/json"], body: call.utf8)
         try await origin.waitForRequests(1)
         larder.process.kill(SIGTERM)
-        try await poll("draining") { larder.logLines("draining").count == 1 }
+        try await poll("the log line about the drain") { larder.logLines("draining").count == 1 }
         // The server logs the line right before it begins to drain, so the first checks may find it ready.
         var output = try await check(["--admin-port", admin])
         while output.exit == .status(0) { output = try await check(["--admin-port", admin]) }
@@ -71,7 +71,7 @@ struct CheckCommandTests {
         #expect(try await larder.process.wait() == .status(0))
     }
 
-    @Test("A refused connection, or an answer that is not Larder's, is reported as not ready with the reason")
+    @Test("A refused connection, or an answer of another server, is reported as not ready with the reason")
     func notReady() async throws {
         let refusing = try RefusingPort()
         let refused = try await check(["--port", "\(refusing.number)"])

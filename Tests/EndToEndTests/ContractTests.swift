@@ -9,8 +9,8 @@ struct ContractTests {
     func routes() async throws {
         let document = try OpenAPIDocument.repository()
         try await TestServer.with { (server) async throws in
-            // HEAD comes with GET, and has documentation of its own only where it differs. A route for any method is
-            // documented by its common methods.
+            // The document has HEAD only where HEAD differs from GET. For a route of any method, the document has the
+            // common methods.
             let routes = server.api.routes.filter { $0.method != "HEAD" }
             let open = Set(routes.filter { $0.method == "*" }.map(\.pattern))
             let operations = document.operations.filter { $0.method != "HEAD" }
@@ -73,7 +73,7 @@ struct ContractTests {
                 (200, "PUT", "/fetch/\(url)", [.contentType: "text/plain"], "x"),
                 (200, "PATCH", "/fetch/\(url)", json, "{}"), (200, "DELETE", "/fetch/\(url)", [:], ""),
                 (200, "OPTIONS", "/fetch/\(url)", [:], ""), (404, "GET", "/fetch/", [:], ""),
-                // The tests of events cover an answer without an end.
+                // EventTests cover the successful answer, which has no end.
                 (400, "GET", "/events?type=none", [:], ""), (200, "HEAD", "/events", [:], ""),
                 (404, "GET", "/events?namespace=none", [:], ""),
                 (200, "PUT", "/namespaces/a", json, #"{"version": "2", "origins": ["localhost"]}"#),

@@ -4,7 +4,7 @@ import Primitives
 import TestSupport
 import Testing
 
-/// The serving of the dashboard's files. scripts/check-dashboard tests their behaviour in a browser.
+/// Tests how the server serves the dashboard's files. scripts/check-dashboard tests the dashboard in a browser.
 @Suite("The dashboard's files")
 struct DashboardTests {
     /// The target and the text of each file of the dashboard's folder.
@@ -46,7 +46,7 @@ struct DashboardTests {
                 let reply = try await server.get(target)
                 #expect(reply["Cache-Control"] == "no-cache")
                 let tag = try #require(reply["ETag"])
-                #expect(tag.hasPrefix("\""), "a strong tag")
+                #expect(tag.hasPrefix("\""), "the ETag is not strong")
                 tags.insert(tag)
                 for known in [tag, "W/\(tag)", "\"other\", \(tag)", "*"] {
                     let same = try await server.get(target, fields: [.ifNoneMatch: known])
@@ -66,8 +66,7 @@ struct DashboardTests {
         let files = try Self.files()
         let names = Set(files.map { $0.target.replacing("/dashboard/", with: "") })
         for (target, text) in files {
-            // These URLs load no resource: a namespace is only a name, and the other two are placeholders of input
-            // fields.
+            // These URLs load no resource: one is the name of an XML namespace, two are placeholders of input fields.
             let rest = text.replacing("http://www.w3.org/2000/svg", with: "")
                 .replacing("\"https://\"", with: "").replacing("https://api.example.com/", with: "")
             #expect(!rest.contains("http://") && !rest.contains("https://"), "\(target)")

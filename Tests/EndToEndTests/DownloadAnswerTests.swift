@@ -4,7 +4,7 @@ import Primitives
 import TestSupport
 import Testing
 
-/// The parts of the origin's answer that an entry, its content and an error keep.
+/// The parts of an origin's answer that Larder passes on: in the entry, with its content, or in an error.
 @Suite struct DownloadAnswerTests {
     private func key(_ reply: HTTPReply) throws -> String {
         try #require(try reply.json["entry"]?["key"]?.stringValue)

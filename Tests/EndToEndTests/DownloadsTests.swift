@@ -8,7 +8,7 @@ import Testing
 @Suite("Batches, and the watching and cancelling of downloads")
 struct DownloadsTests {
     @Test(
-        "A batch answers with a line for each element, with its index and its result or error",
+        "The answer to a batch has a line for each element, with the element's index and its result or error",
         arguments: ["array", "lines"])
     func batch(form: String) async throws {
         let origin = try ScriptedOrigin { request, connection in
@@ -137,8 +137,8 @@ struct DownloadsTests {
             func download(_ numbers: Range<Int>) async throws {
                 for number in numbers { _ = try await server.download(["url": .string(origin.url("/\(number)"))]) }
             }
-            // The held download begins shortly before the end, because on a busy machine all downloads together take
-            // longer than the gate's time limit.
+            // The held download begins after most other downloads, because on a busy machine all downloads together
+            // take longer than the gate's time limit.
             try await download(0..<ended - 2)
             _ = try await server.client.request(
                 "POST", "/download",
@@ -186,7 +186,7 @@ struct DownloadsTests {
     @Test("A request right after the cancellation of a download starts a new download")
     func askingAfterCancelling() async throws {
         let origin = try ScriptedOrigin { request, connection in
-            // The first request of each pair never ends by itself.
+            // The first request of each pair gets no answer, so only the cancellation ends it.
             if request.index % 2 == 0 { return connection.waitForHangUp() }
             try connection.respond(body: "new")
         }
@@ -225,9 +225,9 @@ struct DownloadsTests {
                     Issue.record("there was nothing to cancel")
                     return
                 }
-                try await poll("the answer") { !answers.elements.isEmpty }
+                try await poll("the result of the cancelled download") { !answers.elements.isEmpty }
                 #expect(throws: DownloadError.cancelled) { try answers.elements[0].get() }
-                try await poll("all to be over") { downloads.runningCount == 0 }
+                try await poll("the end of all downloads") { downloads.runningCount == 0 }
             }
         }
     }
@@ -264,9 +264,9 @@ struct DownloadsTests {
             let batch = JSON.array((0..<2000).map { ["url": .string(origin.url("/\($0)"))] })
             let connection = try await server.post(batch, to: "/downloads", connections: 1)[0]
             try await origin.waitForRequests(4)
-            try await poll("a full window") { server.space.downloads.runningCount == 512 }
+            try await poll("512 started downloads of the batch") { server.space.downloads.runningCount == 512 }
             connection.close()
-            try await poll("only what runs") { server.space.downloads.runningCount == 4 }
+            try await poll("the removal of the waiting downloads") { server.space.downloads.runningCount == 4 }
             gate.open()
             try await poll("the end") { server.space.downloads.runningCount == 0 }
             #expect(server.space.cache.totals.entries == 4)
@@ -280,16 +280,16 @@ struct DownloadsTests {
             let downloads = server.space.downloads
             let batch = JSON.array((0..<100).map { ["url": .string(origin.url("/\($0)"))] })
             let connection = try await server.post(batch, to: "/downloads", connections: 1)[0]
-            try await poll("all in line") { downloads.runningCount == 100 }
+            try await poll("100 started downloads") { downloads.runningCount == 100 }
             async let joined = server.download(["url": .string(origin.url("/98"))])
             let behind = DownloadRequest(url: try CanonicalURL(origin.url("/99")))
             downloads.start(behind) { _ in }
-            try await poll("both of them") { downloads.status(of: md5(origin.url("/98")))?.waiters == 2 }
+            try await poll("two waiters of one download") { downloads.status(of: md5(origin.url("/98")))?.waiters == 2 }
             connection.close()
-            try await poll("what others want, and what runs") { downloads.runningCount == 6 }
-            // A caller that joins a download while it is being given up gets the download, too.
+            try await poll("the removal of unneeded downloads") { downloads.runningCount == 6 }
+            // A caller may still request a download that the batch has just given up.
             async let late = server.download(["url": .string(origin.url("/50"))])
-            try await poll("that one") { downloads.runningCount == 7 }
+            try await poll("the download of the late caller") { downloads.runningCount == 7 }
             gate.open()
             #expect(try await joined.status == 200)
             #expect(try await late.status == 200)

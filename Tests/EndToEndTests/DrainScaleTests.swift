@@ -20,15 +20,15 @@ struct DrainScaleTests {
         let finish: @Sendable (RawConnection) throws -> Bool
     }
 
-    /// Finishes all exchanges, and returns the failures that the clients saw. Some connections end only after all
-    /// clients have their answers, because those answers had begun before the server knew of the stop. No connection
-    /// ends with a reset.
+    /// Finishes all exchanges, and returns the failures that the clients saw. Connections are read to their ends only
+    /// after all answers, because a connection stays open if its answer began before the drain. No connection ends with
+    /// a reset.
     private static func finish(_ pending: [Pending]) -> [String] {
         let answers = failures(of: pending) { client in
-            try client.finish(client.connection) ? nil : "another answer"
+            try client.finish(client.connection) ? nil : "the answer is not the expected answer"
         }
         let ends = failures(of: pending) { client in
-            try client.connection.readToEnd() == [] ? nil : "something behind the answer"
+            try client.connection.readToEnd() == [] ? nil : "bytes came behind the answer"
         }
         return answers + ends
     }

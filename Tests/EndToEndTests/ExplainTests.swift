@@ -151,7 +151,7 @@ struct ExplainTests {
         }
     }
 
-    @Test("The answer lists the variants that /fetch stored for the URL as written, and none for another spelling")
+    @Test("The answer lists the variants that /fetch stored for the URL as written, and no variants of other spellings")
     func responses() async throws {
         let origin = try ScriptedOrigin { request, connection in
             try connection.respond(

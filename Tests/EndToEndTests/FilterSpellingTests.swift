@@ -3,7 +3,7 @@ import Primitives
 import TestSupport
 import Testing
 
-/// A filter in another spelling of a held URL selects its entries, or is refused. It never reports that none exist.
+/// A filter in another spelling of a held URL selects the URL's entries, or is refused. It never selects no entry.
 @Suite("Filters in every spelling of a URL, a host and a prefix")
 struct FilterSpellingTests {
     private static let json: HTTPFields = [.contentType: "application/json"]
@@ -124,7 +124,7 @@ struct FilterSpellingTests {
                     #expect(try second.member("outcome") == "cached")
                     #expect(try await server.get("/explain?url=\(url.percentEncoded)").member("hit") == true)
                     _ = try await server.get("/fetch?url=\(origin.url(held).percentEncoded)")
-                    try await poll("both to be stored") { server.service.totals.entries == 2 }
+                    try await poll("two stored entries") { server.service.totals.entries == 2 }
                     let reply = try await server.client.request("DELETE", filtered("url", url))
                     #expect(try reply.member("removed") == 2, "\(held) \(written)")
                 }
@@ -137,7 +137,7 @@ struct FilterSpellingTests {
         }
     }
 
-    @Test("A host with a final dot is the same host without it, for keys and for every filter")
+    @Test("A host is the same with and without a final dot, for keys and for every filter")
     func dots() async throws {
         let (base, dotted) = ("http://a.example:9", "http://A.example.:9")
         try await TestServer.with { (server) async throws in

@@ -186,7 +186,7 @@ struct JSONTests {
         ("PATCH", "/entries/k", #"{"tags": ["x"]}"#), ("PUT", "/namespaces/a", #"{"version": "x"}"#),
     ]
 
-    @Test("JSON is accepted in UTF-8, and ASCII text also under a declared charset that contains ASCII")
+    @Test("JSON is accepted in UTF-8, and ASCII text also with a declared charset that extends ASCII")
     func takenCharsets() async throws {
         try await TestServer.with { (server) async throws in
             try await server.put("k", [1])
@@ -204,7 +204,7 @@ struct JSONTests {
     }
 
     @Test(
-        "JSON that is declared in another charset is refused with 415 and an explanation, and no entry is stored",
+        "JSON with a declared charset other than UTF-8 gets 415 with an explanation, and no entry is stored",
         arguments: [
             ("iso-8859-1", false), ("US-ASCII", false), ("\"latin1\"", false), ("windows-1252", false),
             ("utf-16", true),
@@ -226,7 +226,7 @@ struct JSONTests {
         }
     }
 
-    @Test("A download that is declared in another charset is JSON only when it is ASCII")
+    @Test("A download with another declared charset than UTF-8 is JSON only when it is ASCII")
     func declaredDownload() async throws {
         let origin = try ScriptedOrigin { request, connection in
             let charset = request.target.dropFirst().split(separator: "/")[0]

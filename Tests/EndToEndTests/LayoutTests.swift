@@ -73,7 +73,7 @@ struct LayoutTests {
                 #expect(try await server.download(["url": .string(origin.url(path)), "ttl": 60]).status == 200)
             }
         }
-        // A restart may change the layout of new bodies; the stored bodies stay readable.
+        // After a restart with another layout, the server still finds the bodies of the earlier layout.
         try await TestServer.with(clock: clock, directory: directory, configure: { $0.layout = .hashed }) {
             (server) async throws in
             for path in paths {
@@ -109,7 +109,7 @@ struct CorruptionTests {
             #expect(try await server.get("/entries/\(md5(url))/content").status == 404)
             #expect(try await server.download(call).member("outcome") == "downloaded")
             #expect(try await server.content(of: url) == body)
-            // A download notices new damage by itself, without a read of the content before it.
+            // A download notices damage that no read of the content has noticed before.
             try damage(path, how)
             #expect(try await server.download(call).member("outcome") == "downloaded")
             #expect(try await server.content(of: url) == body)

@@ -42,7 +42,7 @@ struct LogTests {
         #expect(try await download(larder, origin.url("/good")) == 200)
         #expect(try await download(larder, origin.url("/good")) == 200)
         async let cancelled = download(larder, origin.url("/held"))
-        try await poll("the request") { origin.requests.contains { $0.target == "/held" } }
+        try await poll("the request to the origin") { origin.requests.contains { $0.target == "/held" } }
         let held = md5(origin.url("/held"))
         #expect(try await larder.client.request("DELETE", "/downloads/\(held)").status == 200)
         #expect(try await cancelled == 502)
@@ -63,7 +63,7 @@ struct LogTests {
         #expect(!larder.process.output.contains("secret"))
     }
 
-    @Test("A failed download without waiters leaves a warning, too")
+    @Test("A failed download without waiters also logs a warning")
     func failedInBackground() async throws {
         let origin = try ScriptedOrigin { _, connection in try connection.respond(500) }
         defer { origin.stop() }
@@ -84,7 +84,7 @@ struct LogTests {
         #expect(try await larder.client.request("PUT", "/entries/a/content", text: "abc").status == 200)
         #expect(try await larder.client.request("DELETE", "/entries/a").status == 200)
         larder.process.kill(SIGUSR1)
-        try await poll("the signal's line") { !larder.logLines("memory was released").isEmpty }
+        try await poll("the log line about SIGUSR1") { !larder.logLines("memory was released").isEmpty }
         #expect(try await larder.stop() == .status(0))
         #expect(larder.logLines("change").map { $0["count"] } == [1, 1])
         #expect(larder.logLines("request").map { $0["status"] } == [200, 200])
@@ -100,7 +100,7 @@ struct LogTests {
             LarderProcess.executable,
             ["serve", "--port", "0", "--directory", directory.path("cache"), "--log-format", "text"],
             environment: ["LARDER_CONFIG": nil, "LARDER_DRAIN_DELAY": "0.25"])
-        try await poll("listening") { people.output.contains("listening") && people.output.hasSuffix("\n") }
+        try await poll("the line listening") { people.output.contains("listening") && people.output.hasSuffix("\n") }
         people.kill(SIGTERM)
         #expect(try await people.wait() == .status(0))
         #expect(people.output.contains(" draining delay=0.25\n"), "\(people.output)")

@@ -46,7 +46,7 @@ struct MetricsTests {
             gate.open()
             #expect(running == 2)
             #expect(try await (download.status, fetch.status) == (200, 200))
-            try await poll("the end of both") { server.service.transferCounts.running == 0 }
+            try await poll("the end of both transfers") { server.service.transferCounts.running == 0 }
         }
     }
 
@@ -133,7 +133,7 @@ struct MetricsTests {
                     "/fetch/" + origin.url("/v"), fields: [.acceptLanguage: "x-\(number)"])
                 #expect(reply.status == 200)
             }
-            try await poll("the last to be stored") { server.service.metrics.removals.count(of: .variants) >= 3 }
+            try await poll("three evicted variants") { server.service.metrics.removals.count(of: .variants) >= 3 }
             #expect(try await evicted("variants", server) == 3)
             #expect(try await evicted("limit", server) == 0)
             #expect(try await evicted("reserve", server) == 0)
@@ -162,7 +162,7 @@ struct MetricsTests {
                 server.space.cache.maintain { continuation.resume() }
             }
             _ = maintained
-            try await poll("the entries to go") { server.service.metrics.removals.count(of: .reserve) > 0 }
+            try await poll("an eviction for the reserve") { server.service.metrics.removals.count(of: .reserve) > 0 }
             #expect(try await evicted("limit", server) == 0)
         }
     }

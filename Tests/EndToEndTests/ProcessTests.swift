@@ -41,7 +41,7 @@ struct ProcessTests {
         }
     }
 
-    @Test("A log without a reader delays neither calls nor the end, and reports its lost lines")
+    @Test("A log without a reader delays neither calls nor the server's exit, and reports the number of lost lines")
     func unreadLog() async throws {
         let directory = try TemporaryDirectory()
         let path = directory.path("log")
@@ -74,17 +74,17 @@ struct ProcessTests {
         }
         readLog()
         #expect(try await client.request("GET", "/entries/0/content").status == 200)
-        try await poll("a line that says how many were lost") {
+        try await poll("the log line about lost lines") {
             readLog()
             return text.withLock { $0.contains("log lines were lost") }
         }
         while write(log, spaces, spaces.count) > 0 {}
         process.kill(SIGTERM)
-        try await poll("the end") { process.hasExited != nil }
+        try await poll("the exit") { process.hasExited != nil }
         #expect(process.hasExited == .status(0))
     }
 
-    @Test("SIGUSR2, which other servers know, does not end the server")
+    @Test("SIGUSR2 does not end the server, because operators of other servers may send it")
     func unknownSignal() async throws {
         let directory = try TemporaryDirectory()
         let larder = try await LarderProcess(directory: directory.path("cache"))
@@ -113,7 +113,7 @@ struct ProcessTests {
         try await origin.waitForRequests(1)
         #expect(try await larder.client.request("GET", "/readyz").status == 200)
         larder.process.kill(SIGTERM)
-        try await poll("readyz") {
+        try await poll("the 503 of /readyz") {
             (try? HTTPReply.blocking(port: larder.port, "/readyz"))?.status == 503
         }
         let late = try await larder.client.request("GET", "/livez", fields: [.connection: "keep-alive"])

@@ -21,7 +21,7 @@ struct PurgeTests {
         return try await server.client.request("DELETE", path)
     }
 
-    @Test("After a purge in a first download, the waiters get their answer, but no entry is kept", arguments: ways)
+    @Test("After a purge during a first download, the waiters get their answer, but no entry is kept", arguments: ways)
     func firstDownload(way: String) async throws {
         try await TestServer.withGatedOrigin { server, origin, gate in
             let url = origin.url("/a")
@@ -42,7 +42,7 @@ struct PurgeTests {
             defer { upload.close() }
             try upload.send("PUT /entries/k/content HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3\r\n")
             try upload.send("Expect: 100-continue\r\n\r\n")
-            // From this answer on, the server knows of the upload.
+            // The 100 shows that the server has read the head of the upload.
             let isWanted = try await blocking { try upload.readHead().status }
             #expect(isWanted == 100)
             let path = way == "key" ? "/entries/k" : "/entries?all=true"
@@ -89,7 +89,7 @@ struct PurgeTests {
             try await origin.waitForRequests(1)
             _ = try await purge("key", url, on: server)
             async let late = concurrently(4) { try await server.download(call($0 * 60..<($0 + 1) * 60)) }
-            try await poll("four that came later") { server.space.downloads.laterCount(of: md5(url)) == 4 }
+            try await poll("four callers after the purge") { server.space.downloads.laterCount(of: md5(url)) == 4 }
             #expect(try await server.download(call(240..<257)).status == 400)
             gate.open()
             #expect(try await early.status == 200)
@@ -115,7 +115,7 @@ struct PurgeTests {
             try await origin.waitForRequests(1)
             _ = try await purge("key", url, on: server)
             async let late = concurrently(5) { _ in try await server.download(call) }
-            try await poll("five that came later") { server.space.downloads.laterCount(of: md5(url)) == 5 }
+            try await poll("five callers after the purge") { server.space.downloads.laterCount(of: md5(url)) == 5 }
             // Even after the purge, the origin gets one request per key at a time.
             #expect(origin.requestCount == 1)
             first.open()

@@ -70,7 +70,7 @@ struct RevalidationTests {
         }
     }
 
-    /// RFC 9111 §4.3.4: the stored fields stay, except for the fields that the 304 has.
+    /// RFC 9111 §4.3.4: fields of the 304 replace the stored fields of the same name, and all other fields stay.
     @Test(
         "A 304 without freshness keeps the stored freshness, and a 304 with freshness replaces it",
         arguments: [
@@ -89,7 +89,7 @@ struct RevalidationTests {
             let url = JSON.string(origin.url("/a"))
             _ = try await server.download(["url": url])
             server.clock.advance(by: .seconds(8 * 86_400))
-            // The test validates twice, because the fields that the first 304 left complete the second 304.
+            // The second validation shows which fields the entry has after the first 304.
             for _ in 0..<2 {
                 let reply = try await server.download(["url": url, "refresh": true])
                 #expect(try reply.member("outcome") == "revalidated")

@@ -59,7 +59,7 @@ struct ScaleTests {
 
     @Test("100 simultaneous downloads of one second each end in under 3 seconds")
     func hundredSlowURLs() async throws {
-        // The origin waits for the second. The test does not wait for a ttl to pass.
+        // The origin takes a second of real time, because this test measures time.
         let origin = try ScriptedOrigin { request, connection in
             let tick = Gate("one second at the origin")
             try? tick.waitBlocking(limit: .seconds(1))

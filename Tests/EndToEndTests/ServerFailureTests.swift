@@ -62,7 +62,7 @@ struct ServerFailureTests {
         .enabled(if: canMount, "it needs a file system of its own"))
     func fullDiskInTheMiddle() async throws {
         let body = [UInt8](repeating: 7, count: 400 << 10)
-        // The answer states no length, so that only the disk limits it.
+        // The answer states no length, so the server cannot refuse it before the disk is full.
         let origin = try ScriptedOrigin { _, connection in
             try connection.sendHead(fields: [.connection: "close"])
             for start in stride(from: 0, to: body.count, by: 64 << 10) {
@@ -104,15 +104,15 @@ struct ServerFailureTests {
                 return (reply.status, "/entries/\(md5(url))/content")
             }
         }
-        // The disk fills up from two sides, because the test writes a file, too. The file is so large from the start
-        // that 100 bodies do not fit.
+        // The stores and a file of the test fill the disk together. The file is so large from the start that 100
+        // bodies do not fit.
         let foreign = "/proc/\(larder.process.pid)/root\(directory.path("foreign"))"
         try await blocking { try Data(repeating: 1, count: 16 << 20).write(to: URL(fileURLWithPath: foreign)) }
         async let filled: Void = blocking {
             guard let file = FileHandle(forWritingAtPath: foreign) else { return }
             defer { try? file.close() }
             _ = try file.seekToEnd()
-            // The file may find no room, either.
+            // The stores may fill the disk before the file grows.
             try? file.write(contentsOf: Data(repeating: 1, count: 4 << 20))
         }
         let stored = try await concurrently(100) { try await store($0) }

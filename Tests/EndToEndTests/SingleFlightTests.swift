@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Single flight: one origin request per key at a time")
 struct SingleFlightTests {
-    @Test("200 simultaneous clients of one slow URL cost the origin one request")
+    @Test("200 simultaneous clients of one slow URL cause a single request to the origin")
     func twoHundredClients() async throws {
         try await TestServer.withGatedOrigin { server, origin, gate in
             let call: JSON = ["url": .string(origin.url("/slow")), "ttl": 60]
@@ -21,7 +21,7 @@ struct SingleFlightTests {
         }
     }
 
-    @Test("Clients that hang up, among them the leader, do not affect the other clients")
+    @Test("Clients that hang up, among them the first client, do not affect the other clients")
     func hangUps() async throws {
         try await TestServer.withGatedOrigin { server, origin, gate in
             let call: JSON = ["url": .string(origin.url("/slow")), "ttl": 60]
@@ -102,7 +102,7 @@ struct SingleFlightTests {
         }
     }
 
-    @Test("A caller that joins a refresh after a PATCH gets its tag and its pin, although the PATCH removed both")
+    @Test("A caller that joins a refresh after a PATCH adds its tag and its pin, although the PATCH removed both")
     func joinAfterPatch() async throws {
         let gate = Gate("the caller has joined")
         let origin = try ScriptedOrigin { request, connection in
@@ -148,7 +148,7 @@ struct SingleFlightTests {
         }
     }
 
-    @Test("A hit with a stale allowance changes the entry's allowance, and a later refresh without one keeps it")
+    @Test("A hit with a stale allowance changes the entry's allowance, and a refresh without one keeps the allowance")
     func allowanceOnHit() async throws {
         let origin = try ScriptedOrigin { _, connection in try connection.respond(body: "x") }
         defer { origin.stop() }
@@ -178,7 +178,7 @@ struct SingleFlightTests {
         }
     }
 
-    @Test("The entry gets the tags of all joining callers, and the ttl of the leader")
+    @Test("The entry gets the tags of all joining callers, and the ttl of the first caller")
     func joining() async throws {
         try await TestServer.withGatedOrigin { server, origin, gate in
             let url = JSON.string(origin.url("/a"))

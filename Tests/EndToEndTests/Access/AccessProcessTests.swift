@@ -13,7 +13,7 @@ struct AccessProcessTests {
         }
     }
 
-    @Test("Without tokens, the server does not listen beyond loopback, and prints the commands that make it start")
+    @Test("Without tokens, the server refuses to listen beyond loopback, and prints commands that start it")
     func exposed() async throws {
         let directory = try TemporaryDirectory()
         let refused = try await run(["serve", "--host", "0.0.0.0", "--port", "0", "--directory", "c"], in: directory)
@@ -21,7 +21,7 @@ struct AccessProcessTests {
         let lines = refused.text.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
         let commands = lines.filter { $0.hasPrefix("larder ") }
         #expect(commands.count == 3)
-        // The first command makes a token, and the second command starts the server.
+        // The first command makes a token. The second starts the server with tokens, the third with --open.
         let made = try await run(Array(commands[0].split(separator: " ").dropFirst().map(String.init)), in: directory)
         #expect(made.exit == .status(0), "\(made.text)")
         let token = made.text.trimmingCharacters(in: .whitespacesAndNewlines)
@@ -47,7 +47,7 @@ struct AccessProcessTests {
         let directory = try TemporaryDirectory()
         let larder = try await LarderProcess(directory: directory.path("cache"))
         larder.process.kill(SIGHUP)
-        try await poll("what the server says of it") { larder.logLines("SIGHUP was ignored").count == 1 }
+        try await poll("the log line about SIGHUP") { larder.logLines("SIGHUP was ignored").count == 1 }
         #expect(try await larder.client.request("GET", "/livez").status == 200)
         #expect(try await larder.stop() == .status(0))
     }
@@ -84,11 +84,11 @@ struct AccessProcessTests {
             try await run(["token", "remove", "--name", "one", "--tokens-file", path], in: directory).exit != .status(0)
         )
         larder.process.kill(SIGHUP)
-        try await poll("the end of a token") { larder.logLines("tokens were reloaded").count == 2 }
+        try await poll("the second reload of the tokens") { larder.logLines("tokens were reloaded").count == 2 }
         #expect(try await status(one) == 401)
         _ = try directory.write("nonsense", to: "tokens")
         larder.process.kill(SIGHUP)
-        try await poll("the mistake") {
+        try await poll("the log line about the broken file") {
             larder.logLines("tokens could not be reloaded; the previous ones stay in force").count == 1
         }
         #expect(try await status(two) == 200)
@@ -132,7 +132,7 @@ struct AccessProcessTests {
         #expect(!larder.process.output.contains("secret"))
     }
 
-    @Test("The log has a line for each download, one for a batch with its count, and none for a hit")
+    @Test("The log has a line for each download, one line for a batch with its count, and no line for a hit")
     func downloads() async throws {
         let origin = try ScriptedOrigin { _, connection in try connection.respond(body: "x") }
         defer { origin.stop() }

@@ -11,7 +11,7 @@ struct AccessTests {
         "/livez", "/readyz", "/openapi.yaml", "/docs", "/docs/style.css", "/", "/dashboard/main.js",
     ]
 
-    /// Returns every call of the server as two targets: for a stored entry and for a missing entry.
+    /// Returns every call of the server with two targets, one of a stored entry and one of a missing entry.
     private static func calls(
         of server: TestServer, held: String, origin: String
     ) -> [(method: String, held: String, none: String)] {
@@ -46,7 +46,7 @@ struct AccessTests {
         let tokens = try TestTokens(
             lacking + [TestTokens.Plan(name: "me"), TestTokens.Plan(name: "other", namespaces: ["other"])])
         try await TestServer.with(tokens: tokens.store) { (server) async throws in
-            // Some of the methods are not in openapi.yaml.
+            // This client makes no check against openapi.yaml, because the document lacks some of the methods.
             let client = HTTPClient(port: server.api.port)
             func ask(_ method: String, _ target: String, _ fields: HTTPFields) async throws -> HTTPReply {
                 var fields = fields
@@ -71,7 +71,7 @@ struct AccessTests {
                 if Self.publicPaths.contains(path) {
                     #expect(try await ask(method, held, [:]).status == 200, "\(method) \(held)")
                     #expect(try await ask(method, held, TestTokens.fields("Bearer x", for: held)).status == 200)
-                    // A public path tells every caller that it has no other method.
+                    // A public path gives every caller a 405 for another method.
                     let other = try await ask("DELETE", held, [:])
                     #expect(other.status == 405 && other["Allow"] == "GET, HEAD", "DELETE \(held)")
                     continue
@@ -113,7 +113,7 @@ struct AccessTests {
         }
     }
 
-    @Test("A call that needs a scope which its token lacks asks no origin and changes no entry")
+    @Test("A call with a token that lacks the needed scope contacts no origin and changes no entry")
     func withoutEffect() async throws {
         let origin = try ScriptedOrigin { _, connection in try connection.respond(body: "x") }
         defer { origin.stop() }
@@ -256,7 +256,7 @@ struct AccessTests {
                 #expect(try await client.request("GET", path).status == 404, "\(path)")
             }
             #expect(try await server.client.request("GET", "/metrics").status == 401)
-            // Requests of web pages are refused, as on the other port.
+            // The admin port refuses requests of web pages, as the main port does.
             let host = HTTPField.Name("Host")!
             #expect(try await client.request("GET", "/metrics", fields: [host: "evil.example"]).status == 421)
             let page = try await client.request("GET", "/metrics", fields: [HTTPField.Name("Origin")!: "null"])

@@ -5,7 +5,7 @@ import Primitives
 import TestSupport
 import Testing
 
-/// Tokens of programs that can send only a user name and a password.
+/// Tokens that programs send as a user name or a password, because some programs cannot send other credentials.
 @Suite("Tokens in Basic credentials and in URLs")
 struct BasicTokenTests {
     private static func basic(_ pair: String) -> String { "Basic " + Data(pair.utf8).base64EncodedString() }
@@ -38,7 +38,7 @@ struct BasicTokenTests {
                     #expect(reply.status == 200 && reply.text == "", "\(name): \(value), \(reply.text)")
                 }
             }
-            // A token in Basic has only its own rights.
+            // A token in Basic has no more scopes than the same token in Bearer.
             let reader = Self.basic("x:\(tokens.secret("reader"))")
             for (method, target) in [("GET", "/fetch/\(origin.url("/"))"), ("DELETE", "/entries/a")] {
                 let reply = try await server.client.request(method, target, fields: [.authorization: reader])
@@ -66,12 +66,12 @@ struct BasicTokenTests {
             #expect(try await ask("/b", [own: reader, .authorization: mine]).status == 403)
             let others = try await ask("/c", [own: mine, .authorization: "Basic dTpw"])
             #expect(others.text.lowercased() == "authorization: basic dtpw")
-            // Other credentials do not replace a missing token.
+            // Credentials without a token do not authorize a caller.
             #expect(try await ask("/d", [.authorization: "Basic dTpw"]).status == 401)
         }
     }
 
-    @Test("A server without tokens, too, removes a token in Authorization, and refuses it in any other field")
+    @Test("A server without tokens also removes a Larder token in Authorization, and refuses it in any other field")
     func withoutTokens() async throws {
         let origin = try Self.origin()
         defer { origin.stop() }
@@ -130,7 +130,7 @@ struct BasicTokenTests {
                 #expect(reply.status == 400, "\(name): \(value)")
             }
             #expect(origin.requestCount == 0)
-            // A line end behind the token, as shells add it, has no effect.
+            // A line end behind the token has no effect, because shells may add it.
             for pair in ["u:\(token)\n", "\(token):\r\n"] {
                 let fields: HTTPFields = [.authorization: Self.basic(pair)]
                 #expect(try await server.get("/entries", fields: fields).status == 200)
@@ -153,7 +153,7 @@ struct BasicTokenTests {
                     ("GET", "/dashboard/\(text)"), ("GET", "/livez?t=\(text)"), ("POST", "/\(text)"),
                 ] {
                     for fields: HTTPFields in [[:], tokens.fields("me", for: path)] {
-                        // Some of the paths are not in openapi.yaml.
+                        // This client makes no check against openapi.yaml, because the document lacks some paths.
                         let reply = try await HTTPClient(port: server.api.port).request(method, path, fields: fields)
                         #expect(reply.status == 400, "\(method) \(path)")
                         #expect(reply.text.contains("the URL contains a token") && !reply.text.contains(token))

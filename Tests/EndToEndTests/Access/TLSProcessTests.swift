@@ -14,7 +14,7 @@ struct TLSProcessTests {
         directory = try TemporaryDirectory()
     }
 
-    /// Runs a blocking call of the authority.
+    /// Calls the authority on a thread that may block, because it runs a process.
     private func withAuthority<Result: Sendable>(
         _ body: @escaping @Sendable (TestAuthority) throws -> Result
     ) async throws -> Result {
@@ -66,7 +66,7 @@ struct TLSProcessTests {
         #expect(try await larder.stop() == .status(0))
     }
 
-    @Test("A miss streams over https: its first half arrives before the origin sends the second")
+    @Test("A client of a miss over https gets the first half of the body before the origin sends the second half")
     func streams() async throws {
         let half = pattern(300_000, seed: 2)
         let gate = Gate("second half")
@@ -135,7 +135,7 @@ struct TLSProcessTests {
         try place(second.certificateFile, second.keyFile)
         #expect(try await serialNumber() == before)
         larder.process.kill(SIGHUP)
-        try await poll("the new certificate") { larder.logLines("the certificate was reloaded").count == 1 }
+        try await poll("the certificate's reload") { larder.logLines("the certificate was reloaded").count == 1 }
         let after = try #require(try await serialNumber())
         #expect(after != before)
         #expect(larder.logLines("the certificate was reloaded").first?["serial"]?.stringValue == after)
@@ -148,7 +148,7 @@ struct TLSProcessTests {
             let count = larder.logLines("the certificate could not be reloaded; the previous one stays in use").count
             try place(second.certificateFile, bad)
             larder.process.kill(SIGHUP)
-            try await poll("the mistake") {
+            try await poll("the log line about the unusable files") {
                 larder.logLines("the certificate could not be reloaded; the previous one stays in use").count == count
                     + 1
             }
@@ -179,7 +179,7 @@ struct TLSProcessTests {
         await #expect(throws: (any Error).self) { try await get(larder, "/stats", certificate: other) }
         try directory.write(try Data(contentsOf: URL(fileURLWithPath: others.certificateFile)), to: "clients.pem")
         larder.process.kill(SIGHUP)
-        try await poll("the other authority") { larder.logLines("the certificate was reloaded").count == 1 }
+        try await poll("the authority's reload") { larder.logLines("the certificate was reloaded").count == 1 }
         #expect(try await get(larder, "/stats", certificate: other).status == 200)
         await #expect(throws: (any Error).self) { try await get(larder, "/stats", certificate: good) }
         #expect(try await larder.stop() == .status(0))
@@ -232,7 +232,7 @@ struct TLSProcessTests {
         let larder = try await LarderProcess(
             directory: directory.path("cache"),
             arguments: ["--tls-certificate", old.certificateFile, "--tls-key", old.keyFile])
-        try await poll("the warning") { larder.logLines("the certificate has expired").count == 1 }
+        try await poll("the expiry warning") { larder.logLines("the certificate has expired").count == 1 }
         let reply = try await curl(["-k", "https://127.0.0.1:\(larder.port)/livez", "-o", "/dev/null"])
         #expect(reply.exit == .status(0), "\(reply.text)")
         #expect(try await larder.stop() == .status(0))

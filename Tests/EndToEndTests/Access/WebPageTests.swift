@@ -5,7 +5,7 @@ import Testing
 
 @testable import Larder
 
-/// A server on loopback without tokens, and the web pages in its user's browser.
+/// Requests that web pages in a user's browser send to a server on loopback without tokens.
 @Suite("Requests of web pages")
 struct WebPageTests {
     private static let site = HTTPField.Name("Sec-Fetch-Site")!
@@ -47,7 +47,7 @@ struct WebPageTests {
         }
     }
 
-    @Test("The host of an absolute target decides, not the Host field (RFC 9112 §3.2.2)")
+    @Test("The host of an absolute target decides about a 421, and the Host field is ignored (RFC 9112 §3.2.2)")
     func rebindingInTarget() async throws {
         try await TestServer.with { (server) async throws in
             let path = "/entries/a/content"
@@ -108,7 +108,7 @@ struct WebPageTests {
         }
     }
 
-    @Test("A link on another site may open stored entries, and no other call")
+    @Test("A link on another site may open stored entries and their list, and no other call")
     func links() async throws {
         let origin = try ScriptedOrigin { _, connection in try connection.respond(body: "x") }
         defer { origin.stop() }
@@ -154,7 +154,7 @@ struct WebPageTests {
                 #expect(reply[.accessControlAllowOrigin] == app)
                 #expect(reply[.vary] == Self.contentVary)
             }
-            // A cache on the way must not give a page an answer that was made for no page.
+            // Vary is the same without Origin, because a cache must not give a page an answer without CORS fields.
             for _ in 0..<4 { #expect(try await server.get("/entries/a/content")[.vary] == Self.contentVary) }
             #expect(server.space.cache.hitsAtHand > 0)
             // The page can read an error, too.

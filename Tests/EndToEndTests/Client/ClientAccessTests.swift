@@ -61,7 +61,7 @@ struct ClientAccessTests {
         }
     }
 
-    @Test("An unreachable or foreign server is an error with the address or the name of its setting")
+    @Test("An unreachable server, or a server that is not Larder, is an error with the address or its setting")
     func noServer() async throws {
         let port = try RefusingPort()
         let gone = try await ClientCommands(server: port.url("")).run(["ls"])
@@ -81,7 +81,7 @@ struct ClientAccessTests {
         #expect(try await ClientCommands(server: teapot.url("")).run(["ls"]).exit == .status(1))
     }
 
-    @Test("A server certificate is trusted when its authority is configured")
+    @Test("A command trusts a server certificate if the certificate's authority is configured")
     func secure() async throws {
         try await TestServer.with { (server) async throws in
             let front = try await TLSFront(originPort: server.api.port)

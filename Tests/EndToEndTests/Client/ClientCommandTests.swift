@@ -6,7 +6,7 @@ import Testing
 
 @Suite("The client commands")
 struct ClientCommandTests {
-    @Test("The download command prints outcome and entry, a repeat is cached, and get reads the body")
+    @Test("The download command prints outcome and entry, a second download is cached, and get reads the body")
     func download() async throws {
         let origin = try ScriptedOrigin { request, connection in
             try connection.respond(fields: [.contentType: "text/csv"], body: request["Accept"] ?? "")

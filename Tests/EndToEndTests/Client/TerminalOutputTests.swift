@@ -16,7 +16,7 @@ struct TerminalOutputTests {
         return (try await run.process.wait(), try await terminal.outputToEnd())
     }
 
-    @Test("The get command prints only text to a terminal unless told otherwise, and any body to a pipe")
+    @Test("The get command prints only text to a terminal, and any body to a pipe or with --output -")
     func body() async throws {
         let hostile = "a\u{1b}]0;x\u{7}b"
         let server = try ScriptedOrigin { request, connection in

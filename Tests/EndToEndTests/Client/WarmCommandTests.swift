@@ -93,7 +93,7 @@ struct WarmCommandTests {
             _ = try await first.process.wait()
             gate.open()
             // Running downloads continue. Queued downloads do not start.
-            try await poll("the end of what ran") { server.space.downloads.runningCount == 0 }
+            try await poll("the end of the running downloads") { server.space.downloads.runningCount == 0 }
             let done = origin.requestCount
             #expect(done >= 60)
             let second = try await larder.run(["warm"], input: input)
@@ -115,7 +115,7 @@ struct WarmCommandTests {
         try await TestServer.with { (server) async throws in
             let larder = ClientCommands(server)
             let run = try larder.start(["warm", "--json"], input: list(origin, 200))
-            try await poll("the ends of the first half") { run.text.count { $0 == "\n" } == 20 }
+            try await poll("the ends of the first 20 downloads") { run.text.count { $0 == "\n" } == 20 }
             run.process.kill(SIGINT)
             let output = try await run.output()
             #expect(output.exit == .status(130))
@@ -137,7 +137,7 @@ struct WarmCommandTests {
         let server = try await LarderProcess(directory: directory.path("cache"))
         let larder = ClientCommands(server: "http://127.0.0.1:\(server.port)")
         let run = try larder.start(["warm", "--json"], input: list(origin, 10))
-        try await poll("the end of the first") { run.text.count { $0 == "\n" } == 1 }
+        try await poll("the end of the first download") { run.text.count { $0 == "\n" } == 1 }
         try await server.crash()
         let output = try await run.output()
         #expect(output.exit == .status(69))
@@ -170,7 +170,7 @@ struct WarmCommandTests {
                 return (try? screen.write(terminal.output)).map { screen.lines } ?? []
             }
             var lines: [String] = []
-            try await poll("half of the large one") {
+            try await poll("the progress of half of the large body") {
                 lines = screen()
                 return lines.count == 3 && lines[2].contains("50 % of 2.0 MiB")
             }

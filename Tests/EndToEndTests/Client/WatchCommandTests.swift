@@ -6,7 +6,7 @@ import Testing
 
 @Suite("The command larder watch")
 struct WatchCommandTests {
-    @Test("The command prints each event at once, and resumes a lost connection behind the last event")
+    @Test("The command prints each event at once, and after a lost connection continues behind the last event")
     func lines() async throws {
         let gate = Gate("the second event")
         let server = try ScriptedOrigin { request, connection in

@@ -5,7 +5,7 @@ import TestSupport
 /// The name of an entry in the load: a caller's key `w1-3`, or a URL with the path `/d/w1/3` or `/d/w1/3/x`.
 struct CrashName {
     let text: String
-    /// The tag, which half of a worker's names share, keys and URLs alike.
+    /// The tag. Half of a worker's names have the same tag, among keys and among URLs.
     let tag: String
 
     /// All names of a worker, which no other worker uses. Some paths lie inside others: `/d/w1/3` beside `/d/w1/3/x`.
@@ -20,7 +20,7 @@ struct CrashName {
     static func isURL(_ text: String) -> Bool { text.contains("/") }
 }
 
-/// A call of the load, and its effect on the names that it concerns.
+/// A call of a worker, and its effect on the names that it concerns.
 struct CrashCall {
     var method: String
     var target: String
@@ -33,8 +33,8 @@ struct CrashCall {
     /// The number of entries that the response must report as removed; `nil` for a call that removes no entries.
     var removed: Int?
 
-    /// Whether the response is the expected response. The worker knows that response, because no other worker uses its
-    /// names.
+    /// Whether the response is the expected response. It is predictable, because no other worker uses the names of this
+    /// call.
     func isAnswered(by reply: HTTPReply) throws -> Bool {
         guard let removed else { return reply.status == 200 }
         if removed == 0, !target.contains("?") { return reply.status == 404 }
@@ -98,6 +98,6 @@ struct CrashWorker {
 
     private func key(_ name: String) -> String { CrashName.isURL(name) ? md5(origin + name) : name }
 
-    /// Returns a ttl that identifies the call that set it. Every round is shorter than any such ttl.
+    /// Returns a ttl that identifies the call that set it. No entry expires, because every round is shorter.
     private static func ttl(_ version: Int) -> Int { 100_000 + version }
 }

@@ -3,14 +3,14 @@ import Primitives
 /// The content that each name may hold after a crash: the content of the last acknowledged call, or the content of the
 /// call under way.
 ///
-/// A call that concerns many names, such as a purge, may be complete for some of them only. So each name is settled
-/// separately.
+/// Each name is settled separately, because a crash may leave a call with many names, such as a purge, complete for
+/// only some of the names.
 final class CrashLedger: Sendable {
     /// The content of a name.
     struct Content: Equatable {
         /// The version of the body.
         var version: Int
-        /// The last ttl, which came with the body or with a change. No ttl is used twice.
+        /// The last ttl, set with the body or by a PATCH. No ttl is used twice.
         var ttl: Int
     }
 

@@ -4,7 +4,7 @@ import Primitives
 import TestSupport
 import Testing
 
-/// Promises 1 to 3 of the design, tested with the real executable and signal 9. `scripts/test` runs this suite alone.
+/// Kills the real executable with signal 9 in the middle of its work. `scripts/test` runs this suite alone.
 @Suite("Crashes by kill -9 under load", .serialized)
 struct CrashTests {
     /// The number of rounds, from `LARDER_CRASH_ROUNDS`. Default: 20.
@@ -74,7 +74,7 @@ private final class CrashRun: Sendable {
         if verified.exit != .status(0) { problems.append("verify: \(verified.text)") }
     }
 
-    /// Makes one call after another on the worker's own names, until the server is gone.
+    /// Makes one call after another on the worker's own names, until the server is killed.
     private func work(_ number: Int, round: Int, port: UInt16) {
         var worker = CrashWorker(
             number: number, ledger: ledger, origin: origin.url("/d/"),
@@ -96,7 +96,7 @@ private final class CrashRun: Sendable {
                 acknowledged.add()
             }
         } catch {
-            // The server is gone. The call under way stays pending in the ledger.
+            // The server was killed. The ledger keeps the unanswered call as pending.
         }
     }
 

@@ -62,7 +62,7 @@ struct DeployedMetricsTests {
         }
     }
 
-    @Test("The dashboard's panel of own errors and the alert LarderErrors compute the ratio of the same metrics")
+    @Test("The dashboard's panel Own errors and the alert LarderErrors compute the ratio of the same metrics")
     func errors() throws {
         let rules = try DeployedFile("deploy/prometheus/alerts.yaml").yaml.members(named: "rules")
         let alert = rules.flatMap { $0.arrayValue ?? [] }.first { $0["alert"]?.stringValue == "LarderErrors" }

@@ -47,7 +47,7 @@ struct DeploymentTests {
             // Beside the memory tier, incoming bodies take 256 MiB, and the rest of the process takes another 256 MiB.
             #expect(configuration.memoryLimit + (512 << 20) <= memory, "\(deployment.name)")
             guard case .percent(let reserve) = configuration.diskReserve else {
-                Issue.record("\(deployment.name): the reserve is no share")
+                Issue.record("\(deployment.name): the reserve is not a percentage")
                 continue
             }
             #expect(Double(configuration.diskLimit) < Double(volume) * (1 - reserve / 100), "\(deployment.name)")

@@ -12,7 +12,7 @@ struct MarkdownTests {
             ("`*` and `<b>`", "<code>*</code> and <code>&lt;b&gt;</code>"),
             ("<https://a.test/?b=c&d>", "<a href=\"https://a.test/?b=c&amp;d\">https://a.test/?b=c&amp;d</a>"),
             ("<https://\"a>", "<a href=\"https://&quot;a\">https://&quot;a</a>"),
-            // Text that matches none of the forms.
+            // This text contains no supported Markdown, so it is only escaped.
             ("2 * 3 * 4", "2 * 3 * 4"), ("a ` b", "a ` b"), ("**a", "**a"), ("``", "``"), ("x < y", "x &lt; y"),
             ("<javascript:alert(1)>", "&lt;javascript:alert(1)&gt;"), ("<b>a</b>", "&lt;b&gt;a&lt;/b&gt;"),
             ("[a](javascript:b)", "[a](javascript:b)"), ("a & 'b'\u{0}", "a &amp; &#39;b&#39;\u{FFFD}"),

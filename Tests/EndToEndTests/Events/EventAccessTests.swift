@@ -70,7 +70,7 @@ struct EventAccessTests {
             let mine = try await server.listen(fields: tokens.fields("me", for: "/events"))
             let other = try await server.listen(fields: tokens.fields("other", for: "/events"))
             try tokens.revoke("other")
-            try await poll("its end") { other.hasEnded }
+            try await poll("the end of the revoked token's stream") { other.hasEnded }
             #expect(other.isWhole)
             let heartbeats = mine.heartbeats
             try await poll("heartbeats") { mine.heartbeats > heartbeats + 1 }

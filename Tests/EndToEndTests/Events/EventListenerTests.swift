@@ -8,7 +8,7 @@ import Testing
 
 @Suite("The listeners of /events")
 struct EventListenerTests {
-    @Test("A listener that comes back with its last id misses no event and gets no event twice")
+    @Test("A listener that reconnects with its last id misses no event and gets no event twice")
     func comingBack() async throws {
         try await TestServer.with { (server) async throws in
             let first = try await server.listen("type=entry.stored")
@@ -16,7 +16,7 @@ struct EventListenerTests {
             for number in 0..<5 { try await server.put("\(number)", [1]) }
             let last = try await first.wait(for: 5)[4].id
             first.close()
-            try await poll("nobody") { server.service.events.listenerCount == 0 }
+            try await poll("the departure of the listener") { server.service.events.listenerCount == 0 }
             for number in 5..<50 { try await server.put("\(number)", [1]) }
             let second = try await server.listen("type=entry.stored", after: last)
             let third = try await server.listen("type=entry.stored&key=1", after: start)
@@ -74,7 +74,7 @@ struct EventListenerTests {
             }
             let steady = try await server.listen()
             #expect(events.listenerCount == 2)
-            // Events in the socket buffers count as read. The server waits when these buffers are full.
+            // The server notices a stalled listener only when the socket buffers are full.
             var count = 0
             while events.dropped.value == 0, count < 1000 {
                 count += 1
@@ -83,8 +83,8 @@ struct EventListenerTests {
             }
             #expect(events.dropped.value == 1)
             #expect(steady.events.compactMap { $0.data["count"]?.doubleValue } == (1...count).map { Double($0) })
-            try await poll("its end") { events.listenerCount == 1 }
-            // The stalled client can still read the bytes that its kernel has. Behind them, the stream ends.
+            try await poll("the end of the stalled listener") { events.listenerCount == 1 }
+            // The stalled client can still read the bytes in its socket buffer, and then the stream ends.
             _ = try? await blocking { try stalled.readToEnd() }
             try await server.put("after", [1])
             #expect(try await steady.wait(for: count + 1).last?.key == "after")
@@ -107,7 +107,7 @@ struct EventListenerTests {
                 let text = try await server.get("/metrics").text
                 #expect(text.contains("larder_event_listeners 2\n"))
                 first.close()
-                try await poll("a free place") { server.service.events.listenerCount == 1 }
+                try await poll("the departure of the first listener") { server.service.events.listenerCount == 1 }
                 let third = try await server.listen()
                 try await server.put("a", [1])
                 for listener in [second, third] { try await listener.wait(for: 1) }
@@ -135,13 +135,13 @@ struct EventListenerTests {
                 try await listeners[0].wait(for: number)
             }
             server.api.beginDraining()
-            try await poll("the ends") { listeners.allSatisfy(\.hasEnded) }
+            try await poll("the ends of both streams") { listeners.allSatisfy(\.hasEnded) }
             #expect(listeners.allSatisfy { $0.isWhole })
             let late = try await server.get("/events")
             #expect(late.status == 503)
             #expect(late["Retry-After"] == "1")
             // The server drops the stalled listener before any other limit applies to it.
-            try await poll("the end of who reads nothing") { server.service.events.listenerCount == 0 }
+            try await poll("the end of the stalled listener") { server.service.events.listenerCount == 0 }
             withExtendedLifetime(stalled) {}
         }
     }
@@ -157,13 +157,13 @@ struct EventListenerTests {
         let start = ContinuousClock.now
         #expect(try await larder.stop() == .status(0))
         #expect(ContinuousClock.now - start < .seconds(30))
-        try await poll("the end") { listener.hasEnded }
+        try await poll("the end of the stream") { listener.hasEnded }
         #expect(listener.isWhole)
     }
 }
 
 extension TestServer {
-    /// Publishes an event of 100 KB that contains a number. Such events fill the sockets.
+    /// Publishes an event of 100 KB that contains a number. A few of these events fill a socket buffer.
     fileprivate func tellLong(_ number: Int) {
         let filter = EntryFilter(prefix: String(repeating: "x", count: 100_000))
         service.events.publish([

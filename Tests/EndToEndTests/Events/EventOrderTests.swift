@@ -16,7 +16,7 @@ struct EventOrderTests {
             // A call after this purge must not get the body of the earlier request to the origin.
             #expect(try await server.client.request("DELETE", "/entries?all=true").status == 200)
             async let second = server.download(call)
-            try await poll("the second") { server.space.downloads.laterCount(of: md5(origin.url("/a"))) == 1 }
+            try await poll("the second download") { server.space.downloads.laterCount(of: md5(origin.url("/a"))) == 1 }
             gate.open()
             #expect(try await first.status == 200)
             #expect(try await second.status == 200)

@@ -57,7 +57,7 @@ struct EventScaleTests {
                 #expect(keys == (0..<events).map { "\($0)" })
             }
             for connection in stalled { connection.close() }
-            try await poll("nobody") { server.service.events.listenerCount == 0 }
+            try await poll("the departure of all listeners") { server.service.events.listenerCount == 0 }
         }
     }
 }

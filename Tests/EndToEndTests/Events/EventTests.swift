@@ -8,7 +8,7 @@ import Testing
 
 @Suite("The events of downloads and entries")
 struct EventTests {
-    @Test("A download reports its start, progress, entry and success, and a cached repeat only its success")
+    @Test("A download reports its start, progress, entry and success, and a hit reports only its success")
     func download() async throws {
         let gate = Gate("the rest of the body")
         let origin = try ScriptedOrigin { _, connection in
@@ -48,7 +48,7 @@ struct EventTests {
             let reply = try await server.download(["url": .string(url), "tags": ["two"]])
             #expect(try reply.member("outcome") == "cached")
             let again = try await listener.wait(for: 5)[4]
-            // The entry also has the tags of this request.
+            // The second request added its tag to the entry.
             #expect(again.data["tags"] == ["one", "two"])
             #expect(again.data["entry"]?["tags"] == ["one", "two"])
             #expect(again.type == "download.succeeded")
@@ -145,7 +145,7 @@ struct EventTests {
             let start = ContinuousClock.now
             #expect(try await server.download(["url": .string(origin.url("/a"))]).status == 200)
             let seconds = (ContinuousClock.now - start).inSeconds
-            try await listener.wait("the end") { $0.type == "download.succeeded" }
+            try await listener.wait("the end of the download") { $0.type == "download.succeeded" }
             let progress = listener.events.filter { $0.type == "download.progress" }
             #expect((1...(Int(seconds * 4) + 1)).contains(progress.count), "\(progress.count) in \(seconds) s")
             let received = progress.compactMap { $0.data["receivedBytes"]?.doubleValue }
@@ -185,7 +185,7 @@ struct EventTests {
         }
     }
 
-    @Test("Each eviction for room is reported, by an event of its own or in the count of an eviction step")
+    @Test("Each evicted entry is reported, by a separate event or in the count of an event for several entries")
     func evicted() async throws {
         try await TestServer.with(configure: { $0.diskLimit = 400_000 }) { (server) async throws in
             let listener = try await server.listen("type=entry.evicted")
@@ -193,7 +193,7 @@ struct EventTests {
             for number in 0..<600 { try await server.put("\(number)", body) }
             try await listener.wait(for: 1)
             // The eviction goes on for a moment after the last store.
-            try await poll("as many as have gone") {
+            try await poll("the events of all evictions") {
                 let told = listener.events.reduce(0) { $0 + Int($1.data["count"]?.doubleValue ?? 1) }
                 return told == 600 - Int(server.service.totals.entries)
             }
@@ -207,7 +207,7 @@ struct EventTests {
             try await server.put("other", [1])
             let (all, one) = (try await server.listen(), try await server.listen("key=none&tag=none"))
             #expect(try await server.client.request("DELETE", "/entries?tag=many").member("removed") == 400)
-            let last = try await all.wait("the number of the others") { $0.data["count"] != nil }
+            let last = try await all.wait("the event with the count") { $0.data["count"] != nil }
             #expect(all.events.count == 101)
             #expect(all.events.allSatisfy { $0.type == "entry.removed" })
             #expect(Set(all.events.dropLast().compactMap(\.key)).count == 100)
@@ -248,7 +248,7 @@ struct EventTests {
             #expect(head.status == 200 && head["Content-Type"] == "text/event-stream")
             #expect(server.service.events.listenerCount == 1)
             listener.close()
-            try await poll("nobody") { server.service.events.listenerCount == 0 }
+            try await poll("the departure of the listener") { server.service.events.listenerCount == 0 }
         }
     }
 

@@ -14,7 +14,7 @@ struct BodyMemoryScaleTests {
         let directory = try TemporaryDirectory()
         let larder = try await LarderProcess(directory: directory.path("cache"))
         #expect(try await larder.client.request("PUT", "/entries/held/content", text: "held").status == 200)
-        // An empty batch, with much white space before its end.
+        // The body of an empty batch: `[`, white space, and later `]`.
         let body = Array("[".utf8) + [UInt8](repeating: 0x20, count: 8 << 20 - 2)
         let head = """
             POST /downloads HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\

@@ -9,7 +9,7 @@ struct ClockJumpTests {
     private static let year: Duration = .seconds(365 * 86_400)
 
     @Test(
-        "After any jump of the clock, no entry is fresh for longer than its ttl, and fetching goes on",
+        "After any jump of the clock, no entry is fresh for longer than its ttl, and downloads and fetches succeed",
         arguments: [[1, -2], [-1, 2], [-1, -1], [1, 1]])
     func jumps(years: [Int]) async throws {
         let origin = try ScriptedOrigin { request, connection in
@@ -29,7 +29,7 @@ struct ClockJumpTests {
                 try await Self.expectSound(server, origin)
             }
         }
-        // This server did not run during the jumps.
+        // This server starts after the jumps, with entries from before them.
         try await TestServer.with(clock: clock, directory: directory) { (server) async throws in
             try await Self.expectSound(server, origin)
             #expect(try await server.client.request("DELETE", "/entries?all=true").status == 200)

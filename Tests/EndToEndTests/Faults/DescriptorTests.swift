@@ -43,7 +43,7 @@ struct DescriptorTests {
         let origin = try ScriptedOrigin { request, connection in try connection.respond(body: request.target) }
         defer { origin.stop() }
         let directory = try TemporaryDirectory()
-        // Every body is a file, which is opened for each read.
+        // Every body is a file, and the server opens it for each read.
         let larder = try await LarderProcess(
             directory: directory.path("cache"),
             arguments: ["--layout", "hashed", "--inline-limit", "0", "--memory-limit", "0"])
@@ -76,7 +76,7 @@ struct DescriptorTests {
             #expect(download.status >= 500, "\(download.text)")
             let fetched = try ask("GET", "/fetch/" + origin.url("/b"))
             #expect(fetched.status >= 500, "\(fetched.text)")
-            // A connection from now on waits in the kernel's queue.
+            // The server has no descriptor to accept this connection, so it waits in the kernel's queue.
             let late = try RawConnection(port: larder.port)
             try late.sendRequest("GET", "/entries/held/content")
             return late

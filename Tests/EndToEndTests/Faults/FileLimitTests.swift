@@ -31,7 +31,7 @@ struct FileLimitTests {
             "POST", "/download", fields: [.contentType: "application/json"], body: call.utf8)
         #expect(download.status == 500)
         #expect(download.text.contains(Self.words), "\(download.text)")
-        // A response that cannot be stored may break off, but a short body never passes as a whole one.
+        // A response that cannot be stored may break off, but the client notices a body that is too short.
         let fetched = try? await client.request("GET", "/fetch/" + origin.url("/b"))
         #expect(fetched == nil || fetched?.status != 200 || fetched?.body == body)
         #expect(try await client.request("GET", "/entries/held/content").body == body)

@@ -10,8 +10,8 @@ struct OriginFaultTests {
     enum Fault: CaseIterable, Sendable {
         case resetAtOnce, resetInTheMiddle, endlessHead, hundredRedirects, tooShort, brokenChunk, noTLS, bomb
 
-        /// The status of `/fetch`, which passes on a redirect and a bomb without decoding it. `nil` when the response
-        /// breaks off, and the client notices.
+        /// The status of `/fetch`, which follows no redirect and decodes no bomb. `nil` when the response breaks off,
+        /// and the client notices.
         var fetchStatus: Int? {
             switch self {
             case .hundredRedirects: 302
@@ -34,7 +34,7 @@ struct OriginFaultTests {
 
     /// An origin that answers properly until `isFailing` returns `true`.
     private static func origin(_ fault: Fault, isFailing: @escaping @Sendable () -> Bool) throws -> ScriptedOrigin {
-        // A client that waits for a TLS handshake gets an answer at once.
+        // The answer to a TLS client goes out before any request, because the client waits for a handshake.
         let greet: @Sendable (ScriptedOrigin.Connection) throws -> Void = { connection in
             guard fault == .noTLS, isFailing() else { return }
             try connection.respond(400, fields: [.connection: "close"], body: "no TLS here")

@@ -48,7 +48,7 @@ struct ReadOnlyDiskTests {
             directory: directory.path("cache"), arguments: ["--layout", "hashed", "--inline-limit", "0"])
         let client = larder.client
         #expect(try await client.request("PUT", "/entries/large/content", body: large).status == 200)
-        // New bodies begin in this folder. Each new file is opened through the new mount.
+        // The server creates the files of new bodies in this folder, which the mount makes read-only.
         let incoming = directory.path("cache/default/incoming")
         let mounted = try await blocking {
             try ChildProcess.run(

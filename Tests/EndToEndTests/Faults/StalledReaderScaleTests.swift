@@ -15,7 +15,7 @@ struct StalledReaderScaleTests {
     enum Body: CaseIterable {
         /// The body of an entry that `PUT …/content` stored.
         case content
-        /// A part of such a body, small enough to be read as a whole.
+        /// A range of an entry's body, small enough for the server to read it as a whole.
         case part
         /// A response that `/fetch` has stored.
         case stored

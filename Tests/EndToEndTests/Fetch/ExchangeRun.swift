@@ -71,7 +71,7 @@ final class ExchangeRun: Sendable {
         let reply = try await HTTPClient(port: server.api.port).request(
             ask.method, "/fetch/" + url + (ask.suffix.isEmpty ? "" : "~" + ask.suffix),
             fields: HTTPFields(lines: ask.lines), body: Array(ask.body.utf8))
-        try await poll("the fetch to land", every: .milliseconds(1)) {
+        try await poll("the end of the fetch", every: .milliseconds(1)) {
             server.space.gateway.fetchCount == 0
         }
         try await server.space.cache.flush()

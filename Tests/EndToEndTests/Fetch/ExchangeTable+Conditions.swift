@@ -18,7 +18,7 @@ extension ExchangeTable {
             then: get(none("\"v1\""), at: "other"),
             is: .forwarded, .status(304), .body(""), .tells("fwd-status=200")),
         row(
-            "9110 §13.2.2: on a miss, If-None-Match precedes Range and is sent on", tagged,
+            "9110 §13.2.2: on a miss, If-None-Match overrides Range and is sent on", tagged,
             then: get(none("\"v1\""), "Range: bytes=1-2", at: "other"), now: notModified(v1), is: .forwarded,
             .status(304), .body(""), .saw("If-None-Match", "\"v1\"")),
         row(

@@ -41,7 +41,7 @@ extension ExchangeTable {
             "9111 §5.2.2.4: an answer with no-cache and no validator is fetched again",
             ok(control("no-cache, max-age=3600")), is: .forwarded),
         row(
-            "9111 §5.2.2.4: an answer with no-cache gives 504 without its origin",
+            "9111 §5.2.2.4: an answer with no-cache gives 504 for an unreachable origin",
             ok(control("no-cache, max-age=3600"), v1), now: nothing,
             is: .failed(504)),
         row(
@@ -53,7 +53,7 @@ extension ExchangeTable {
             ok(control("must-revalidate, max-age=60"), v1), after: 60,
             now: same, is: .revalidated),
         row(
-            "9111 §5.2.2.2: a stale answer with must-revalidate gives 504 without its origin",
+            "9111 §5.2.2.2: a stale answer with must-revalidate gives 504 for an unreachable origin",
             ok(control("must-revalidate, max-age=60"), v1), after: 60,
             now: nothing, is: .failed(504)),
         row(
@@ -61,11 +61,12 @@ extension ExchangeTable {
             ok(control("proxy-revalidate, max-age=60")), after: 59,
             is: .hit),
         row(
-            "9111 §5.2.2.8: a stale answer with proxy-revalidate gives 504 without its origin",
+            "9111 §5.2.2.8: a stale answer with proxy-revalidate gives 504 for an unreachable origin",
             ok(control("proxy-revalidate, max-age=60"), v1),
             after: 60, now: nothing, is: .failed(504)),
         row(
-            "9111 §5.2.2.10: a stale answer with s-maxage gives 504 without its origin", ok(control("s-maxage=60"), v1),
+            "9111 §5.2.2.10: a stale answer with s-maxage gives 504 for an unreachable origin",
+            ok(control("s-maxage=60"), v1),
             after: 60, now: nothing,
             is: .failed(504)),
         row(

@@ -228,7 +228,7 @@ extension ExchangeTable {
             "Larder-TTL: a caller without a ttl does not get an answer stored for a ttl", noStore, asked: get(ttl),
             is: .forwarded),
         row(
-            "Larder-TTL: a caller with a ttl gets no answer from before its ttl", noStore, then: get(ttl),
+            "Larder-TTL: a caller with a ttl gets no earlier answer with no-store", noStore, then: get(ttl),
             is: .forwarded),
         row(
             "Larder-TTL: the ttl overrides private", ok("Cache-Control: private"), asked: get(ttl), then: get(ttl),
@@ -281,12 +281,12 @@ extension ExchangeTable {
             "Larder-TTL: an answer to Authorization is not reused without Authorization", ok(), asked: by("a", ttl),
             then: get(ttl), is: .forwarded),
         row(
-            "Larder-Update-Expiry: a hit with it moves the expiry",
+            "Larder-Update-Expiry: a hit with this field moves the expiry",
             noStore, asked: get(ttl),
             meanwhile: step(after: 50, get(ttl, "Larder-Update-Expiry: true"), gets: noStore),
             after: 50, then: get(ttl), is: .hit),
         row(
-            "Larder-Update-Expiry: a hit without it does not move the expiry", noStore, asked: get(ttl),
+            "Larder-Update-Expiry: a hit without this field does not move the expiry", noStore, asked: get(ttl),
             meanwhile: step(after: 50, get(ttl), gets: noStore), after: 50, then: get(ttl), is: .forwarded
         ),
         row(

@@ -20,7 +20,7 @@ extension ExchangeTable {
             is: .revalidated,
             .tells("fwd=stale; fwd-status=304; stored; ttl=60")),
         row(
-            "9211 §2.3: a status equal to the answer's reports no fwd-status", answer(404, hour), then: missed,
+            "9211 §2.3: fwd-status is left out if it equals the answer's status", answer(404, hour), then: missed,
             is: .forwarded,
             .tellsNo("fwd-status")),
         row(

@@ -38,7 +38,7 @@ enum ExchangeTable {
     ]
 }
 
-/// A row of the table.
+/// A row of the table; see ``ExchangeTable``.
 struct Exchange: Sendable {
     /// A request of the client.
     struct Ask: Sendable {
@@ -145,8 +145,8 @@ extension ExchangeTable {
     ///   - meanwhile: the requests between the first and the last request.
     ///   - seconds: the time before the last request.
     ///   - then: the last request, for which the outcome and the checks hold.
-    ///   - second: the origin's answer to the last request, if it gets there. `nil` means `first` again; its numbered
-    ///     body differs if `first` names none.
+    ///   - second: the origin's answer to the last request, if that request reaches the origin. `nil` means `first`
+    ///     again, with another numbered body if `first` has no body.
     static func row(
         _ name: String, _ first: Exchange.Answer, asked: Exchange.Ask = get(),
         meanwhile: Exchange.Step...,

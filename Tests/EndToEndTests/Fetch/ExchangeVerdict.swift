@@ -46,25 +46,25 @@ struct ExchangeVerdict {
         switch outcome {
         case .hit:
             expect(requests: 0, status: row.first.status, body: stored, told: "larder; hit")
-            if told.contains("ttl=-") { complain("a hit is fresh", told) }
+            if told.contains("ttl=-") { complain("a ttl that is not negative", told) }
         case .stale:
             expect(requests: 0, status: row.first.status, body: stored, told: "larder; hit; ttl=-")
         case .staleWhileRevalidated:
             expect(requests: 1, status: row.first.status, body: stored, told: "larder; hit; ttl=-")
         case .staleAfterError:
             expect(requests: nil, status: row.first.status, body: stored, told: "larder; fwd=stale")
-            if !told.contains("detail=stale") { complain("the detail tells that it is stale", told) }
+            if !told.contains("detail=stale") { complain("detail=stale", told) }
         case .revalidated:
             expect(requests: 1, status: row.first.status, body: stored, told: "larder; fwd=")
-            if !told.contains("fwd-status=304") { complain("fwd-status is 304", told) }
-            if !hasCondition { complain("the origin was asked by a validator", "it was not") }
+            if !told.contains("fwd-status=304") { complain("fwd-status=304", told) }
+            if !hasCondition { complain("a conditional request to the origin", "no condition") }
         case .replaced:
             expect(requests: 1, status: row.second.status, body: new, told: "larder; fwd=")
-            if !hasCondition { complain("the origin was asked by a validator", "it was not") }
+            if !hasCondition { complain("a conditional request to the origin", "no condition") }
         case .forwarded:
             expect(requests: 1, status: row.second.status, body: new, told: "larder; fwd=")
             if isConditional {
-                complain("the origin was asked without conditions", "it was asked by a validator")
+                complain("a request to the origin without a condition of Larder", "a condition")
             }
         case .notModified: expect(requests: 0, status: 304, body: "", told: "larder; hit")
         case .partial(let body): expect(requests: 0, status: 206, body: body, told: "larder; hit")
@@ -79,7 +79,7 @@ struct ExchangeVerdict {
         requests.last.map { $0.fields.contains(.ifNoneMatch) || $0.fields.contains(.ifModifiedSince) } ?? false
     }
 
-    /// Whether the origin's last request has a condition that its client did not make.
+    /// Whether the last request at the origin has a condition that the client did not send.
     private var isConditional: Bool {
         guard let last = requests.last else { return false }
         let own = HTTPFields(lines: row.then.lines)

@@ -4,7 +4,7 @@ import Primitives
 import TestSupport
 import Testing
 
-/// Promises 1 and 2 of the design for the entries of `/fetch`, with the real executable and signal 9.
+/// Kills the real executable with signal 9 while `/fetch` receives and stores bodies.
 @Suite("Kills with signal 9 during misses", .serialized)
 struct FetchCrashTests {
     private static let clients = 1000

@@ -10,14 +10,15 @@ struct FetchCrowdTests {
         try await HTTPClient(port: server.api.port).request("GET", "/fetch/" + url, fields: fields)
     }
 
-    /// Sends requests at once, opens the gate when all but one wait, and returns the answers' texts.
+    /// Sends requests at once, opens the gate when one fetch runs and all other requests wait for it, and returns the
+    /// answers' texts.
     private func crowd(
         _ server: TestServer, of size: Int, _ url: String, opening gate: Gate, _ whenAllWait: () -> Void = {}
     ) async throws -> [String] {
         let joins = server.service.metrics.joins.value
         return try await withThrowingTaskGroup(of: String.self) { group in
             for _ in 0..<size { group.addTask { try await get(server, url).text } }
-            try await poll("all but one to wait") { server.service.metrics.joins.value == joins + size - 1 }
+            try await poll("all clients but one to wait") { server.service.metrics.joins.value == joins + size - 1 }
             whenAllWait()
             gate.open()
             return try await group.reduce(into: []) { $0.append($1) }
@@ -59,7 +60,7 @@ struct FetchCrowdTests {
                 #expect(try await get(server, origin.url("/a")).text == "x")
                 try await server.waitForFetches()
             }
-            // The last validation brought an answer that cannot be shared, so later clients do not wait for it.
+            // Larder knows from the last validation that answers of this URL cannot be shared, so no client waits.
             let joins = server.service.metrics.joins.value
             let texts = try await concurrently(8) { _ in try await get(server, origin.url("/a")).text }
             #expect(texts == Array(repeating: "x", count: 8))
@@ -67,7 +68,7 @@ struct FetchCrowdTests {
         }
     }
 
-    @Test("Waiting clients share an answer even if it was longer under way than it stays fresh", arguments: [1, 3])
+    @Test("Waiting clients share an answer even if it takes longer to arrive than it stays fresh", arguments: [1, 3])
     func slow(rounds: Int) async throws {
         let gates = (0..<rounds).map { Gate("the crowd of round \($0)") }
         let origin = try ScriptedOrigin { request, connection in

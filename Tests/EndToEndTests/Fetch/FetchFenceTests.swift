@@ -60,7 +60,7 @@ struct FetchFenceTests {
             try await check("/missing", 404)
             try await check("/private", 200)
             try await check("/private", 200, method: "POST")
-            // Larder's own errors have the fields, too.
+            // Larder's own errors have the sandbox and nosniff, too.
             try await check("/gone", 502)
             try await check("/page", 400, [HTTPField.Name("Larder-TTL")!: "x"])
             try await check("/page", 504, [.cacheControl: "only-if-cached, no-cache"])
@@ -88,7 +88,7 @@ struct FetchFenceTests {
     }
 
     @Test(
-        "A field about the whole host is dropped from new and stored answers, 304, 103 and errors",
+        "A field that concerns the whole host is dropped from new and stored answers, 304, 103 and errors",
         arguments: [
             "Clear-Site-Data", "Service-Worker-Allowed", "Strict-Transport-Security", "Public-Key-Pins",
             "Public-Key-Pins-Report-Only", "Alt-Svc", "NEL", "Report-To", "Reporting-Endpoints", "Expect-CT",

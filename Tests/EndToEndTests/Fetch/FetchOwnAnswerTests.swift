@@ -28,7 +28,7 @@ struct FetchOwnAnswerTests {
                 fields[name] = value
                 return try await get(server, origin.url(path), fields)
             }
-            // From the second request on, Larder knows that the answer is not kept.
+            // From the second request on, Larder knows that the answers of this URL are not stored.
             for _ in 0..<3 {
                 let known = try await reply("/a", .ifNoneMatch, "\"v6\", W/\"v7\"")
                 #expect(known.status == 304 && known.body.isEmpty && known[.eTag] == "\"v7\"")
@@ -69,7 +69,7 @@ struct FetchOwnAnswerTests {
         }
     }
 
-    @Test("A fetch ends when its client leaves, if the answer is known not to be stored", arguments: [false, true])
+    @Test("A fetch ends when its client leaves, if Larder will not store the answer", arguments: [false, true])
     func abandoned(saysNoStore: Bool) async throws {
         let hasEnded = Counter("ended requests")
         let origin = try ScriptedOrigin { request, connection in
@@ -79,7 +79,7 @@ struct FetchOwnAnswerTests {
         }
         defer { origin.stop() }
         try await TestServer.with { (server) async throws in
-            // Either an earlier answer or the request itself tells that the answer is not kept.
+            // Larder knows that the answer is not stored: from no-store in the request or in an earlier answer.
             let path = saysNoStore ? "/b" : "/a"
             #expect(try await get(server, origin.url("/a")).text == "ok")
             try await server.waitForFetches()
@@ -135,7 +135,7 @@ struct FetchOwnAnswerTests {
                 #expect(end.text.allSatisfy { $0 == "e" })
             }
             #expect(origin.requestCount == 2)
-            // A range that has arrived, and a range that is about to, are read from the running fetch.
+            // A range that has arrived is read from the running fetch.
             #expect(try await get(server, origin.url("/film"), [.range: "bytes=5-9"]).text == "vvvvv")
             gate.open()
             #expect(try await whole.body.count == 4 << 20)
@@ -156,7 +156,7 @@ struct FetchOwnAnswerTests {
             let joins = server.service.metrics.joins.value
             async let first = get(server, origin.url("/film"), [.range: "bytes=-1000"])
             if asked == 2 { try await origin.waitForRequests(2) }
-            try await poll("an answer") { server.service.metrics.receivedBytes.value >= asked << 20 }
+            try await poll("the first MiB of each answer") { server.service.metrics.receivedBytes.value >= asked << 20 }
             async let second = get(server, origin.url("/film"), [.range: "bytes=-2000"])
             try await poll("the ranges to wait") { server.service.metrics.joins.value == joins + 3 - asked }
             gate.open()

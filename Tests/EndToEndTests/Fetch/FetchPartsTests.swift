@@ -96,7 +96,7 @@ struct FetchPartsTests {
         }
     }
 
-    @Test("A part with a touched file is verified and served; a damaged part is fetched again")
+    @Test("A part with a changed file date is verified and served; a damaged part is fetched again")
     func touchedPart() async throws {
         let whole = pattern(200_000, seed: 7)
         let origin = try ScriptedOrigin { _, connection in

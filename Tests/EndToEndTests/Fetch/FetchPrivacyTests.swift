@@ -116,7 +116,7 @@ struct FetchPrivacyTests {
             async let first = get(server, url, [.cookie: "alice"])
             try await origin.waitForRequests(1)
             async let second = get(server, url, [.cookie: "bob"])
-            try await poll("the second to ask") { origin.requestCount == 2 || server.service.metrics.joins.value == 1 }
+            try await poll("the second request") { origin.requestCount == 2 || server.service.metrics.joins.value == 1 }
             gate.open()
             #expect(try await first[.setCookie] == "id=alice")
             #expect(try await second[.setCookie] == "id=bob")
@@ -152,7 +152,7 @@ struct FetchPrivacyTests {
             if request.index == 0 { try gate.waitBlocking() }
             var fields: HTTPFields = [.eTag: "\"v1\"", .setCookie: "id=\(request["Cookie"] ?? "")"]
             if request.target == "/stated" { fields[.cacheControl] = "max-age=10" }
-            // A hop-by-hop field makes the stored fields differ from the received fields.
+            // Larder does not store a hop-by-hop field, so the stored fields differ from the received fields.
             if request.target == "/hop" { (fields[.connection], fields[.init("X-Hop")!]) = ("x-hop", "1") }
             let isKnown = request["If-None-Match"] != nil
             try connection.respond(isKnown ? 304 : 200, fields: fields, body: isKnown ? "" : "body")
@@ -177,7 +177,7 @@ struct FetchPrivacyTests {
                     #expect(second.text == "body" && second[.setCookie] == nil, "\(path)")
                 }
                 server.clock.advance(by: .seconds(61))
-                // A 304 sets the cookie of its own client, and stores none.
+                // The cookie of a 304 reaches the client that caused it, and is not stored.
                 #expect(try await get(server, url, [ttl: "60", .cookie: "bob"])[.setCookie] == "id=bob", "\(path)")
                 try await server.waitForFetches()
                 #expect(try await get(server, url, [ttl: "60"])[.setCookie] == nil, "\(path)")

@@ -76,11 +76,11 @@ struct FetchRaceTests {
             let before = joins.value
             try await withThrowingTaskGroup(of: String.self) { group in
                 for _ in 0..<10 { group.addTask { try await get(server, url).text } }
-                try await poll("all but one to wait") { joins.value == before + 9 }
+                try await poll("all clients but one to wait") { joins.value == before + 9 }
                 let purge = try await HTTPClient(port: server.api.port).request("DELETE", "/entries?url=" + url)
                 #expect(purge.status == 200)
                 validation.open()
-                try await poll("all but one to wait again") { joins.value == before + 18 }
+                try await poll("all clients but one to wait again") { joins.value == before + 18 }
                 answer.open()
                 for try await text in group { #expect(text == "hello") }
             }
@@ -88,7 +88,7 @@ struct FetchRaceTests {
         }
     }
 
-    @Test("A 304 suffices, without another request for the body, if a newer copy of its version was stored meanwhile")
+    @Test("A 304 confirms a copy of the same version that was stored during the validation, without another request")
     func sameVersion() async throws {
         let gate = Gate("the newer copy to be stored")
         let origin = try ScriptedOrigin { request, connection in
@@ -121,7 +121,7 @@ struct FetchRaceTests {
     func unshareable304(fields: HTTPFields) async throws {
         let origin = try ScriptedOrigin { request, connection in
             if request["If-None-Match"] != nil {
-                // In the first case, the tag names another version than the validator of the request.
+                // In the first case, the ETag of the 304 differs from the validator of the request.
                 return try connection.respond(304, fields: [.eTag: request["Range"] == nil ? "\"v2\"" : "\"v1\""])
             }
             try connection.respond(fields: [.cacheControl: "no-cache", .eTag: "\"v1\""], body: "hello")

@@ -30,7 +30,7 @@ struct FetchRefreshTests {
     @Test("A client that has read a reloaded answer to its end never gets the older answer again")
     func reload() async throws {
         let origin = try ScriptedOrigin { request, connection in
-            // The body is long enough for a file, so that its storing takes a while.
+            // The body is too long for the slab, so storing it takes longer.
             let body = "version \(request.index) " + String(repeating: "x", count: 50_000)
             try connection.respond(fields: [.cacheControl: "max-age=60"], body: body)
         }

@@ -9,7 +9,7 @@ import Testing
 struct FetchScaleTests {
     private static let clients = 1000
 
-    @Test("1,000 clients share one origin request and read the first bytes before the last are sent")
+    @Test("1,000 clients share one origin request and read the first bytes before the origin sends the last bytes")
     func oneLargeAnswer() async throws {
         let (first, second) = (pattern(512 << 10, seed: 1), pattern(1 << 20, seed: 2))
         let everyoneHasBegun = Gate("every client has first bytes")
@@ -41,9 +41,9 @@ struct FetchScaleTests {
         }
     }
 
-    @Test("1,000 clients of an unshareable URL get an answer each, and none queues behind another")
+    @Test("1,000 clients of a URL with private answers get an answer each, and no client waits for another client")
     func noQueueing() async throws {
-        // The origin waits in real time. The test does not wait for a ttl to pass.
+        // The origin takes 300 ms of real time for each answer, because this test measures time.
         let origin = try ScriptedOrigin { request, connection in
             let tick = Gate("some time at the origin")
             try? tick.waitBlocking(limit: .milliseconds(300))
@@ -60,7 +60,7 @@ struct FetchScaleTests {
                 #expect(Set(through.bodies).count == Self.clients)
                 ratios.append(through.time.inSeconds / direct.inSeconds)
             }
-            #expect(ratios.sorted()[1] < 3, "through Larder, of what it takes without: \(ratios)")
+            #expect(ratios.sorted()[1] < 3, "times with Larder, as multiples of the times without it: \(ratios)")
         }
     }
 

@@ -55,7 +55,7 @@ struct FetchSharingTests {
         }
     }
 
-    @Test("A 304 to a client's own condition does not prolong the 10 seconds without sharing after an error")
+    @Test("A 304 for a client's own condition does not extend the 10 seconds without sharing after an error")
     func notForConditional() async throws {
         let origin = try ScriptedOrigin { request, connection in
             switch (request.index, request["If-None-Match"]) {
@@ -78,7 +78,7 @@ struct FetchSharingTests {
         }
     }
 
-    @Test("Tags of waiting, joining and hitting callers are added to the first caller's tags")
+    @Test("Tags of callers that wait for the head, join during the body or hit are added to the first caller's tags")
     func tags() async throws {
         let (head, body) = (Gate("the head"), Gate("the body"))
         let origin = try ScriptedOrigin { _, connection in
@@ -95,10 +95,10 @@ struct FetchSharingTests {
             async let first = get(server, url, [tags: "a"])
             try await origin.waitForRequests(1)
             async let second = get(server, url, [tags: "b"])
-            try await poll("the second to wait") { server.service.metrics.joins.value == 1 }
+            try await poll("the second caller to wait") { server.service.metrics.joins.value == 1 }
             head.open()
             async let third = get(server, url, [tags: "c"])
-            try await poll("the third to read along") { server.service.metrics.joins.value == 2 }
+            try await poll("the third caller to join") { server.service.metrics.joins.value == 2 }
             body.open()
             #expect(try await [first.text, second.text, third.text] == ["body", "body", "body"])
             try await server.waitForFetches()
@@ -169,7 +169,7 @@ struct FetchSharingTests {
         }
     }
 
-    @Test("An answer is not stored if its group is invalidated while it arrives (RFC 9875 §3, promise 3)")
+    @Test("An answer is not stored if its group is invalidated while it arrives (RFC 9875 §3)")
     func lateGroup() async throws {
         let gate = Gate("the invalidation")
         let origin = try ScriptedOrigin { request, connection in

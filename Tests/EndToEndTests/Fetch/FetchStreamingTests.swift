@@ -44,7 +44,7 @@ struct FetchStreamingTests {
         }
     }
 
-    @Test("The head of a short answer does not wait for a late body", arguments: ["max-age=60", "no-store"])
+    @Test("A client gets the head of a short answer before its late body", arguments: ["max-age=60", "no-store"])
     func lateBody(control: String) async throws {
         let gate = Gate("body")
         let origin = try ScriptedOrigin { _, connection in
@@ -88,7 +88,7 @@ struct FetchStreamingTests {
         }
     }
 
-    @Test("A late client reads the beginning or a part from the cache, and the rest as it arrives")
+    @Test("A late client reads received bytes or a range of them from the cache, and later bytes as they arrive")
     func joins() async throws {
         let gate = Gate("second half")
         let origin = try halfway(gate)
@@ -101,7 +101,7 @@ struct FetchStreamingTests {
                 hasHead.open()
                 return try connection.read(half.count * 2)
             }
-            // Before the head has come, a request for a part is a separate request to the origin.
+            // The test waits for the head, because a range requested before it goes to the origin separately.
             try await hasHead.wait()
             let hasJoined = Gate("the head of the second answer")
             async let second = HTTPClient(port: server.api.port).withConnection { [half] connection in
@@ -114,7 +114,7 @@ struct FetchStreamingTests {
             #expect(try await part.status == 206)
             #expect(try await part.body == Array(half[10..<20]))
             #expect(!gate.isOpen)
-            // A client that comes after the last byte reads the body from the cache as a hit.
+            // The second client joins before the gate opens, because a client after the last byte gets a hit.
             try await hasJoined.wait()
             gate.open()
             #expect(try await first == half + half)
@@ -148,7 +148,7 @@ struct FetchStreamingTests {
         }
     }
 
-    @Test("A purge during a stream keeps its answer out of the cache, and the client gets all of it (promise 3)")
+    @Test("A purge during a stream keeps the streamed answer out of the cache, and the client gets the whole answer")
     func purged() async throws {
         let gate = Gate("second half")
         let origin = try halfway(gate)
@@ -318,7 +318,7 @@ struct FetchStreamingTests {
         }
     }
 
-    @Test("An upload streams to the origin, and an early answer comes back", arguments: [true, false])
+    @Test("An upload streams to the origin, and an answer may arrive before the upload ends", arguments: [true, false])
     func upload(isEarly: Bool) async throws {
         let begun = Gate("the first bytes are at the origin")
         let listener = try Listener { stream, _ in
@@ -374,7 +374,7 @@ struct FetchStreamingTests {
         try await TestServer.with { (server) async throws in
             let reply = try await get(server, origin.url("/a"), [.ifNoneMatch: "\"v1\""])
             #expect(reply.status == 304)
-            // Content-Length would have to be the body's length, which is not known yet (RFC 9110 §8.6).
+            // Content-Length in a 304 is the length of the whole body, which is not known yet (RFC 9110 §8.6).
             #expect(reply[.contentLength] == nil)
             try await server.waitForFetches()
             #expect(try await get(server, origin.url("/a")).text == "body")

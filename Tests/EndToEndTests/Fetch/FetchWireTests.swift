@@ -12,7 +12,7 @@ struct FetchWireTests {
         sourceLocation: SourceLocation = #_sourceLocation
     ) async throws -> HTTPReply {
         let reply = try await HTTPClient(port: server.api.port).request("GET", target, fields: fields)
-        try await poll("the fetch to land", every: .milliseconds(1)) {
+        try await poll("the end of the fetch", every: .milliseconds(1)) {
             server.space.gateway.fetchCount == 0
         }
         try await server.space.cache.flush()
@@ -20,7 +20,7 @@ struct FetchWireTests {
     }
 
     @Test(
-        "The target reaches the origin byte for byte",
+        "The target of a URL reaches the origin byte for byte",
         arguments: [
             "/", "/?", "//", "//a//b", "/a%2Fb", "/a%2fb", "/../a", "/a/./b/..", "/%7Eu", "/~u",
             "/?a=1&&b", "/?q=a?b/c",
@@ -117,7 +117,7 @@ struct FetchWireTests {
         }
     }
 
-    @Test("Every variant is an entry of its own, and DELETE /entries/<md5> removes all of them")
+    @Test("Each variant is a separate entry, and DELETE /entries/<md5> removes all variants of the URL")
     func variants() async throws {
         let origin = try ScriptedOrigin { _, connection in
             try connection.respond(
@@ -201,7 +201,7 @@ struct FetchWireTests {
         }
     }
 
-    @Test("A cache group with a name that no caller may give a tag is listed as a tag and can be purged")
+    @Test("A cache group is listed and purged as a tag, even if its name is not a valid tag")
     func groupWithComma() async throws {
         let long = String(repeating: "g", count: 200)
         let origin = try ScriptedOrigin { _, connection in

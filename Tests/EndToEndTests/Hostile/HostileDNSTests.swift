@@ -11,7 +11,7 @@ private let isPossible: Bool = {
 }()
 
 /// Name servers that answer with forbidden addresses. The executable asks them like any other name server.
-@Suite("Hostile DNS", .enabled(if: isPossible, "a name server's port and a resolv.conf of one's own take privileges"))
+@Suite("Hostile DNS", .enabled(if: isPossible, "binding port 53 and mounting another resolv.conf need privileges"))
 struct HostileDNSTests {
     @Test("Refused addresses of a name are skipped, and a name without allowed addresses gets 403")
     func answers() async throws {

@@ -39,7 +39,7 @@ struct HostileURLTests {
         "240.0.0.1", "255.255.255.255", "4294967295", "0xffffffff", "255.255.255.254",
     ]
 
-    /// Other URLs that are refused.
+    /// URLs with refused schemes, with user information, with invalid ports, or with malformed parts.
     static let others: [String] = [
         "file:///etc/passwd", "file://localhost/etc/passwd", "FILE:///etc/passwd", "ftp://127.0.0.1/",
         "gopher://127.0.0.1/_x",
@@ -98,13 +98,13 @@ struct HostileURLTests {
         let locations = Self.hosts.map { "http://\($0):\(canary.port)/" } + Self.others
         let origin = try ScriptedOrigin { request, connection in
             let index = Int(request.target.dropFirst()) ?? 0
-            // A field cannot hold these characters.
+            // A field value cannot contain NUL, CRLF or a tab.
             let location = locations[index].filter { $0 != "\0" && $0 != "\r\n" && $0 != "\t" }
             try connection.respond(302, fields: [HTTPField.Name.location: location])
         }
         defer { origin.stop() }
         let rule = try AddressRule("origin.localhost:\(origin.port)")
-        // A relative location leads to the origin itself, again and again. All other locations lead elsewhere.
+        // A relative location is a redirect loop of the origin. All other locations lead to other servers.
         try await TestServer.with(configure: { $0.allowedOrigins = [rule] }) { (server) async throws in
             for (index, location) in locations.enumerated() {
                 let url = "http://origin.localhost:\(origin.port)/\(index)"

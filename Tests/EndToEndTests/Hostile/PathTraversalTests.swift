@@ -55,7 +55,7 @@ struct PathTraversalTests {
         }
         defer { origin.stop() }
         let sandbox = try TemporaryDirectory()
-        // The ancestors are as deep as the spellings climb. Each ancestor holds a canary file.
+        // Each of the cache's nine ancestors holds a canary file, because most spellings climb six levels.
         var ancestors = [sandbox.path("")]
         for level in 0..<8 {
             ancestors.append(ancestors.last! + "\(level)/")

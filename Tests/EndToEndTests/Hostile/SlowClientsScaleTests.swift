@@ -54,11 +54,11 @@ struct SlowClientsScaleTests {
                 try? never.waitBlocking(limit: .milliseconds(10))
             }
         }
-        // Without this flag, an error would wait for the trickle for ever.
+        // The flag ends the trickle also after an error, because the test waits for the trickle's end.
         defer { isOver.withLock { $0 = true } }
-        // A body takes a file beside its socket.
+        // A client in the middle of a body takes two descriptors: its socket and a file.
         let descriptors = Self.count * 3 / 2
-        try await poll("all of them to be served") { try Self.descriptors(of: larder) >= idle + descriptors }
+        try await poll("all slow clients to be served") { try Self.descriptors(of: larder) >= idle + descriptors }
         let cost = try await Self.cost(of: larder, beside: other) { pieces.withLock { Double($0) } }
         let held = try Self.descriptors(of: larder) - idle
         isOver.withLock { $0 = true }
@@ -88,9 +88,9 @@ struct SlowClientsScaleTests {
             "/usr/bin/env",
             ["slowhttptest", "-c", "\(Self.count)", "-r", "1000", "-i", "\(Self.interval)", "-l", "60"]
                 + mode.dropLast() + [url])
-        // The measurement begins after all clients have connected. A body takes a file beside its socket.
+        // The measurement begins after all clients have connected. A client that sends a body also takes a file.
         let descriptors = mode.contains("-B") ? 2 * Self.count : Self.count
-        try await poll("all of them to be connected") {
+        try await poll("all slow clients to be connected") {
             if let exit = slow.hasExited {
                 throw LarderProcess.Failure(description: "slowhttptest ended with \(exit): \(slow.output)")
             }

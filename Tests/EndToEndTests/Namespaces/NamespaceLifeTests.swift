@@ -6,7 +6,7 @@ import Testing
 
 @testable import Larder
 
-@Suite("The life of namespaces")
+@Suite("Settings, versions and removal of namespaces")
 struct NamespaceLifeTests {
     @Test("Settings of a namespace are shown, stay when a request omits them, and hold after a restart")
     func settings() async throws {
@@ -47,7 +47,7 @@ struct NamespaceLifeTests {
             #expect(try await server.client.request("DELETE", "/namespaces/a").status == 404)
             #expect(try await server.client.request("DELETE", "/namespaces/default").status == 409)
             try await poll("the directory to go") { try server.namespaceDirectories == ["default"] }
-            // The directory takes room until it is gone.
+            // The removed namespace keeps its disk limit until its directory is deleted.
             try await poll("the room to be given back") { server.space.cache.diskLimit == 10 << 30 }
             #expect(try await server.get("/namespaces/default").member("diskLimit") == .number(10 << 30))
             // A new namespace of the same name has no entries.
@@ -98,7 +98,7 @@ struct NamespaceLifeTests {
                     #expect(try await space.get("/entries/k/content").text == "old")
                     #expect(try await space.get("/fetch/" + url).text == first)
                 }
-                // The same version changes no entry.
+                // A PUT of the present version removes no entry.
                 #expect(try await server.putNamespace(name, ["version": "1"]).member("entries") == 3)
                 let anew = try await server.putNamespace(name, ["version": "2"])
                 #expect(try anew.member("entries") == 0)
@@ -132,7 +132,7 @@ struct NamespaceLifeTests {
         }
     }
 
-    @Test("A request with a slow body is completed in the version in which it began, even after that version's end")
+    @Test("A request with a slow body uses the version of the namespace in which it began, even after a new version")
     func slowRequest() async throws {
         let origin = try ScriptedOrigin { _, connection in try connection.respond(body: "x") }
         defer { origin.stop() }
@@ -151,11 +151,11 @@ struct NamespaceLifeTests {
                     """ + "{")
                 return connection
             }
-            // When this later request is answered, the server has read the head of the slow request, too.
+            // The answer to this later request shows that the server has read the head of the slow request.
             #expect(try await space.get("/entries/k/content").text == "x")
             try await server.putNamespace("a", ["version": "2"])
             #expect(try await server.putNamespace("a", ["version": "3"]).status == 200)
-            try await poll("what nobody uses to go") { try server.namespaceDirectories == ["a.1", "a.3", "default"] }
+            try await poll("the removal of a.2") { try server.namespaceDirectories == ["a.1", "a.3", "default"] }
             let reply = try await blocking {
                 try slow.send(body.dropFirst())
                 return try slow.readReply()
@@ -176,7 +176,7 @@ struct NamespaceLifeTests {
             // The batch has more items than run at the same time.
             let urls = (0..<600).map { #"{"url": "\#(origin.url("/\($0)"))"}"# }
             async let lines = space.request("POST", "/downloads", text: "[\(urls.joined(separator: ","))]")
-            try await poll("the first to begin") { origin.requestCount > 0 }
+            try await poll("the first download") { origin.requestCount > 0 }
             #expect(try await server.putNamespace("a", ["version": "2"]).status == 200)
             gate.open()
             let outcomes = try await lines.text.split(separator: "\n").map {
@@ -189,7 +189,7 @@ struct NamespaceLifeTests {
         }
     }
 
-    @Test("An ended namespace leaves no descriptors open and keeps its hits in the statistics")
+    @Test("Ended versions and removed namespaces leave no descriptors open, and the statistics keep their hits")
     func leavesNothing() async throws {
         try await TestServer.with { (server) async throws in
             func hits() async throws -> Double { try await server.get("/stats").member("hits")?.doubleValue ?? -1 }
@@ -219,7 +219,7 @@ struct NamespaceLifeTests {
             try await poll("the old directories to go") { try server.namespaceDirectories.count == 2 }
             #expect(try open() <= files)
             #expect(try await server.client.request("DELETE", "/namespaces/a").status == 200)
-            try await poll("its directory to go") { try server.namespaceDirectories == ["default"] }
+            try await poll("the removed namespace's directory to go") { try server.namespaceDirectories == ["default"] }
             #expect(try await hits() == counted)
             files = try open()
             #expect(files < 60)

@@ -15,7 +15,7 @@ struct NamespacePrefixTests {
         }
     }
 
-    @Test("Every call behind the prefix works in its namespace, answered from the disk, from memory or ready")
+    @Test("Every call with a namespace prefix uses that namespace, answered from the disk, from memory or ready")
     func calls() async throws {
         let origin = try origin()
         defer { origin.stop() }
@@ -59,7 +59,7 @@ struct NamespacePrefixTests {
     }
 
     @Test(
-        "The name is percent-decoded once, and an unknown name gets 404",
+        "The namespace in a path is percent-decoded once, and an unknown namespace gets 404",
         arguments: [
             ("/@ci/entries/k/content", 200), ("/%40ci/entries/k/content", 200), ("/@%63i/entries/k/content", 200),
             ("/%40%63%69/entries/k/content", 200), ("/@ci/entries/%6B/content", 200), ("/@none/entries", 404),
@@ -79,7 +79,7 @@ struct NamespacePrefixTests {
         }
     }
 
-    @Test("A path and a Larder-Namespace that disagree get 400, also for ready answers; equal names are fine")
+    @Test("A request gets 400 if its path and Larder-Namespace name different namespaces, also for ready answers")
     func disagreement() async throws {
         try await TestServer.with { (server) async throws in
             for name in ["a", "b"] {
@@ -125,7 +125,7 @@ struct NamespacePrefixTests {
     }
 
     @Test(
-        "The Vary of /fetch is the origin's own, byte for byte, with a line of Larder's own behind it",
+        "The Vary of /fetch is the origin's Vary, byte for byte, followed by a separate line of Larder",
         arguments: ["*", "accept ,  Foo", "Accept", nil])
     func vary(vary: String?) async throws {
         let origin = try ScriptedOrigin { _, connection in
@@ -146,7 +146,7 @@ struct NamespacePrefixTests {
         }
     }
 
-    @Test("A Location that Larder writes stays in the namespace of the path")
+    @Test("The Location of a 202 has the namespace prefix of the request's path")
     func location() async throws {
         let origin = try origin()
         defer { origin.stop() }
@@ -198,12 +198,12 @@ struct NamespacePrefixTests {
                     #expect(try await get("a", "", target).text == inA)
                     #expect(try await get("ab", "/@b", target).text == inB)
                     #expect(try await get("all", "/@b", target).text == inB)
-                    // A token for another namespace does not learn whether the namespace exists.
+                    // A caller with a token for another namespace does not learn whether the namespace exists.
                     for name in ["b", "default", "none"] {
                         #expect(try await get("a", "/@" + name, target).status == 403)
                     }
                     #expect(try await get("all", "/@none", target).status == 404)
-                    // Authorization of /fetch belongs to the origin under the prefix, too.
+                    // Authorization of /fetch is for the origin, also with the prefix.
                     let other: HTTPField.Name = isFetch ? .authorization : .init("Larder-Authorization")!
                     #expect(try await server.get("/@a" + target, fields: [other: "Basic eDp5"]).status == 401)
                 }
@@ -221,7 +221,7 @@ struct NamespacePrefixTests {
     }
 
     @Test(
-        "Calls about the whole server or a named namespace have the same effect behind the prefix of any namespace"
+        "A call about the whole server or a named namespace ignores the prefix of any existing namespace"
     )
     func server() async throws {
         try await TestServer.with { (server) async throws in
@@ -249,7 +249,7 @@ struct NamespacePrefixTests {
             #expect(
                 try await server.client.request("PUT", "/@ci/namespaces/zz", fields: json, text: "{}").status == 200)
             #expect(server.service.namespaces.find("zz") != nil)
-            // A client may send the field with every call, also before the namespace is there.
+            // A client may send Larder-Namespace with every call, also with the call that creates the namespace.
             let named: HTTPFields = [.contentType: "application/json", Self.namespace: "none"]
             #expect(
                 try await server.client.request("PUT", "/namespaces/none", fields: named, text: "{}").status == 200)

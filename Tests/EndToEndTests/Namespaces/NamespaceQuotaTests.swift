@@ -64,7 +64,7 @@ struct NamespaceQuotaTests {
             #expect(try await server.putNamespace("default", ["diskLimit": 1]).status == 409)
             #expect(try await server.putNamespace("large", ["memoryLimit": "8MiB"]).text.contains("--memory-limit"))
             #expect(try await server.client.request("DELETE", "/namespaces/large").status == 200)
-            try await poll("the room to come back") { server.space.cache.diskLimit == 20 << 20 }
+            try await poll("the return of the room") { server.space.cache.diskLimit == 20 << 20 }
         }
     }
 
@@ -89,7 +89,7 @@ struct NamespaceQuotaTests {
         }
     }
 
-    @Test("Memory is divided among namespaces like the disk, and the sum stays within the limit")
+    @Test("Namespaces share the memory limit like the disk limit, and together stay within the memory limit")
     func memory() async throws {
         try await TestServer.with(configure: Self.configure) { (server) async throws in
             try await server.putNamespace("a", ["memoryLimit": "2MiB"])
@@ -179,7 +179,7 @@ struct NamespaceQuotaTests {
             #expect(try await server.putNamespace("b").status == 507)
             #expect(try await server.get("/namespaces/b").status == 404)
             #expect(try await server.client.request("DELETE", "/namespaces/a").status == 200)
-            try await poll("its directory to go") {
+            try await poll("the directory of a to go") {
                 !FileManager.default.fileExists(atPath: disk.mount.path("cache/a.1"))
             }
             #expect(try await server.putNamespace("b").status == 200)

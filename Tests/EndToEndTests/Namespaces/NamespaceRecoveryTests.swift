@@ -8,7 +8,7 @@ import Primitives
 import TestSupport
 import Testing
 
-@Suite("The registry of namespaces under kills, full disks and operators")
+@Suite("The registry of namespaces after kills, on full disks, and after changes by operators")
 struct NamespaceRecoveryTests {
     @Test("A change that the registry cannot store gets 500 and has no effect")
     func unwritableRegistry() async throws {
@@ -35,7 +35,7 @@ struct NamespaceRecoveryTests {
         try await TestServer.with(directory: directory) { (server) async throws in
             #expect(try await server.putNamespace("a", ["version": "1"]).status == 200)
         }
-        // A kill between the making of two directories and their use leaves this state.
+        // A kill after the creation of two directories and before their use leaves this state.
         for name in ["a.2", "b.3"] { try Self.makeDirectory(name, in: directory) }
         let registry = try JSON(parsing: try text(of: directory.path("cache/namespaces.json")))
         try directory.write(
@@ -46,7 +46,7 @@ struct NamespaceRecoveryTests {
         try await TestServer.with(directory: directory) { (server) async throws in
             try await server.putNamespace("a", ["version": "2"])
             try await server.inNamespace("a").request("PUT", "/entries/k/content", text: "kept")
-            try await poll("what was left behind to go") { try server.namespaceDirectories == ["a.4", "default"] }
+            try await poll("the leftover directories to go") { try server.namespaceDirectories == ["a.4", "default"] }
             #expect(try await server.inNamespace("a").request("PUT", "/entries/l/content", text: "too").status == 200)
             #expect(try await server.inNamespace("a").get("/entries/k/content").text == "kept")
         }
@@ -100,7 +100,7 @@ struct NamespaceRecoveryTests {
             #expect(try await server.putNamespace("a").status == 200)
             #expect(try await server.inNamespace("a").request("PUT", "/entries/k/content", text: "kept").status == 200)
         }
-        // An operator may make such a copy. A purge of the original does not reach the copy.
+        // An operator may copy a directory. The copy must not be used, because no purge of the original reaches it.
         try FileManager.default.copyItem(
             atPath: directory.path("cache/a.1"), toPath: directory.path("cache/\(name)"))
         let copied = try Self.files(in: directory.path("cache/\(name)"))

@@ -34,7 +34,7 @@ struct NamespaceTests {
                 #expect(try await space.get("/fetch/" + url)["Cache-Status"]?.contains("fwd=uri-miss") == true)
             }
             #expect(origin.requestCount == 6)
-            try await poll("what was fetched to be stored") { server.service.totals.entries == 12 }
+            try await poll("twelve stored entries") { server.service.totals.entries == 12 }
             // Each answer comes from the disk or from memory first, and is ready later.
             for _ in 0..<3 {
                 for (number, space) in spaces.enumerated() {
@@ -136,7 +136,7 @@ struct NamespaceTests {
             #expect(try await ask("purger", "GET", content).text == "a")
             #expect(try await ask("purger", "PUT", "/namespaces/a", #"{"version": 2}"#).member("version") == "2")
             #expect(try await ask("purger", "GET", content).status == 404)
-            // The scope admin for a namespace does not include its share of the server and its origins.
+            // With the scope admin for a namespace, a caller cannot change the namespace's quota or origins.
             let own = try await ask("a", "PUT", "/namespaces/a", #"{"defaultTTL": 5}"#)
             #expect(try own.member("defaultTTL") == 5)
             for body in [#"{"origins": []}"#, #"{"diskLimit": "1MiB"}"#, #"{"memoryLimit": 1}"#] {
@@ -195,7 +195,7 @@ struct NamespaceTests {
         }
     }
 
-    @Test("A stale entry is not refreshed from an origin that its namespace may no longer ask")
+    @Test("A stale entry is not refreshed from an origin that its namespace may no longer contact")
     func narrowedRefresh() async throws {
         let origin = try ScriptedOrigin { _, connection in
             try connection.respond(
@@ -217,7 +217,7 @@ struct NamespaceTests {
             #expect(try await space.request("POST", "/download", text: json).member("outcome") == "stale")
             let refused = try await space.get("/fetch/" + origin.url("/g"), fields: [.cacheControl: "no-cache"])
             #expect(refused.status >= 400)
-            try await poll("what runs behind to end") {
+            try await poll("the end of background work") {
                 let namespace = server.service.namespaces.find("a")
                 return namespace?.gateway.fetchCount == 0 && namespace?.downloads.runningCount == 0
             }

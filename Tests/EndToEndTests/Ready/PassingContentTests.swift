@@ -9,8 +9,8 @@ import Testing
 @testable import LarderAPI
 
 /// Responses with bodies straight from the disk, which bypass the memory tier. A usual response puts its entry into the
-/// tier. A response that bypasses the tier does not, unless the entry was also requested a short time before. By this
-/// difference, every test proves that its responses bypass the tier.
+/// tier. A response that bypasses the tier leaves its entry outside, except after another recent request for the entry.
+/// So every test proves that its responses bypass the tier by the absence of their entries in the tier.
 @Suite("Responses that bypass the memory tier")
 struct PassingContentTests {
     private static let namespaceField = HTTPField.Name("Larder-Namespace")!
@@ -79,7 +79,7 @@ struct PassingContentTests {
                 // An escaped path names the same key. Only its route finds the entry; no step before the route does.
                 let path = Self.path(number % 2 == 0 ? key : "%65" + key.dropFirst())
                 #expect(slab.forget())
-                // The test looks at the slot of another entry, because a look makes the kernel read the slot.
+                // The test checks the slot of another entry, because the check makes the kernel read the slot.
                 let other = try #require(try cache.parts.reader.row(forKey: Self.keys[number + 200])?.slot)
                 if slab.content(of: other, mayWait: false) == nil, isPlain, number % 2 == 1 { coldCount += 1 }
                 let hits = server.service.metrics.hits.value
@@ -96,7 +96,7 @@ struct PassingContentTests {
         }
     }
 
-    @Test("A body outside of the page cache is reported as soon available until it is read, and counts as one hit")
+    @Test("A body outside of the page cache is reported as `soon` until the kernel has read it, and counts as one hit")
     func soon() async throws {
         try await withEntries { (server, _) async throws in
             let cache = server.space.cache
@@ -112,7 +112,7 @@ struct PassingContentTests {
                     switch target.withUnsafeBytes({ answers.answer($0, in: server.space, at: server.clock.now()) }) {
                     case .response: return true
                     case .soon: soonCount += 1
-                    case .none: Issue.record("it takes the other way")
+                    case .none: Issue.record("the body does not bypass the memory tier")
                     }
                     return false
                 }

@@ -5,8 +5,8 @@ import Testing
 
 @testable import Larder
 
-/// Ready answers, which are sent again unchanged. Every test first proves by the count of such hits that its answer is
-/// ready.
+/// Ready answers, which are sent again unchanged. Every test first proves by the count of ready hits that its answer
+/// is ready.
 @Suite("Ready answers")
 struct ReadyAnswerTests {
     private static let key = "k"
@@ -143,7 +143,7 @@ struct ReadyAnswerTests {
         }
     }
 
-    @Test("An entry that slides repeatedly takes no more memory each time")
+    @Test("An entry takes no more memory after each slide of its expiry")
     func slides() async throws {
         let origin = try ScriptedOrigin { _, connection in try connection.respond(body: "body") }
         defer { origin.stop() }

@@ -249,7 +249,7 @@ struct ReadyFetchTests {
         }
     }
 
-    @Test("The variant in use becomes ready again after each store of another variant")
+    @Test("The variant in use gets a ready answer again after each store of another variant")
     func manyVariants() async throws {
         let origin = try ScriptedOrigin { request, connection in
             try connection.respond(

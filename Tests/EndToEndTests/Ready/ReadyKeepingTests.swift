@@ -9,7 +9,7 @@ import Testing
 @testable import Larder
 @testable import LarderAPI
 
-/// The keeping of ready answers. Each test makes its own answers from an entry in memory.
+/// Each test makes its own answers from an entry in memory.
 @Suite("The keeping of ready answers")
 struct ReadyKeepingTests {
     /// Sends the ready answer if there is one. Otherwise calls `run`, and answers with the text "looked at".
@@ -72,7 +72,7 @@ struct ReadyKeepingTests {
         }
     }
 
-    @Test("No ready answer is made for a request that gets an answer of its own, or from a changed entry")
+    @Test("No ready answer is made from a changed entry, for HEAD, or for a request with fields that change the answer")
     func asksFirst() async throws {
         let made = Counter("made")
         let keep: @Sendable (ReadyAnswers, HotEntry.Mark, String, Call) -> Void = { ready, mark, _, call in
@@ -92,7 +92,7 @@ struct ReadyKeepingTests {
             #expect(try await client.request("GET", "/a").text == "looked at")
             #expect(made.value == 1)
             #expect(try await client.request("GET", "/a").text == "kept")
-            // The entry has changed since its mark, so an answer from it would be refused.
+            // The slide changes the entry after the mark was made, so no answer is made from the mark.
             _ = server.space.cache.slide(try #require(try server.space.cache.entry(for: "k")))
             #expect(try await client.request("GET", "/b").text == "looked at")
             #expect(made.value == 1)
@@ -152,7 +152,7 @@ struct ReadyKeepingTests {
             #expect(first.response != nil)
             server.clock.advance(by: .seconds(2))
             #expect(try await client.request("GET", "/a").text == "made 2")
-            try await poll("the old answer freed") { first.response == nil }
+            try await poll("the old answer to be freed") { first.response == nil }
             #expect(ready.count == 1)
         }
     }

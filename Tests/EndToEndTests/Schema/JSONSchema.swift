@@ -70,14 +70,14 @@ struct JSONSchema: Sendable {
             if fitting == 0 { return nearest(of: outcomes, path) }
             return violated("\(fitting) schemas fit, not one", unless: fitting == 1)
         case .not(let schema):
-            return violated("\(value) fits what is excluded", unless: !check(value, schema, at: path).isEmpty)
+            return violated("\(value) fits an excluded schema", unless: !check(value, schema, at: path).isEmpty)
         case .contains(let schema):
             guard let elements = value.arrayValue else { return [] }
             return violated("no item fits", unless: elements.contains { check($0, schema, at: path).isEmpty })
         case .dependent(let others):
             guard let members = value.objectValue else { return [] }
             let missing = others.filter { members[$0.key] != nil }.flatMap(\.value).filter { members[$0] == nil }
-            return missing.sorted().map { Violation(path: path, reason: "\($0) is missing beside what needs it") }
+            return missing.sorted().map { Violation(path: path, reason: "\($0) is missing, but required") }
         case .jsonText(let schema):
             guard let text = value.stringValue else { return [] }
             guard let inner = try? JSONValue(parsing: text.utf8) else { return violated("no JSON text", unless: false) }

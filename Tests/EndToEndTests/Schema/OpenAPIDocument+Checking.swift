@@ -69,7 +69,7 @@ extension OpenAPIDocument {
             }
         }
         if exchange.method == "HEAD" || exchange.status == 304 || exchange.status == 204 {
-            if !exchange.body.isEmpty { violations.append("a body of \(exchange.body.count) bytes where none may be") }
+            if !exchange.body.isEmpty { violations.append("\(exchange.body.count) bytes where no body is allowed") }
             return violations
         }
         if response.content.isEmpty {
@@ -120,7 +120,7 @@ extension OpenAPIDocument {
         }
         if media.isJSON { return judge(body) }
         if media.isJSONLines {
-            if let last = body.last, last != UInt8(ascii: "\n") { return ["the last line is not ended"] }
+            if let last = body.last, last != UInt8(ascii: "\n") { return ["the last line has no line end"] }
             return body.split(separator: UInt8(ascii: "\n")).enumerated().flatMap { index, line in
                 judge(line).map { "line \(index + 1): \($0)" }
             }

@@ -178,7 +178,7 @@ private struct Reader {
 
     private func parameter(_ parameter: JSONValue, _ place: String) throws -> OpenAPIDocument.Parameter {
         guard let name = parameter["name"]?.stringValue, let location = parameter["in"]?.stringValue else {
-            throw fault(place, "a parameter without name or place")
+            throw fault(place, "a parameter has no name or no place")
         }
         guard let schema = parameter["schema"] else { throw fault(place, "the parameter \(name) has no schema") }
         return OpenAPIDocument.Parameter(
@@ -203,7 +203,7 @@ private struct Reader {
     func resolve(_ value: JSONValue, _ place: String) throws -> JSONValue {
         guard let reference = value["$ref"]?.stringValue else { return value }
         guard let target = root.resolve(reference: reference) else {
-            throw fault(place, "\(reference) leads to nothing")
+            throw fault(place, "\(reference) has no target")
         }
         return target
     }

@@ -100,8 +100,8 @@ struct OpenAPIDocumentTests {
         Damage("took the parameter extra") { $0.target += "&extra=1" },
         Damage("so 404 is expected") { $0.target = "/things" },
         Damage("so 405 is expected") { $0.method = "POST" },
-        Damage("where none may be") { $0.method = "HEAD" },
-        Damage("where none may be") { $0.status = 304 },
+        Damage("where no body is allowed") { $0.method = "HEAD" },
+        Damage("where no body is allowed") { $0.status = 304 },
         Damage("took the media type text/csv") {
             $0.method = "PUT"
             $0.requestContentType = "text/csv"
@@ -123,7 +123,7 @@ struct OpenAPIDocumentTests {
             $0.fields[0].value = "application/x-ndjson"
             $0.body = Array("{\"id\": 1}\n{}\n".utf8)
         },
-        Damage("the last line is not ended") {
+        Damage("the last line has no line end") {
             $0.method = "PUT"
             $0.fields[0].value = "application/x-ndjson"
             $0.body = Array("{\"id\": 1}".utf8)

@@ -1,4 +1,4 @@
-/// The demand of a keyword of a schema, or of several keywords that only have a meaning together.
+/// The requirement of a schema keyword, or of several keywords that have a meaning only together.
 indirect enum SchemaRule: Sendable {
     /// The schema `false`.
     case never
@@ -108,8 +108,8 @@ struct SchemaCompiler {
         return rules
     }
 
-    /// The rules of a keyword; empty when the keyword only annotates, or when the rule of another keyword includes it.
-    /// `nil` when its argument is malformed.
+    /// The rules of a keyword; empty for an annotation, and for a keyword that the rule of another keyword includes.
+    /// `nil` when the argument is malformed.
     private mutating func compile(
         _ keyword: String, _ argument: JSONValue, among siblings: [String: JSONValue], at path: String
     ) throws -> [SchemaRule]? {

@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 
 /// Bodies that identify themselves: a name and a version determine every byte, so that a part of a body, or a mix of
-/// two bodies, is detected. Each body is JSON, so that the same bodies suit all calls.
+/// two bodies, is detected. Each body is JSON, because some calls accept only JSON.
 enum SoakBody {
     /// Random letters. Every body contains a piece of them.
     private static let pool: [UInt8] = {
@@ -52,7 +52,7 @@ enum SoakBody {
         return version
     }
 
-    /// The version of the body that begins with these bytes; `nil` when no body of that name does.
+    /// The version of the body that begins with these bytes; `nil` when no body of that name begins with them.
     static func version(ofBeginning bytes: [UInt8], _ name: String) -> Int? {
         guard let version = claimedVersion(bytes, name),
             digest(bytes) == digest(Array(make(name, version).prefix(bytes.count)))

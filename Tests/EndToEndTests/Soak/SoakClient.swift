@@ -11,10 +11,10 @@ extension HTTPFields {
     }
 }
 
-/// The connection of a worker. It is made anew after every restart, and distinguishes failures that come with the end
-/// of a process from other failures.
+/// The connection of a worker. The client opens a new connection after every restart, and distinguishes failures due to
+/// the end of the server process from other failures.
 final class SoakClient {
-    /// The outcome of a talk over the connection.
+    /// The outcome of one or more calls over the connection.
     enum Talk<Value> {
         case value(Value)
         /// The connection failed although the process runs on.
@@ -79,13 +79,13 @@ final class SoakClient {
         return ask(method, target, fields: fields, body: json.utf8)
     }
 
-    /// Counts a response that was read in a talk, and closes the connection if the response says so.
+    /// Counts a response that the body of ``talk(_:)`` has read. Closes the connection if the response says `close`.
     func note(_ reply: HTTPReply) {
         run.tally.answered(reply.status)
         if reply.fields[.connection]?.lowercased() == "close" { hangUp() }
     }
 
-    /// Closes the connection. The next talk opens another connection.
+    /// Closes the connection. The next call opens another connection.
     func hangUp(byReset: Bool = false) {
         if byReset { connection?.connection.reset() } else { connection?.connection.close() }
         connection = nil

@@ -13,7 +13,7 @@ struct SoakDescriptors: Sendable {
     /// All other descriptors: files, and the descriptors that the process itself needs.
     var others: Int { count - clients - upstream }
 
-    /// Counts the descriptors that a process has now; none when the process has gone.
+    /// Counts the descriptors that a process has now; none when the process has ended.
     init(of larder: LarderProcess, originPort: UInt16) {
         let directory = "/proc/\(larder.process.pid)/fd"
         let names = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []

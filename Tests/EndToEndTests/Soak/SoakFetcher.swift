@@ -4,8 +4,8 @@ import TestSupport
 
 /// A client of `/fetch`, beside other clients that fetch the same URLs.
 ///
-/// Each request that reaches the origin gets its own version. So the version of a response tells when the origin made
-/// it, and after an acknowledged purge no earlier version may be served.
+/// The origin answers each request for a path with a higher version. So the version of a response shows whether the
+/// origin made it before an acknowledged purge, after which the server must not serve it.
 final class SoakFetcher {
     private let run: SoakRun
     private let number: Int
@@ -53,8 +53,8 @@ final class SoakFetcher {
             fields[HTTPField.Name("Larder-Update-Expiry")!] = "true"
         default: break
         }
-        // The test reads both before it sends the request, because a purge or an origin request that comes later does
-        // not make the response wrong.
+        // The fetcher reads both versions before it sends the request, because a later purge or a later request to the
+        // origin does not make the response wrong.
         let floor = run.floor(of: path)
         let latest = run.origin.version(of: path)
         let what = "fetch of \(name)"
@@ -64,14 +64,14 @@ final class SoakFetcher {
             reply.status == 200
             ? SoakBody.version(of: reply.body, name) : SoakBody.version(ofBeginning: reply.body, name)
         guard let version else {
-            return run.fail("\(what): \(reply.status), a body of \(reply.body.count) bytes that is none: \(reply.head)")
+            return run.fail("\(what): \(reply.status), \(reply.body.count) bytes that are no known body: \(reply.head)")
         }
         if version <= floor {
-            run.fail("\(what): version \(version) came back, when all up to \(floor) had been purged: \(reply.head)")
+            run.fail("\(what): version \(version) came after a purge of all up to \(floor): \(reply.head)")
         }
         if version > run.origin.version(of: path) { run.fail("\(what): version \(version) was never made") }
         if kind == .uncacheable, version <= latest || !run.isFirst(version, of: path) {
-            run.fail("\(what): version \(version) was made for somebody else: \(reply.head)")
+            run.fail("\(what): version \(version) was made for another request: \(reply.head)")
         }
         if reply["Cache-Status"]?.contains("; hit") == true { run.tally.hit() }
     }
@@ -83,7 +83,7 @@ final class SoakFetcher {
         switch talk {
         case .gone: return nil
         case .broken(let reason):
-            // Only responses of these kinds may break off, and the client must notice that.
+            // Only responses of these kinds may break off, and then the client must notice an error.
             if ![.breaking, .short, .misframed].contains(kind) { run.fail("\(what): \(reason)") }
             return nil
         case .value(let reply) where [200, 206].contains(reply.status): return reply

@@ -1,8 +1,8 @@
-/// The contents that the server may hold, as far as they follow from its acknowledgements. The model is pure: it knows
-/// no server and no clock.
+/// The contents that the server may hold, derived from its responses. The model is pure: it uses no server and no
+/// clock.
 ///
 /// Each name has a single owner, which makes one call after the other. So at most one change of a name is under way. A
-/// pinned entry must be present. Any other entry may have been evicted, but if it is present, it is as acknowledged.
+/// pinned entry must be present. Any other entry may have been evicted. If present, it has the acknowledged content.
 struct SoakModel: Sendable {
     /// A version of a body, and the end of its freshness in seconds of the run.
     struct Held: Hashable, Sendable {
@@ -16,7 +16,7 @@ struct SoakModel: Sendable {
         case store(Held)
         /// The name holds no content.
         case remove
-        /// The content of the name is fresh until this time.
+        /// The content of the name stays, and is fresh until this time.
         case retime(Double)
     }
 
@@ -37,7 +37,7 @@ struct SoakModel: Sendable {
         var mayBeAbsent = true
         /// The change of the call under way.
         var pending: Change?
-        /// The content that a download brings after its client has left.
+        /// The content of a download that may still run, although its client has left.
         var floating: Held?
         /// The possible contents before a hit moved the end of freshness, and the time of that hit.
         var beforeSlide: (held: [Held], time: Double)?
@@ -56,8 +56,8 @@ struct SoakModel: Sendable {
 
     /// The tolerance in seconds, because test and server read the clock at different moments.
     static let slack = 1.0
-    /// The time in seconds until a hit is certainly written. Hits are written within a second, but a busy disk takes
-    /// longer.
+    /// The time in seconds after which the index surely has a hit. The server writes hits within a second, but a busy
+    /// disk takes longer.
     static let flushLimit = 3.0
 
     /// Adds a name without content.
@@ -83,7 +83,7 @@ struct SoakModel: Sendable {
         for name in names {
             guard var account = accounts[name], let change = account.pending else { continue }
             account.pending = nil
-            // The server writes this change after the earlier hit, so a kill can no longer undo the hit.
+            // The server has written the earlier hit before this change, so a kill can no longer undo the hit.
             if case .done = end { account.beforeSlide = nil }
             switch (change, end) {
             case (_, .refused): break
@@ -94,7 +94,7 @@ struct SoakModel: Sendable {
             case (.remove, .done):
                 account.possible = []
                 account.mayBeAbsent = true
-                // A download that was running when its name was purged is not kept.
+                // The purge prevents a download that was running from storing its body.
                 account.floating = nil
             case (.remove, .unknown): account.mayBeAbsent = true
             case (.retime(let time), .done):
@@ -120,7 +120,7 @@ struct SoakModel: Sendable {
         account.possible = [
             Held(version: version, freshUntil: freshUntil ?? fitting.map(\.freshUntil).max() ?? 0)
         ]
-        // A kill may undo several recent hits together, so the contents before the first of them stay possible.
+        // A kill may undo several recent hits together, so the contents before the first of these hits stay possible.
         let isUndoable = account.beforeSlide.map { (slidAt ?? .infinity) - $0.time < Self.flushLimit } ?? false
         let earlier = isUndoable ? account.beforeSlide?.held ?? [] : []
         account.beforeSlide = slidAt.map { (earlier + fitting, $0) }
@@ -135,7 +135,7 @@ struct SoakModel: Sendable {
     mutating func letGo(_ name: String) {
         guard var account = accounts[name], case .store(let held)? = account.pending else { return }
         account.pending = nil
-        // The earlier download of a client that left may have been stored by now.
+        // An earlier download of a client that left may have stored its body already.
         if let earlier = account.floating { account.possible.append(earlier) }
         account.floating = held
         accounts[name] = account

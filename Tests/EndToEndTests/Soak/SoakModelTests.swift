@@ -113,7 +113,7 @@ struct SoakModelTests {
         #expect(model.candidates("a") == [1])
     }
 
-    @Test("A body tells its name and its version, and shows whether it is complete")
+    @Test("A body contains its name and its version, and an incomplete body has no version")
     func bodies() {
         for version in 1..<20 {
             let body = SoakBody.make("w1/3", version)

@@ -1,4 +1,4 @@
-/// The name of an entry that only a single worker stores.
+/// The name of an entry, which a single worker owns: no other worker stores it.
 struct SoakName: Hashable, Sendable {
     /// The way in which the entry is stored.
     enum Kind: Sendable {
@@ -9,7 +9,7 @@ struct SoakName: Hashable, Sendable {
     /// JSON.
     let text: String
     let kind: Kind
-    /// The caller's own key. Workers in different namespaces have the same keys.
+    /// The caller's own key, used for the kind `data`. Workers in different namespaces have the same keys.
     let ownKey: String
     /// The tag of half of a worker's names; `nil` for stored JSON, which has no tag.
     let tag: String?
@@ -23,7 +23,7 @@ struct SoakName: Hashable, Sendable {
         let worker = role.number
         return (0..<role.count).flatMap { number -> [SoakName] in
             let tag = "w\(worker).\(number % 2)"
-            // Some paths lie inside others, which a tree of files must support.
+            // Some paths lie below other paths, because the readable layout must store both.
             let path = number % 3 == 2 ? "w\(worker)/\(number - 1)/x" : "w\(worker)/\(number)"
             let ownKey = "\(role.keyPrefix)\(number)"
             var names = [

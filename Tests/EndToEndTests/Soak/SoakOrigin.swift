@@ -2,19 +2,18 @@ import HTTPTypes
 import Primitives
 import TestSupport
 
-/// The origin of the soak. It answers as planned or as the path says, and fails in every way in which an origin can
-/// fail.
+/// The origin of the soak. Some of its answers fail: they break off, are malformed, or never end.
 ///
-/// The paths under `/d/` are the names of the workers, and each is answered by its plan. The paths under `/f/` are
-/// fetched by all fetchers: the path contains the kind, and each request gets its own version.
+/// A path under `/d/` contains a name of a worker, and ``plan(_:_:)`` sets its answer. A path under `/f/` contains the
+/// kind of its answers. All fetchers request it, and each request gets a higher version.
 final class SoakOrigin: Sendable {
-    /// The way in which a download is answered.
+    /// The answer to a download.
     enum Behaviour: CaseIterable, Sendable {
         case whole, chunked, slow, unchanged
         /// A complete body, followed by bytes that look like another response.
         case trailing
         case short, reset, refusal, endlessHead
-        /// HTTP that two readers understand differently.
+        /// HTTP that two parsers understand differently.
         case folded, misframed
         /// Half of the body, and then silence.
         case stall
@@ -33,7 +32,7 @@ final class SoakOrigin: Sendable {
     enum Kind: String, CaseIterable, Sendable {
         case cacheable, varying, uncacheable, slow, streamed
         case breaking, short, failing, reset, endlessHead
-        /// A good response, followed by bytes that are no response: at once, or while the connection is idle.
+        /// A good response, and behind it bytes that answer no request: at once, or while the connection is idle.
         case trailing, late
         case folded, misframed
 
@@ -108,7 +107,7 @@ final class SoakOrigin: Sendable {
         return gate
     }
 
-    /// The latest version that a path was answered with.
+    /// The version of the latest answer to a request for a path.
     func version(of path: String) -> Int { desk.versions.withLock { $0[path] ?? 0 } }
 
     /// Clears the log of requests, which would otherwise grow without end.

@@ -14,7 +14,7 @@ extension SoakOwner {
         var json: JSON
     }
 
-    /// Tells the origin and the model about the next download.
+    /// Prepares the next download of a name: sets the origin's answer, and begins the change in the model.
     private func order(_ name: SoakName, _ behaviour: SoakOrigin.Behaviour? = nil) -> Order {
         var behaviour = behaviour ?? randomBehaviour()
         var version = newVersion()
@@ -85,10 +85,10 @@ extension SoakOwner {
         guard let version = version(ofDigest: json["entry"]?["digest"]?.stringValue, name) else {
             run.model.withLock { $0.end([name], .unknown) }
             let verdict = run.model.withLock { $0.verdict(name, found: -1, at: nil) } ?? ""
-            return fail("\(what): \(outcome), of a body that nobody stored (\(verdict)): \(json.text)")
+            return fail("\(what): \(outcome), with a body that no worker stored (\(verdict)): \(json.text)")
         }
         if outcome == "downloaded", !order.isGood || version != order.version {
-            fail("\(what): downloaded version \(version), where \(order.isGood ? "\(order.version)" : "none") came")
+            fail("\(what): downloaded version \(version), expected \(order.isGood ? "\(order.version)" : "none")")
         }
         let ttl = json["entry"]?["expiresInSeconds"]?.doubleValue
         let isHit = outcome == "cached" || outcome == "stale"
@@ -133,7 +133,7 @@ extension SoakOwner {
             }
             run.model.withLock { $0.end([orders[index].name.text], .refused) }
             let status = problem["status"]?.doubleValue.map { Int($0) } ?? 0
-            // A failure has the excuses of a single download. In addition, a draining server cancels slow downloads.
+            // An element may fail where a single download may fail. A draining server also cancels slow downloads.
             let isExcused =
                 status == 507 || (!orders[index].isGood && [502, 504].contains(status))
                 || run.server.life?.isEnding != false
@@ -162,7 +162,7 @@ extension SoakOwner {
         if status.status == 404 || end.status == 404 { run.tally.count("forgotten downloads") }
     }
 
-    /// Leaves once a download is under way. The download goes on.
+    /// Requests a download, and hangs up as soon as it runs. The download goes on.
     func leave(_ name: SoakName) {
         guard name.kind == .download else { return }
         let behaviour: SoakOrigin.Behaviour = random.next() % 2 == 0 ? .slow : .whole

@@ -14,7 +14,7 @@ extension SoakOwner {
         }
     }
 
-    /// Begins the namespace anew, removes it, or looks at it from outside.
+    /// Empties the namespace by a new version, removes it, or looks for its entries in the default namespace.
     func live(in namespace: String, _ name: SoakName) {
         switch random.next() % 8 {
         case 0: removeNamespace(namespace)
@@ -23,7 +23,7 @@ extension SoakOwner {
         }
     }
 
-    /// Sets another version, after which no entry is found any more, at once.
+    /// Sets another version, and expects that the namespace has no entry right after the response.
     private func beginAnew(_ namespace: String) {
         let texts = names.map(\.text)
         let version = newVersion()
@@ -35,9 +35,9 @@ extension SoakOwner {
         }
         run.model.withLock { $0.end(texts, .done) }
         run.tally.count("namespaces begun anew")
-        if (try? reply.member("entries"))?.doubleValue != 0 { fail("\(what): it is not empty: \(reply.text)") }
+        if (try? reply.member("entries"))?.doubleValue != 0 { fail("\(what): entries are left: \(reply.text)") }
         guard case .value(let list) = client.ask("GET", "/entries?limit=1"), list.status == 200 else { return }
-        if (try? list.member("entries"))?.arrayValue?.isEmpty != true { fail("\(what): it lists \(list.text)") }
+        if (try? list.member("entries"))?.arrayValue?.isEmpty != true { fail("\(what): entries: \(list.text)") }
     }
 
     /// Removes the namespace with all its entries, and then creates it again.
@@ -55,7 +55,7 @@ extension SoakOwner {
     /// Expects that the default namespace has no entry, because no worker stores under these keys and URLs there.
     private func lookFromOutside(_ name: SoakName) {
         let path = "/entries/\(key(of: name))/content?stale=true"
-        let what = "look at \(name.text) from another namespace"
+        let what = "look for \(name.text) in the default namespace"
         let fields = SoakClient.fields(of: "default")
         guard let reply = conclude([], client.ask("GET", path, fields: fields), what, [200, 404]) else { return }
         if reply.status == 200 { fail("\(what): \(reply.head)") }

@@ -4,7 +4,7 @@ import TestSupport
 
 /// A worker with its own names. It makes one call after the other, and checks every response against the model.
 ///
-/// A worker lives on its own thread. The shared state is in ``SoakRun``.
+/// Each worker runs on its own thread. The state that all workers share is in ``SoakRun``.
 final class SoakOwner {
     let run: SoakRun
     let role: SoakRole
@@ -57,7 +57,7 @@ final class SoakOwner {
         }
     }
 
-    /// The common beginning of all names that are stored in the same way as this name.
+    /// A prefix for a purge: of the URLs of all names with a URL, or of all own keys, as this name has.
     private func prefix(of name: SoakName) -> String {
         name.isURL ? run.origin.url(of: "w\(number)/") : role.keyPrefix
     }
@@ -120,7 +120,7 @@ final class SoakOwner {
             // The request stores the entry only if the name holds no entry.
             run.model.withLock { $0.end([name.text], .refused) }
             let mayHold = run.model.withLock { !$0.candidates(name.text).isEmpty }
-            return mayHold ? () : fail("\(what): 412, where nothing can be held")
+            return mayHold ? () : fail("\(what): 412, although the name can hold no entry")
         }
         guard entryDigest(reply) == digest(name.text, version) else {
             return fail("\(what) was answered with another digest: \(reply.text)")
@@ -169,14 +169,14 @@ final class SoakOwner {
         run.model.withLock { $0.end(texts, .done) }
         let removed = (try? reply.member("removed")?.doubleValue).map { Int($0) } ?? -1
         if !(0...most).contains(removed) {
-            fail("the purge of \(filter) removed \(removed), where \(most) may have been held: \(reply.text)")
+            fail("the purge of \(filter) removed \(removed) of at most \(most) entries: \(reply.text)")
         }
     }
 
     // MARK: - Parts of all calls
 
-    /// The response, if its status says that the call was done. Otherwise tells the model the outcome, and records an
-    /// unexpected response as a problem.
+    /// Returns the response, if its status says that the call was done. Otherwise returns `nil`, tells the model the
+    /// outcome, and records an unexpected response as a problem.
     ///
     /// - Parameter mayFail: whether the call may fail with 502 or 504, as with a failing origin.
     func conclude(
@@ -194,8 +194,8 @@ final class SoakOwner {
             return nil
         case .value(let reply) where good.contains(reply.status): return reply
         case .value(let reply):
-            // A full disk and a draining server are excuses. A failed purge may have removed some entries, because a
-            // purge goes step by step.
+            // A call may fail if the disk is full or the server drains. A failed purge may have removed some entries,
+            // because a purge removes entries in several steps.
             let isExcused = reply.status == 507 || (reply.status == 503 && run.server.life?.isEnding != false)
             let isPurge = run.model.withLock { $0.isRemoving(texts) }
             run.model.withLock { $0.end(texts, isPurge ? .unknown : .refused) }

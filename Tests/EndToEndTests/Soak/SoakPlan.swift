@@ -2,9 +2,9 @@ import Foundation
 
 /// The plan of a run of the soak, from the environment variables that `scripts/soak` sets.
 ///
-/// The growth of memory is judged in one server process that runs long, because a process that has just started grows
-/// for good reasons. So all kills and drains come in the first quarter of the run. The rest of the run is the life of a
-/// single process, and the slope of its memory is measured over the last two thirds of the run.
+/// The growth of memory is judged in a server process that runs long, because the caches of a new process still fill.
+/// So all kills and drains come in the first quarter of the run. A single process runs in the other three quarters, and
+/// the slope of its memory is measured over the last two thirds of the run.
 struct SoakPlan: Sendable {
     /// The duration of the load, in seconds.
     var duration: Double
@@ -32,8 +32,8 @@ struct SoakPlan: Sendable {
     var measuredFrom: Double { duration / 3 }
     /// The highest permitted growth of memory, in MiB a minute.
     static let slopeLimit = 1.0
-    /// Whether the growth is judged. Over less than three minutes, a slope says more about the moment than about the
-    /// server. A sanitizer keeps freed memory.
+    /// Whether the growth is judged. A slope over less than three minutes is not judged, because it depends on chance.
+    /// A slope with a sanitizer is not judged, because a sanitizer keeps freed memory.
     var judgesSlope: Bool { sanitizer == nil && duration - measuredFrom >= 180 }
     /// The highest permitted resident memory at any moment of the run, in MiB; not judged with a sanitizer.
     static let residentLimit = 300
@@ -41,7 +41,7 @@ struct SoakPlan: Sendable {
     /// The layout: bodies by MD5 and in the slab for an even seed, a tree of files for an odd seed.
     var layout: String { seed.isMultiple(of: 2) ? "hashed" : "readable" }
 
-    /// The arguments of the server. All limits are small, so that eviction never rests.
+    /// The arguments of the server. All limits are small, so that the server evicts entries all the time.
     var arguments: [String] {
         [
             "--layout", layout, "--memory-limit", "8MiB", "--disk-limit", "20MiB", "--disk-reserve", "1MiB",

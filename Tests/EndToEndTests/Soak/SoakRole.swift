@@ -10,7 +10,7 @@ struct SoakRole: Sendable {
     /// The worker's own namespace; `nil` for the default namespace, which the other workers share.
     var namespace: String?
 
-    /// The beginning of the worker's own keys. Workers in two namespaces use the same keys, which must not be confused.
+    /// The prefix of the worker's own keys. Workers in two namespaces use the same keys, which must not be confused.
     var keyPrefix: String { namespace == nil ? "w\(number)-" : "shared-" }
 
     /// The roles of all workers.

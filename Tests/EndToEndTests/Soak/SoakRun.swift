@@ -48,7 +48,7 @@ final class SoakRun: Sendable {
 
     // MARK: - Fetched versions
 
-    /// The latest version of a path that was purged.
+    /// The latest purged version of a path; 0 if none was purged.
     func floor(of path: String) -> Int { floors.withLock { $0[path] ?? 0 } }
 
     /// Records that these versions, and all versions before them, were purged.
@@ -100,7 +100,7 @@ final class SoakRun: Sendable {
 
     // MARK: - Disturbances of the server
 
-    /// Kills and drains the server in the first part. In the last life, fills the disk and asks for memory back.
+    /// Kills and drains the server in the first quarter. In all of the run, fills the disk, and sends SIGUSR1.
     private func disturb() async throws {
         var random = SplitMix64(seed: plan.seed)
         while now < plan.stormEnd, !ending.isOpen {
@@ -168,10 +168,10 @@ final class SoakRun: Sendable {
             return held
         }
         SoakWatch.print("at the end \(held) of \(names.count) names hold a body")
-        if held == 0 { fail("nothing is held at the end") }
+        if held == 0 { fail("no name holds a body at the end") }
     }
 
-    /// Waits until no client is served any more, and compares the open descriptors with those at the beginning.
+    /// Waits until the server has no connection of a client, and compares its open descriptors with the first count.
     private func settle() async throws {
         origin.stop()
         guard let life = server.life else { return }
@@ -188,12 +188,12 @@ final class SoakRun: Sendable {
             """)
         if now.clients != 0 { fail("\(now.clients) connections of clients are open at the end") }
         if now.others > life.idle.others + Self.spareDescriptors {
-            fail("\(now.others) descriptors are open at the end, \(life.idle.others) were at first")
+            fail("\(now.others) descriptors are open at the end, \(life.idle.others) at the start")
         }
     }
 
-    /// The number of files that may be opened once and kept: files of the index, and files of the threads that wait for
-    /// the disk.
+    /// The number of files that the server may open during the run and keep open: files of the index, and files of the
+    /// threads that wait for the disk.
     private static let spareDescriptors = 16
 
     private func close(_ watch: SoakWatch) async throws {

@@ -4,7 +4,7 @@ import TestSupport
 
 /// The server of a run. Its processes run one after the other, over the same directory.
 final class SoakServer: Sendable {
-    /// The life of a process.
+    /// A server process, and whether the test is about to end it.
     final class Life: Sendable {
         let number: Int
         let process: LarderProcess
@@ -88,7 +88,7 @@ final class SoakServer: Sendable {
         return life
     }
 
-    /// The lines that no server should write, at most five from each log.
+    /// The log lines about sanitizer findings and fatal errors, at most five from each log.
     func alarms() throws -> [String] {
         try logs.elements.flatMap { process -> [String] in
             let pattern = "Sanitizer|runtime error:|Fatal error|\"level\":\"critical\""

@@ -6,7 +6,7 @@ final class SoakTally: Sendable {
         var requests = 0
         /// Responses from the cache.
         var hits = 0
-        /// The number of responses for each error status, and of other notable ends and events for each kind.
+        /// The number of responses for each error status, and of other notable events for each kind.
         var errors: [String: Int] = [:]
     }
 
@@ -25,6 +25,6 @@ final class SoakTally: Sendable {
 
     func hit() { counted.withLock { $0.hits += 1 } }
 
-    /// Counts an end without a response, or another notable event, under its kind.
+    /// Counts a call without a response, or another notable event, under its kind.
     func count(_ kind: String) { counted.withLock { $0.errors[kind, default: 0] += 1 } }
 }

@@ -1,8 +1,7 @@
 import TestSupport
 import Testing
 
-/// Checks promises 1 to 5 of the design under mixed load, for the time that `scripts/soak` sets. `scripts/test` runs
-/// this suite alone, for a minute.
+/// Runs a mixed load for the time that `scripts/soak` sets. `scripts/test` runs this suite alone, for a minute.
 @Suite(
     "The soak", .serialized, .enabled(if: SoakPlan.asked != nil, "scripts/soak asks for it"))
 struct SoakTests {

@@ -2,8 +2,8 @@ import HTTPTypes
 import Primitives
 import TestSupport
 
-/// A visitor that reads listings and counters, and seldom stays to the end. It leaves in the middle of uploads,
-/// responses and heads.
+/// A client that reads listings and counters, and often closes its connection in the middle of an upload, a response or
+/// a head.
 final class SoakVisitor {
     private let run: SoakRun
     private let client: SoakClient
@@ -54,7 +54,7 @@ final class SoakVisitor {
         _ = expect(200, client.ask("DELETE", "/entries?state=stale&dryRun=true"), "a dry run")
     }
 
-    /// Leaves in the middle of an upload, and expects no entry.
+    /// Hangs up in the middle of an upload, and expects no entry.
     private func leaveUpload() {
         uploads += 1
         let target = "/entries/left-\(uploads)/content"
@@ -64,7 +64,7 @@ final class SoakVisitor {
         }
         guard case .value = talk else { return explain(talk, "an upload") }
         leave()
-        _ = expect(404, client.ask("GET", target), "what was left in the middle")
+        _ = expect(404, client.ask("GET", target), "the key of an unfinished upload")
     }
 
     private func leaveAnswer() {
@@ -88,7 +88,7 @@ final class SoakVisitor {
         leave()
     }
 
-    /// Leaves in the middle of a batch. No other worker requests its URLs, and the origin does not know them.
+    /// Hangs up in the middle of a batch. No other worker requests its URLs, and the origin has no plan for them.
     private func leaveBatch() {
         let orders = (0..<20).map { JSON.object([.init("url", .string(run.origin.url(of: "nobody/\($0)")))]) }
         let talk = client.talk { connection in
