@@ -1,4 +1,6 @@
+import HTTPTypes
 import Primitives
+import RawStructuredFieldValues
 
 /// Reads a field value from left to right by the grammar of RFC 9110 §5.6. A method that cannot read its element
 /// returns `nil` or `false` and does not move the position, so the caller decides whether the value is an error.
@@ -126,4 +128,107 @@ struct FieldScanner {
         defer { offset = end }
         return String(decoding: bytes[offset..<end], as: UTF8.self)
     }
+}
+
+/// All lines of a structured field (RFC 8941, RFC 9651) form one value. A malformed value counts as absent.
+enum StructuredField {
+    /// The most members and parameters of a value; RFC 8941 §3 asks for 1,024 members. A longer value is rejected
+    /// before parsing, because the library compares each key with all keys before it.
+    static let maximumCount = 1024
+
+    struct Member {
+        var key: String
+        /// `nil` for an inner list.
+        var item: RFC9651BareItem?
+    }
+
+    /// Reads a dictionary. The last member of a repeated key wins. `nil` when the field is absent, empty or malformed.
+    static func dictionary(_ fields: HTTPFields, name: HTTPField.Name) -> [Member]? {
+        guard var parser = parser(fields, name), let map = try? parser.parseDictionaryFieldValue(), !map.isEmpty else {
+            return nil
+        }
+        return map.map { key, value in
+            guard case .item(let item) = value else { return Member(key: key, item: nil) }
+            return Member(key: key, item: item.rfc9651BareItem)
+        }
+    }
+
+    /// Reads a list of strings, without parameters. `nil` when the field is absent, empty, malformed or another value.
+    static func strings(_ fields: HTTPFields, name: HTTPField.Name) -> [String]? {
+        guard var parser = parser(fields, name), let list = try? parser.parseListFieldValue(), !list.isEmpty else {
+            return nil
+        }
+        var strings: [String] = []
+        for member in list {
+            guard case .item(let item) = member, case .string(let text) = item.rfc9651BareItem else { return nil }
+            strings.append(text)
+        }
+        return strings
+    }
+
+    private static func parser(_ fields: HTTPFields, _ name: HTTPField.Name) -> StructuredFieldValueParser<[UInt8]>? {
+        // RFC 8941 §4.2: commas join the lines. The field is mostly absent; `contains` costs less than the subscript.
+        guard fields.contains(name), let value = fields[name] else { return nil }
+        let bytes = Array(value.utf8)
+        let separators = bytes.count { $0 == UInt8(ascii: ",") || $0 == UInt8(ascii: ";") }
+        return separators < maximumCount ? StructuredFieldValueParser(bytes) : nil
+    }
+}
+
+extension HTTPField {
+    /// Gives the value one byte for each character. `nil` when a character is above U+00FF and so has no byte.
+    package init?(name: Name, latin1: String) {
+        if latin1.utf8.allSatisfy({ $0 < 0x80 }) {
+            self.init(name: name, lenientValue: latin1.utf8)
+            return
+        }
+        let bytes = latin1.unicodeScalars.compactMap { UInt8(exactly: $0.value) }
+        guard bytes.count == latin1.unicodeScalars.count else { return nil }
+        self.init(name: name, lenientValue: bytes)
+    }
+
+    /// The value with a character for each byte, of the same number. `value` is decoded as UTF-8, so a value that is
+    /// not UTF-8 (obs-text, RFC 9110 §5.5) differs from the received bytes there, and may look like another value.
+    package var latin1: String {
+        withUnsafeBytesOfValue { bytes in
+            if bytes.allSatisfy({ $0 < 0x80 }) { return value }
+            return String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
+        }
+    }
+
+    /// The value for display: decoded as UTF-8 when it is valid UTF-8, otherwise as Latin-1, so that no byte is lost.
+    package var text: String {
+        let utf8 = withUnsafeBytesOfValue { String(validating: $0, as: UTF8.self) }
+        return utf8 ?? latin1
+    }
+
+    package var isASCII: Bool { withUnsafeBytesOfValue { bytes in bytes.allSatisfy { $0 < 0x80 } } }
+}
+
+extension HTTPFields {
+    /// The end-to-end fields, which may be forwarded and stored. Removes the fields of a single connection (RFC 9110
+    /// §7.6.1): `Connection`, every field that `Connection` names, and the fields known to be hop-by-hop even when
+    /// `Connection` does not name them; also the fields between a client and its proxy (RFC 9111 §3.1).
+    package func endToEnd() -> HTTPFields {
+        // Most messages have none of these. `Connection` is in the list, so without a match no further field is named.
+        guard contains(where: { Self.isHopByHop($0.name) }) else { return self }
+        // Names of fields, and options such as `close`, in lower case.
+        let named = Set(self[values: .connection].lazy.flatMap(FieldScanner.listMembers).map { $0.lowercased() })
+        return filter { field in
+            !Self.isHopByHop(field.name) && !named.contains(field.name.canonicalName)
+        }
+    }
+
+    private static func isHopByHop(_ name: HTTPField.Name) -> Bool {
+        // Checking the length rules out most names and costs less than hashing them.
+        let length = name.canonicalName.utf8.count
+        return hopByHopLengths & 1 << length != 0 && hopByHop.contains(name.canonicalName)
+    }
+
+    private static let hopByHopLengths = hopByHop.reduce(0 as UInt64) { $0 | 1 << $1.utf8.count }
+
+    private static let hopByHop: Set<String> = [
+        "connection", "keep-alive", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade",
+        "proxy-authenticate", "proxy-authentication-info", "proxy-authorization",
+    ]
 }

@@ -1,6 +1,5 @@
 import DiskCache
 import Primitives
-import Synchronization
 
 /// An event for the listeners of `GET /events`: a change of entries, or a step of a download. A request for a download
 /// that the cache answers publishes an event, too. Reading an entry publishes no event.
@@ -119,55 +118,5 @@ package struct EventFilter: Hashable, Sendable {
         if let wanted = self.key, ExactText(wanted) != ExactText(key) { return false }
         guard let tag else { return true }
         return tags.contains { ExactText($0) == ExactText(tag) }
-    }
-}
-
-final class NamespaceEvents: EntryObserver, Sendable {
-    /// The most `download.succeeded` events per second for answers from the cache, which may be as frequent as hits; a
-    /// burst may have twice as many. The metrics count all of them.
-    private static let cachedRate = 100.0
-
-    private let hub: EventHub
-    private let namespace: String
-    private let clock: any WallClock
-    private let hasEnded = Atomic<Bool>(false)
-    private let cachedAnswers = Locked(TokenBucket(rate: NamespaceEvents.cachedRate))
-
-    init(hub: EventHub, namespace: String, clock: any WallClock) {
-        self.hub = hub
-        self.namespace = namespace
-        self.clock = clock
-    }
-
-    var isInterested: Bool { hub.isWanted && !hasEnded.load(ordering: .relaxed) }
-
-    func entriesChanged(_ changes: [EntryChange]) {
-        guard isInterested else { return }
-        let now = clock.now()
-        hub.publish(
-            changes.map {
-                Event(kind: .init($0.verb), time: now, namespace: namespace, subject: .entries($0.subject))
-            })
-    }
-
-    /// Publishes one event for the `count` entries of a removed namespace. Later changes of them are not published.
-    func end(with count: Int64) {
-        hasEnded.store(true, ordering: .relaxed)
-        guard hub.isWanted, count > 0 else { return }
-        let entries = EntryChange.Subject.others(count: Int(count), .all)
-        hub.publish([Event(kind: .entryRemoved, time: clock.now(), namespace: namespace, subject: .entries(entries))])
-    }
-
-    var areDownloadsWanted: Bool { hub.isWanted }
-    var isHeard: Bool { hub.isHeard }
-
-    /// Downloads of a removed namespace publish too, because every download that began must also report its end.
-    func publish(_ kind: Event.Kind, _ report: DownloadReport) {
-        hub.publish([Event(kind: kind, time: clock.now(), namespace: namespace, subject: .download(report))])
-    }
-
-    func takesCachedAnswer() -> Bool {
-        let now = ContinuousClock.now
-        return cachedAnswers.withLock { $0.take(at: now) == nil }
     }
 }

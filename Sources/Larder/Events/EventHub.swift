@@ -6,6 +6,7 @@
 //   missing events in the window, and is cut off when they have left the window. So the memory of all listeners is
 //   bounded by the window, and by the small buffer of each connection.
 
+import DiskCache
 import Dispatch
 import Primitives
 import Synchronization
@@ -232,4 +233,54 @@ package protocol EventSink: AnyObject, Sendable {
     func finish()
     /// Ends the stream without waiting for the listener to read the events that were written.
     func abort()
+}
+
+final class NamespaceEvents: EntryObserver, Sendable {
+    /// The most `download.succeeded` events per second for answers from the cache, which may be as frequent as hits; a
+    /// burst may have twice as many. The metrics count all of them.
+    private static let cachedRate = 100.0
+
+    private let hub: EventHub
+    private let namespace: String
+    private let clock: any WallClock
+    private let hasEnded = Atomic<Bool>(false)
+    private let cachedAnswers = Locked(TokenBucket(rate: NamespaceEvents.cachedRate))
+
+    init(hub: EventHub, namespace: String, clock: any WallClock) {
+        self.hub = hub
+        self.namespace = namespace
+        self.clock = clock
+    }
+
+    var isInterested: Bool { hub.isWanted && !hasEnded.load(ordering: .relaxed) }
+
+    func entriesChanged(_ changes: [EntryChange]) {
+        guard isInterested else { return }
+        let now = clock.now()
+        hub.publish(
+            changes.map {
+                Event(kind: .init($0.verb), time: now, namespace: namespace, subject: .entries($0.subject))
+            })
+    }
+
+    /// Publishes one event for the `count` entries of a removed namespace. Later changes of them are not published.
+    func end(with count: Int64) {
+        hasEnded.store(true, ordering: .relaxed)
+        guard hub.isWanted, count > 0 else { return }
+        let entries = EntryChange.Subject.others(count: Int(count), .all)
+        hub.publish([Event(kind: .entryRemoved, time: clock.now(), namespace: namespace, subject: .entries(entries))])
+    }
+
+    var areDownloadsWanted: Bool { hub.isWanted }
+    var isHeard: Bool { hub.isHeard }
+
+    /// Downloads of a removed namespace publish too, because every download that began must also report its end.
+    func publish(_ kind: Event.Kind, _ report: DownloadReport) {
+        hub.publish([Event(kind: kind, time: clock.now(), namespace: namespace, subject: .download(report))])
+    }
+
+    func takesCachedAnswer() -> Bool {
+        let now = ContinuousClock.now
+        return cachedAnswers.withLock { $0.take(at: now) == nil }
+    }
 }

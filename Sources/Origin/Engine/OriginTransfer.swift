@@ -97,3 +97,163 @@ final class Inbox: Sendable {
         }
     }
 }
+
+/// Decides which transfers may run: a limited number in total, and a limited number per host. The transfers of a host
+/// wait in the order of arrival. The hosts take turns. Every operation takes constant amortised time.
+struct TransferQueue {
+    // The transfers of a host. A line is removed from the table while it changes, so that its array is not copied.
+    private struct Line {
+        var running = 0
+        var waiting = FIFO<UInt64>()
+        /// Whether the host is in `turns`: it has a waiting transfer and is below its limit.
+        var hasTurn = false
+    }
+
+    private let limit: Int
+    private let limitPerHost: Int
+    private var lines: [String: Line] = [:]
+    private var hosts: [UInt64: String] = [:]
+    private var runningTransfers: Set<UInt64> = []
+    private var turns = FIFO<String>()
+
+    /// A limit below 1 counts as 1.
+    init(limit: Int, limitPerHost: Int) {
+        self.limit = max(limit, 1)
+        self.limitPerHost = max(limitPerHost, 1)
+    }
+
+    var runningCount: Int { runningTransfers.count }
+    var waitingCount: Int { hosts.count - runningTransfers.count }
+
+    /// Adds a transfer at the end of its host's line; with `first`, at the beginning, because it had its turn before.
+    mutating func enqueue(_ transfer: UInt64, host: String, first: Bool = false) {
+        precondition(hosts[transfer] == nil, "a transfer is in the queue twice")
+        hosts[transfer] = host
+        var line = lines.removeValue(forKey: host) ?? Line()
+        if first { line.waiting.prepend(transfer) } else { line.waiting.append(transfer) }
+        giveTurn(to: host, &line)
+        lines[host] = line
+    }
+
+    /// Returns the next transfer that may run, and counts it as running; `nil` when no transfer may run.
+    mutating func next() -> UInt64? {
+        guard runningTransfers.count < limit else { return nil }
+        while let host = turns.popFirst(isHere: { _ in true }) {
+            guard var line = lines.removeValue(forKey: host) else { continue }
+            line.hasTurn = false
+            let transfer = line.waiting.popFirst { hosts[$0] == host && !runningTransfers.contains($0) }
+            if let transfer {
+                line.running += 1
+                runningTransfers.insert(transfer)
+            }
+            giveTurn(to: host, &line)
+            store(line, for: host)
+            if let transfer { return transfer }
+        }
+        return nil
+    }
+
+    /// Has no effect for an unknown transfer.
+    mutating func remove(_ transfer: UInt64) {
+        guard let host = hosts.removeValue(forKey: transfer), var line = lines.removeValue(forKey: host) else { return }
+        if runningTransfers.remove(transfer) != nil {
+            line.running -= 1
+        } else {
+            line.waiting.forgetOne { hosts[$0] == host && !runningTransfers.contains($0) }
+        }
+        giveTurn(to: host, &line)
+        store(line, for: host)
+    }
+
+    private mutating func giveTurn(to host: String, _ line: inout Line) {
+        guard !line.hasTurn, !line.waiting.isEmpty, line.running < limitPerHost else { return }
+        line.hasTurn = true
+        turns.append(host)
+    }
+
+    private mutating func store(_ line: Line, for host: String) {
+        lines[host] = line.running == 0 && line.waiting.isEmpty ? nil : line
+    }
+}
+
+/// An element that leaves before its turn stays in the array until such elements are half of it; `popFirst` skips it.
+private struct FIFO<Element> {
+    private var elements: [Element] = []
+    private var head = 0
+    private var goneCount = 0
+    var isEmpty: Bool { elements.count - head == goneCount }
+
+    mutating func append(_ element: Element) {
+        elements.append(element)
+    }
+
+    mutating func prepend(_ element: Element) {
+        if head > 0 {
+            head -= 1
+            elements[head] = element
+        } else {
+            elements.insert(element, at: 0)
+        }
+    }
+
+    mutating func popFirst(isHere: (Element) -> Bool) -> Element? {
+        while head < elements.count {
+            let element = elements[head]
+            head += 1
+            if head > 64 && head * 2 > elements.count {
+                elements.removeSubrange(..<head)
+                head = 0
+            }
+            if isHere(element) { return element }
+            goneCount -= 1
+        }
+        return nil
+    }
+
+    /// Counts an element that left before its turn. Removes such elements when they are more than half of the array.
+    mutating func forgetOne(isHere: (Element) -> Bool) {
+        goneCount += 1
+        guard goneCount > 64, goneCount * 2 > elements.count - head else { return }
+        elements = elements[head...].filter(isHere)
+        head = 0
+        goneCount = 0
+    }
+}
+
+/// The places for running transfers that all loops of a client share. Any loop gives places to transfers, and informs
+/// another loop through its inbox. The number of a transfer identifies its loop.
+final class TransferPlaces: Sendable {
+    private let queue: Locked<TransferQueue>
+    private let inboxes: [Inbox]
+
+    init(limit: Int, limitPerHost: Int, inboxes: [Inbox]) {
+        queue = Locked(TransferQueue(limit: limit, limitPerHost: limitPerHost))
+        self.inboxes = inboxes
+    }
+
+    var counts: (running: Int, waiting: Int) { queue.withLock { ($0.runningCount, $0.waitingCount) } }
+
+    func enqueue(_ transfer: UInt64, host: String, first: Bool) {
+        queue.withLock { $0.enqueue(transfer, host: host, first: first) }
+    }
+
+    func remove(_ transfer: UInt64) {
+        queue.withLock { $0.remove(transfer) }
+    }
+
+    /// Gives every free place to a waiting transfer. Returns the calling loop's transfers, and informs the other loops.
+    func giveTurns(in own: Inbox) -> [UInt64] {
+        let running = queue.withLock { queue in
+            var running: [UInt64] = []
+            while let transfer = queue.next() { running.append(transfer) }
+            return running
+        }
+        return running.filter { transfer in
+            let inbox = inboxes[Int(transfer % UInt64(inboxes.count))]
+            if inbox === own { return true }
+            // A loop that has ended holds no places.
+            if !inbox.append(.run(transfer)) { remove(transfer) }
+            return false
+        }
+    }
+}

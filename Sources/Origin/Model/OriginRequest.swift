@@ -1,3 +1,4 @@
+import CCurl
 import HTTPTypes
 import Primitives
 
@@ -85,5 +86,168 @@ extension OriginRequest {
     /// RFC 9110 §9.2.2.
     var isIdempotent: Bool {
         [.get, .head, .options, .trace, .put, .delete].contains(method)
+    }
+}
+
+/// Receives the response of a transfer: the head once, the body in pieces, and the end, exactly once and last. The
+/// calls of a transfer come in sequence, on a thread that serves many transfers. They must not block, and may start and
+/// cancel transfers.
+package protocol OriginReceiver: AnyObject, Sendable {
+    /// The head of an interim response (RFC 9110 §15.2), at its arrival and in order, before the final head; also for
+    /// requests that are redirected. Not called for 100, and an unexpected 101 is an error.
+    func originDidAnswerInterim(_ head: OriginHead)
+    /// The head of the final response. An error ends the transfer with ``OriginError/Kind/receiver(_:)``.
+    func originDidAnswer(_ head: OriginHead) throws
+    /// The next bytes of the body, never empty and valid only during the call. An error ends the transfer.
+    func originDidSend(_ bytes: UnsafeRawBufferPointer) throws
+    /// All bytes that arrived together with the head of the response have been delivered, unless the transfer is
+    /// paused. Called at most once for a response; not called when the response is already complete.
+    func originDidPause()
+    /// The end of the transfer. Only `success` means that the body is complete.
+    func originDidFinish(_ result: Result<OriginSummary, OriginError>)
+}
+
+extension OriginReceiver {
+    package func originDidAnswerInterim(_ head: OriginHead) {}
+    package func originDidPause() {}
+}
+
+/// The head of a response.
+package struct OriginHead: Sendable {
+    /// 200 to 999; 102 to 199 for an interim response; 200 for FTP.
+    package var status: Int
+    /// All field lines in order, with names and values as sent, UTF-8 or not, without surrounding white space and with
+    /// spaces in the place of control characters; no trailers. For FTP: `Content-Length` and `Last-Modified`, if known.
+    package var fields: HTTPFields
+    /// The URL of the response, after redirects, without a fragment.
+    package var effectiveURL: String
+    /// The length of the delivered body; `nil` when it is unknown, or a content coding is decoded. For `HEAD`: the
+    /// length of the response to `GET`. 0 for a status that allows no body, regardless of `Content-Length`.
+    package var declaredLength: Int64?
+    package var framing: OriginFraming
+    /// `1.0`, `1.1` or `2`; `ftp` for FTP.
+    package var version: String
+    /// Whether the origin authenticates the connection and not the request (NTLM, Negotiate). The response is then only
+    /// for the client of the connection, regardless of its fields (RFC 4559 §6).
+    package var authenticatesConnection: Bool { fields.authenticateConnection }
+}
+
+extension HTTPFields {
+    var authenticateConnection: Bool {
+        self[values: .wwwAuthenticate].contains(where: ConnectionCredentials.areNamed)
+            || contains(HTTPField.Name("Persistent-Auth")!)
+    }
+}
+
+/// The way in which the end of a body is marked. A content coding marks its own end, which must arrive as well.
+package enum OriginFraming: Sendable, Hashable {
+    /// The response cannot have a body (RFC 9110 §6.4.1: 1xx, 204, 304, and every response to `HEAD`).
+    case noBody
+    /// `Content-Length` gives the length.
+    case length
+    /// The last chunk ends the body (RFC 9112 §7.1).
+    case chunked
+    /// The end of an HTTP/2 stream.
+    case stream
+    /// The server's reply on the control connection of FTP.
+    case ftp
+    /// Only the close of the connection ends the body, so a missing part cannot be detected (RFC 9112 §8).
+    case close
+
+    /// Whether the end of a body proves that the body is complete.
+    package var isFramed: Bool { self != .close }
+}
+
+/// The result of a complete transfer.
+package struct OriginSummary: Sendable {
+    /// The number of delivered bytes of the body.
+    package var byteCount: Int64
+    package var framing: OriginFraming
+    package var redirectCount: Int
+    package var retryCount: Int
+}
+
+/// A URL in parts. libcurl's own parser splits the URL, so that the client checks the same URL that libcurl fetches.
+struct OriginURL: Hashable {
+    /// The whole URL, with an ASCII host and without a fragment.
+    let text: String
+    /// In lower case.
+    let scheme: String
+    /// In punycode; an IPv6 address has brackets.
+    let host: String
+    /// The default of the scheme when the URL has none.
+    let port: UInt16
+    /// The scheme, host and port, to which connections and limits belong.
+    var origin: String { "\(scheme)://\(AddressRule.comparable(host)):\(port)" }
+
+    /// `nil` when the host is a name.
+    var address: IPAddress? {
+        let name = AddressRule.comparable(host)
+        return IPAddress(name.hasPrefix("[") ? name.dropFirst().dropLast() : name[...])
+    }
+}
+
+extension OriginURL {
+    struct Invalid: Error {
+        let reason: String
+    }
+
+    /// Parses an absolute URL and leaves its path unchanged.
+    init(_ text: String) throws(Invalid) {
+        self = try Self.read { url throws(CurlURLHandle.Failure) in
+            try url.set(CURLUPART_URL, text, CURLU_PATH_AS_IS | Self.flags)
+        }
+    }
+
+    /// Resolves a `Location` (RFC 9110 §10.2.2, RFC 3986 §5.2). Spaces and bytes outside ASCII are escaped.
+    init(location: [UInt8], of base: OriginURL) throws(Invalid) {
+        self = try Self.read { url throws(CurlURLHandle.Failure) in
+            try url.set(CURLUPART_URL, base.text, CURLU_PATH_AS_IS | Self.flags)
+            // An empty reference, and a reference that is only a fragment, mean the base itself with its query (RFC
+            // 3986 §5.2.2). libcurl 7.88 refuses an empty reference and drops the query for a fragment.
+            guard let first = location.first, first != UInt8(ascii: "#") else { return }
+            // A fragment is for the user, and a `?` in it does not begin a query.
+            let reference = location.prefix { $0 != UInt8(ascii: "#") }.map(CChar.init(bitPattern:)) + [0]
+            try url.set(CURLUPART_URL, reference, CURLU_URLENCODE | CURLU_ALLOW_SPACE | Self.flags)
+        }
+    }
+
+    /// An unknown scheme is parsed, too, so that the client can refuse it by name.
+    private static let flags = CURLU_DISALLOW_USER | CURLU_NON_SUPPORT_SCHEME
+
+    private static func read(
+        _ set: (borrowing CurlURLHandle) throws(CurlURLHandle.Failure) -> Void
+    ) throws(Invalid) -> OriginURL {
+        let url = CurlURLHandle()
+        do throws(CurlURLHandle.Failure) {
+            try set(url)
+            try url.set(CURLUPART_FRAGMENT, nil)
+            let scheme = try url.get(CURLUPART_SCHEME) ?? ""
+            // A URL without `//` and a host, such as `file:///etc/passwd`, has no origin to connect to.
+            let host = try url.get(CURLUPART_HOST, CURLU_PUNYCODE) ?? ""
+            if try url.get(CURLUPART_ZONEID) == nil {
+                let port = try url.get(CURLUPART_PORT, CURLU_DEFAULT_PORT).flatMap { UInt16($0) } ?? 0
+                let text = try url.get(CURLUPART_URL, CURLU_PUNYCODE) ?? ""
+                return OriginURL(text: text, scheme: scheme.lowercased(), host: host, port: port)
+            }
+        } catch {
+            throw Invalid(reason: error.words)
+        }
+        throw Invalid(reason: "the host has a zone")
+    }
+}
+
+/// Remembers parsed URLs of requests with a separate target, because such requests use the same URL for a whole site.
+struct KnownURLs {
+    private(set) var urls = BoundedMemo<ExactText, OriginURL>(limit: ExactURL.knownSiteLimit)
+
+    mutating func url(of request: OriginRequest) throws(OriginURL.Invalid) -> OriginURL {
+        let text = ExactText(request.url)
+        if let url = urls[text] { return url }
+        let url = try OriginURL(request.url)
+        if request.requestTarget != nil, request.url.utf8.count <= ExactURL.siteLengthLimit {
+            _ = urls.remember(url, for: text)
+        }
+        return url
     }
 }

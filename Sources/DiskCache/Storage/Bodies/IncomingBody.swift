@@ -86,3 +86,127 @@ struct SealedBody: Sendable {
         if case .file(let file) = stored { FileSystem.unlink(file.path) }
     }
 }
+
+/// A body that is being received. Any thread can read the received bytes, repeatedly, while a reference exists, even
+/// when the body is published, abandoned or removed. Invariants: a single thread receives. It first adds bytes to the
+/// content and then, under the lock, increases ``length``, so bytes before `length` never change. Of a body in a file,
+/// the bytes before `written` are in the file, the bytes from there to `length` in `buffer`.
+package final class GrowingBody: Sendable {
+    private struct State {
+        /// Empty for a body in a file.
+        var memory: [UInt8] = []
+        /// `nil` while the body is in memory.
+        var file: FileDescriptor?
+        var length: Int64 = 0
+        var written: Int64 = 0
+        var buffer: WriteBuffer?
+        var takesBuffer = false
+    }
+
+    private let state = Locked(State())
+    private let buffers: WriteBuffers
+    /// The path of the file to which the body may move.
+    let path: String
+
+    init(buffers: WriteBuffers, path: String) {
+        self.buffers = buffers
+        self.path = path
+    }
+
+    package var length: Int64 { state.withLock { $0.length } }
+
+    /// Returns at most `count` bytes: at least one if the body has bytes at `offset`, and none at or beyond ``length``.
+    package func read(at offset: Int64, upTo count: Int) throws(DiskCacheError) -> SharedBytes {
+        let (bytes, file, count) = state.withLock { state -> (SharedBytes?, FileDescriptor?, Int) in
+            let count = Int(max(0, min(Int64(count), state.length - offset)))
+            func copied(_ bytes: UnsafeRawBufferPointer, from start: Int64) -> (SharedBytes?, FileDescriptor?, Int) {
+                (SharedBytes(copying: .init(rebasing: bytes[Int(start)..<Int(start) + count])), nil, count)
+            }
+            guard let file = state.file else { return state.memory.withUnsafeBytes { copied($0, from: offset) } }
+            guard offset >= state.written, let buffer = state.buffer else {
+                return (nil, file, min(count, Int(max(0, state.written - offset))))
+            }
+            return copied(buffer.bytes, from: offset - state.written)
+        }
+        if let bytes { return bytes }
+        return try file?.read(count, at: offset, path: path) ?? SharedBytes([])
+    }
+
+    /// `nil` while the body is in memory.
+    var file: FileDescriptor? { state.withLock { $0.file } }
+
+    /// Empty for a body in a file.
+    var bytes: SharedBytes { state.withLock { SharedBytes($0.memory) } }
+
+    /// After a write error, the body may hold a part of `bytes`, and the caller must not append again.
+    func append(_ bytes: UnsafeRawBufferPointer) throws(DiskCacheError) {
+        if let file { return try append(bytes, to: file) }
+        state.withLock { state in
+            state.memory.append(contentsOf: bytes)
+            state.length += Int64(bytes.count)
+        }
+    }
+
+    private func append(_ bytes: UnsafeRawBufferPointer, to file: FileDescriptor) throws(DiskCacheError) {
+        guard let buffer = buffer() else {
+            // Outside the lock, so that readers do not wait for the disk; safe because a single thread appends.
+            try file.write(bytes, path: path)
+            return state.withLock { state in
+                state.length += Int64(bytes.count)
+                state.written = state.length
+            }
+        }
+        var rest = bytes
+        while !rest.isEmpty {
+            if buffer.isFull { try flush(buffer, to: file) }
+            let taken = state.withLock { state in
+                let taken = buffer.fill(rest)
+                state.length += Int64(taken)
+                return taken
+            }
+            rest = UnsafeRawBufferPointer(rebasing: rest[taken...])
+        }
+    }
+
+    /// `nil`: the next bytes go straight to the file. If ``move(to:)`` took no buffer, the next call asks for one,
+    /// once. ``move(to:)`` takes none for an empty body, because its bytes may be slow to arrive.
+    private func buffer() -> WriteBuffer? {
+        let (held, takesOne) = state.withLock { state in
+            defer { state.takesBuffer = false }
+            return (state.buffer, state.takesBuffer)
+        }
+        guard takesOne, let new = buffers.take() else { return held }
+        state.withLock { $0.buffer = new }
+        return new
+    }
+
+    private func flush(_ buffer: WriteBuffer, to file: FileDescriptor) throws(DiskCacheError) {
+        try file.write(buffer.bytes, path: path)
+        state.withLock { state in
+            state.written += Int64(buffer.count)
+            buffer.empty()
+        }
+    }
+
+    /// Moves a body that is in memory. Later bytes go to the file, too.
+    func move(to file: FileDescriptor) throws(DiskCacheError) {
+        let bytes = bytes
+        let buffer = (1..<WriteBuffers.capacity).contains(bytes.count) ? buffers.take() : nil
+        try bytes.withUnsafeBytes { bytes throws(DiskCacheError) in
+            if let buffer { _ = buffer.fill(bytes) } else { try file.write(bytes, path: path) }
+        }
+        state.withLock { state in
+            (state.memory, state.file) = ([], file)
+            state.written = buffer == nil ? state.length : 0
+            (state.buffer, state.takesBuffer) = (buffer, buffer == nil)
+        }
+    }
+
+    /// Writes buffered bytes to the file, if the body has one. The caller must not append afterwards.
+    func seal() throws(DiskCacheError) {
+        let buffer = state.withLock { $0.buffer }
+        guard let buffer, let file else { return }
+        try flush(buffer, to: file)
+        state.withLock { $0.buffer = nil }
+    }
+}

@@ -1,4 +1,5 @@
 import GRDB
+import GRDBSQLite
 import Primitives
 
 struct IndexReader {
@@ -75,4 +76,153 @@ struct IndexReader {
     private func entryRow(_ row: StatementRow) throws -> EntryRow {
         try EntryRow(row, namespace: namespace, directory: directory)
     }
+}
+
+enum LookupQuery: Int, CaseIterable {
+    case entry
+    /// The responses with keys between two texts, up to a limit.
+    case responses
+
+    fileprivate var sql: String {
+        switch self {
+        case .entry: "SELECT \(EntryRow.columns) FROM entries WHERE key = ?"
+        case .responses: "SELECT \(EntryRow.columns) FROM entries WHERE \(ResponseKeys.condition()) LIMIT ?"
+        }
+    }
+}
+
+/// A read-only connection for look-ups, for any thread. GRDB would cost more than the look-up itself.
+final class LookupConnection: Sendable {
+    /// The look-up needs data that is not in memory, and this connection does not wait for the disk.
+    struct NotCached: Error {}
+
+    private struct State {
+        var database: OpaquePointer?
+        var statements = [OpaquePointer?](repeating: nil, count: LookupQuery.allCases.count)
+        var isClosed = false
+    }
+
+    private let name: String
+    private let cacheBytes: Int
+    private let state = Locked(State())
+
+    /// `name` is a URI (<https://sqlite.org/uri.html>). The page cache is valid until the next write to the index.
+    init(_ name: String, cacheBytes: Int) {
+        self.name = name
+        self.cacheBytes = cacheBytes
+    }
+
+    deinit { close() }
+
+    /// Opens the files. Later look-ups use the same files, even if other files have taken their names. Throws
+    /// ``NotCached`` when opening would need the disk; the first look-up then opens the files.
+    func open() throws {
+        try rows(.entry, [""]) { _ in }
+    }
+
+    /// Throws ``NotCached``, `DatabaseError`, and the errors of `read`.
+    func rows(
+        _ query: LookupQuery, _ texts: [String], limit: Int? = nil, _ read: (StatementRow) throws -> Void
+    ) throws {
+        try state.withLock { state in
+            let statement = try statement(query, &state)
+            defer {
+                sqlite3_reset(statement)
+                sqlite3_clear_bindings(statement)
+            }
+            for (number, text) in texts.enumerated() { StatementText.bind(text, to: statement, at: Int32(number + 1)) }
+            if let limit { sqlite3_bind_int64(statement, Int32(texts.count + 1), Int64(limit)) }
+            while true {
+                switch sqlite3_step(statement) {
+                case SQLITE_ROW: try read(StatementRow(statement: statement))
+                case SQLITE_DONE: return
+                case let code: throw Self.error(code, state.database)
+                }
+            }
+        }
+    }
+
+    func releaseMemory() {
+        state.withLock { state in
+            if let database = state.database { sqlite3_db_release_memory(database) }
+        }
+    }
+
+    func close() {
+        state.withLock { state in
+            state.isClosed = true
+            Self.close(&state)
+        }
+    }
+
+    private func statement(_ query: LookupQuery, _ state: inout State) throws -> OpaquePointer {
+        if let statement = state.statements[query.rawValue] { return statement }
+        if state.isClosed { throw DiskCacheError.closed }
+        if state.database == nil { try open(&state) }
+        var statement: OpaquePointer?
+        let code = sqlite3_prepare_v3(state.database, query.sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &statement, nil)
+        guard code == SQLITE_OK, let statement else { throw Self.error(code, state.database) }
+        state.statements[query.rawValue] = statement
+        return statement
+    }
+
+    private func open(_ state: inout State) throws {
+        // SQLite's own mutexes are off, because the lock of this object replaces them.
+        let flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI | SQLITE_OPEN_EXRESCODE
+        var code = sqlite3_open_v2(name, &state.database, flags, nil)
+        if code == SQLITE_OK {
+            sqlite3_busy_timeout(state.database, 5000)
+            code = sqlite3_exec(state.database, "PRAGMA cache_size = -\(cacheBytes >> 10)", nil, nil, nil)
+        }
+        guard code == SQLITE_OK else {
+            let error = Self.error(code, state.database)
+            Self.close(&state)
+            throw error
+        }
+    }
+
+    private static func close(_ state: inout State) {
+        for statement in state.statements { sqlite3_finalize(statement) }
+        sqlite3_close(state.database)
+        state.database = nil
+        state.statements = state.statements.map { _ in nil }
+    }
+
+    private static func error(_ code: Int32, _ database: OpaquePointer?) -> any Error {
+        if code == CachedFilesVFS.notCached { return NotCached() }
+        let message = database.flatMap { sqlite3_errmsg($0) }.map { String(cString: $0) }
+        return DatabaseError(resultCode: ResultCode(rawValue: code), message: message)
+    }
+}
+
+/// Several look-up connections, so that threads seldom wait for each other.
+final class LookupPool: Sendable {
+    private let connections: [LookupConnection]
+    /// `free`: the connections not in use. `turn`: the last one that a thread waited for; threads wait for all in turn.
+    private let idle: Locked<(free: [Int], turn: Int)>
+
+    init(_ count: Int, _ name: String, cacheBytes: Int) {
+        connections = (0..<count).map { _ in LookupConnection(name, cacheBytes: cacheBytes) }
+        idle = Locked((Array(connections.indices.reversed()), 0))
+    }
+
+    func withConnection<Value>(_ body: (LookupConnection) throws -> Value) rethrows -> Value {
+        let (number, isFree) = idle.withLock { idle in
+            if let number = idle.free.popLast() { return (number, true) }
+            idle.turn = (idle.turn + 1) % connections.count
+            return (idle.turn, false)
+        }
+        defer { if isFree { idle.withLock { $0.free.append(number) } } }
+        return try body(connections[number])
+    }
+
+    /// Skips a connection that may not wait for the disk but would have to.
+    func open() throws {
+        for connection in connections {
+            do { try connection.open() } catch is LookupConnection.NotCached {}
+        }
+    }
+
+    func releaseMemory() { connections.forEach { $0.releaseMemory() } }
+    func close() { connections.forEach { $0.close() } }
 }

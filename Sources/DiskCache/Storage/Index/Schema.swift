@@ -122,17 +122,6 @@ enum Schema {
         """
 }
 
-extension Entry.Kind {
-    /// In the order of their codes, which never change, because the index stores them.
-    private static let coded: [Entry.Kind] = [.download, .json, .data, .response]
-    var code: Int { Self.coded.firstIndex(of: self)! }
-
-    init?(code: Int) {
-        guard Self.coded.indices.contains(code) else { return nil }
-        self = Self.coded[code]
-    }
-}
-
 extension DiskCacheError {
     init(_ error: any Error) {
         switch error {
