@@ -11,8 +11,8 @@ extension DiskCache {
             PendingStore(key: key, kind: kind, url: url, tags: tags), pinned: pinned, parts: parts, writer: writer)
     }
 
-    /// Begins to receive a response to a URL, when the variant is not known before the head arrives. Until
-    /// ``Reservation/decide(_:tags:)`` is called, a purge of any variant of the URL matches the response.
+    /// Begins to receive a response to a URL, when the variant is not known before the head of the response arrives.
+    /// Until ``Reservation/decide(_:tags:)`` is called, a purge of any variant of the URL matches the response.
     package func reserve(responseTo url: ResponseURL, tags: [String] = []) -> Reservation {
         let store = PendingStore(
             key: .response(to: url, variant: ""), kind: .response, url: url.text, tags: tags, isVariantOpen: true)
@@ -20,10 +20,10 @@ extension DiskCache {
     }
 
     /// Changes metadata; `nil` leaves a value as it is. The `ttl` counts from now; with zero or less the entry is stale
-    /// at once, and a ``Entry/Kind/json`` or ``Entry/Kind/data`` entry is removed. `tags` replace the tags;
-    /// `staleAllowance` can only grow. `condition` gets the entry at the instant of the change, and must not wait;
-    /// `false` ends with ``DiskCacheError/conditionFailed``. `completion` gets the durable entry, or `nil` if there is
-    /// none. A fetch that began before the change does not undo it.
+    /// at once, and a ``Entry/Kind/json`` or ``Entry/Kind/data`` entry is removed. `tags` replace the tags; a
+    /// `staleAllowance` below the entry's has no effect. `condition` gets the entry at the instant of the change, and
+    /// must not wait; `false` ends with ``DiskCacheError/conditionFailed``. `completion` gets the durable entry, or
+    /// `nil` if the key now has no entry. A fetch that began before the change does not undo the change.
     package func update(
         _ key: String, ttl: Duration? = nil, tags: [String]? = nil, addingTags: [String] = [], pinned: Bool? = nil,
         staleAllowance: Duration = .zero, fields: (@Sendable (String) -> String)? = nil,
@@ -31,7 +31,7 @@ extension DiskCache {
     ) {
         writer.submit(
             { context in
-                // Pending hits and slides are written first, so that this update overrides them.
+                // Writes pending hits and a renewed expiry date first, so that this update overrides them.
                 try context.flushHits(only: key)
                 guard let row = try context.index.row(forKey: key) else { return nil }
                 if let condition, !condition(row.entry) { throw DiskCacheError.conditionFailed }
@@ -78,8 +78,8 @@ extension DiskCache {
 
     /// Removes the entries that match any of `filters` and were published before now, in steps between which other
     /// operations run. Matching bodies from an origin that are being received are not kept, except the body of
-    /// `reservation`, because its response causes the invalidation. `completion` gets the number of removed entries
-    /// once that is durable. After an error, some entries may be gone. If an entry matches and `condition` does not
+    /// `reservation`, because its response causes this removal. `completion` gets the number of removed entries once
+    /// the removal is durable. After an error, some entries may be gone. If an entry matches and `condition` does not
     /// hold at the beginning, `completion` gets ``DiskCacheError/conditionFailed``, and no entry is removed.
     package func remove(
         matching filters: [EntryFilter], sparing reservation: Reservation? = nil, condition: RemovalCondition? = nil,
@@ -126,15 +126,15 @@ extension DiskCache {
     }
 
     /// The most entries that a transaction removes, because other operations wait for it, and a longer commit delays
-    /// hits by occupying a processor. On a full disk it removes fewer: as many as the index's log has room for.
+    /// hits by occupying a processor. On a full disk a step removes fewer: as many as the index's log has room for.
     private static let stepLimit = 100
-    /// The most slides that a transaction writes for each entry that it may remove: 4,000 in all.
+    /// The most renewed expiry dates that a transaction writes for each entry that it may remove: 4,000 in all.
     private static let slidesPerRemoval = 40
 
-    /// Runs `work`, which removes up to `limit` entries, after writing all slides that were pending at the first
-    /// transaction, because slides decide which entries have expired. Many slides take several transactions, between
-    /// which other operations run. `work` gets the time `start` of the first transaction: an entry that had expired at
-    /// that time counts as expired.
+    /// Runs `work`, which removes up to `limit` entries, after writing all slides (``PendingHits/Slide``) that were
+    /// pending at the first transaction, because they decide which entries have expired. Many slides take several
+    /// transactions, between which other operations run. `work` gets the time `start` of the first transaction: an
+    /// entry that had expired at that time counts as expired.
     private func submitAfterSlides(
         limit: Int, since start: Timestamp? = nil,
         _ work: @escaping @Sendable (WriteContext, _ start: Timestamp) throws -> Int,
@@ -145,7 +145,7 @@ extension DiskCache {
             { context -> (start: Timestamp, count: Int?) in
                 if start == nil { context.parts.hits.markSlides() }
                 let start = start ?? context.now
-                // On a full disk `limit` is smaller, and so is the number of slides.
+                // On a full disk `limit` is smaller, so that the transaction also writes fewer renewed expiry dates.
                 try context.flushHits(limit: .marked(Self.slidesPerRemoval * limit))
                 return (start, context.parts.hits.hasMarkedSlides ? nil : try work(context, start))
             },
@@ -175,7 +175,7 @@ extension DiskCache {
             case .success(let count) where count == limit:
                 let next = min(limit * 2, Self.stepLimit)
                 removeInSteps(removed: removed + count, limit: next, telling, completion, step: step)
-            // Each removed entry makes room for further removals, so a smaller step may succeed.
+            // A smaller step needs less room in the index's log, and its removals make room for the next step.
             case .failure(.noSpace) where limit > 1:
                 removeInSteps(removed: removed, limit: limit / 2, telling, completion, step: step)
             case .success, .failure:

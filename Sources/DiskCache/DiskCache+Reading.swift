@@ -3,8 +3,8 @@ import Primitives
 
 extension DiskCache {
     /// Loads an entry with its body, fresh or stale. An entry of another URL than `url` counts as absent.
-    /// ``LoadResult/onDisk`` comes only without `mayWait`. A small body from the slab is compared with its digest, a
-    /// file's size, times and inode with the index. After a difference the result is ``LoadResult/needsVerification``.
+    /// ``LoadResult/onDisk`` comes only without `mayWait`. If a body in the slab does not match its digest, or a body's
+    /// file the size, times and inode in the index, the result is ``LoadResult/needsVerification``.
     package func load(
         _ key: String, expectingURL url: String? = nil, mayWait: Bool = true
     ) throws(DiskCacheError) -> LoadResult {
@@ -13,7 +13,7 @@ extension DiskCache {
                 return try read(key, expectingURL: url, mayWait: mayWait)
             }
             guard held.entry.isOf(url) else { return .absent }
-            // Taken before `current` reads the pending slides, so that a later slide makes the mark out of date.
+            // Taken before `current` reads a renewed expiry date, so that a later renewal makes the mark out of date.
             let mark = held.hot.mark
             return .hit(StoredEntry(entry: current(held.entry), body: held.body, hot: mark))
         }
@@ -57,7 +57,7 @@ extension DiskCache {
 
     /// Checks the body of an entry on the ``Verifier``'s queue. A body in a file is hashed only if the size, times or
     /// inode of the file differ from the index. The entry is removed when the body is damaged or missing. `completion`,
-    /// which must not wait, gets `nil` when there is no entry (any more).
+    /// which must not wait, gets `nil` when the key has no entry, or no longer has one.
     package func verify(_ key: String, completion: @escaping Completion<StoredEntry?>) {
         verifier.verify(key, completion: completion)
     }
@@ -77,7 +77,7 @@ extension DiskCache {
         }
     }
 
-    /// All variants of exactly `url`, fresh or stale. Checks no body. `nil`, only without `mayWait`: needs the disk.
+    /// All responses to exactly `url`, fresh or stale. Checks no body. `nil`, only without `mayWait`: needs the disk.
     package func responses(
         to url: ResponseURL, limit: Int = Entry.variantLimit, mayWait: Bool
     ) throws(DiskCacheError) -> [Entry]? {
@@ -92,13 +92,13 @@ extension DiskCache {
         try responses(to: url, limit: limit, mayWait: true) ?? []
     }
 
-    /// Records a hit without I/O, and reads show it at once. The index gets it within a second, or later when hundreds
-    /// of entries are hit each second. With thousands, only frequent hits are sure to be written.
+    /// Records a hit without I/O. Reads show it at once, the index within a second, or later when hundreds of entries
+    /// are hit each second. When thousands are hit, the index may never get the hits of rarely hit entries.
     package func recordHit(_ entry: Entry) {
         noteHit(of: entry.key, version: entry.version)
     }
 
-    /// Keeps the entry fresh for `ttl` (`nil`: its own) from now. Reads see that at once, the index within a second.
+    /// Sets the expiry date to now plus `ttl` (`nil`: the entry's). Reads show it at once, the index within a second.
     package func slide(_ entry: Entry, ttl: Duration? = nil) -> Entry {
         let ttl = max(ttl ?? entry.ttl, .zero)
         let slide = PendingHits.Slide(ttl: ttl, expiryDate: parts.clock.now() + ttl)
@@ -110,10 +110,10 @@ extension DiskCache {
         return entry
     }
 
-    /// Registers a ready answer, which the caller made of the ``StoredEntry`` with that mark. Its `bytes` beside the
-    /// body count in the memory tier. `onEnd`, which must not wait, is called once when the caller must drop the
-    /// answer. A later answer with the same `requests`, a hash of the requests that it serves, replaces the answer and
-    /// its `onEnd`. `false`: the entry has changed or there is no room; `onEnd` may have been called then.
+    /// Registers a ready answer, which the caller made of the ``StoredEntry`` with that mark. `bytes`, its size without
+    /// the body, counts in the memory tier. `onEnd`, which must not wait, is called once when the caller must drop the
+    /// answer. `requests` is a hash of the requests that it serves. A later answer with the same hash replaces it
+    /// without calling `onEnd`. `false`: the entry has changed or there is no room; `onEnd` may have been called then.
     package func keepAtHand(
         _ mark: HotEntry.Mark, for requests: Int, bytes: Int, onEnd: @escaping @Sendable () -> Void
     ) -> Bool {
@@ -139,8 +139,8 @@ extension DiskCache {
     /// An expiry that lies further ahead than the ttl plus this tolerance counts as wrong.
     private static let clockTolerance: Duration = .seconds(60)
 
-    /// Applies the pending hits and slides to an entry that was read. An expiry further ahead than the ttl comes from a
-    /// clock that was ahead. The ttl then counts from now, because the entry would otherwise stay fresh too long.
+    /// Applies the pending hits and expiry date to an entry that was read. An expiry further ahead than the ttl comes
+    /// from a clock that was ahead. The ttl then counts from now, so that the entry does not stay fresh too long.
     func current(_ entry: Entry) -> Entry {
         let entry = entry.applying(parts.hits.pending(entry.key))
         return entry.expiryDate > parts.clock.now() + entry.ttl + Self.clockTolerance ? slide(entry) : entry
@@ -150,7 +150,7 @@ extension DiskCache {
         if parts.hits.noteHit(of: key, version: version) { writer.flushSoon() }
     }
 
-    /// `nil` when the body needs a verification. `isPassable`: the record in the slab is enough for an answer.
+    /// `nil` when the body needs a verification. `isPassable`: the ``SlabRecord`` in the slot is enough for an answer.
     private func body(
         of row: EntryRow, mayWait: Bool
     ) throws(DiskCacheError) -> Lookup<(body: StoredBody, isPassable: Bool)?> {
@@ -182,8 +182,8 @@ extension Entry {
 /// Look-ups that never block the caller. Each calls `then`, which must not block, exactly once: immediately on the
 /// caller's thread when memory alone can answer, otherwise later on a thread that may wait for the disk (`mayWait`).
 extension DiskCache {
-    /// Finds an entry with its body, fresh or stale. A body that fails a quick check is first read and verified. An
-    /// entry with a damaged body counts as absent. For `url` see ``load(_:expectingURL:mayWait:)``.
+    /// Finds an entry with its body, fresh or stale. If the body fails a quick check, reads and verifies the body
+    /// first. An entry with a damaged body counts as absent. For `url` see ``load(_:expectingURL:mayWait:)``.
     package func find(
         _ key: String, expectingURL url: String? = nil, mayWait: Bool = false, then: @escaping Completion<StoredEntry?>
     ) {
@@ -238,10 +238,10 @@ extension DiskCache {
         }
     }
 
-    /// Reads a small body, fresh at `now`, from its slot with a single read and without the index, and records the hit.
-    /// It finds a body only while the memory tier is full and lacks the entry, and only if an earlier
-    /// ``load(_:expectingURL:mayWait:)`` noted the slot. An entry that is requested again after a short time also
-    /// enters the memory tier. This call does not wait for that, because it needs the index.
+    /// Reads the small body of an entry, fresh at `now`, from its slot with a single read and without the index, and
+    /// records the hit. Finds a body only while the memory tier is full and lacks the entry, and only if an earlier
+    /// ``load(_:expectingURL:mayWait:)`` noted the slot. If the entry was requested a short time before, it also enters
+    /// the memory tier. This call does not wait until the entry is there, because that needs the index.
     package func passing(_ key: String, at now: Timestamp, mayWait: Bool = false) -> Lookup<PassingBody?> {
         let hash = ExactText(key).hashValue
         guard let (slot, ticket) = parts.slotTable.find(hash) else { return .found(nil) }
@@ -262,7 +262,7 @@ extension DiskCache {
             return (body, record.version)
         }
         guard let (body, version) = found else {
-            // Only a part of the slot was in memory. The rest of the record may be on the disk.
+            // Only a part of the slot was in memory. The rest of the ``SlabRecord`` may be on the disk.
             return !mayWait && count < slot.slotClass.size ? .onDisk : .found(nil)
         }
         // The slot may have been freed since the look-up, and written again by a transaction that is not committed.
@@ -273,16 +273,17 @@ extension DiskCache {
         return .found(body)
     }
 
-    /// Brings an entry into the memory tier: at once if that needs no disk, otherwise on a disk thread; not at all
-    /// while these are busy. Counts no hit. Ignores an error, because the next request for the entry gets it, too.
+    /// Brings an entry into the memory tier: immediately if that needs no disk, otherwise on a disk thread, or not at
+    /// all if all disk threads are busy. Counts no hit. Ignores an error, because the next request gets it, too.
     private func admit(_ key: String) {
         guard case .onDisk? = try? bring(key, mayWait: false) else { return }
         diskThreads.runUnlessBusy { [weak self] in _ = try? self?.bring(key, mayWait: true) }
     }
 
-    /// Lists a page. A page with fewer than `limit` entries may not be the last. In the order of ``EntrySort/key``,
-    /// each entry that stays during the listing appears once, because a page continues after the last key. `cursor` is
-    /// ``EntryPage/nextCursor`` for the same filter and order; any other text throws ``DiskCacheError/invalidCursor``.
+    /// Lists a page. Even a page with fewer than `limit` entries may not be the last. In the order of
+    /// ``EntrySort/key``, each entry that stays during the listing appears once, because a page continues after the
+    /// last key. `cursor` is ``EntryPage/nextCursor`` for the same filter and order; other texts throw
+    /// ``DiskCacheError/invalidCursor``.
     package func list(
         _ filter: EntryFilter = .all, sort: EntrySort = .key, limit: Int = 100, cursor: String? = nil
     ) throws(DiskCacheError) -> EntryPage {
@@ -305,7 +306,7 @@ extension DiskCache {
         }
         var entries = settled ?? []
         if settled == nil {
-            // A flush ended during this read, and may end during any long read. So each entry is read again alone.
+            // A flush of hits ended during this read, and may end during any long read. So each entry is read alone.
             for row in rows.prefix(limit) {
                 Processor.offer()
                 if let entry = try entry(for: row.entry.key) { entries.append(entry) }
@@ -313,7 +314,7 @@ extension DiskCache {
         }
         let isLast = rows.count <= limit
         let nextCursor = isLast ? nil : ListCursor(at: rows[limit - 1], sort: sort).text(filter: filter, sort: sort)
-        // A slide that is still pending may have made a stale entry fresh.
+        // A renewed expiry date that the index does not have yet may have made a stale entry fresh.
         let matching = filter.state.map { state in entries.filter { $0.isFresh(at: now) == (state == .fresh) } }
         return EntryPage(entries: matching ?? entries, nextCursor: nextCursor)
     }

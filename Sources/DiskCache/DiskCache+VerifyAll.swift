@@ -4,7 +4,8 @@ import Primitives
 
 extension DiskCache {
     /// Checks every body against the index, and the index against itself. Changes no data. Blocks for as long as
-    /// reading all bodies takes. No other thread or process may use the cache meanwhile. Returns the number of entries.
+    /// reading all bodies takes; no other thread or process may use the cache until then. Returns the number of
+    /// entries.
     package func verifyAll(_ report: (VerificationFinding) -> Void) throws(DiskCacheError) -> Int {
         for problem in try parts.index.list({ try String.fetchAll($0, sql: "PRAGMA integrity_check(20)") })
         where problem != "ok" {

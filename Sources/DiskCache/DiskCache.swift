@@ -3,9 +3,9 @@ import Primitives
 /// A namespace of the cache: entries with their bodies, on disk and in memory. All methods may be called on any thread.
 ///
 /// Reads are synchronous and short: at most a look-up in the index and the read of a file of up to 1 MiB. Without
-/// `mayWait` they never wait for the disk; if they need it, repeat the call on a disk thread (``onDiskThread(_:)``). A
-/// write's completion is called on the writer's thread once the change is durable (``Durability``), and must not wait.
-/// The ``Writer`` changes the index and the published files. Each body is received through a ``Reservation``.
+/// `mayWait` they never wait for the disk; if a read needs the disk, repeat it on a disk thread (``onDiskThread(_:)``).
+/// A write's completion is called on the writer's thread once the change is durable (``Durability``), and must not
+/// wait. The ``Writer`` changes the index and the published files. Each body is received through a ``Reservation``.
 /// ``PendingStores`` explains the guarantees about purges, `WriteContext+Bodies.swift` the guarantees about crashes.
 package final class DiskCache: Sendable {
     package let configuration: CacheConfiguration
@@ -15,9 +15,9 @@ package final class DiskCache: Sendable {
     let scrubber: Scrubber
     let diskThreads: DiskThreads
 
-    /// Opens or creates the directory of the namespace. The lock of the cache directory is kept as long as this object
-    /// lives. An unreadable index is set aside under a dated name, with a notice to `log`, and the cache starts empty.
-    /// Changes that a crash left half done are finished or undone. `crashHook` and `sync` are for tests.
+    /// Opens or creates the directory of the namespace. This object keeps the lock of the cache directory as long as it
+    /// exists. An unreadable index is renamed with a date in its name, `log` gets a notice, and the cache starts empty.
+    /// Finishes or undoes the changes that a crash interrupted. `crashHook` and `sync` are for tests.
     package init(
         in directory: CacheDirectory, configuration: CacheConfiguration, clock: any WallClock = SystemClock(),
         observer: (any EntryObserver)? = nil, removals: RemovalCounters = RemovalCounters(),
@@ -41,8 +41,8 @@ package final class DiskCache: Sendable {
         writer.stop()
     }
 
-    /// Finishes the waiting operations, writes hits and slides, makes a checkpoint and closes the index. Blocks, so it
-    /// must not be called from a completion. Later operations end with ``DiskCacheError/closed``.
+    /// Finishes the waiting operations, writes pending hits and renewed expiry dates, makes a checkpoint and closes the
+    /// index. Blocks, so it must not be called from a completion. Later operations end with ``DiskCacheError/closed``.
     package func close() {
         diskThreads.stop()
         writer.close()
@@ -55,7 +55,7 @@ package final class DiskCache: Sendable {
 
     package var directory: String { parts.bodies.directory }
 
-    /// The path of a new entry's body, if no other file is there. `nil` if it may go into the slab: in the hashed
+    /// The path of a new entry's body, if no other file is there. `nil` if the body may go into the slab: in the hashed
     /// layout, with a ``CacheConfiguration/inlineLimit`` above 0. `url` is canonical; `nil` for a caller's own key.
     package func expectedPath(of key: CacheKey, url: String?) -> String? {
         guard configuration.layout == .readable || configuration.inlineLimit == 0 else { return nil }
@@ -68,7 +68,7 @@ package final class DiskCache: Sendable {
     /// The totals as of the last commit. Reading them costs no I/O.
     package var totals: CacheTotals { parts.totals.withLock { $0 } }
 
-    /// Counts all entries as purged, and ignores later removals, because the namespace was removed or begun anew.
+    /// Counts all entries as purged, and ignores later removals: the namespace was removed or replaced by an empty one.
     package func countAllAsPurged() { parts.removals.retire(holding: totals.entriesByKind) }
 
     package var memoryStatistics: MemoryStatistics {
@@ -77,16 +77,16 @@ package final class DiskCache: Sendable {
         return statistics
     }
 
-    /// The hits that a ready answer served; see ``HotEntry/recordHit(at:)``.
+    /// The hits that ready answers served; see ``HotEntry/recordHit(at:)``.
     package var hitsAtHand: Int { Int(parts.hits.countedHits) }
 
-    /// In bytes: `reserve` must stay free, `free` is free now. `nil` when the file system cannot be queried.
+    /// `reserve`: the bytes that must stay free; `free`: the free bytes. `nil` when the file system cannot be queried.
     package var diskSpace: (reserve: Int64, free: Int64)? {
         guard let space = FileSystem.space(at: parts.bodies.directory) else { return nil }
         return (configuration.diskReserve.floor(ofSize: space.size), space.free)
     }
 
-    /// Writes pending hits and slides to the index. `completion` is called once all earlier changes are durable, too.
+    /// Writes pending hits and expiry dates to the index. `completion` is called once all earlier changes are durable.
     package func flush(completion: @escaping Completion<Void>) {
         writer.submit({ context in _ = try context.flushHits() }, completion: completion)
     }
@@ -96,7 +96,7 @@ package final class DiskCache: Sendable {
     /// to bodies that are being received. `pinned` is the size of the committed entries that are never evicted.
     package var takenDiskBytes: (all: Int64, pinned: Int64) { parts.budget.taken }
 
-    /// Evicts entries beyond the limit in the background, in small steps. Pinned entries stay beyond it, too.
+    /// Changes the limit, and evicts the excess in the background, in small steps. Pinned entries stay in any case.
     package func setDiskLimit(_ bytes: Int64) {
         parts.budget.setLimit(bytes)
         evictExcess()
@@ -105,7 +105,7 @@ package final class DiskCache: Sendable {
     private func evictExcess() {
         guard parts.budget.used > parts.budget.limit else { return }
         writer.submit(makesRoom: true, { try $0.evictExcess() }) { [weak self] result in
-            // Stops when a step removed no entry, because then none may be evicted. The next store tries again.
+            // Stops after a step that removed no entry: no other entry may be evicted. The next store tries again.
             if case .success(let count) = result, count > 0 { self?.evictExcess() }
         }
     }
@@ -145,7 +145,7 @@ package final class DiskCache: Sendable {
 
     package var life: CacheLife { CacheLife(parts: parts) }
 
-    /// Removes useless expired entries and bodies without rows, and checks bodies, in the background, every minute.
+    /// In the background removes expired entries that are useless and bodies without rows, and checks some bodies.
     package func maintain(completion: @escaping @Sendable () -> Void) {
         let log = parts.log
         parts.bodies.writeBuffers.trim()

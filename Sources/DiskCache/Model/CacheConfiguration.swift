@@ -14,17 +14,17 @@ package struct CacheConfiguration: Sendable {
     package var footprint = Footprint.full
     /// The number of pages after which the log of the index is written into its file.
     package var checkpointPages = 4000
-    /// The limit for entries with their rows, until ``DiskCache/setDiskLimit(_:)``. Beyond it the cache takes up to 4
-    /// MiB for removals on a full disk, less than 2 MiB of free slots for each slot size in use, and the log of the
+    /// The limit for entries with their rows, until ``DiskCache/setDiskLimit(_:)``. In addition, the cache takes up to
+    /// 4 MiB for removals on a full disk, less than 2 MiB of free slots for each slot size in use, and the log of the
     /// index. The log starts anew at 16 MiB, but not within a transaction or a read; it is mostly below 32 MiB.
     package var diskLimit: Int64 = 10 << 30
-    /// The part of the file system that stays free. Entries are evicted for it, or else stores are refused.
+    /// The part of the file system that stays free. If it is not free, entries are evicted, or else stores are refused.
     package var diskReserve = DiskReserve.percent(5)
     package var durability = Durability.process
     package var entryLimit: Int64 = 1 << 30
     /// The limit of the memory tier, until ``DiskCache/setMemoryLimit(_:)`` changes it. 0 turns the tier off.
     package var memoryLimit: Int = 256 << 20
-    /// Whether an entry can be answered from its record in the slab alone: the answer needs only the media type,
+    /// Whether the ``SlabRecord`` of an entry alone is enough for an answer, because this needs only the media type,
     /// `Last-Modified` and the digest. Called when an entry is read from the index; must not wait.
     package var isAnsweredByRecord: @Sendable (Entry) -> Bool = { $0.kind != .response }
     /// Whether an unreadable index is set aside, so that the cache starts empty. Otherwise opening the cache throws.
@@ -86,8 +86,8 @@ package enum DiskReserve: Hashable, Sendable {
     }
 }
 
-/// The directory of a namespace, named after it. Once the namespace was begun anew, a number follows the name:
-/// `name.7`. A new number empties the namespace at once, even when it is large or its old directory is still in use.
+/// The directory of a namespace, named after it. To empty the namespace, a new directory with a new number behind the
+/// name, such as `name.7`, replaces the old one, even when that is large or still in use.
 package struct NamespaceDirectory: Hashable, Sendable {
     package let namespace: String
     /// 0: no number in the name.

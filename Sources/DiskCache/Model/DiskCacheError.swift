@@ -101,7 +101,7 @@ package struct DiskCacheNotice: Sendable {
     }
 }
 
-/// Points at which tests simulate a kill: ``SimulatedCrash`` stops the writer, without an undo or a commit.
+/// Points at which tests simulate a kill: ``SimulatedCrash`` stops the writer, which neither undoes nor commits.
 package enum CrashPoint: String, CaseIterable, Sendable {
     /// The path of a new body was noted. No file was moved yet.
     case intentNoted

@@ -75,7 +75,7 @@ package struct Entry: Sendable {
     package static let tagLimit = 256
     /// The most responses to a URL that the cache keeps. A look-up reads no more, and would not find others.
     package static let variantLimit = 256
-    /// The most bytes of ``fields`` in all responses to a URL, because a look-up reads all. A single one may have more.
+    /// The most bytes of ``fields`` in all responses to a URL, because a look-up reads all. One response may have more.
     package static let variantFieldsLimit = 512 << 10
     var fieldsLength: Int { fields?.utf8.count ?? 0 }
 
@@ -106,7 +106,7 @@ package struct Entry: Sendable {
     package var lastModified: String? { storage.record.lastModified }
     /// SHA-256 of the body, 32 bytes.
     package var digest: [UInt8] { storage.record.digest }
-    /// Whether the body is JSON (RFC 8259). The media type counts only by a charset, under which it must be UTF-8.
+    /// Whether the body is JSON (RFC 8259). A charset in the media type must also fit UTF-8 text with the body's bytes.
     package var isJSON: Bool { storage.record.isJSON }
     /// `nil` for an entry that a caller stored, as is ``downloadEndDate``.
     package var downloadStartDate: Timestamp? { storage.record.downloadStartDate }
@@ -151,7 +151,7 @@ extension Entry.Record {
     }
 }
 
-/// The hits of an entry that the index does not have yet, and perhaps a slide of its expiry.
+/// The hits of an entry that the index does not have yet, and perhaps a slide: a renewal of its expiry date by a hit.
 struct PendingHits: Sendable, Equatable {
     struct Slide: Sendable, Equatable {
         var ttl: Duration
@@ -197,8 +197,8 @@ enum TagUnion {
     }
 
     /// The tags of a published entry: `stated`, or else the tags of the replaced or refreshed entry `held` without
-    /// `dropped`; and the tags `new` of the reservation. The oldest tags of `held` beyond the limit are dropped,
-    /// because they must not prevent a store, even if an origin names another group (RFC 9875) each time.
+    /// `dropped`; and the tags `new` of the reservation. Drops the oldest tags of `held` beyond the limit, because a
+    /// store must succeed even if an origin names another group (RFC 9875) each time.
     static func tags(
         stated: [String]?, held: Entry?, dropping dropped: (@Sendable (Entry) -> [String])?, adding new: Set<ExactText>
     ) -> [String] {
@@ -225,7 +225,7 @@ package struct EntryMetadata: Sendable {
     package var downloadEndDate: Timestamp?
     /// Zero or less makes the entry stale at once.
     package var ttl: Duration
-    /// Lies at most `ttl` after the publish; `nil`: `ttl` after it.
+    /// Lies at most `ttl` after the publish; `nil`: exactly `ttl` after the publish.
     package var expiryDate: Timestamp?
     /// `nil`: the tags of the replaced entry, except the oldest beyond the limit. The reservation's tags are added.
     package var tags: [String]?

@@ -2,7 +2,7 @@ import Primitives
 
 /// A change of an entry, or the removal of several entries by the same operation.
 package struct EntryChange: Sendable {
-    /// A refresh, an update and a slide of the expiry are not reported, because the body stays.
+    /// A refresh, an update and a renewal of the expiry date by a hit are not reported, because the body stays.
     package enum Verb: Sendable, CaseIterable {
         /// The body may have replaced an older body of the same key.
         case stored
@@ -68,7 +68,7 @@ struct BulkRemoval: Sendable {
 
 package enum RemovalCause: String, CaseIterable, Sendable {
     /// Removed by key or filter; by a ttl of 0 for a `json` or `data` entry; by a request that changes the resource
-    /// (RFC 9111 §4.4); or with its namespace, which was removed or begun anew.
+    /// (RFC 9111 §4.4); or with its namespace, which was removed or replaced by an empty one.
     case purged
     /// The sweep removed the entry, which had no validator. Evicted expired entries count as ``limit`` or ``reserve``.
     case expired

@@ -12,7 +12,7 @@ package struct EntryFilter: Hashable, Sendable {
     package var url: String?
     /// The beginning of the URL, or of the key of a ``Entry/Kind/data`` entry, compared byte by byte.
     package var prefix: String?
-    /// The beginnings of URLs, one of which must match; ``prefix`` is then for keys only; with `nil`, for URLs, too.
+    /// The beginnings of URLs, one of which must match. If set, ``prefix`` is for keys only, otherwise also for URLs.
     package var urlPrefixes: [String]?
     /// The host of the canonical URL, without the port. A response's URL as sent may spell it differently.
     package var host: String?
@@ -68,7 +68,7 @@ package struct EntrySort: Hashable, Sendable {
         /// Has no index, so each page examines every entry that the filter lets through.
         case contentLength
         case expiryDate
-        /// The date at the last flush: about a second ago, or longer while more entries are read than flushes write.
+        /// The last access at the last flush: a second ago, or longer while more entries are read than flushes write.
         case lastAccessDate
         /// The hits at the entry's last flush. Has no index; see ``contentLength``.
         case hits

@@ -3,7 +3,7 @@ import Primitives
 import Synchronization
 
 /// The files of a namespace: the bodies, and `incoming/`, which holds bodies before they are published and after they
-/// are taken away. `incoming/` is on the same file system as the bodies, so that a rename publishes a body.
+/// are removed or replaced. It is on the file system of the bodies, so that a rename publishes a body.
 ///
 /// - `incoming/<n>.part`: a body that is being received.
 /// - `incoming/<id>-<n>.old`: a body that the transaction in progress takes away from the entry `<id>`.
@@ -108,7 +108,7 @@ final class BodyStore: Sendable {
             try? FileSystem.makeDirectories(String(place[..<slash]))
             code = FileSystem.rename(old, to: place)
         }
-        // A rename between two names of a file has no effect. An `.old` that was not renamed stays for the next start.
+        // A rename between two names of a file has no effect. Without a rename, `.old` stays for the next start.
         if code == 0 { FileSystem.unlink(old) }
     }
 
@@ -118,7 +118,7 @@ final class BodyStore: Sendable {
         try FileDescriptor(opening: incoming + "/intents", O_RDWR | O_CREAT | O_APPEND, mode: 0o600)
     }
 
-    /// If the process ends before the entry is committed, the next start removes the body at `path`.
+    /// Notes a path: if the process ends before the entry is committed, the next start removes the body at that path.
     func noteIntent(_ path: String) throws(DiskCacheError) {
         let intents = intents.withLock { $0 }
         let line = SharedBytes(Array(path.utf8) + [0])
@@ -208,7 +208,7 @@ final class Ballast: @unchecked Sendable {
         self.path = path
         self.size = size
         file = try FileDescriptor(opening: path, O_RDWR | O_CREAT, mode: 0o600)
-        // Takes the size that the last process left. Allocates its blocks again, because a copied file may have holes.
+        // Takes the size that the last process left, and allocates all blocks, because a copied file may have holes.
         take(file.status()?.identity.size ?? 0)
         restore()
     }
@@ -220,8 +220,8 @@ final class Ballast: @unchecked Sendable {
         return ftruncate(file.number, 0) == 0
     }
 
-    /// Takes ``size`` bytes if the disk has at least four times as many, otherwise about a tenth of the free bytes; in
-    /// any case ``claim`` bytes, or as many of them as are free.
+    /// Takes ``size`` bytes if four times as many are free, otherwise about a tenth of the free bytes. Takes at least
+    /// ``claim`` bytes, or as many of them as are free.
     func restore() {
         guard length < max(claim, Self.leastSize) else { return }
         let free = FileSystem.freeBytes(at: path)

@@ -2,8 +2,8 @@ import Crypto
 import Primitives
 
 /// The receiving side of a body: in memory up to a limit, then in `incoming/<n>.part`. Computes the digest and checks
-/// for JSON as bytes arrive. `@unchecked Sendable` because ``Reservation`` hands it to one thread at a time under its
-/// lock, and no other thread touches it until it is handed back.
+/// for JSON as bytes arrive. `@unchecked Sendable` because ``Reservation`` lends the body to one thread at a time,
+/// under a lock, and no other thread uses the body before that thread returns it.
 final class IncomingBody: @unchecked Sendable {
     private let bodies: BodyStore
     private let memoryLimit: Int64
@@ -11,7 +11,7 @@ final class IncomingBody: @unchecked Sendable {
     private var hasher = SHA256()
     private var validator = JSONValidator()
 
-    /// A body longer than `memoryLimit` moves to a file; with a negative limit, at its first byte or in ``seal()``.
+    /// A body longer than `memoryLimit` moves to a file. A negative limit moves every body, an empty one in ``seal()``.
     init(in bodies: BodyStore, memoryLimit: Int64) {
         self.bodies = bodies
         growing = GrowingBody(buffers: bodies.writeBuffers, path: bodies.newPartPath())
@@ -69,7 +69,7 @@ final class IncomingBody: @unchecked Sendable {
 }
 
 struct SealedBody: Sendable {
-    /// A file is still at its path in `incoming/`.
+    /// If the body is a file, it is still at its path in `incoming/`.
     var stored: StoredBody
     /// SHA-256, 32 bytes.
     var digest: [UInt8]
@@ -168,8 +168,8 @@ package final class GrowingBody: Sendable {
         }
     }
 
-    /// `nil`: the next bytes go straight to the file. If ``move(to:)`` took no buffer, the next call asks for one,
-    /// once. ``move(to:)`` takes none for an empty body, because its bytes may be slow to arrive.
+    /// `nil`: the next bytes go straight to the file. The first call after a ``move(to:)`` that took no buffer tries to
+    /// take one. ``move(to:)`` takes none for an empty body, because the bytes of the body may be slow to arrive.
     private func buffer() -> WriteBuffer? {
         let (held, takesOne) = state.withLock { state in
             defer { state.takesBuffer = false }

@@ -8,7 +8,7 @@ package final class BodyFile: Sendable {
     private let file: FileDescriptor
     /// The path at which the file was opened.
     let path: String
-    /// The error number of the sync that failed; 0: none has failed.
+    /// The error number of the first failed sync; 0 if no sync has failed.
     private let syncFailure = Atomic<Int32>(0)
     package let length: Int64
 
@@ -68,7 +68,7 @@ package final class BodyFile: Sendable {
 
     func status() -> FileStatus? { file.status() }
 
-    /// Reads a body of at most `limit` bytes whole, of a longer body only the beginning.
+    /// Reads the whole body if it has at most `limit` bytes, otherwise only its beginning.
     func stored(upTo limit: Int64) throws(DiskCacheError) -> StoredBody {
         if length <= limit { return .bytes(try readWhole()) }
         // The sender finds the beginning in memory. The rest is read ahead of the sender.
@@ -120,7 +120,7 @@ package enum StoredBody: Sendable {
 }
 
 /// The bodies that are open for reading. All readers of a body share one file descriptor. The lock guards the table.
-/// While a file is open, no other file has its inode, so a body found by its identity belongs to that file.
+/// While a file is open, no other file has its inode, so an open body with the same ``FileIdentity`` has the same file.
 final class OpenBodies: Sendable {
     private struct Reference {
         weak var body: BodyFile?
@@ -161,7 +161,7 @@ extension SHA256Digest {
 
 /// Memory that collects a body's bytes, so that they are written in large pieces that begin at a page: pieces of 64 KiB
 /// cost the kernel a third more work for a body of 1 MiB. Without a buffer, bytes are written as they arrive. Returned
-/// buffers are kept until ``trim()``, because clearing the pages of a new one costs as much as it saves.
+/// buffers are kept until ``trim()``, because the kernel clears new pages, which costs as much as a buffer saves.
 final class WriteBuffers: Sendable {
     static let capacity = 256 << 10
     /// All buffers together take 16 MiB.
@@ -204,8 +204,8 @@ final class WriteBuffers: Sendable {
     }
 }
 
-/// Received bytes of a body that are not yet in its file. `@unchecked Sendable` because its owner, a ``GrowingBody``,
-/// changes it only under its lock, and only the thread that changes it reads it without the lock.
+/// Received bytes of a body that are not yet in its file. `@unchecked Sendable` because the owner, a ``GrowingBody``,
+/// changes the buffer only under its own lock, and only the thread that makes these changes reads without that lock.
 final class WriteBuffer: @unchecked Sendable {
     private let memory: WriteBuffers.Memory
     private let owner: WriteBuffers

@@ -3,7 +3,7 @@ import Primitives
 
 /// A cache directory that only this process uses: a `CACHEDIR.TAG` (so that backups skip it), a lock file, and a
 /// directory for each namespace. The `flock` on the lock file and on the directory itself ends with the process, even
-/// after a kill. A program that removes the directory and so its lock also removes the cache.
+/// after a kill. The lock of the directory still holds if another program removes the lock file.
 package final class CacheDirectory: Sendable {
     /// Absolute, without a slash at its end.
     package let path: String
@@ -22,7 +22,7 @@ package final class CacheDirectory: Sendable {
         let file = try FileDescriptor(opening: lockPath, O_RDWR | O_CREAT, mode: 0o600)
         let directory = try FileDescriptor(opening: self.path, O_RDONLY | O_DIRECTORY)
         locks = [file, directory]
-        // A killed process holds the lock until the kernel has cleaned it up; the next process waits for that.
+        // A killed process holds the lock until the kernel has removed the process, so the next process waits a second.
         let end = ContinuousClock.now + .seconds(1)
         for (lock, path) in [(file, lockPath), (directory, self.path)] {
             while flock(lock.number, LOCK_EX | LOCK_NB) != 0 {
@@ -38,7 +38,7 @@ package final class CacheDirectory: Sendable {
 
     /// Releases the lock, before the deallocation would. All namespaces in the directory must be closed already.
     package func unlock() {
-        // Closing might release the lock late: a child process holds copies of the files until it runs its program.
+        // Closing might release the lock late: a child process has copies of the descriptors until it runs its program.
         for lock in locks { flock(lock.number, LOCK_UN) }
     }
 
@@ -52,10 +52,10 @@ package final class CacheDirectory: Sendable {
     }
 
     /// Removes the directory of a namespace, which no cache may have open. This may take long. `mayGoOn` is called
-    /// before each file; when it returns `false`, the rest stays. Returns whether the directory is gone.
+    /// before each file; when it returns `false`, the remaining files stay. Returns whether the directory is gone.
     package func remove(_ place: NamespaceDirectory, while mayGoOn: () -> Bool = { true }) -> Bool {
         let directory = path(of: place)
-        // The index is removed last, because it marks the directory as a namespace: after a kill, the rest is found.
+        // The index is removed last, because it marks the directory as a namespace, by which a restart finds the rest.
         for name in (try? FileSystem.names(in: directory)) ?? [] where name != Self.marks[0] {
             guard FileSystem.remove("\(directory)/\(name)", while: mayGoOn) else { return false }
         }

@@ -97,7 +97,7 @@ package struct FileIdentity: Hashable, Sendable {
     var changed: Int64
 }
 
-/// The device and inode of a file; symbolic links are followed. Files that exist together have different numbers.
+/// The device and inode of a file; symbolic links are followed. No two existing files have the same number.
 struct FileNumber: Equatable, Sendable {
     private var device: dev_t
     private var inode: ino_t

@@ -22,7 +22,8 @@ enum FileSystem {
         Foundation.unlink(path) == 0 || errno == ENOENT ? 0 : errno
     }
 
-    /// Removes a file, or a directory with its removable content. Stops, and returns `false`, when `mayGoOn` does.
+    /// Removes a file, or a directory with its removable content. Stops, and returns `false`, when `mayGoOn()` is
+    /// false.
     @discardableResult
     static func remove(_ path: String, while mayGoOn: () -> Bool = { true }) -> Bool {
         guard mayGoOn() else { return false }
@@ -49,7 +50,7 @@ enum FileSystem {
         return code != ENOSPC && code != EDQUOT
     }
 
-    /// The file of ``hasRoom(in:)``. After a kill, the next start removes it, as it removes every `.part`.
+    /// The path of the file of ``hasRoom(in:)``. After a kill, the next start removes it, as it removes every `.part`.
     static func roomProbe(in directory: String) -> String { directory + "/room.part" }
 
     /// The bytes on the volume that this process may still use; 0 when the volume cannot be queried.
@@ -84,7 +85,7 @@ enum FileSystem {
         if code != 0 { throw .system("mkdir", path, code) }
     }
 
-    /// Returns the UTF-8 names, unordered, without `.` and `..`; none when the directory is missing.
+    /// Returns the names that are UTF-8, unordered, without `.` and `..`; no names when the directory is missing.
     static func names(in path: String) throws(DiskCacheError) -> [String] {
         guard let directory = opendir(path) else {
             if errno == ENOENT || errno == ENOTDIR { return [] }
@@ -123,7 +124,7 @@ package struct FileSync: Sendable {
         while true {
             let name = path.isEmpty ? "/" : String(path)
             let code = self.directory(name)
-            // Ignored for directories that this process may not read or write, because it did not create their content.
+            // Ignores a directory that this process may not sync, because this process did not create its content.
             if code != 0, code != EACCES, code != EROFS { throw .system("fsync", name, code) }
             guard let slash = path.lastSlash else { return }
             path = path[..<slash]

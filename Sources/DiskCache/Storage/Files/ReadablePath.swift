@@ -7,8 +7,8 @@ import Primitives
 ///
 /// 1. Each component has 1 to 255 bytes, is neither `.` nor `..`, and contains no `/` and no NUL. The path has at most
 ///    ``maximumLength`` bytes and ``maximumDepth`` components. It therefore never leaves its root.
-/// 2. Two keys never get the same path. A name is *plain* when its part of the URL can be read from it exactly. Where a
-///    plain name would be empty, too long or ambiguous, the file's name ends in `~` and the key.
+/// 2. Two keys never get the same path. A name is *plain* when its part of the URL can be reconstructed exactly from
+///    it. Where a plain name would be empty, too long or ambiguous, the file's name ends in `~` and the key.
 /// 3. No directory's name ends in `~` and a key. A file with such a name therefore never collides with a directory.
 ///
 /// | in the URL | in the path |
@@ -60,7 +60,7 @@ package enum ReadablePath {
         return "QDataCaches/" + (isPlain ? name : Self.name(name, markedWith: key))
     }
 
-    /// The body's path when `path` is, or becomes, a directory: `path`, `~` and the key, unless it ends so already.
+    /// The path when `path` is, or becomes, a directory: `path`, `~` and the key; `path` itself if it ends in them.
     package static func alternative(for path: String, key: CacheKey) -> String {
         let (directory, leaf) = split(path)
         return unmarked(leaf, key) == nil ? directory + name(leaf, markedWith: key) : path
@@ -79,7 +79,7 @@ package enum ReadablePath {
         return (path[..<start], String(path[start...]))
     }
 
-    /// Removes the `~` and the key at the end; `nil` when the name does not end so.
+    /// Removes the `~` and the key at the end of a name; `nil` when the name does not end in them.
     private static func unmarked(_ leaf: String, _ key: CacheKey) -> String? {
         let end = ("~" + key.hashedName).utf8
         // Compares bytes, because Swift may combine the `~` and the sign before it into one character.
@@ -173,7 +173,7 @@ struct PathCandidates: RandomAccessCollection {
     /// The number of texts with the same MD5 never comes near this limit.
     let endIndex = 1000
 
-    /// First the layout's path; if readable, then the path beside a directory; then the last with `~1`, `~2`, … behind.
+    /// First the layout's path; if readable, that path with `~` and the key; then the last of them with `~1`, `~2`, …
     init(layout: Layout, key: CacheKey, url: String?) {
         self.key = key
         let path = layout.path(for: key, url: url)
@@ -195,7 +195,7 @@ struct PathCandidates: RandomAccessCollection {
 }
 
 extension Layout {
-    /// A path in the namespace's directory, if no file occupies it. `url` is canonical; `nil` for a caller's own key.
+    /// A relative path for a body, if no file occupies it. `url` is canonical; `nil` for a caller's own key.
     package func path(for key: CacheKey, url: String?) -> String {
         let name = key.hashedName
         return switch self {

@@ -4,8 +4,8 @@ import Primitives
 
 /// An SQLite VFS that reads only data that the kernel has in memory (`RWF_NOWAIT`,
 /// <https://man7.org/linux/man-pages/man2/preadv2.2.html>): a statement that would wait for a disk ends with
-/// ``notCached``. It is the default VFS (<https://sqlite.org/vfs.html>) with another `xRead`, over a descriptor that
-/// the name of the connection passes, because SQLite's own are private. The owner keeps the descriptor open for longer
+/// ``notCached``. It is the default VFS (<https://sqlite.org/vfs.html>) with another `xRead`, for which the name of the
+/// connection passes a descriptor, because SQLite's own are private. The owner keeps the descriptor open for longer
 /// than any connection to the file, because closing a descriptor drops all locks of the process on the file.
 enum CachedFilesVFS {
     /// An I/O error that has no name in SQLite.
@@ -19,7 +19,7 @@ enum CachedFilesVFS {
 
     /// The name that opens a file over the default VFS.
     static func name(of path: String) -> String {
-        // Every byte is escaped, so that no character of the path can end it: %2F%74%6D%70 is /tmp.
+        // Every byte is escaped, so that no character of the path can end the path: %2F%74%6D%70 is /tmp.
         "file:" + path.utf8.map { "%" + [$0].hex }.joined()
     }
 
@@ -27,7 +27,7 @@ enum CachedFilesVFS {
     private static let databaseParameter = "larder-database"
     private static let logParameter = "larder-log"
 
-    /// The data behind the default VFS's own part of an open file.
+    /// The data that this VFS keeps for an open file, behind the data of the default VFS.
     private struct Tail {
         var methods: sqlite3_io_methods
         var descriptor: Int32
@@ -53,13 +53,13 @@ enum CachedFilesVFS {
         guard let parameter else { return result }
         let tail = vfs.tail(of: file)
         tail.initialize(to: Tail(methods: methods.pointee, descriptor: Int32(sqlite3_uri_int64(name, parameter, -1))))
-        // Versions above 2 can map the file, and SQLite would then read without this `xRead`.
+        // With methods of a version above 2, SQLite can map the file and read without this `xRead`.
         tail.pointee.methods.iVersion = min(tail.pointee.methods.iVersion, 2)
         tail.pointee.methods.xRead = { file, target, count, offset in
             guard let file else { return SQLITE_IOERR }
             let target = UnsafeMutableRawBufferPointer(start: target, count: Int(count))
             let found = CachedFile.read(CachedFilesVFS.vfs.tail(of: file).pointee.descriptor, into: target, at: offset)
-            // A shorter read may also be the end of the file. A connection that may wait reads again and finds out.
+            // A shorter read may also mean the end of the file. Then a connection that may wait reads again.
             return found == Int(count) ? SQLITE_OK : CachedFilesVFS.notCached
         }
         file.pointee.pMethods = UnsafePointer(tail.pointer(to: \.methods)!)
@@ -67,8 +67,9 @@ enum CachedFilesVFS {
     }
 }
 
-/// An SQLite VFS that differs from `standard` in `xOpen`, and keeps a `Tail` behind its data of each open file.
-/// `@unchecked Sendable` is safe because neither VFS is ever changed, and their functions may be called on any thread.
+/// An SQLite VFS that differs from `standard` in `xOpen`, and keeps a `Tail` behind the data of `standard` for each
+/// file. `@unchecked Sendable` is safe because neither VFS is ever changed, and their functions may be called on any
+/// thread.
 struct DerivedVFS<Tail>: @unchecked Sendable {
     let standard: UnsafeMutablePointer<sqlite3_vfs>
     private let tailOffset: Int

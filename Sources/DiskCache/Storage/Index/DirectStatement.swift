@@ -133,7 +133,7 @@ enum StoreQuery: Int, CaseIterable {
         }
     }
 
-    /// Writes the row that ``EntryRow/bind(to:)`` has bound, or replaces the row with the same number.
+    /// Inserts the row that ``EntryRow/bind(to:)`` has bound, or replaces the row with the same id.
     static let putStatement =
         "\(insertion) ON CONFLICT (id) DO UPDATE SET "
         + names.dropFirst(2).map { "\($0) = excluded.\($0)" }.joined(separator: ", ")
@@ -147,7 +147,7 @@ enum StoreQuery: Int, CaseIterable {
         + ["sweepable", "canonicalURL", "canonicalKey"]
 }
 
-/// The statements of ``StoreQuery``, looked up once in a transaction, because a look-up hashes the whole text.
+/// The statements of ``StoreQuery``, looked up once in a transaction, because a look-up hashes the whole SQL text.
 final class StoreStatements {
     private let db: Database
     private var prepared = [DirectStatement?](repeating: nil, count: StoreQuery.allCases.count)

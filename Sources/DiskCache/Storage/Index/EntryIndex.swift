@@ -11,7 +11,7 @@ package final class EntryIndex: Sendable {
     private let cached: LookupPool
     private let waiting: LookupPool
     private let listing: DatabaseQueue
-    /// The descriptors through which `cached` asks the kernel; ``CachedFilesVFS`` says when they may be closed.
+    /// The descriptors through which `cached` reads; ``CachedFilesVFS`` says when they may be closed.
     private let descriptors: Locked<[FileDescriptor?]>
     private let path: String
     /// The open files that hold the committed data, each with its identity at the time of opening.
@@ -42,7 +42,7 @@ package final class EntryIndex: Sendable {
         // The index and its log exist now, because opening the index for writing reads it, and so opens the log.
         files = [path, path + "-wal", other].map { ($0, FileNumber(of: $0)) }
         listing = try mappingErrors { try Self.openForReading(path) }
-        // If a descriptor is missing, no data counts as being in memory.
+        // Without a descriptor, `cached` finds no data in memory, and each look-up uses `waiting`.
         let database = try? FileDescriptor(opening: path, O_RDONLY)
         let log = try? FileDescriptor(opening: path + "-wal", O_RDONLY)
         descriptors = Locked([database, log])
@@ -69,14 +69,14 @@ package final class EntryIndex: Sendable {
     // MARK: - The log, on the writer's thread outside of transactions
 
     /// Empties the log when it is longer than 256 KiB and than a quarter of the free space. SQLite lets the log grow to
-    /// 16 MiB, which may be all the space of a small volume. Then there may be too little space to empty it.
+    /// 16 MiB, which may be all the space of a small volume. Emptying the log would then need more space than is free.
     func keepLogShort() {
         let length = logLength
         // Emptying a shorter log takes longer than filling it.
         if length > 256 << 10, length > FileSystem.freeBytes(at: path) / 4, canEmptyLog() { emptyLog() }
     }
 
-    /// Whether there is a log, and with `reserve` more bytes room to empty it. Otherwise an attempt fills the disk.
+    /// Whether the log can be emptied in the free space plus `reserve`. If not, an attempt would fill the disk.
     func canEmptyLog(with reserve: Int64 = 0) -> Bool {
         let sql = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
         guard logLength > 0, let file = FileSystem.status(of: path)?.identity.size,
@@ -85,7 +85,7 @@ package final class EntryIndex: Sendable {
         return needed - file <= FileSystem.freeBytes(at: path) + reserve
     }
 
-    /// Writes the log into the database file and truncates it. Readers may prevent that.
+    /// Writes the log into the database file, then truncates it. `false`: failed, for example because of a reader.
     @discardableResult
     func emptyLog() -> Bool {
         (try? writing.writeWithoutTransaction { try $0.checkpoint(.truncate) }) != nil
@@ -125,7 +125,7 @@ package final class EntryIndex: Sendable {
         cached.releaseMemory()
     }
 
-    /// Maps the error. Notes damage in a file, so that the next start checks the whole index, which takes long.
+    /// Maps the error. Marks a damaged index by a file. Then the next start checks the whole index, which takes long.
     func notice(_ error: any Error) -> DiskCacheError {
         let error = DiskCacheError(error)
         if error.isIndexDamage {

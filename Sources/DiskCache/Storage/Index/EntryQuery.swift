@@ -69,7 +69,7 @@ struct EntryQuery {
         return "SELECT \(columns) FROM \(tables)\(condition)\(order)"
     }
 
-    /// Puts a plus before a column. It keeps SQLite from using the column's index when the query uses another index.
+    /// Puts a plus before a column when the query uses another index. SQLite then ignores the index of the column.
     func column(_ name: String, _ condition: EntryFilter.Condition? = nil) -> String {
         guard case .by(let leading) = path, leading != condition else { return name }
         return "+" + name
@@ -149,11 +149,11 @@ package struct EntryRow: Sendable {
     var identity: FileIdentity?
     /// Has no meaning while the entry is pinned.
     var place: QueuePlace
-    /// The number of the entry's arrival in its queue. The lowest is the oldest, and none is given twice.
+    /// The number of the entry's arrival in its queue. The lowest is the oldest. No number is used twice.
     var turn: Int64
     private static let rowCost: Int64 = 512
 
-    /// The body's file in whole blocks of 4,096 bytes, or its slot, and the row with its texts.
+    /// The sum of the body's file in whole blocks of 4,096 bytes, or of its slot, and of the row with its texts.
     static func cost(of entry: Entry, in slot: Slot?) -> Int64 {
         // Key, URL and host are stored in the row and again in an index.
         let repeated = entry.key.utf8.count + (entry.url?.utf8.count ?? 0) + (entry.record.host?.utf8.count ?? 0)

@@ -134,7 +134,7 @@ struct IndexWriter {
         return try statement.hasRow()
     }
 
-    /// All but the response of `key`, beginning with the response that was stored or confirmed longest ago.
+    /// All responses but that of `key`. The response that was stored or confirmed longest ago comes first.
     func variantFields(ofMD5 md5: String, but key: String) throws -> [(id: Int64, isPinned: Bool, length: Int)] {
         let (first, last) = ResponseKeys.bounds(ofMD5: md5)
         return try db.cachedStatement(sql: Self.variantFieldsStatement).all([first, last, key]) { row in

@@ -2,7 +2,7 @@ import Foundation
 import GRDB
 import Primitives
 
-/// The end of a page: the value of the last row in the order of the listing and, because values repeat, its id. As
+/// The end of a page: the last row's value in the column that sorts the listing and, because values repeat, its id. As
 /// text: the base64url of a JSON array of a text that identifies the query, the id, and the value.
 struct ListCursor: Equatable {
     var value: DatabaseValue

@@ -7,7 +7,7 @@ import Primitives
 ///
 /// If m of n entries match, a page of l rows takes a walk about l * n / m rows, and a sort m rows. So the search walks
 /// if m is at least √(ln). Neither takes more than about √(ln) rows, if matches are mixed evenly with other entries. A
-/// walk gives up after ``patience`` times as many rows.
+/// walk that has tested ``patience`` times as many rows stops, and a sort replaces it.
 struct PageSearch {
     let filter: EntryFilter
     let sort: EntrySort
@@ -18,7 +18,7 @@ struct PageSearch {
     private static let patience = 4
 
     enum Way: Equatable {
-        /// Gives up after the row at `end`; `nil`: does not give up.
+        /// Stops after the row at `end`, and a sort replaces the walk; `nil`: never stops early.
         case walk(end: ListCursor?)
         /// Uses the index for one condition; `nil`: SQLite chooses.
         case sort(EntryFilter.Condition?)
@@ -90,7 +90,7 @@ struct PageSearch {
         }
     }
 
-    /// Estimates the matches of the condition, at most `limit` a query. `key`, `md5` and `url` count as 0: few match.
+    /// Estimates the matches of the condition; each query counts up to `limit`. Few match `key`, `md5` and `url`: 0.
     private func count(
         _ condition: EntryFilter.Condition, _ places: PrefixPlaces, upTo limit: Int
     ) throws(DiskCacheError) -> Int {

@@ -5,7 +5,7 @@ import Primitives
 
 /// An SQLite VFS for a database of a single process, as the lock of the cache's directory guarantees: `unix-excl`
 /// (<https://sqlite.org/vfs.html#standard_unix_vfses>), which holds one lock while the file is open, instead of two at
-/// each look-up, and keeps the index of the log in its own memory. Another process, such as `sqlite3`, finds it locked.
+/// each look-up, and keeps the index of the log in its own memory. Other processes, such as `sqlite3`, find it locked.
 ///
 /// SQLite writes a header of 24 bytes before each page of the log, and each write costs as much as that of a page. The
 /// VFS gathers headers and pages, and writes them at the latest with the last page of a commit (``GatheredWrites``). It

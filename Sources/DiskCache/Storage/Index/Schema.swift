@@ -23,7 +23,7 @@ import GRDB
 /// - `entriesByCanonicalKey`: the MD5 of the canonical URL, for removals by the key of a URL.
 /// - `entriesByHost`: a host's purges and pages.
 /// - `entriesByExpiry`: purges and counts by state, eviction of expired entries, the order of expiry.
-/// - `entriesToEvict`: the eviction queues, without pinned entries. New rows come at their end.
+/// - `entriesToEvict`: the eviction queues, without pinned entries. A new row comes at the end of its queue.
 /// - `entriesByAccess`: the order of access.
 /// - `entriesToSweep`: the entries that the sweep of each minute removes once they have expired.
 /// - `entriesByPath`: the entry to which a body's file belongs.

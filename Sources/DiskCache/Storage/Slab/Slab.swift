@@ -3,7 +3,7 @@ import Primitives
 
 /// The sparse file `bodies.slab` of small bodies, each in a ``Slot`` with a ``SlabRecord`` that names the entry; empty
 /// extents have no blocks. A slot is written before its row is committed, and only while no committed row names it.
-/// Each read compares the bytes with the digest, because the reader's row may have been replaced.
+/// Each read compares the bytes with the digest, because the slot may have been reused since the row was read.
 final class Slab: Sendable {
     /// A ``BodyFile`` so that ``FileSync`` can sync it.
     let file: BodyFile
@@ -117,13 +117,13 @@ final class Slab: Sendable {
     func erase(_ range: Range<Int64>) { FileHole.make(in: descriptor.number, range) }
 }
 
-// Invariants: the slot found for a key holds its body as of the last commit, or another body, so a reader compares the
-// key in the slot. Before the acknowledgement of a commit, the writer removes the changed entries, and an earlier
-// reader cannot insert its slot any more (``SlotTicket``). A reader looks in the index for a missing key.
+// Invariants: the slot found for a key holds the key's body as of the last commit, or another body, so a reader
+// compares the key in the slot. After a commit and before its acknowledgement, the writer removes the changed keys, and
+// voids the tickets of readers that read older rows (``SlotTicket``). For a missing key, a reader asks the index.
 
-/// The slots of small bodies, by the hashes of their keys, which spare a hit on disk the look-up in the index. Cells of
-/// eight bytes form buckets of eight cells, a cache line each. The hash splits the table into shards, so that threads
-/// seldom wait. An insertion into a full bucket overwrites another cell. The table grows up to its limit.
+/// The slots of small bodies, by the hashes of their keys, so that a hit on disk needs no look-up in the index. Cells
+/// of eight bytes form buckets of eight cells, a cache line each. The hash splits the table into shards, so that
+/// threads seldom wait. An insertion into a full bucket overwrites another cell. The table grows up to its limit.
 final class SlotTable: Sendable {
     private let shards = Sharded { Shard() }
     private let limit: Locked<Int>
@@ -155,7 +155,7 @@ final class SlotTable: Sendable {
         }
     }
 
-    /// Removes a key and voids its shard's tickets. Call this after a commit, before it is acknowledged.
+    /// Removes a key and voids the tickets of its shard. Call this after a commit, before the commit is acknowledged.
     func remove(_ hash: Int) {
         shards[hash].withLock { $0.remove(Self.spread(hash)) }
     }

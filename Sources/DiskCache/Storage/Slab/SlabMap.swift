@@ -57,7 +57,7 @@ final class SlabMap {
         if draining == number { draining = nil }
     }
 
-    /// Marks a slot as free from the next commit on. Returns `false` if it was not used: its row is damaged.
+    /// Marks a slot as free from the next commit on. `false`: it is not in use, so the row that names it is damaged.
     func free(_ slot: Slot) -> Bool {
         guard isUsed(slot) else { return false }
         freed.append(slot)
@@ -124,8 +124,9 @@ final class SlabMap {
             .filter { !freed.contains($0) }.prefix(limit).map { $0 }
     }
 
-    /// Returns the extent that is being emptied already. Otherwise chooses, of the extents with slack and with bodies
-    /// that fit into others of their class, the extent with the fewest used bytes. `stuck` extents cannot be emptied.
+    /// Returns the extent that is being emptied, or else chooses one: among the extents with slack, and with bodies
+    /// that fit into other extents of their class, the extent with the fewest used bytes. `stuck` extents are not
+    /// chosen.
     @discardableResult
     func beginDraining(except stuck: Set<Int>) -> Int? {
         if let draining { return draining }
@@ -183,7 +184,7 @@ final class SlabMap {
         return body(&extents[number])
     }
 
-    /// Reads the table `extents`. If its values are impossible, calls `onDamage` and rebuilds it from all entries.
+    /// Reads the table `extents`. If its values are impossible, calls `onDamage` and rebuilds the table from the rows.
     static func load(_ db: Database, onDamage: () -> Void) throws -> SlabMap {
         do {
             return try SlabMap(db)
@@ -197,7 +198,7 @@ final class SlabMap {
         }
     }
 
-    /// When two rows contradict each other, the later row loses its slot, and the scrubber removes its entry.
+    /// When two rows' slots conflict, the row with the higher id loses its slot. The scrubber removes its entry.
     private static func rebuild(_ db: Database) throws {
         try db.execute(sql: "DELETE FROM extents")
         var extents: [Int: Extent] = [:]

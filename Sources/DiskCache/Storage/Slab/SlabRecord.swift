@@ -2,8 +2,8 @@ import Crypto
 import Foundation
 import Primitives
 
-/// The record of an entry in a slot: a head of fixed length, then the body, then texts. Numbers are little-endian,
-/// times in milliseconds since 1970.
+/// A copy of an entry's metadata, stored around the body in a slot: a head of fixed length, then the body, then texts.
+/// Numbers are little-endian, times in milliseconds since 1970.
 ///
 /// | bytes | of the head |
 /// |---|---|
@@ -230,7 +230,7 @@ struct Extent {
         }
     }
 
-    /// The bits in the index: the lowest bit of the first byte is the first slot; slots never used are left out.
+    /// The bits as stored: the lowest bit of the first byte is the first slot; slots never used are left out.
     var image: Data {
         Data((0..<(writtenCount + 7) / 8).map { UInt8(truncatingIfNeeded: words[$0 / 8] >> UInt64($0 % 8 * 8)) })
     }
