@@ -1,7 +1,7 @@
 import Foundation
 import Primitives
 
-/// Makes the files agree with the index at each start. A killed recovery is repeated; see `WriteContext+Bodies.swift`.
+/// Makes the files agree with the index at each start, also after a kill during this; see `WriteContext+Bodies.swift`.
 enum Recovery {
     /// Runs before the writer's thread starts.
     static func run(_ bodies: BodyStore, _ loop: WriterLoop, log: (DiskCacheNotice) -> Void) throws(DiskCacheError) {
@@ -37,7 +37,7 @@ enum Recovery {
         guard let row = try context.index.row(forID: id), let path = row.path, let key = CacheKey(row.entry.key),
             let oldStatus = FileSystem.status(of: oldPath), oldStatus.isRegular
         else {
-            // No entry needs the file. Or it is a directory, because a directory stood at the path of the body.
+            // No entry needs the file, or it is a directory, because a directory stood at the path of the body.
             FileSystem.remove(oldPath)
             return
         }
@@ -52,7 +52,7 @@ enum Recovery {
         }
         if let slash = place.lastSlash { try? FileSystem.makeDirectories(String(place[..<slash])) }
         if FileSystem.rename(oldPath, to: place) == 0 { return try setFile(of: row, path, context) }
-        // The path has become a directory in use, so the body gets another. It keeps its `.old` name until the commit.
+        // The path has become a directory in use, so the body gets another. Its `.old` name stays until the commit.
         for candidate in PathCandidates(besides: path, key: key) where try context.index.row(forPath: candidate) == nil
         {
             let target = bodies.absolute(candidate)

@@ -24,7 +24,7 @@ package final class Reservation: Sendable {
     }
 
     package let body: GrowingBody
-    /// The store as it was at first. ``PendingStores`` has the key and the tags that were decided later.
+    /// The store as it was when the reservation began. ``PendingStores`` has the key and tags that were decided later.
     private let store: PendingStore
     /// `nil`: the new entry is pinned if the replaced entry is.
     private let pinned: Bool?
@@ -49,7 +49,7 @@ package final class Reservation: Sendable {
     package var key: CacheKey { state.withLock { $0.key } }
     package var receivedBytes: Int64 { state.withLock { $0.length } }
     /// Whether a purge has matched this reservation, so that publishing keeps no entry. Never true for a body that a
-    /// caller stores, because such a body counts as new when published. Never changes after the end.
+    /// caller stores, because such a body counts as new when published. Never changes after the reservation has ended.
     package var isPurged: Bool { store.purged.isSet }
 
     /// `nil` when the reservation belongs to another cache.
@@ -62,7 +62,7 @@ package final class Reservation: Sendable {
     }
 
     /// Adds tags to the entry. A body from an origin counts as purged if a purge since the reservation began named one
-    /// of them. The tags and `pinned` prevail over earlier changes of the entry during the reservation.
+    /// of them. The tags and `pinned` prevail over earlier changes by callers since the reservation began.
     package func addTags(_ tags: [String], pinned: Bool? = nil) {
         if !tags.isEmpty || pinned != nil { parts.pendingStores.add(tags, pinned: pinned, to: number) }
     }
@@ -159,7 +159,7 @@ package final class Reservation: Sendable {
 
     // MARK: - Steps
 
-    /// Runs `use` with the body, which no other thread gets until it ends. Holds no lock, because `use` may wait.
+    /// Runs `use` with the body, which no other thread gets until `use` ends. Holds no lock, because `use` may wait.
     private func withBody(_ use: (IncomingBody) throws(DiskCacheError) -> Void) throws(DiskCacheError) {
         guard let body = take(leaving: .receiving) else { throw .reservationEnded }
         defer { giveBack(body) }
@@ -214,7 +214,7 @@ package final class Reservation: Sendable {
         return try parts.reader.row(forKey: key.text)?.entry.pinned == true
     }
 
-    /// Reserves the room that a body of `length` bytes lacks; if possible, at least `ahead` bytes, up to 1 MiB.
+    /// Reserves the room that a body of `length` bytes lacks. If there is room, reserves `ahead` bytes, up to 1 MiB.
     private func reserve(
         forLength length: Int64, ahead: Int64, isKnown: Bool, _ body: IncomingBody
     ) throws(DiskCacheError) {

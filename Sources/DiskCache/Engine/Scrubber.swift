@@ -1,7 +1,7 @@
 import Dispatch
 import Primitives
 
-/// Looks for silent damage and for bodies without rows. It checks a small part at a time, round after round.
+/// Looks for silent damage and for bodies without rows. Checks a small part at a time, and all parts again and again.
 final class Scrubber: Sendable {
     private struct Progress: Sendable {
         var lastID: Int64 = 0

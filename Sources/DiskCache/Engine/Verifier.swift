@@ -16,7 +16,6 @@ final class Verifier: Sendable {
         self.writer = writer
     }
 
-    /// `completion` gets `nil` when there is no entry (any more).
     func verify(_ key: String, completion: @escaping Completion<StoredEntry?>) {
         let isFirst = waiting.withLock { waiting in
             waiting[ExactText(key), default: []].append(completion)
@@ -116,7 +115,7 @@ final class Verifier: Sendable {
         return .intact(current(row, context), .file(file))
     }
 
-    /// Adds pending hits and slides. A flush cannot interfere, because it would run on this thread.
+    /// Adds pending hits and a renewed expiry date. A flush cannot interfere, because it would run on this thread.
     private static func current(_ row: EntryRow, _ context: WriteContext) -> Entry {
         row.entry.applying(context.parts.hits.pending(row.entry.key))
     }

@@ -5,7 +5,7 @@ import Primitives
 /// - The lock guards `queue`. The thread alone uses all other state that changes.
 /// - Up to ``groupLimit`` waiting operations, with up to ``groupBodyBytes`` of bodies, share a transaction. If one
 ///   fails after a change, all are undone and run again, each in a savepoint; if the transaction fails, each runs again
-///   in one of its own. So an operation may run more than once and must have no effect outside its ``WriteContext``.
+///   in its own. So an operation may run more than once and must have no effect outside its ``WriteContext``.
 /// - Completions run on this thread after the commit and must not wait for it.
 final class Writer: Sendable {
     private struct Queue {
@@ -103,7 +103,7 @@ final class Writer: Sendable {
         if mustWake { wake.signal() }
     }
 
-    /// Finishes the waiting operations, writes hits and slides, closes the index, and waits for all of that.
+    /// Finishes the waiting operations, writes hits and expiry dates, closes the index, and waits until this is done.
     func close() {
         checkMayWait()
         stop()
@@ -127,7 +127,7 @@ final class Writer: Sendable {
                     work: { try $0.flushHits(limit: isLast ? .all : .periodic) },
                     finish: { [self] error in
                         guard error != nil || !hits.isEmpty else { return }
-                        // The log forgets no slides, so they must not pile up.
+                        // The log forgets no renewed expiry date, so these dates must not pile up.
                         flushSoon(atOnce: error == nil && hits.hasMoreSlides(than: .periodic))
                     })
                 // The flush comes first, so that an update in the same transaction overrides it.

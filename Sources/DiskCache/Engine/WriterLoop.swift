@@ -6,7 +6,7 @@ import Primitives
 package final class WriterLoop: @unchecked Sendable {
     /// `finish` gets `nil` once the work is durable, or the error. `@unchecked Sendable` is safe because
     /// ``Writer/submit(makesRoom:bodyBytes:_:completion:)``, which hands jobs to the writer's thread, makes them of
-    /// `@Sendable` closures. All other jobs stay on their thread.
+    /// `@Sendable` closures. All other jobs stay on the thread that made them.
     struct Job: @unchecked Sendable {
         var work: (WriteContext) throws -> Void
         var finish: (DiskCacheError?) -> Void
@@ -92,8 +92,8 @@ package final class WriterLoop: @unchecked Sendable {
         }
     }
 
-    /// Finds room for a job on a full disk. The log of the index may give some back. A removal, which needs room for
-    /// the log first, may use the ballast. For any other job, the ballast only helps to empty the log.
+    /// Finds room for a job on a full disk. Emptying the log of the index may free space. A removal, which needs room
+    /// for the log first, may use the ballast. For any other job, the ballast only helps to empty the log.
     private func findRoom(for job: Job) -> Bool {
         let (index, ballast) = (parts.index, parts.bodies.ballast)
         let canEmptyLog = index.canEmptyLog(with: ballast.length)
@@ -247,7 +247,7 @@ package final class WriterLoop: @unchecked Sendable {
 
     private var wantsShrinking: Bool { !isCrashed && shrinking.isWanted(room: parts.budget.roomAtCommit) }
 
-    /// Gives index pages back. Once enough are given back, a checkpoint cuts the file.
+    /// Gives index pages back to the file system. After the last step, a checkpoint shortens the file.
     private func shrinkSome() {
         do { try perform(makesRoom: true) { try IndexShrinking.step($0.index.db) } } catch { shrinking.stepFailed() }
         if !wantsShrinking { parts.index.checkpoint() }

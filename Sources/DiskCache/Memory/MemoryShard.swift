@@ -134,11 +134,11 @@ package struct MemoryStatistics: Hashable, Sendable {
     }
 }
 
-// Invariants: `epoch` only grows. An answer made at an even epoch is valid while the epoch stays the same. At an odd
-// epoch the entry has left the tier: `leave()` makes the epoch odd under the shard's lock, so a writer that finds the
-// entry gone knows that no answer is valid. `actions` belong to answers of the present epoch. Each runs at most once,
-// without the lock. An entry that has left accepts no action, and the `change()` after `leave()` empties the list.
-// `charged`, the bytes that the tier counts for the answers, is never less than the answers take.
+// Invariants: `epoch` only grows. An answer made at an even epoch is valid while the epoch stays the same. An odd epoch
+// means that the entry has left the tier: `leave()` makes the epoch odd under the shard's lock, so a writer that does
+// not find the entry knows that no answer is valid. `actions` belong to answers of the present epoch. Each runs at most
+// once, without the lock. An entry that has left accepts no action, and the `change()` after `leave()` empties the
+// list. `charged`, the bytes that the tier counts for the answers, is never less than the bytes that the answers take.
 
 /// An entry in the memory tier, as seen by a cache of ready answers. Without a lock it tells whether an answer is still
 /// valid, and counts hits. `@unchecked Sendable` is safe because all own properties are `Sendable` constants.
@@ -158,7 +158,7 @@ package final class HotEntry: HitCounter, @unchecked Sendable {
         var charged = 0
     }
 
-    /// The most answers of an entry; then a new one replaces the oldest. So ever new requests do not fill the memory.
+    /// The most answers of an entry. A further answer replaces the oldest, so varied requests do not fill the memory.
     private static let answerLimit = 4
     private let epoch = Atomic<Int>(0)
     let key: ExactText
@@ -183,8 +183,8 @@ package final class HotEntry: HitCounter, @unchecked Sendable {
     }
 
     /// Registers `action`, which runs once: when the mark ceases to be current, or when newer answers exceed the limit.
-    /// It replaces an action for the same `requests`, a hash, which then never runs. Returns the bytes to charge for
-    /// the answer; `nil` when the mark is not current: then the action never runs.
+    /// An action for the same `requests`, a hash, is replaced, and then never runs. Returns the bytes to charge for the
+    /// answer; `nil` when the mark is not current: then `action` never runs.
     func attach(_ mark: Mark, for requests: Int, bytes: Int, _ action: @escaping @Sendable () -> Void) -> Int? {
         // The replaced action is released after the lock.
         let (extra, oldest, _) = state.withLock { state -> (Int?, (@Sendable () -> Void)?, (@Sendable () -> Void)?) in
@@ -210,7 +210,7 @@ package final class HotEntry: HitCounter, @unchecked Sendable {
         change()
     }
 
-    /// Marks the entry as gone. Called in the step that takes it out, under its shard's lock, before ``change()``.
+    /// Marks the entry as gone. Called under its shard's lock, in the step that removes the entry, before ``change()``.
     func leave() {
         epoch.bitwiseOr(1, ordering: .releasing)
     }

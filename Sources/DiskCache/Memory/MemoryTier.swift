@@ -1,9 +1,9 @@
 // Invariants:
 // - `used` is at least the sum of all items' costs and of `others`, the memory of other parts that the limit includes:
 //   a cost is added before its item enters a shard and subtracted after the item left it.
-// - An insertion never raises `used` above `current`. After a change of a limit or of `others` it may exceed `current`
-//   until the eviction has ended. `current` is at most `limit`, except while `setLimit(_:)` lowers both. `current`
-//   falls in small steps, so that a concurrent insertion evicts the excess of a single step at most.
+// - An insertion never raises `used` above `current`. After a change of a limit or of `others`, `used` may exceed
+//   `current` until the eviction has ended. `current` is at most `limit`, except while `setLimit(_:)` lowers both.
+//   `current` falls in small steps, so that a concurrent insertion evicts the excess of a single step at most.
 // - A thread holds one shard's lock at most, and does only table work under it. Values are dropped after the lock,
 //   because dropping a body may take long or call back.
 
@@ -91,7 +91,7 @@ package final class MemoryTier<Value: Sendable>: Sendable {
 
     /// Chooses the way to read a value of at least `cost` bytes. Does not count as a hit.
     func way(of key: String, cost: Int) -> MemoryWay {
-        // Values come and go all the time, so the tier counts as full when its free room is about that of a value.
+        // Values come and go all the time, so the tier counts as full when its free room is about the size of a value.
         guard used.load(ordering: .relaxed) >= currentLimit - max(currentLimit / 64, 16 << 10) else { return .in }
         let key = ExactText(key)
         return shards[key.hashValue].withLock { $0.way(of: key, canKeep: cost <= valueLimit) }
@@ -157,8 +157,8 @@ package final class MemoryTier<Value: Sendable>: Sendable {
         setCurrentLimit(bytes)
     }
 
-    /// Changes the maximum total cost of the values for now, and evicts the excess. Memory of other parts of the cache
-    /// does not count in `bytes`; together they get at most ``limit``. Only one thread may call this method.
+    /// Changes the maximum total cost of the values for now, and evicts the excess. `bytes` does not include the memory
+    /// of other parts of the cache; values and other parts get at most ``limit``. Only one thread may call this method.
     package func setCurrentLimit(_ bytes: Int) {
         let target = min(limit, max(0, bytes) + others.load(ordering: .relaxed))
         let step = max(1 << 20, limit / 256)

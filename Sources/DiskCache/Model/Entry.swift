@@ -106,7 +106,7 @@ package struct Entry: Sendable {
     package var lastModified: String? { storage.record.lastModified }
     /// SHA-256 of the body, 32 bytes.
     package var digest: [UInt8] { storage.record.digest }
-    /// Whether the body is JSON (RFC 8259). A charset in the media type must also fit UTF-8 text with the body's bytes.
+    /// Whether the body is JSON (RFC 8259). If the media type has a charset, it must read the bytes as UTF-8 does.
     package var isJSON: Bool { storage.record.isJSON }
     /// `nil` for an entry that a caller stored, as is ``downloadEndDate``.
     package var downloadStartDate: Timestamp? { storage.record.downloadStartDate }

@@ -2,8 +2,9 @@ import Primitives
 
 /// The disk budget: the byte limit, the bytes of committed entries, and the bytes promised to bodies being received.
 ///
-/// Invariant: no promise raises `used + reserved` above the limit. A commit may, until its promise is released; a
-/// lowered limit may, too. The writer sets `used` after each commit; reservations change `reserved`.
+/// Invariant: no promise raises `used + reserved` above the limit. A commit may do so until the entry's promise is
+/// released, and a lowered limit may be exceeded. The writer sets `used` after each commit; reservations change
+/// `reserved`.
 ///
 /// A body of unknown length, which may never fit, gets free room as long as the head-room stays free, and then a part
 /// of the *share*, a fifth of the limit for all such bodies. Its part is at most as large as the free rest of the
@@ -24,8 +25,8 @@ package final class ByteBudget: Sendable {
         var reusable: Int64 = 0
         var measured: (room: Int64, instant: ContinuousClock.Instant)?
 
-        /// The part of the current room that is not promised. If other programs have freed space since the last commit,
-        /// all promises are subtracted, as if none of their bytes were written yet.
+        /// The part of the room at present that is not promised. If other programs have freed space since the last
+        /// commit, subtracts all promises, as if none of the promised bytes were written yet.
         func unpromised(of measured: Int64) -> Int64 { min(measured, max(room, measured - reserved)) }
 
         var headRoom: Int64 { DiskFullness.headRoom(ofLimit: limit, pinned: pinned) }
@@ -95,7 +96,7 @@ package final class ByteBudget: Sendable {
     }
 
     /// Tells the writer how much to evict early. Promises from the share do not count, although they may use the
-    /// head-room. Entries are evicted for them only when the body is stored.
+    /// head-room: entries are evicted for them only when the body is stored.
     var fullness: DiskFullness {
         state.withLock { state in
             DiskFullness(
@@ -161,7 +162,7 @@ struct DiskFullness {
     var room: Int64
     var used: (all: Int64, pinned: Int64)
 
-    /// Whether the reserve lacks more than the growth of the index, so that other programs must have used the room.
+    /// Whether so much of the reserve is used that other programs must have used it, and not only the growing index.
     var lacksRoom: Bool { room < -Self.leastRoom }
     /// Whether more than the head-room is missing. Then the newest entries may be evicted, too.
     var isTooMuch: Bool { excess > 0 || lacksRoom }

@@ -69,7 +69,7 @@ package final class Eviction {
 
 /// Gives free index pages back to the file system, because the disk limit does not count them. For the writer's thread.
 final class IndexShrinking {
-    /// The most free pages that stay for reuse, in total the size of the head-room; `.max`: the index never shrinks.
+    /// The most free pages that stay for reuse: together as large as the head-room; `.max`: the index never shrinks.
     private let slack: Int64
     private(set) var freePages: Int64
 

@@ -11,7 +11,7 @@ struct PendingStore: Sendable {
     /// The canonical URL of a response, if its URL as sent has another spelling; otherwise `nil`.
     private let canonicalURL: String?
     private(set) var tags: Set<ExactText>
-    /// The tags of concurrent purges that match this store in all but the tag; `nil`: more than ``latePurgeLimit``.
+    /// The tags of concurrent purges that match this store except for the tag; `nil`: more than ``latePurgeLimit``.
     private var latePurges: Set<ExactText>? = []
     /// Whether the key is undecided. Then a purge of any variant of the URL matches this store.
     fileprivate(set) var isVariantOpen = false
@@ -40,7 +40,7 @@ struct PendingStore: Sendable {
         let more = Set(more.map(ExactText.init))
         for index in patches.indices {
             patches.values[index].newTags.formUnion(more)
-            // A later pin replaces the patch's: `nil` leaves the pin to the metadata, in which `true` prevails.
+            // A later pin replaces the patch's pin: `nil` leaves the pin to the metadata, in which `true` prevails.
             if let pinned, patches.values[index].pinned != nil { patches.values[index].pinned = pinned ? nil : false }
         }
         note(more)
@@ -198,7 +198,7 @@ final class PendingStores: Sendable {
         state.withLock { $0.stores[number]?.add(tags, pinned: pinned) }
     }
 
-    /// Keeps a change of an entry's metadata when a fetch that began before it publishes the entry again.
+    /// Notes a change of an entry's metadata, so that an earlier fetch does not undo it by publishing the entry.
     func patch(_ key: String, _ patch: PendingStore.Patch, _ journal: Journal) {
         let former = state.withLock { state in
             let former = state.stores.compactMapValues { $0.isFromOrigin && $0.names(key) ? $0.patches : nil }

@@ -168,9 +168,9 @@ extension WriteContext {
         }
     }
 
-    /// Marks the pending stores that a purge matches. A purge may match only the entry that a store replaces or
-    /// refreshes, by a tag or the state of the entry. The store must not bring the entry back. So this method looks in
-    /// the index, once for all stores with the same keys and URL.
+    /// Marks the pending stores that a purge matches. A purge by tag or state may match the entry that a store replaces
+    /// or refreshes, although it does not match the store. The store must not bring that entry back. So this method
+    /// looks in the index, once for all stores with the same keys and URL.
     func purgeStores(_ filters: [EntryFilter], sparing spared: Int?, now: Timestamp) throws {
         var known: [ExactText: Bool] = [:]
         for doubt in parts.pendingStores.purge(PurgeScope.scopes(of: filters), sparing: spared) {

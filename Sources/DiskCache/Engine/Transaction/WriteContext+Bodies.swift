@@ -53,7 +53,7 @@ extension WriteContext {
         return old
     }
 
-    /// Moves a body to its path in the layout, or beside it if another entry has that path. `replaced` blocks no path.
+    /// Moves a body to its path in the layout, or beside it if another entry than `replaced`, or a directory, is there.
     func place(
         _ body: BodyFile, id: Int64, key: CacheKey, url: String?, replacing replaced: EntryRow?
     ) throws -> (path: String, identity: FileIdentity) {
@@ -77,13 +77,13 @@ extension WriteContext {
         throw DiskCacheError.system("rename", parts.bodies.absolute(path), EEXIST)
     }
 
-    /// Links; without hard links, renames. Until the new body is placed, the old body then has only its `.old` name.
+    /// Links, or renames on a file system without hard links: then the old body has only its `.old` name for a moment.
     private static func linkOrRename(_ place: String, _ old: String) -> Int32 {
         let code = FileSystem.link(place, to: old)
         return [EPERM, EOPNOTSUPP, EMLINK].contains(code) ? FileSystem.rename(place, to: old) : code
     }
 
-    /// Renames a body to `path`. Makes missing directories; removes an empty one at `path`. `false`: that has files.
+    /// Renames a body to `path`. Makes missing directories; replaces an empty one at `path`. `false`: it has files.
     private func move(_ part: String, to path: String, place: String, of id: Int64) throws -> Bool {
         try unsynced.willReplace()
         // The rename comes first, because it mostly succeeds. Only a failure makes or removes directories.
@@ -168,7 +168,7 @@ extension WriteContext {
 
 /// The files of a transaction that must be on the disk before its rows: the bodies, then their directories, then
 /// SQLite's log with the commit. A group of operations shares the syncs. A power cut leaves the same files as a kill;
-/// see the table at the top of this file. An intent that it loses only costs room, until the scrubber finds the body.
+/// see the table at the top of this file. If an intent is lost, its body takes room until the scrubber finds the body.
 struct UnsyncedBodies {
     private let parts: CacheParts
     private var files: [(body: BodyFile, path: String)] = []

@@ -18,7 +18,7 @@ extension WriteContext {
         return slot
     }
 
-    /// Rewrites the record of a body, in another slot, so that it agrees with the index again.
+    /// Writes a body with a new ``SlabRecord``, which agrees with the index again, to another slot.
     func rewrite(_ row: EntryRow, _ body: SharedBytes) throws {
         try setSlot(of: row, keep(body, of: row.entry))
     }
@@ -29,7 +29,7 @@ extension WriteContext {
         journal.onCommit { [slotTable = parts.slotTable] in slotTable.remove(ExactText(row.entry.key).hashValue) }
     }
 
-    /// The slot of an entry that changes while its body stays. If the record changes, too, the body gets a new slot.
+    /// The slot of an entry that gets new metadata. If its ``SlabRecord`` changes, too, the body moves to a new slot.
     func slot(of entry: Entry, as old: EntryRow) throws -> Slot? {
         guard let slot = old.slot, !SlabRecord.isSame(of: entry, old.entry),
             let body = try parts.slab.body(of: entry, in: slot)
@@ -113,13 +113,11 @@ final class SlabCompaction {
 }
 
 // Invariants:
-// - No queue has pinned entries, nor has the query for expired entries. Expired entries are evicted first.
+// - Pinned entries are in no queue, and the query for expired entries omits them. Expired entries are evicted first.
 // - A choice depends only on rows and totals of the transaction, and on the policy's hashes of evicted entries. An
 //   undone transaction leaves at most a hash too many or too few.
 // - The room on the file system counts like the limit. An unpinned entry is stored only if it fits beside the pinned
 //   entries and the head-room. Otherwise it would be evicted first, although its caller was told that it is stored.
-// - A step removes at most `evictionLimit` entries, and spares a bounded number, because callers and other operations
-//   wait for it.
 
 extension WriteContext {
     /// The most entries that a transaction evicts, because other operations wait for it.
@@ -129,7 +127,7 @@ extension WriteContext {
     private static let sparingLimit = 256
 
     /// Evicts before a store needs room. Spares the newest, just acknowledged entry even if it is larger than the small
-    /// queue, except when the reserve lacks room, or the limit is exceeded and no other entry can be evicted.
+    /// queue. Evicts it only when the reserve lacks room, or the limit is exceeded and no other entry can be evicted.
     func evictAhead(toFree bytes: Int64, _ fullness: DiskFullness) throws -> Eviction.Freed {
         let cause = fullness.excess + fullness.headRoom >= bytes ? RemovalCause.limit : .reserve
         let freed = try evict(toFree: bytes, because: cause, sparesNewest: !fullness.lacksRoom)
@@ -162,7 +160,7 @@ extension WriteContext {
         return freed
     }
 
-    /// Removes expired entries. Spares an entry that is fresh by a slide that the index does not have yet.
+    /// Removes expired entries. Spares an entry that has a later expiry date, which the index does not have yet.
     private func removeExpired(toFree bytes: Int64, because cause: RemovalCause, _ freed: inout Eviction.Freed) throws {
         var spared = 0
         while spared < Self.sparingLimit {
@@ -189,8 +187,8 @@ extension WriteContext {
     }
 
     /// Makes room like ``makeRoom(for:asPinned:)`` for a body of unknown length, which may never fit. So eviction
-    /// passes over the queues once, takes no hits away, and spares entries with hits or stored after `lastTurn`: the
-    /// sequence number when the body first lacked room. Beyond the share, it removes only expired entries.
+    /// examines each queue once, takes no hits away, and spares entries with hits or stored after `lastTurn`: the
+    /// sequence number when the body first lacked room. Without a part of the share, it removes only expired entries.
     func makeRoom(forUnknownLength bytes: Int64, beside own: ByteBudget.Promise, upTo lastTurn: Int64) throws -> Bool {
         let isShared = parts.budget.hasShare(for: bytes, beside: own)
         return try makeRoom(
@@ -228,7 +226,7 @@ struct DiskQueues: EvictionQueues {
     typealias ID = Int64
     typealias Failure = any Error
     let context: WriteContext
-    /// If set, a single pass examines each entry up to this turn at most once, and entries keep their hits.
+    /// If set, a single pass examines entries up to this ``EntryRow/turn``, each at most once; they keep their hits.
     let lastTurn: Int64?
     private(set) var moves = 0
     var totals: QueueTotals { context.totals.queues }

@@ -46,7 +46,7 @@ package final class WriteContext {
         if let verb { tell(verb, row.entry) }
     }
 
-    /// Removes the entries that `query` finds and returns their number. `count` entries were removed before.
+    /// Removes up to `limit` entries that `query` finds. Returns their number. `count` entries were removed before.
     func remove(
         _ query: EntryQuery, because cause: RemovalCause, limit: Int, _ telling: BulkRemoval, after count: Int
     ) throws -> Int {
@@ -98,7 +98,7 @@ package final class WriteContext {
         guard entry.tags.count <= Entry.tagLimit else { throw DiskCacheError.tooManyTags(limit: Entry.tagLimit) }
     }
 
-    /// Writes the slide of an entry to the index, if only that makes the entry fresh. Returns whether it did so.
+    /// Writes a renewed expiry date to the index if it makes a stale entry fresh. Returns whether it did so.
     func flushSlide(of entry: Entry) throws -> Bool {
         let slid = entry.applying(parts.hits.pending(entry.key))
         guard !entry.isFresh(at: now), slid.isFresh(at: now) else { return false }
@@ -106,7 +106,7 @@ package final class WriteContext {
         return true
     }
 
-    /// Writes up to `limit` pending hits, last accesses and slides to the index, or only the changes of `key`.
+    /// Writes pending hits, last accesses and expiry dates to the index: up to `limit`, or only those of `key`.
     package func flushHits(limit: HitLog.FlushLimit = .all, only key: String? = nil) throws {
         var flush = parts.hits.beginFlush(limit: limit, only: key)
         if flush.items.isEmpty { return }
@@ -121,7 +121,7 @@ package final class WriteContext {
         // The memory tier is updated first: until the log drops the flush, readers get the pending hits from the log.
         journal.onCommit { [memory = parts.memory, slotTable = parts.slotTable, log = parts.hits, flush] in
             for (key, pending) in flush.items {
-                // Voids slots that readers took from rows before the commit, because the log no longer has the slide.
+                // Voids slots that readers took from rows before the commit, because the log drops the new expiry date.
                 if pending.slide != nil { slotTable.remove(ExactText(key).hashValue) }
                 guard let count = counts[ExactText(key)] else { continue }
                 memory.update(key) { $0.entry = $0.entry.applying(pending.written(hits: count)) }

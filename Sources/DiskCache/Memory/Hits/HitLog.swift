@@ -1,9 +1,9 @@
 import Primitives
 import Synchronization
 
-/// The hits, last accesses and slides that are not in the index yet. The writer writes them about once a second,
-/// because a disk write for each hit would be too slow. A caller asks for ``pending(_:)`` hits *after* reading an
-/// entry. No hit counts twice or is missed, although a flush may commit at any moment:
+/// The hits, last accesses and slides (renewals of the expiry date) that are not in the index yet. The writer writes
+/// them about once a second, because a disk write for each hit would be too slow. A caller asks for ``pending(_:)``
+/// hits *after* reading an entry. No hit counts twice or is missed, although a flush may commit at any moment:
 /// - A flush reports an entry's new number of hits *before* its commit (``wrote(_:hits:)``). A caller that asks before
 ///   the report has read the entry without the flush, and adds the noted hits. A later caller takes the reported
 ///   number, whether it read the entry before or after the commit.
@@ -27,7 +27,7 @@ package final class HitLog: Sendable {
 
         /// All slides, and as many entries with hits as ``HitTable`` may have; writing so many takes half a second.
         package static let all = FlushLimit(slides: .max, hits: 2 * HitTable.generationLimit * HitLog.shardCount)
-        /// For one flush a second. 10,000 entries, a page or two each, written twice, took more than half of two cores.
+        /// For one flush a second. 10,000 entries a second, a page or two each, took more than half of two cores.
         package static let periodic = FlushLimit(slides: 4096, hits: 512)
 
         static func marked(_ limit: Int) -> FlushLimit { FlushLimit(slides: limit, hits: 0, onlyMarked: true) }
@@ -156,7 +156,7 @@ package final class HitLog: Sendable {
         shards.sum { $0.countedHits + $0.counters.pendingHits }
     }
 
-    /// Marks all pending slides, for an operation that relies on the index's freshness; see ``hasMarkedSlides``.
+    /// Marks all pending slides, for an operation that needs all expiry dates in the index; see ``hasMarkedSlides``.
     func markSlides() {
         for shard in shards.all { shard.withLock { $0.pending.markSlides() } }
     }
@@ -210,7 +210,7 @@ package final class HitLog: Sendable {
         }
     }
 
-    /// Drops a flush, once the flush is committed and the memory tier knows about it.
+    /// Drops a flush, once the flush is committed and the memory tier shows the flushed hits.
     func endFlush(_ flush: Flush) {
         // Counted before the hits are dropped; see the type's comment.
         flushesEnded.add(1, ordering: .releasing)
@@ -274,8 +274,8 @@ package class HitCounter: @unchecked Sendable {
     }
 }
 
-/// The clock for the times of hits, by which listings sort: the wall clock, but never going back, because new entries
-/// would look older than all others. While the wall clock is behind, this clock advances a millisecond whenever the
+/// The clock for the times of hits, by which listings sort: the wall clock, but never going back, because a new access
+/// would look older than earlier ones. While the wall clock is behind, this clock advances a millisecond whenever the
 /// wall clock has moved, so hits keep their order. Advancing at each hit would outrun the wall clock on a busy server.
 final class HitClock: Sendable {
     private struct State {

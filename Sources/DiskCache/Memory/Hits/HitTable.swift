@@ -125,7 +125,7 @@ struct CounterQueue {
     }
 
     private var items: [ExactText: Item] = [:]
-    /// Keys in the order of turns. The elements of removed entries stay until ``removeGone()``.
+    /// Keys in the order of `turn`, which counts the appends. Elements of removed entries stay until ``removeGone()``.
     private var queue: [(key: ExactText, turn: Int)] = []
     private var nextTurn = 0
     var isEmpty: Bool { items.isEmpty }

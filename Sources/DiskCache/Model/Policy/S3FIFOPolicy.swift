@@ -1,12 +1,13 @@
-// Invariants: the policy holds only hashes of entries outside the queues, at most one for each; without them it decides
-// worse, never wrongly. A choice spares at most `moveLimit` entries, mostly few, because each sparing uses up a hit.
+// Invariants: the policy holds only hashes of entries outside the queues, at most one for each. Without them it chooses
+// worse, but not wrongly. A choice spares at most `moveLimit` entries, mostly few, because each sparing uses up a hit.
 
 /// S3-FIFO (Yang, Zhang, Qiu, Yue, Rashmi: "FIFO queues are all you need for cache eviction", SOSP '23), with the sizes
 /// of entries taken into account. New entries go to a small queue, a tenth of all bytes. Its oldest entry moves to the
 /// main queue if it was requested, otherwise it is evicted, so a scan does not fill the main queue. An entry requested
-/// again soon after its eviction goes to the main queue at once, where the oldest is spared once for each hit. A large
-/// entry needs one more hit. The constants were chosen by replaying traces (`scripts/bench eviction`). Each tier keeps
-/// its entries in its own ``EvictionQueues``, and counts hits in ``QueuePlace/frequency``; the policy sees no hits.
+/// again soon after its eviction goes directly to the main queue. That queue spares its oldest entry once for each hit.
+/// A large entry needs one more hit. The constants were chosen by replaying traces (`scripts/bench eviction`). Each
+/// tier keeps its entries in its own ``EvictionQueues``, and counts hits in ``QueuePlace/frequency``; the policy sees
+/// no hits.
 struct S3FIFOPolicy: Sendable {
     /// The small queue's part of all bytes is one divided by this number.
     private static let smallPart: Int64 = 10
@@ -14,7 +15,7 @@ struct S3FIFOPolicy: Sendable {
     private static let largeFactor: Double = 4
     private static let moveLimit = 1000
     private var ghosts = GhostTable()
-    /// The most hashes. After a decrease, the next insertion drops surplus hashes; a limit of 0 drops all at once.
+    /// The most hashes of evicted entries. After a decrease, the next insertion drops the excess; 0 drops all at once.
     var ghostLimit: Int {
         didSet { if ghostLimit == 0, oldValue > 0 { ghosts = GhostTable() } }
     }
@@ -44,7 +45,7 @@ struct S3FIFOPolicy: Sendable {
             let isSmallFull = totals.smallBytes * Self.smallPart > totals.bytes
             let order: (first: EvictionQueue, second: EvictionQueue) = isSmallFull ? (.small, .main) : (.main, .small)
             var oldest = try queues.oldest(in: order.first)
-            // The entry is alone in the small queue, and by itself exceeds that queue's part.
+            // The entry is the only one in the small queue, and alone exceeds the queue's part of all bytes.
             let isNewest = order.first == .small && oldest?.cost == totals.smallBytes
             if oldest == nil || (sparesNewest && isNewest) { oldest = try queues.oldest(in: order.second) }
             guard let entry = oldest else { return nil }
@@ -67,7 +68,7 @@ struct S3FIFOPolicy: Sendable {
         if place.queue == .main || place.frequency > 0 { remember(hash: hash, totals: totals) }
     }
 
-    /// Remembers an entry that is evicted, or that was requested but is not admitted, as if it had come and gone.
+    /// Remembers an entry that is evicted, or an entry that was requested but does not enter the tier.
     mutating func remember(hash: Int, totals: QueueTotals) {
         ghosts.insert(hash, limit: min(totals.entries, ghostLimit))
     }
@@ -131,8 +132,8 @@ protocol EvictionQueues {
 
 /// Remembers the hashes of the last evicted entries, up to a limit that each insertion states. A bucket is a cache line
 /// of eight cells. A full bucket forgets its oldest hash early, and a hash may look like another (of a million hashes,
-/// one in four thousand). Both only cause a worse choice. The bits tell which numbers are in use, so removed hashes
-/// push out no others. The table takes at most 16 bytes for each hash that the limit allows, plus 72.
+/// one in four thousand). These errors only cause a worse choice. The bits tell which numbers still stand for a hash,
+/// so that removed hashes do not count. The table takes at most 16 bytes for each hash that the limit allows, plus 72.
 struct GhostTable: Sendable {
     private static let bucketSize = 8
 
