@@ -131,10 +131,10 @@ extension DiskCache {
     /// The most renewed expiry dates that a transaction writes for each entry that it may remove: 4,000 in all.
     private static let slidesPerRemoval = 40
 
-    /// Runs `work`, which removes up to `limit` entries, after writing all slides (``PendingHits/Slide``) that were
-    /// pending at the first transaction, because they decide which entries have expired. Many slides take several
-    /// transactions, between which other operations run. `work` gets the time `start` of the first transaction: an
-    /// entry that had expired at that time counts as expired.
+    /// Runs `work`, which removes up to `limit` entries, after writing all renewed expiry dates that were pending at
+    /// the first transaction, because they decide which entries have expired. Many dates take several transactions,
+    /// between which other operations run. `work` gets the time `start` of the first transaction: an entry that had
+    /// expired at that time counts as expired.
     private func submitAfterSlides(
         limit: Int, since start: Timestamp? = nil,
         _ work: @escaping @Sendable (WriteContext, _ start: Timestamp) throws -> Int,

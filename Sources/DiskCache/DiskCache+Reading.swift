@@ -112,8 +112,8 @@ extension DiskCache {
 
     /// Registers a ready answer, which the caller made of the ``StoredEntry`` with that mark. `bytes`, its size without
     /// the body, counts in the memory tier. `onEnd`, which must not wait, is called once when the caller must drop the
-    /// answer. `requests` is a hash of the requests that it serves. A later answer with the same hash replaces it
-    /// without calling `onEnd`. `false`: the entry has changed or there is no room; `onEnd` may have been called then.
+    /// answer. `requests` is a hash of the requests that it serves. A later answer with the same hash replaces it,
+    /// without a call of `onEnd`. `false`: the entry has changed or there is no room; `onEnd` may have been called.
     package func keepAtHand(
         _ mark: HotEntry.Mark, for requests: Int, bytes: Int, onEnd: @escaping @Sendable () -> Void
     ) -> Bool {
@@ -280,10 +280,9 @@ extension DiskCache {
         diskThreads.runUnlessBusy { [weak self] in _ = try? self?.bring(key, mayWait: true) }
     }
 
-    /// Lists a page. Even a page with fewer than `limit` entries may not be the last. In the order of
-    /// ``EntrySort/key``, each entry that stays during the listing appears once, because a page continues after the
-    /// last key. `cursor` is ``EntryPage/nextCursor`` for the same filter and order; other texts throw
-    /// ``DiskCacheError/invalidCursor``.
+    /// Lists a page; it may have fewer than `limit` entries although others follow. In the order of ``EntrySort/key``,
+    /// each entry that stays during the listing appears once, because a page continues after the last key. `cursor` is
+    /// ``EntryPage/nextCursor`` for the same filter and order; any other text throws ``DiskCacheError/invalidCursor``.
     package func list(
         _ filter: EntryFilter = .all, sort: EntrySort = .key, limit: Int = 100, cursor: String? = nil
     ) throws(DiskCacheError) -> EntryPage {

@@ -1,7 +1,7 @@
 import Foundation
 import Primitives
 
-/// Makes the files agree with the index at each start, also after a kill during this; see `WriteContext+Bodies.swift`.
+/// Makes the files agree with the index at each start. A killed recovery runs again; see `WriteContext+Bodies.swift`.
 enum Recovery {
     /// Runs before the writer's thread starts.
     static func run(_ bodies: BodyStore, _ loop: WriterLoop, log: (DiskCacheNotice) -> Void) throws(DiskCacheError) {
@@ -37,7 +37,7 @@ enum Recovery {
         guard let row = try context.index.row(forID: id), let path = row.path, let key = CacheKey(row.entry.key),
             let oldStatus = FileSystem.status(of: oldPath), oldStatus.isRegular
         else {
-            // No entry needs the file, or it is a directory, because a directory stood at the path of the body.
+            // No entry needs the file, or `oldPath` is a directory, because a directory stood at the path of the body.
             FileSystem.remove(oldPath)
             return
         }

@@ -127,7 +127,7 @@ final class Writer: Sendable {
                     work: { try $0.flushHits(limit: isLast ? .all : .periodic) },
                     finish: { [self] error in
                         guard error != nil || !hits.isEmpty else { return }
-                        // The log forgets no renewed expiry date, so these dates must not pile up.
+                        // ``HitLog`` drops no renewed expiry date, so the dates must not pile up.
                         flushSoon(atOnce: error == nil && hits.hasMoreSlides(than: .periodic))
                     })
                 // The flush comes first, so that an update in the same transaction overrides it.

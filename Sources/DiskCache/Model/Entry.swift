@@ -106,7 +106,7 @@ package struct Entry: Sendable {
     package var lastModified: String? { storage.record.lastModified }
     /// SHA-256 of the body, 32 bytes.
     package var digest: [UInt8] { storage.record.digest }
-    /// Whether the body is JSON (RFC 8259). If the media type has a charset, it must read the bytes as UTF-8 does.
+    /// Whether the body is JSON (RFC 8259). A charset in the media type must decode the bytes as UTF-8 does.
     package var isJSON: Bool { storage.record.isJSON }
     /// `nil` for an entry that a caller stored, as is ``downloadEndDate``.
     package var downloadStartDate: Timestamp? { storage.record.downloadStartDate }
@@ -158,7 +158,7 @@ struct PendingHits: Sendable, Equatable {
         var expiryDate: Timestamp
     }
 
-    /// The hits and the slide apply to no other version of the entry.
+    /// The hits and the renewed expiry date apply to no other version of the entry.
     var version: Int64
     /// The hits since `writtenHits`, if that is set.
     var hits: Int64 = 0

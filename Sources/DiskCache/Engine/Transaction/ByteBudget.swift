@@ -2,9 +2,8 @@ import Primitives
 
 /// The disk budget: the byte limit, the bytes of committed entries, and the bytes promised to bodies being received.
 ///
-/// Invariant: no promise raises `used + reserved` above the limit. A commit may do so until the entry's promise is
-/// released, and a lowered limit may be exceeded. The writer sets `used` after each commit; reservations change
-/// `reserved`.
+/// Invariant: no promise raises `used + reserved` above the limit. A commit may, until the entry's promise is released,
+/// and a lowered limit may be exceeded. The writer sets `used` after a commit; reservations change `reserved`.
 ///
 /// A body of unknown length, which may never fit, gets free room as long as the head-room stays free, and then a part
 /// of the *share*, a fifth of the limit for all such bodies. Its part is at most as large as the free rest of the
@@ -67,6 +66,7 @@ package final class ByteBudget: Sendable {
     /// `all` includes promises; `pinned` are committed entries.
     var taken: (all: Int64, pinned: Int64) { state.withLock { ($0.used + $0.reserved, $0.pinned) } }
 
+    /// The bytes that are reserved for a body; `shared` is the part that belongs to the share.
     struct Promise: Sendable {
         var bytes: Int64 = 0
         var shared: Int64 = 0

@@ -77,7 +77,7 @@ extension WriteContext {
         throw DiskCacheError.system("rename", parts.bodies.absolute(path), EEXIST)
     }
 
-    /// Links, or renames on a file system without hard links: then the old body has only its `.old` name for a moment.
+    /// Links, or renames on a file system without hard links; then only `.old` exists until the new body is placed.
     private static func linkOrRename(_ place: String, _ old: String) -> Int32 {
         let code = FileSystem.link(place, to: old)
         return [EPERM, EOPNOTSUPP, EMLINK].contains(code) ? FileSystem.rename(place, to: old) : code

@@ -3,8 +3,8 @@
 //
 // | killed after | on disk | at the next start |
 // |---|---|---|
-// | slotWritten, beforeCommit | a record in a free slot | no action: the slot is overwritten later |
-// | afterCommit | the record, its row, and the slot as used; the replaced record is in a free slot | no action |
+// | slotWritten, beforeCommit | a body and its SlabRecord in a free slot | no action: the slot is overwritten later |
+// | afterCommit | the body, its row, and the slot as used; the replaced body is in a free slot | no action |
 
 import Primitives
 
@@ -97,7 +97,7 @@ final class SlabCompaction {
             let key = content?.withUnsafeBytes { SlabRecordView($0).map { String(decoding: $0.key, as: UTF8.self) } }
             guard let content, let key = key ?? nil, let row = try? context.index.row(forKey: key), row.slot == slot
             else {
-                // The scrubber rewrites a record that differs from the index, or removes its entry.
+                // The scrubber rewrites a ``SlabRecord`` that differs from the index, or removes its entry.
                 stuck.insert(number)
                 context.slots.endDraining()
                 return
@@ -226,7 +226,7 @@ struct DiskQueues: EvictionQueues {
     typealias ID = Int64
     typealias Failure = any Error
     let context: WriteContext
-    /// If set, a single pass examines entries up to this ``EntryRow/turn``, each at most once; they keep their hits.
+    /// If set, a single pass examines entries up to this ``EntryRow/turn``, each at most once, and takes no hits away.
     let lastTurn: Int64?
     private(set) var moves = 0
     var totals: QueueTotals { context.totals.queues }

@@ -22,12 +22,12 @@ package final class HitLog: Sendable {
     package struct FlushLimit: Sendable {
         var slides: Int
         var hits: Int
-        /// Takes only the slides that ``HitLog/markSlides()`` has marked.
+        /// Takes only the renewed expiry dates that ``HitLog/markSlides()`` has marked.
         var onlyMarked = false
 
-        /// All slides, and as many entries with hits as ``HitTable`` may have; writing so many takes half a second.
+        /// All renewed expiry dates, and as many entries with hits as ``HitTable`` may have, which takes half a second.
         package static let all = FlushLimit(slides: .max, hits: 2 * HitTable.generationLimit * HitLog.shardCount)
-        /// For one flush a second. 10,000 entries a second, a page or two each, took more than half of two cores.
+        /// For one flush a second. To write 10,000 entries a second, a page or two each, took over half of two cores.
         package static let periodic = FlushLimit(slides: 4096, hits: 512)
 
         static func marked(_ limit: Int) -> FlushLimit { FlushLimit(slides: limit, hits: 0, onlyMarked: true) }
@@ -52,8 +52,8 @@ package final class HitLog: Sendable {
             if let counted = takeCounted(key, clock) { _ = pending.add(counted, for: key) }
         }
 
-        /// Moves the hits and slides of `keys` to a flush. Returns the number of entries moved. Counted hits do not
-        /// pass through `pending`, because there they could push out hits that are not written yet.
+        /// Moves the hits and renewed expiry dates of `keys` to a flush. Returns the number of entries moved. Counted
+        /// hits do not pass through `pending`, because there they could push out hits that are not written yet.
         mutating func take(_ keys: some Sequence<ExactText>, for flush: inout Flush, _ clock: HitClock) -> Int {
             let before = flush.items.count
             for key in keys {
@@ -123,7 +123,7 @@ package final class HitLog: Sendable {
         }
     }
 
-    /// The hits and the slide that an earlier read of the key's entry may lack.
+    /// The hits and the renewed expiry date that an earlier read of the key's entry may lack.
     func pending(_ key: String) -> PendingHits? {
         let key = ExactText(key)
         return shards[key.hashValue].withLock { shard in
@@ -156,12 +156,12 @@ package final class HitLog: Sendable {
         shards.sum { $0.countedHits + $0.counters.pendingHits }
     }
 
-    /// Marks all pending slides, for an operation that needs all expiry dates in the index; see ``hasMarkedSlides``.
+    /// Marks all pending expiry dates, for an operation that needs them in the index; see ``hasMarkedSlides``.
     func markSlides() {
         for shard in shards.all { shard.withLock { $0.pending.markSlides() } }
     }
 
-    /// Whether slides that any operation has marked are still to be written.
+    /// Whether expiry dates that an operation has marked (``markSlides()``) are still to be written.
     var hasMarkedSlides: Bool {
         shards.all.contains { $0.withLock { $0.pending.markedCount > 0 } }
     }

@@ -1,8 +1,8 @@
 import Primitives
 
-/// The pending hits and slides of a shard of the ``HitLog``. Slides from before a mark are kept apart, to be written a
-/// few at a time; later hits and slides of the entry are merged into them. Hits have two generations. A hit moves the
-/// entry's hits to the younger. When the younger is full, it becomes the older, and the older is forgotten.
+/// The pending hits and slides (renewed expiry dates) of a shard of the ``HitLog``. Slides from before a mark are kept
+/// apart, to be written a few at a time; later hits and slides are merged into them. Hits have two generations. A hit
+/// moves its entry's hits to the younger. When the younger is full, it becomes the older, and the older is dropped.
 struct HitTable {
     /// The caller frees forgotten hits after it has released the lock, because that may take long.
     typealias Forgotten = [ExactText: PendingHits]
@@ -10,9 +10,9 @@ struct HitTable {
     /// The most entries of a generation. The log's 16 shards, each with two, have at most 16,384 entries in some 4 MiB.
     static let generationLimit = 512
 
-    /// The entries with a slide, and their hits, noted since the last mark.
+    /// The entries with a renewed expiry date, and their hits, noted since the last mark.
     private var slid: [ExactText: PendingHits] = [:]
-    /// The entries with a slide, and their hits, from before the last mark.
+    /// The entries with a renewed expiry date, and their hits, from before the last mark.
     private var marked: [ExactText: PendingHits] = [:]
     private var younger: [ExactText: PendingHits] = [:]
     private var older: [ExactText: PendingHits] = [:]
@@ -34,7 +34,7 @@ struct HitTable {
         younger[key] ?? older[key] ?? slid[key] ?? marked[key]
     }
 
-    /// Adds later hits or a later slide of a key.
+    /// Adds later hits or a later expiry date of a key.
     mutating func add(_ hits: PendingHits, for key: ExactText) -> Forgotten {
         if hits.slide == nil {
             if slideCount == 0 { return addHits(hits, for: key) }
@@ -46,12 +46,12 @@ struct HitTable {
         return insert(sum ?? hits, for: key)
     }
 
-    /// Adds earlier hits or an earlier slide of a key.
+    /// Adds earlier hits or an earlier expiry date of a key.
     mutating func putBack(_ hits: PendingHits, for key: ExactText) -> Forgotten {
         var sum = hits
         if let later = remove(key) { sum.merge(later) }
         if sum.slide == nil { return insert(sum, for: key) }
-        // Marked, because the operation that marked the slide may still wait for it.
+        // Marked, because the operation that marked the expiry date may still wait until it is written.
         marked[key] = sum
         return [:]
     }
@@ -65,19 +65,19 @@ struct HitTable {
         table.isEmpty ? nil : table.removeValue(forKey: key)
     }
 
-    /// Marked slides come first. `onlyMarked` omits later slides.
+    /// The keys with a renewed expiry date. Marked keys come first. `onlyMarked` leaves out the other keys.
     func slidKeys(limit: Int, onlyMarked: Bool) -> [ExactText] {
         let keys = Array(marked.keys.prefix(limit))
         return onlyMarked ? keys : keys + Array(slid.keys.prefix(limit - keys.count))
     }
 
-    /// The keys of entries without a slide. The older generation comes first, because it is forgotten first.
+    /// The keys without a renewed expiry date. The older generation comes first, because it is forgotten first.
     func hitKeys(limit: Int) -> [ExactText] {
         let keys = Array(older.keys.prefix(limit))
         return keys + Array(younger.keys.prefix(limit - keys.count))
     }
 
-    /// Adds hits without a slide, with as little hashing as possible, because most calls are of this kind.
+    /// Adds hits without an expiry date, with as little hashing as possible, because most calls are of this kind.
     private mutating func addHits(_ hits: PendingHits, for key: ExactText) -> Forgotten {
         let count = younger.count
         younger[key, default: PendingHits(version: hits.version)].merge(hits)

@@ -1,13 +1,13 @@
 // Invariants: the policy holds only hashes of entries outside the queues, at most one for each. Without them it chooses
 // worse, but not wrongly. A choice spares at most `moveLimit` entries, mostly few, because each sparing uses up a hit.
 
-/// S3-FIFO (Yang, Zhang, Qiu, Yue, Rashmi: "FIFO queues are all you need for cache eviction", SOSP '23), with the sizes
-/// of entries taken into account. New entries go to a small queue, a tenth of all bytes. Its oldest entry moves to the
+/// S3-FIFO (Yang, Zhang, Qiu, Yue, Rashmi: "FIFO queues are all you need for cache eviction", SOSP '23), which here
+/// considers the sizes of entries. New entries go to a small queue, a tenth of all bytes. Its oldest entry moves to the
 /// main queue if it was requested, otherwise it is evicted, so a scan does not fill the main queue. An entry requested
-/// again soon after its eviction goes directly to the main queue. That queue spares its oldest entry once for each hit.
-/// A large entry needs one more hit. The constants were chosen by replaying traces (`scripts/bench eviction`). Each
-/// tier keeps its entries in its own ``EvictionQueues``, and counts hits in ``QueuePlace/frequency``; the policy sees
-/// no hits.
+/// again soon after its eviction goes directly to the main queue. There the oldest entry returns to the young end once
+/// for each hit. A large entry needs one more hit. The constants come from replayed traces (`scripts/bench eviction`).
+/// Each tier keeps its entries in its own ``EvictionQueues``, and counts hits in ``QueuePlace/frequency``; the policy
+/// sees no hits.
 struct S3FIFOPolicy: Sendable {
     /// The small queue's part of all bytes is one divided by this number.
     private static let smallPart: Int64 = 10

@@ -108,7 +108,7 @@ final class BodyStore: Sendable {
             try? FileSystem.makeDirectories(String(place[..<slash]))
             code = FileSystem.rename(old, to: place)
         }
-        // A rename between two names of a file has no effect. Without a rename, `.old` stays for the next start.
+        // A rename between two names of a file has no effect. After an error, `.old` stays for the next start.
         if code == 0 { FileSystem.unlink(old) }
     }
 

@@ -22,7 +22,7 @@ package final class CacheDirectory: Sendable {
         let file = try FileDescriptor(opening: lockPath, O_RDWR | O_CREAT, mode: 0o600)
         let directory = try FileDescriptor(opening: self.path, O_RDONLY | O_DIRECTORY)
         locks = [file, directory]
-        // A killed process holds the lock until the kernel has removed the process, so the next process waits a second.
+        // A killed process keeps the lock until it has ended, so the next process waits for up to a second.
         let end = ContinuousClock.now + .seconds(1)
         for (lock, path) in [(file, lockPath), (directory, self.path)] {
             while flock(lock.number, LOCK_EX | LOCK_NB) != 0 {

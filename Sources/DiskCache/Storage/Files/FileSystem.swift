@@ -22,8 +22,7 @@ enum FileSystem {
         Foundation.unlink(path) == 0 || errno == ENOENT ? 0 : errno
     }
 
-    /// Removes a file, or a directory with its removable content. Stops, and returns `false`, when `mayGoOn()` is
-    /// false.
+    /// Removes a file, or a directory with its removable content. Stops, with `false`, when `mayGoOn()` is false.
     @discardableResult
     static func remove(_ path: String, while mayGoOn: () -> Bool = { true }) -> Bool {
         guard mayGoOn() else { return false }
@@ -85,7 +84,7 @@ enum FileSystem {
         if code != 0 { throw .system("mkdir", path, code) }
     }
 
-    /// Returns the names that are UTF-8, unordered, without `.` and `..`; no names when the directory is missing.
+    /// Returns a directory's names that are valid UTF-8, unordered, without `.` and `..`; none when it is missing.
     static func names(in path: String) throws(DiskCacheError) -> [String] {
         guard let directory = opendir(path) else {
             if errno == ENOENT || errno == ENOTDIR { return [] }

@@ -68,8 +68,7 @@ enum CachedFilesVFS {
 }
 
 /// An SQLite VFS that differs from `standard` in `xOpen`, and keeps a `Tail` behind the data of `standard` for each
-/// file. `@unchecked Sendable` is safe because neither VFS is ever changed, and their functions may be called on any
-/// thread.
+/// file. `@unchecked Sendable` is safe because neither VFS is ever changed, and any thread may call their functions.
 struct DerivedVFS<Tail>: @unchecked Sendable {
     let standard: UnsafeMutablePointer<sqlite3_vfs>
     private let tailOffset: Int

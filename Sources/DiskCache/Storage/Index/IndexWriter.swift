@@ -51,7 +51,7 @@ struct IndexWriter {
         try EntryRow(row, namespace: namespace, directory: directory)
     }
 
-    /// `old` is the row of the same key and number that the new row replaces.
+    /// `old` is the row of the same key and id that the new row replaces.
     func put(_ row: EntryRow, replacing old: EntryRow?) throws {
         var statement =
             try old == nil

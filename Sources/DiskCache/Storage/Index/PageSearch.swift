@@ -90,7 +90,7 @@ struct PageSearch {
         }
     }
 
-    /// Estimates the matches of the condition; each query counts up to `limit`. Few match `key`, `md5` and `url`: 0.
+    /// Estimates the matches of the condition; a query counts up to `limit`. `key`, `md5`, `url`: 0, as few match.
     private func count(
         _ condition: EntryFilter.Condition, _ places: PrefixPlaces, upTo limit: Int
     ) throws(DiskCacheError) -> Int {

@@ -8,7 +8,7 @@ import GRDB
 /// | `extents` | the used slots of one part of the slab (``SlabMap``) |
 /// | `tags` | a pair of an entry and a tag |
 /// | `totals` | the numbers of entries and bytes of one kind, updated by the transactions that change them |
-/// | `counters` | `sequence`: the last number of a publish or a turn; `smallBytes`: the bytes in the small queue |
+/// | `counters` | `sequence`: the last number given to a publish, or to a move in the eviction queues; `smallBytes`: the bytes in the small queue |
 ///
 /// `entries.id` is the sequence number of the entry's first publish and is never used again. Every index makes each
 /// store about a tenth slower, so each index serves a frequent query. The orders of length and of hits have none,

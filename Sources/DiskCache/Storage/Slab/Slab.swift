@@ -16,8 +16,8 @@ final class Slab: Sendable {
         file = BodyFile(descriptor, length: 0, path: path)
     }
 
-    /// Reads the body of an entry and checks its digest. `agrees`: the record in the slot agrees with the entry. `nil`:
-    /// the slot holds only a part of the body, or another body. ``Lookup/onDisk`` only without `mayWait`.
+    /// Reads the body of an entry and checks its digest. `agrees`: the ``SlabRecord`` in the slot agrees with the
+    /// entry. `nil`: the slot holds only a part of the body, or another body. ``Lookup/onDisk`` only without `mayWait`.
     func body(
         of entry: Entry, in slot: Slot, mayWait: Bool
     ) throws(DiskCacheError) -> Lookup<(bytes: SharedBytes, agrees: Bool)?> {

@@ -22,10 +22,10 @@ struct SlabRecord {
     static let headLength = 64
     /// A Content-Type or Last-Modified of more bytes is left out; its length in the head is then 0.
     static let textLimit = 1024
-    /// The bytes that the record keeps of each SHA-256.
+    /// The bytes that a slab record keeps of each SHA-256.
     static let checkLength = 16, digestLength = 16
 
-    /// Estimates the length of a record with its body, when only the length of the body is known.
+    /// Estimates the length of a slab record with its body, when only the length of the body is known.
     static func length(ofBody length: Int64) -> Int { headLength + Int(length) + 64 }
 
     init(of entry: Entry, at now: Timestamp) {
@@ -55,7 +55,7 @@ struct SlabRecord {
         }
     }
 
-    /// Whether two entries with the same body have the same record.
+    /// Whether two entries with the same body have the same slab record.
     static func isSame(of entry: Entry, _ other: Entry) -> Bool {
         entry.version == other.version && entry.expiryDate == other.expiryDate && texts(of: entry) == texts(of: other)
     }
@@ -75,7 +75,7 @@ struct SlabRecordView {
     private let tail: UnsafeRawBufferPointer
     private let lengths: (key: Int, contentType: Int, lastModified: Int)
 
-    /// `nil` for bytes that are no sound record; the body is not checked. Both buffers must outlive this value.
+    /// `nil` for bytes that are no sound slab record; the body is not checked. Both buffers must outlive this value.
     init?(head: UnsafeRawBufferPointer, tail: UnsafeRawBufferPointer) {
         guard head.count == SlabRecord.headLength else { return nil }
         func length(at offset: Int) -> Int {
@@ -131,7 +131,7 @@ struct SlabRecordView {
         }
     }
 
-    /// Whether the record and the entry agree; `false` after a change that only the index has.
+    /// Whether the slab record and the entry agree; `false` after a change that only the index has.
     func agrees(with entry: Entry) -> Bool {
         version == entry.version && expiry == entry.expiryDate.milliseconds && contentType == entry.contentType
             && lastModified == entry.lastModified && key.elementsEqual(entry.key.utf8)
@@ -180,7 +180,7 @@ package struct Slot: Hashable, Sendable {
     let index: Int
     let slotClass: SlotClass
 
-    /// The length of an extent: the longest body that goes into the slab, 1 MiB, fits with its record.
+    /// The length of an extent: the longest body that goes into the slab, 1 MiB, fits with its ``SlabRecord``.
     static let extentBytes = 2 << 20
 
     /// The slot in the index: the offset in units of ``SlotClass/unit``, and the class in the lowest seven bits.
