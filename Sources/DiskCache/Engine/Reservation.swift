@@ -52,7 +52,7 @@ package final class Reservation: Sendable {
     /// caller stores, because such a body counts as new when published. Never changes after the reservation has ended.
     package var isPurged: Bool { store.purged.isSet }
 
-    /// `nil` when the reservation belongs to another cache.
+    /// The number of the store in ``PendingStores``; `nil` when the reservation belongs to another cache.
     func number(in parts: CacheParts) -> Int? { parts === self.parts ? number : nil }
 
     /// Decides the variant of a response before it is published; see ``DiskCache/reserve(responseTo:tags:)``.
@@ -128,7 +128,7 @@ package final class Reservation: Sendable {
         }
     }
 
-    /// Refreshes the entry that the origin confirmed instead of replacing it (RFC 9111 §4.3.4). `completion` gets
+    /// Refreshes the metadata of an entry, because the origin confirmed its body (RFC 9111 §4.3.4). `completion` gets
     /// ``DiskCacheError/versionChanged`` when the entry is gone or has another body by now. After that error the
     /// reservation, which must have received no bytes, continues, and knows the purges and changes since its beginning.
     package func publishUnchanged(

@@ -10,7 +10,7 @@ final class Scrubber: Sendable {
 
     struct Pace: Equatable {
         var rows: Int
-        /// The last body may go beyond this number.
+        /// The most bytes of bodies to read in a step. The last body may go beyond this number.
         var bytes: Int64
 
         /// With a step every minute, a pass over up to 7 million entries and 180 GiB ends within a day: half a day for

@@ -32,7 +32,7 @@ final class Verifier: Sendable {
     /// Waits for the writer and the disk. `evenIfUntouched`: also reads a file with an unchanged identity.
     func check(_ key: String, evenIfUntouched: Bool) throws(DiskCacheError) -> StoredEntry? {
         var suspect: Suspect?
-        // The second round, which judges the file that the first has read, returns unless the entry was replaced.
+        // The second round, which judges the file that the first round has read, returns unless the entry was replaced.
         for _ in 0..<16 {
             let judged = suspect
             let finding = try writer.perform { context in

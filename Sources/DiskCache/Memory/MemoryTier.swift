@@ -10,7 +10,7 @@
 import Primitives
 import Synchronization
 
-/// The hot entries in memory, bounded in bytes, in shards by the hash of the key against contention for locks.
+/// The frequently requested entries in memory, up to a limit in bytes. The key's hash chooses one of several shards.
 package final class MemoryTier<Value: Sendable>: Sendable {
     /// The maximum total cost, including the memory that other parts of the cache hold; 0: the tier keeps no value.
     package var limit: Int { full.load(ordering: .relaxed) }

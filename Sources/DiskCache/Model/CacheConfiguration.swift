@@ -12,7 +12,7 @@ package struct CacheConfiguration: Sendable {
     /// Applies to a new index. Other sizes are for measurements only: the cost of entries assumes the default.
     package var indexPageSize = 4096
     package var footprint = Footprint.full
-    /// The number of pages after which the log of the index is written into its file.
+    /// The number of pages after which the log of the index is written into the database file.
     package var checkpointPages = 4000
     /// The limit for entries with their rows, until ``DiskCache/setDiskLimit(_:)``. In addition, the cache takes up to
     /// 4 MiB for removals on a full disk, less than 2 MiB of free slots for each slot size in use, and the log of the
@@ -44,7 +44,7 @@ package enum Layout: String, Hashable, Sendable, CaseIterable {
 
 /// The failures that an acknowledged change survives.
 package enum Durability: String, CaseIterable, Sendable {
-    /// The change is with the kernel: it survives `kill -9`. A power cut may undo the last seconds, consistently.
+    /// The kernel has the change, so it survives `kill -9`. A power cut may undo the changes of the last seconds.
     case process
     /// The change is on the disk before it is acknowledged: it survives a power cut.
     case power

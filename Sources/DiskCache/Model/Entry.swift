@@ -101,7 +101,7 @@ package struct Entry: Sendable {
     package var status: Int { storage.record.status }
     package var contentType: String? { storage.record.contentType }
     package var contentLength: Int64 { storage.record.contentLength }
-    /// The origin's text, unchanged, like `lastModified`.
+    /// `etag` and `lastModified` are the origin's texts, unchanged.
     package var etag: String? { storage.record.etag }
     package var lastModified: String? { storage.record.lastModified }
     /// SHA-256 of the body, 32 bytes.

@@ -6,7 +6,7 @@ package struct EntryFilter: Hashable, Sendable {
     }
 
     package var key: String?
-    /// The MD5 of the URL of a download or of JSON, without request fields, or of a response's URL.
+    /// The MD5 of the URL of a response, or of a download or JSON without request fields.
     package var md5: String?
     /// The whole URL, with the parameters.
     package var url: String?

@@ -164,7 +164,7 @@ struct DiskFullness {
 
     /// Whether so much of the reserve is used that other programs must have used it, and not only the growing index.
     var lacksRoom: Bool { room < -Self.leastRoom }
-    /// Whether more than the head-room is missing. Then the newest entries may be evicted, too.
+    /// Whether the limit or the reserve lacks room, and not only the head-room. Then even the newest entries may go.
     var isTooMuch: Bool { excess > 0 || lacksRoom }
 
     /// Eviction keeps this much free above the reserve.
@@ -177,7 +177,7 @@ struct DiskFullness {
     }
 }
 
-/// Measures the free blocks above the reserve. Other programs take blocks; holes and shared copies take none.
+/// Measures the free space above the reserve by asking the file system, because other programs take space, too.
 struct FreeSpace: Sendable {
     var reserve: DiskReserve
     var directory: String

@@ -40,7 +40,7 @@ package final class Eviction {
         return used.all > futile.used.all + fullness.headRoom / 4 || used.all < futile.used.all ? wanted : 0
     }
 
-    /// `fullness` is from before the step, `used` from after it.
+    /// `fullness` was measured before the step, `used` after the step.
     func stepEnded(_ freed: Freed, _ fullness: DiskFullness, used: (all: Int64, pinned: Int64)) {
         futile = freed.entries == 0 ? (used, fullness.isTooMuch) : nil
         guard roomToMake > 0 else { return }

@@ -69,7 +69,7 @@ struct StoreOperation: Sendable {
     private func entry(
         version: Int64, path: String?, _ store: PendingStore, replacing old: Entry?, _ context: WriteContext
     ) -> Entry {
-        // An entry of downloads keeps the longest stale allowance of all callers.
+        // A `download` entry keeps the longest stale allowance of all its callers.
         let allowance = kind == .download && old?.kind == .download ? old?.staleAllowance ?? .zero : .zero
         let parts = context.parts
         let record = Entry.Record(
@@ -113,7 +113,7 @@ struct RefreshOperation: Sendable {
         record.downloadStartDate = refresh.downloadStartDate ?? record.downloadStartDate
         record.downloadEndDate = refresh.downloadEndDate ?? record.downloadEndDate
         if let allowance = refresh.staleAllowance {
-            // An entry of downloads keeps the longest stale allowance of all callers.
+            // A `download` entry keeps the longest stale allowance of all its callers.
             record.staleAllowance = record.kind == .download ? max(allowance, record.staleAllowance) : allowance
         }
         record.fields = refresh.fields ?? record.fields

@@ -184,7 +184,7 @@ package final class HitLog: Sendable {
             return flush
         }
         var left = limit
-        // The first shard differs from flush to flush, because a shard alone may exceed the limit.
+        // Each flush begins with another shard, because the hits of a single shard may exceed the limit.
         let first = rounds.add(1, ordering: .relaxed).newValue
         for offset in 0..<Self.shardCount where left.slides > 0 || left.hits > 0 {
             shards[first + offset].withLock { shard in

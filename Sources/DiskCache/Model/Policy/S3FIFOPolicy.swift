@@ -11,7 +11,7 @@
 struct S3FIFOPolicy: Sendable {
     /// The small queue's part of all bytes is one divided by this number.
     private static let smallPart: Int64 = 10
-    /// An entry that costs more than this many times the mean is large.
+    /// An entry that costs more than this many times the mean cost is large.
     private static let largeFactor: Double = 4
     private static let moveLimit = 1000
     private var ghosts = GhostTable()

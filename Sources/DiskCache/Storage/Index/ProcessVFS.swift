@@ -105,7 +105,7 @@ enum ProcessVFS {
 
 /// Gathers the writes to an SQLite log until they form a commit, without I/O of its own. SQLite writes each page, and
 /// before it each frame header, with a call of its own; the header of a commit's last page marks the commit
-/// (<https://sqlite.org/fileformat2.html#walformat>). By default it assumes that no disk damages the bytes around a
+/// (<https://sqlite.org/fileformat2.html#walformat>). SQLite assumes by default that no disk damages the bytes around a
 /// write (`psow`, <https://sqlite.org/uri.html>).
 ///
 /// Invariants: the gathered bytes are contiguous, and continue the last written bytes. No part of a finished commit
@@ -118,7 +118,7 @@ struct GatheredWrites {
 
     /// A connection that only reads allocates no memory.
     private var gathered: [UInt8] = []
-    /// The offset at which the next write must begin to be gathered.
+    /// Only a write that begins at this offset is gathered.
     private var end: Int64 = 0
     private var isCommit = false
     var isEmpty: Bool { gathered.isEmpty }
