@@ -63,8 +63,8 @@ package enum Footprint: Hashable, Sendable {
         return self == .full ? threads : max(2, threads / 4)
     }
 
-    /// The cache of all look-up connections together. With a million entries, the inner pages that look-ups read take 5
-    /// MiB. A page that is not cached here is copied out of the kernel's memory.
+    /// The page caches of all look-up connections together. With a million entries, the inner pages that look-ups read
+    /// take 5 MiB. A page that is not in these caches is copied out of the kernel's memory.
     var lookupCacheBytes: Int { self == .full ? max(12 << 20, lookupCount << 20) : 1 << 20 }
     var writerCacheBytes: Int { self == .full ? 8 << 20 : 2 << 20 }
     /// Threads that wait for the disk. A disk serves several requests at once.

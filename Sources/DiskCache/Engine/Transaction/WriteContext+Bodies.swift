@@ -57,7 +57,7 @@ extension WriteContext {
     func place(
         _ body: BodyFile, id: Int64, key: CacheKey, url: String?, replacing replaced: EntryRow?
     ) throws -> (path: String, identity: FileIdentity) {
-        // After another cache has taken over the directory, it may have a body at a path that is free in this index.
+        // Another cache that has taken over the directory may have a body at a path that is free in this index.
         try parts.index.checkPlace()
         for path in PathCandidates(layout: parts.configuration.layout, key: key, url: url) {
             let owner = try index.row(forPath: path)
