@@ -135,8 +135,7 @@ package final class DownloadManager: Sendable {
     }
 
     /// Answers a request: with a fresh entry, with a stale entry (and refreshes it in the background), by joining a
-    /// download, or by starting one. The body of `held` is known to be whole. `place`: the caller's, if it already has
-    /// one.
+    /// download, or by starting one. The body of `held` is known to be whole. `place`: the caller's, if it has one.
     @discardableResult
     private func decide(
         _ request: DownloadRequest, key: CacheKey, held: Entry?, _ completion: @escaping Completion,

@@ -67,8 +67,7 @@ struct ReplayWindow {
         return events(after: number, limit: 0) == nil ? .failure(.gap) : .success(number)
     }
 
-    /// Forgets all events, because the hub stops recording. Skips a number, so that listeners that reconnect get a
-    /// reset.
+    /// Forgets all events, because the hub stops recording. Skips a number, so listeners that reconnect get a reset.
     mutating func forget() {
         first = end + 2
         (slots, head, bytes, progress) = ([], 0, 0, [:])

@@ -88,8 +88,8 @@ package enum DownloadOutcome: String, Sendable, CaseIterable {
 package struct DownloadResult: Sendable {
     package var outcome: DownloadOutcome
     package var entry: Entry
-    /// Whether the cache changed: it got a body, an expiry date from the origin, tags or a pin. Its renewal by a hit
-    /// does not count.
+    /// Whether the cache changed: it got a body, an expiry from the origin, tags or a pin. A renewal by a hit is no
+    /// change.
     package var isChange = false
 }
 
