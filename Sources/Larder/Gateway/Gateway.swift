@@ -31,8 +31,7 @@ package final class Gateway: Sendable {
     /// Runs work later, or on another thread than the caller's. Some of this work waits for room on disk.
     let queue = DispatchQueue(label: "larder.gateway", attributes: .concurrent)
 
-    /// The longest wait of a request for the head of an answer that another request asked for, or in the origin
-    /// client's queue.
+    /// The longest wait of a request for the head of another request's answer, or in the origin client's queue.
     static let defaultPatience = Duration.seconds(10)
 
     struct Shard {
@@ -110,8 +109,7 @@ package final class Gateway: Sendable {
     }
 
     /// Decides anew about a call that waited for an answer that it may not use. One of several such calls then asks the
-    /// origin, and the others wait for its answer. The third time, the call does not wait, because the known Vary may
-    /// be wrong.
+    /// origin, and the others wait for its answer. The third time, the call goes alone, as the known Vary may be wrong.
     func sendBack(_ call: GatewayCall) {
         call.wasSentBack() ? goAlone(call) : dispatch(call)
     }

@@ -154,13 +154,13 @@ extension GatewayCall {
 extension GatewayCall {
     /// The fields of the request to the origin.
     ///
-    /// Usually, Larder asks for the whole body, with its own validators. It removes the client's `Range`, `If-Range`,
+    /// Usually, Larder asks for the whole body, with own validators. It removes the client's `Range`, `If-Range`,
     /// `If-None-Match` and `If-Modified-Since`, and evaluates them itself. These fields go to the origin in three
     /// cases:
     /// - The method is neither GET nor HEAD, or the request has a body.
     /// - Larder validates no held response, and no other call may wait for the answer.
     /// - Larder validates no held response, and the client asks for a range other than `bytes=0-`. A client that wants
-    ///   the end of a long body should not wait for all of it. The conditions go along with such a range, because Larder
+    ///   the end of a long body should not wait for all of it. The conditions go along with this range, because Larder
     ///   sends a part on as it arrives and cannot turn it into a 304.
     ///
     /// `If-Match` and `If-Unmodified-Since` always go to the origin, because Larder may send the body on before it can

@@ -170,7 +170,6 @@ struct ControlGroupUse: Equatable, Sendable {
     }
 
     /// Whether the group has hardly any pages of files. If such a group waits for memory, its limit or the limit of a
-    /// hidden group is reached, or the machine dropped the pages. A smaller memory tier is better than a killed
-    /// process.
+    /// hidden group is reached, or the machine dropped the pages. A smaller memory tier is better than a kill.
     var hasFewFiles: Bool { files < current / 16 }
 }

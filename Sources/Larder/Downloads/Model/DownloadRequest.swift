@@ -88,7 +88,7 @@ package enum DownloadOutcome: String, Sendable, CaseIterable {
 package struct DownloadResult: Sendable {
     package var outcome: DownloadOutcome
     package var entry: Entry
-    /// Whether the cache changed: it got a body, an expiry from the origin, tags or a pin. A renewal by a hit is no
+    /// Whether the cache changed: it got a body, an expiry from the origin, tags or a pin. A hit's renewal is no
     /// change.
     package var isChange = false
 }
