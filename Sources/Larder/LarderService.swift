@@ -98,7 +98,7 @@ package final class LarderService: Sendable {
     /// The bytes that the file system must keep free, and the bytes that are free; `nil` when it does not report them.
     package var diskSpace: (reserve: Int64, free: Int64)? { namespaces.default.cache.diskSpace }
 
-    /// Runs the upkeep until the task is cancelled. Also returns freed memory, which slow clients leave, to the system.
+    /// Runs the upkeep of all namespaces until the task is cancelled. Also returns freed memory to the system.
     package func maintain(every interval: Duration = .seconds(60)) async {
         while !Task.isCancelled {
             for namespace in namespaces.all {

@@ -1,9 +1,9 @@
 /// Searches for tokens in texts that leave this server: URL and fields of a request to an origin, and lines of the log.
 /// Finds a token that is plain, percent-escaped (RFC 3986 §2.1), in Base64 (RFC 4648 §4 and §5, beginning at any
-/// character, also without padding), or in several layers of these encodings. The number of layers is limited, so the
-/// time is linear. A server without tokens searches, too, because its clients may send tokens of another server.
+/// character, also without padding), or in several layers of these encodings. The number of layers is limited, so that
+/// the time is linear. A server without tokens searches, too, because clients may send tokens of another server.
 extension TokenCredentials {
-    /// The most layers of percent-escapes that are decoded. A text with more layers hides its content on purpose.
+    /// The most layers of percent-escapes that the search decodes. It does not find a token below more layers.
     private static let escapeLayers = 4
     private static let base64Layers = 2
     /// The length of the shortest token in bytes: the prefix, a name of one byte, `_`, and 256 bits in Base64.
@@ -13,7 +13,7 @@ extension TokenCredentials {
     private static let shortestRun = (shortestLength * 4 + 2) / 3
 
     /// Whether the text has a token, valid or not. A text with a token must reach neither an origin nor the log. Reads
-    /// the text in place; only long runs of Base64 and percent-escapes are decoded into memory of their own.
+    /// the text in place. Allocates memory only to decode long runs of Base64 and percent-escapes.
     package static func areIn(_ text: some StringProtocol) -> Bool {
         guard text.utf8.count >= shortestLength else { return false }
         let found = text.utf8.withContiguousStorageIfAvailable {
@@ -50,7 +50,7 @@ extension TokenCredentials {
         return false
     }
 
-    /// Decodes and searches each long run of Base64. Ignores spaces and tabs inside, because tools break long lines.
+    /// Decodes and searches each long run of Base64. Skips spaces and tabs inside a run, as tools break long lines.
     private static func findsInBase64(_ bytes: UnsafeRawBufferPointer, escapes: Int, base64: Int) -> Bool {
         func isSpace(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
         var rest = bytes[...]
@@ -60,7 +60,7 @@ extension TokenCredentials {
             guard run.count >= shortestRun else { continue }
             let sextets = run.compactMap { sextet($0) }
             guard sextets.count >= shortestRun else { continue }
-            // A word before the encoded text shifts the groups of four characters.
+            // Tries each start, because a word before the encoded text shifts the groups of four characters.
             for start in 0..<4
             where finds(in: decodingBase64(sextets[start...]), escapes: escapes, base64: base64) { return true }
         }

@@ -17,12 +17,12 @@ package enum TokenCredentials {
         }
     }
 
-    /// Returns a well-formed token. Any field with a well-formed token is for Larder and not for an origin.
+    /// Returns the token in a field value if it is well-formed. Such a field is for Larder and not for an origin.
     package static func wellFormedToken(in value: String) -> [UInt8]? {
         token(in: value).flatMap { TokenSecret.isWellFormed($0) ? $0 : nil }
     }
 
-    /// Whether a token is in the field's value or name. Also checks the name in lower case, because names have no case.
+    /// Whether a token is in the field's value or name. Also checks the name in lower case, as names have no case.
     package static func areIn(_ field: HTTPField) -> Bool {
         areIn(field.value) || areIn(field.name.rawName) || areIn(field.name.canonicalName)
     }
@@ -34,7 +34,7 @@ package enum TokenCredentials {
         guard var pair = Data(base64Encoded: String(padded)) else { return nil }
         while let last = pair.last, last == 0x0a || last == 0x0d { pair.removeLast() }
         let parts = pair.split(separator: UInt8(ascii: ":"), maxSplits: 1, omittingEmptySubsequences: false)
-        // The password comes first, because the user name is often only a placeholder.
+        // Checks the password first, because the user name is often only a placeholder.
         return parts.reversed().map { Array($0) }.first(where: TokenSecret.isWellFormed)
     }
 }
@@ -43,7 +43,7 @@ package enum TokenCredentials {
 /// scanners for leaked secrets recognise a token.
 package struct TokenSecret: Sendable {
     package static let prefix = "larder_"
-    /// The greatest length in bytes: prefix, name, and 256 bits in base64url fit. Longer texts are rejected.
+    /// The greatest length in bytes: enough for the prefix, the longest name, and a secret of 256 bits in base64url.
     static let lengthLimit = 128
 
     package let text: String

@@ -21,7 +21,7 @@ package struct TokenFile: Sendable {
     package let tokens: [AccessToken]
     private let text: String
 
-    /// Throws ``Invalid`` when the file cannot be used, and when users other than its owner and group may write to it.
+    /// Throws ``Invalid`` when the file cannot be read or parsed, and when all users may write to it.
     package init(at path: String) throws(Invalid) {
         func invalid(_ reason: String) -> Invalid { Invalid("\(path): \(reason)") }
         var status = stat()
@@ -65,7 +65,7 @@ package struct TokenFile: Sendable {
         self.tokens = tokens
     }
 
-    /// Adds a token. Creates a missing file for its owner only. Throws ``Invalid``, also for a name that exists.
+    /// Adds a token. Creates a missing file, readable by its owner only. Throws ``Invalid``, also if the name exists.
     package static func add(_ token: AccessToken, at path: String) throws(Invalid) {
         let path = target(of: path)
         try withLock(of: path) { () throws(Invalid) in
@@ -105,7 +105,7 @@ package struct TokenFile: Sendable {
         """
 
     private static func withLock(of path: String, _ body: () throws(Invalid) -> Void) throws(Invalid) {
-        // The lock is on the directory, because the file itself is replaced.
+        // Locks the directory and not the file, because a change replaces the file by a new one.
         let directory = URL(fileURLWithPath: path).deletingLastPathComponent().path
         let descriptor = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else { throw .cannotWrite(path, errno) }
@@ -116,13 +116,13 @@ package struct TokenFile: Sendable {
     }
 
     private static func replace(_ path: String, by text: String) throws(Invalid) {
-        // Parses the text first, so that only a readable file is written.
+        // Parses the text first, so that a text that the server could not read is never written.
         _ = try TokenFile(text: text, of: path)
         let temporary = "\(path).\(getpid()).new"
         let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw .cannotWrite(path, errno) }
         defer { close(descriptor) }
-        // Keeps owner, group and mode, so that the new file has the same readers.
+        // Gives the new file the owner, group and mode of the old file, so that the same users can read it.
         var old = stat()
         let isOwned =
             stat(path, &old) != 0
@@ -198,15 +198,15 @@ extension AccessToken {
 
 /// A token as the server stores it: without its secret.
 package struct AccessToken: Hashable, Sendable {
-    /// 1 to 63 of `a` to `z`, `0` to `9` and `-`. Names are unique within a file.
+    /// 1 to 63 characters from `a` to `z`, `0` to `9` and `-`. Names are unique within a file.
     package let name: String
     /// The SHA-256 of the whole token, as its bearer sends it.
     package let digest: [UInt8]
-    /// At least one.
+    /// At least one scope.
     package let scopes: Set<Scope>
     /// The namespaces that the bearer may use; `nil`: all.
     package let namespaces: Set<String>?
-    /// Requests per second, with bursts of at most twice as many; `nil`: unlimited.
+    /// The permitted requests per second; a burst may have twice as many. `nil`: unlimited.
     package let rate: Double?
 
     package init(name: String, digest: [UInt8], scopes: Set<Scope>, namespaces: Set<String>?, rate: Double?) {

@@ -1,13 +1,13 @@
 import Crypto
 import Primitives
 
-/// The valid tokens. The time of a check does not reveal them: digests are compared even for an unknown name.
+/// The valid tokens. The time of a check does not reveal which names exist: an unknown name costs a comparison, too.
 package final class TokenStore: Sendable {
     private let path: String
     private let clock: @Sendable () -> ContinuousClock.Instant
     private let bearers: Locked<[String: Bearer]>
 
-    /// Throws ``TokenFile/Invalid``. The clock is for the rates.
+    /// Throws ``TokenFile/Invalid``. `clock` measures the time for the rate limits.
     package init(
         file path: String, clock: @escaping @Sendable () -> ContinuousClock.Instant = { ContinuousClock.now }
     ) throws(TokenFile.Invalid) {
@@ -16,8 +16,8 @@ package final class TokenStore: Sendable {
         bearers = Locked(Self.bearers(of: try TokenFile(at: path), keeping: [:], clock))
     }
 
-    /// Reads the file again and returns the number of tokens. The rate limit of an unchanged token keeps its state. If
-    /// this method throws, the old tokens stay valid.
+    /// Reads the file again and returns the number of tokens. The rate limit of a token that has not changed keeps its
+    /// count. If this method throws, the old tokens stay valid.
     @discardableResult
     package func reload() throws(TokenFile.Invalid) -> Int {
         let file = try TokenFile(at: path)
@@ -36,7 +36,7 @@ package final class TokenStore: Sendable {
         return digest == bearer?.token.digest ?? Self.unknownDigest ? bearer : nil
     }
 
-    /// Whether a bearer that was admitted before would still be admitted with the same rights.
+    /// Whether the token of a ``bearer(of:)`` that was returned earlier is still valid and has the same rights.
     package func knows(_ bearer: Bearer) -> Bool {
         bearers.withLock { $0[bearer.token.name] === bearer }
     }
@@ -64,14 +64,14 @@ package final class Bearer: Sendable {
         bucket = Locked(token.rate.map { TokenBucket(rate: $0) })
     }
 
-    /// Counts a request and returns `nil`, if the rate permits it. Otherwise returns the time until it is permitted.
+    /// If the rate permits a request now, counts it and returns `nil`. Otherwise returns the time to wait.
     package func ask() -> Duration? {
         guard token.rate != nil else { return nil }
         let now = clock()
         return bucket.withLock { $0?.take(at: now) }
     }
 
-    /// Counts further elements of a batch without a check. A bearer beyond its rate waits longer afterwards.
+    /// Counts the further elements of a batch as requests, without a check. They delay the bearer's next requests.
     package func charge(_ count: Int) {
         guard token.rate != nil else { return }
         let now = clock()
@@ -79,7 +79,7 @@ package final class Bearer: Sendable {
     }
 }
 
-/// A rate limit: `rate` requests per second, and at most twice as many at once.
+/// A rate limit: `rate` requests per second, and at most twice as many in a burst.
 struct TokenBucket {
     private let rate: Double
     private let capacity: Double
@@ -92,7 +92,7 @@ struct TokenBucket {
         level = capacity
     }
 
-    /// Takes a request and returns `nil`; otherwise returns the time until a request is available, at most a year.
+    /// If the level permits a request, takes it and returns `nil`. Otherwise returns the time to wait, at most a year.
     mutating func take(at now: ContinuousClock.Instant) -> Duration? {
         fill(until: now)
         guard level >= 1 else { return .seconds(min((1 - level) / rate, 365 * 86_400)) }

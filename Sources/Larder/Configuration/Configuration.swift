@@ -4,7 +4,7 @@ import Logging
 import Origin
 import Primitives
 
-/// All options of an operator. Sizes are in bytes. ``Setting/all`` has the names, parsers and texts that explain them.
+/// All options of an operator. Sizes are in bytes. ``Setting/all`` has their names, parsers and help texts.
 package struct Configuration: Equatable, Sendable {
     package var host = "127.0.0.1"
     package var port: UInt16 = 8080
@@ -15,9 +15,9 @@ package struct Configuration: Equatable, Sendable {
     package var tlsClientAuthority: String?
     /// The path of a ``TokenFile``; `nil`: requests need no token.
     package var tokensFile: String?
-    /// Whether a server without tokens accepts every request. On loopback it always does.
+    /// Whether a server without tokens accepts every request. On loopback, such a server always does.
     package var isOpen = false
-    /// Host names that requests without tokens may use beside `localhost` and ``host``. `[]`: any, except on loopback.
+    /// Host names that requests without tokens may use beside `localhost` and ``host``. `[]`: all, except on loopback.
     package var allowedHosts: [String] = []
     package var corsOrigins: [String] = []
     /// 0: any number; `nil`: see ``connectionsPerClient(of:)``.
@@ -26,7 +26,7 @@ package struct Configuration: Equatable, Sendable {
     package var maxListeners: Int?
     /// 0: any number; `nil`: see ``listenersPerClient(of:)``.
     package var maxListenersPerClient: Int?
-    /// `nil`: none.
+    /// `nil`: the server has no admin port.
     package var adminPort: UInt16?
     /// An absolute path. Empty: `$XDG_CACHE_HOME/larder`, else `~/.cache/larder`.
     package var directory = ""
@@ -114,7 +114,7 @@ package struct Configuration: Equatable, Sendable {
                     "the cache has no directory; set --directory, LARDER_DIRECTORY, XDG_CACHE_HOME or HOME")
             }
         }
-        // `URL` would replace a `~` at the beginning of a relative path.
+        // Makes the path absolute first, because `URL` would replace a `~` at the beginning of a relative path.
         if !directory.hasPrefix("/") {
             directory = FileManager.default.currentDirectoryPath + "/" + directory
         }
@@ -122,7 +122,7 @@ package struct Configuration: Equatable, Sendable {
     }
 
     /// Whether Kubernetes sets the variable: `LARDER_PORT=tcp://10.96.0.7:8080` in every pod beside a Service named
-    /// "larder", and `LARDER_ADMIN_PORT` beside "larder-admin". Neither is a port to listen on.
+    /// "larder", and `LARDER_ADMIN_PORT` beside "larder-admin". Neither value is a port to listen on.
     private static func isServiceLink(_ text: String, _ setting: Setting) -> Bool {
         [Setting.port.name, Setting.adminPort.name].contains(setting.name)
             && ["tcp://", "udp://", "sctp://"].contains { text.hasPrefix($0) }
@@ -158,18 +158,19 @@ package struct Configuration: Equatable, Sendable {
         host == "localhost" || IPAddress(host)?.isLoopback == true
     }
 
-    /// 0: any number. By default one address cannot take all connections. On loopback the default is no limit, because
-    /// all clients have the same address.
+    /// The most connections of one client address; 0: any number. By default, one address cannot take all connections.
+    /// On loopback the default is no limit, because all clients have the same address.
     package func connectionsPerClient(of limit: Int) -> Int {
         maxConnectionsPerClient ?? (isOnLoopback ? 0 : max(16, limit / 4))
     }
 
-    /// Each listener takes one of the `limit` connections.
+    /// The most listeners of all clients together. Each listener takes one of the `limit` connections.
     func listeners(of limit: Int) -> Int {
         min(limit, maxListeners ?? max(1, limit / 2))
     }
 
-    /// 0: any number. The default follows the rule of ``connectionsPerClient(of:)``.
+    /// The most listeners of one client address; 0: any number. The default follows the rule of
+    /// ``connectionsPerClient(of:)``.
     func listenersPerClient(of limit: Int) -> Int {
         maxListenersPerClient ?? (isOnLoopback ? 0 : max(16, limit / 4))
     }

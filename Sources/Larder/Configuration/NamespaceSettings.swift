@@ -5,14 +5,14 @@ import Synchronization
 
 /// The settings of a namespace; `nil` stands for the server's default.
 package struct NamespaceSettings: Hashable, Sendable {
-    /// The version of the caller's data model. A changed version begins the namespace anew, without entries.
+    /// The version of the caller's data model. A change of the version removes all entries.
     package var version: String?
     /// The ttl of an entry when neither the caller nor the origin states a ttl; `nil`: `--default-ttl`.
     package var defaultTTL: Duration?
     /// The most bytes of entries on disk; `nil`: a tenth of `--disk-limit`. Always `nil` in the default namespace,
     /// which has the bytes that all other namespaces leave.
     package var diskLimit: Int64?
-    /// The most bytes of entries in memory; `nil`: a tenth of `--memory-limit`. `nil` in the default namespace.
+    /// The most bytes of entries in memory; `nil`: a tenth of `--memory-limit`. Always `nil` in the default namespace.
     package var memoryLimit: Int64?
     /// `nil`: `--layout`.
     package var layout: Layout?
@@ -64,7 +64,7 @@ package struct NamespaceChange: Hashable, Sendable {
 
 /// The changes of a namespace that a caller may make. A higher authority includes all lower authorities.
 package enum NamespaceAuthority: Int, Comparable, Sendable {
-    /// Begin the namespace anew with another version, which removes its entries.
+    /// Change the version, which removes all entries of the namespace.
     case purger
     /// Change settings that affect no other namespace: default ttl, layout, and the caching of bodies.
     case owner
@@ -79,8 +79,8 @@ package enum ContentCaching: String, Hashable, Sendable, CaseIterable {
     /// Every reuse of a copy is revalidated by ETag (`Cache-Control: no-cache`, RFC 9111 §5.2.2.4). A purge, a new body
     /// and a changed ttl have an immediate effect.
     case revalidate
-    /// A copy is used until the entry expires (`max-age`, §5.2.2.1). The server is not asked before that time, so a
-    /// purge does not reach the copy. A stale entry is treated as with ``revalidate``.
+    /// The other cache uses its copy until the entry expires (`max-age`, RFC 9111 §5.2.2.1). It does not ask the server
+    /// before, so a purge does not reach the copy. For a stale entry, the answer is as with ``revalidate``.
     case untilExpiry
 }
 
@@ -118,7 +118,7 @@ package final class NamespaceOptions: Sendable {
     private let serverTTL: Duration
     private let serverPolicy: AddressPolicy
     private let state: Locked<NamespaceSettings>
-    /// A copy of one setting, readable without a lock: every answer with a body reads it, except a ready answer.
+    /// A copy of `contentCaching` that needs no lock, because every answer with a body reads it, except a ready answer.
     private let isCachedUntilExpiry: Atomic<Bool>
 
     init(

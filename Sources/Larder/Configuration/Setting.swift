@@ -11,7 +11,7 @@ package struct Setting: Sendable {
     package let placeholder: String
     package let defaultText: String
     package let help: String
-    /// Whether the flag may be repeated. The variable separates the values by commas, and the file has a list.
+    /// Whether the flag may be repeated. The variable has the values separated by commas, and the YAML file as a list.
     package let isList: Bool
     let apply: @Sendable ([String], inout Configuration) throws(SettingValueError) -> Void
 
@@ -71,7 +71,7 @@ extension Setting {
     static let seconds = value(TTL.expectation) { TTL($0)?.duration }
     static let count = value("a number from 1 to 100000") { number($0, from: 1) }
 
-    /// `nil` for "auto".
+    /// The parser returns `nil` for "auto".
     static func countOrAuto(from least: Int) -> Parser<Int?> {
         value("a number from \(least) to 100000, or auto") { text -> Int?? in
             text == "auto" ? .some(nil) : number(text, from: least).map(Optional.some)
@@ -157,7 +157,7 @@ package struct ByteSize: CustomStringConvertible {
         bytes = product
     }
 
-    /// The size in the largest binary unit that divides it: `256MiB`.
+    /// The size in the largest binary unit that divides the number of bytes: `256MiB`.
     package var description: String {
         let unit = Self.units.last { $0.name.hasSuffix("iB") && bytes >= $0.factor && bytes % $0.factor == 0 }
         return unit.map { "\(bytes / $0.factor)\($0.name)" } ?? String(bytes)
@@ -176,8 +176,7 @@ package struct TTL: Hashable, Sendable {
 
     package let duration: Duration
 
-    /// `nil` when `seconds` is out of bounds or NaN. A positive value becomes at least a millisecond, because 0 has a
-    /// meaning of its own: "not at all".
+    /// `nil` when `seconds` is out of bounds or NaN. A positive value becomes at least 1 ms: 0 means "not at all".
     package init?(seconds: Double) {
         guard seconds >= 0, seconds <= Double(Self.maximumSeconds) else { return nil }
         let milliseconds = Int64((seconds * 1000).rounded())

@@ -21,7 +21,7 @@ package struct DownloadForecast: Sendable {
     package let reason: Reason
     /// `nil` unless the request would be refused.
     package let refusal: DownloadError?
-    /// Fresh or stale; `nil` when there is none.
+    /// The held entry of the URL, fresh or stale; `nil` without an entry.
     package let entry: Entry?
     /// `nil` when no download of the URL runs.
     package let download: DownloadStatus?
@@ -30,8 +30,8 @@ package struct DownloadForecast: Sendable {
 }
 
 extension DownloadManager {
-    /// Forecasts a request for a URL. Counts as no hit and changes no state. Looks at the entry's metadata but not at
-    /// its body, and at the URL without DNS or the network.
+    /// Forecasts a request for a URL. Counts no hit and changes no state. Reads the entry's metadata, but not its body.
+    /// Uses neither DNS nor the network.
     package func forecast(of url: CanonicalURL) throws(DiskCacheError) -> DownloadForecast {
         let key = CacheKey.url(canonical: url.string)
         let entry = try tools.cache.entry(for: key.text, expectingURL: url.string)
@@ -39,7 +39,7 @@ extension DownloadManager {
         let running = last?.state == .running && last?.url == url.string ? last : nil
         let reason: DownloadForecast.Reason
         var refusal: DownloadError?
-        // The parts of a request that decide whether it is allowed.
+        // Sets only the parts of a request that decide whether Larder may send it.
         var request = OriginRequest(url: url.requestURL)
         request.addressPolicy = tools.options.addressPolicy
         if !schemes.contains(url.scheme) {

@@ -4,8 +4,8 @@ import Primitives
 
 /// Events for the listeners of downloads. No event is built while the hub records no events.
 ///
-/// Listeners get the events of a key in the order in which they happen: progress and ends are published under the lock,
-/// and the start is published before either can happen.
+/// Listeners get the events of a key in the order in which they happen: progress and end are published under the
+/// manager's lock, and the start is published before the fetch begins.
 extension DownloadManager {
     func tellStart(of fetch: DownloadFetch) {
         guard events.areDownloadsWanted, let status = status(of: fetch.policy.key.text) else { return }
@@ -55,8 +55,8 @@ struct DownloadProgress: Sendable {
     var pace = ReportPace()
 }
 
-/// The pace of progress reports to listeners: the first report comes at once, and then at most four reports a second. A
-/// report of the last piece also comes when the origin pauses after it. A plain value.
+/// The pace of progress reports to listeners: the first report comes at once, and then at most four reports a second.
+/// If the origin pauses, a scheduled report still includes the last piece. A plain value.
 struct ReportPace {
     /// The time between two reports.
     static let interval: Duration = .milliseconds(250)
@@ -65,8 +65,8 @@ struct ReportPace {
     /// Whether a later report is already scheduled.
     private var isPromised = false
 
-    /// Returns the delay of the report about a new piece and all pieces that arrive until then. 0: the report happens
-    /// now; `nil`: a scheduled report will include the piece.
+    /// Returns the delay after which a report must follow, because a new piece has arrived. 0: the report happens now;
+    /// `nil`: a report that is already scheduled will include the piece.
     mutating func turn(at now: ContinuousClock.Instant) -> Duration? {
         if isPromised { return nil }
         if let next, now < next {
@@ -103,8 +103,8 @@ extension DownloadFetch {
     }
 }
 
-/// The recently ended downloads, at most one for each key. The oldest are forgotten first. Their number and age are
-/// bounded. Their bytes are bounded, too, because callers choose the length of URLs; all namespaces share that bound.
+/// The recently ended downloads, at most one for each key. The first to end is the first to be forgotten. Number and
+/// age are bounded. All namespaces share a bound of the bytes, because callers choose the length of URLs.
 struct EndedDownloads {
     static let lifetime: Duration = .seconds(600)
     static let limit = 10_000
@@ -143,7 +143,7 @@ struct EndedDownloads {
         return statuses.latest(count)
     }
 
-    /// Forgets the downloads that ended too long ago, and the oldest beyond the limit.
+    /// Forgets the downloads that ended too long ago, and, beyond the limit, the downloads that ended first.
     mutating func forget(now: Timestamp) {
         while let (key, oldest) = statuses.first,
             count > Self.limit || (oldest.endDate ?? now) + Self.lifetime <= now
@@ -158,6 +158,6 @@ struct EndedDownloads {
 }
 
 extension DownloadStatus {
-    /// The approximate bytes of a status: its URL, and some for the rest. The words of an error are short.
+    /// The approximate bytes of a status: its URL, and 512 for all other values, because the text of an error is short.
     fileprivate var cost: Int { url.utf8.count + 512 }
 }

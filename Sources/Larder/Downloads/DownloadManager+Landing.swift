@@ -3,8 +3,9 @@ import Logging
 import Primitives
 
 extension DownloadManager {
-    /// Takes an ended download out of `running`, and answers its waiters. For callers that must not have this result, a
-    /// download follows at once and keeps the place in `places`; while stopping, they get ``DownloadError/stopping``.
+    /// Removes an ended fetch from `running`, and answers its `waiters`. If callers are queued that must not get this
+    /// result, a new fetch for them follows at once, in the same place of `places`. If the server is stopping, the
+    /// queued callers get ``DownloadError/stopping`` instead.
     func land(
         _ fetch: DownloadFetch, with result: Result<DownloadResult, DownloadError>, for waiters: [DownloadFetch.Waiter],
         unpublished: EntryWishes
@@ -29,7 +30,7 @@ extension DownloadManager {
                 state.places.giveBack(1)
                 return (queue, nil)
             }
-            // Callers that waited for an abandoned fetch did not set `next`. So the first caller's request is used.
+            // Callers that waited for an abandoned fetch did not set `next`. Then the first of them gives the request.
             var next = running.next ?? queue.waiters.min { $0.key < $1.key }?.value.caller.request ?? request
             if case .failure(.cancelled) = result {
                 next.wishes.formUnion(fetch.state.withLock { $0.machine.isAbandoned ? $0.notes.wishes : EntryWishes() })
@@ -48,8 +49,8 @@ extension DownloadManager {
         if let successor { lead(successor) }
     }
 
-    /// Fulfils the wishes of callers that joined when the entry was already being written. The earlier wishes are not
-    /// repeated, because they would undo a change by a caller during the download.
+    /// Answers the waiters, after applying the ``EntryWishes`` of callers that joined while the cache already wrote the
+    /// entry. Does not apply earlier wishes again, because this would undo changes by callers during the download.
     private func answer(_ waiters: [DownloadFetch.Waiter], _ success: DownloadResult, _ wishes: EntryWishes) {
         let answer: @Sendable ([DownloadFetch.Waiter], Entry) -> Void = { waiters, entry in
             for waiter in waiters {
@@ -63,7 +64,7 @@ extension DownloadManager {
         }
         guard !wishes.areFulfilled(by: success.entry) else { return answer(waiters, success.entry) }
         fulfil(wishes, of: success.entry) { [self] result in
-            // The entry was removed in this very moment, but it still is the entry that the waiters waited for.
+            // `nil`: the entry has just been removed. It still is the entry that the waiters waited for.
             if case .success(let changed) = result { return answer(waiters, changed ?? success.entry) }
             // The tags of all callers are too many for the entry, so each waiter's tags are added separately.
             var own = wishes
@@ -122,7 +123,7 @@ extension DownloadManager {
     }
 
     /// Warns about a download that failed, with its URL and the cause. Neither a cancellation nor the end of the server
-    /// is a failure. A request that starts no download, because it is refused at once, leaves no line.
+    /// is a failure. A request that is refused at once starts no download, so it leaves no line in the log.
     private func warn(about fetch: DownloadFetch, _ error: DownloadError) {
         var metadata: Logger.Metadata = [
             "url": .string(LoggedURL.text(of: fetch.policy.request.url.string)), "key": .string(fetch.policy.key.text),

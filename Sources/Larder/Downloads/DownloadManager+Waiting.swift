@@ -2,7 +2,7 @@ import DiskCache
 import Primitives
 
 extension DownloadManager {
-    /// The place of a caller that waits. A caller that leaves affects the download only if it gives the download up.
+    /// The place of a caller among the waiters of a download. ``leave(_:givingUp:)`` releases the place.
     package final class Place: Sendable {
         enum Step {
             /// A thread that may wait for the disk looks into the cache.
@@ -19,8 +19,8 @@ extension DownloadManager {
         }
     }
 
-    /// Releases a caller's place. Its completion is not called any more. With `givingUp`, and if no other caller wants
-    /// the download, the download ends if it still waits for its turn. A download that has begun continues.
+    /// Releases the place of a caller, and does not call its completion any more. With `givingUp`, a download without
+    /// other callers ends if its transfer has not begun yet. A transfer that has begun continues.
     package func leave(_ place: Place, givingUp: Bool = false) {
         let number: UInt64? = place.step.withLock { step in
             defer { step = .left(givesUp: givingUp) }
@@ -30,8 +30,8 @@ extension DownloadManager {
         if let number { remove(number, from: place.key, givingUp: givingUp) }
     }
 
-    /// Removes a caller from the download that it waits for. Holds the lock, so that the caller cannot move to the
-    /// following download during the removal.
+    /// Removes a caller from the download that it waits for. Holds the manager's lock, so that the caller cannot move
+    /// to the following download during the removal.
     func remove(_ number: UInt64, from key: String, givingUp: Bool) {
         let (fetch, actions) = state.withLock { state -> (DownloadFetch?, [DownloadFetch.Machine.Action]) in
             guard let fetch = state.running[key]?.fetch else { return (nil, []) }
@@ -60,7 +60,7 @@ extension DownloadManager {
         }
     }
 
-    /// Returns the entry that a download made, as it is now; `nil` when there is none, or it was replaced or removed.
+    /// Returns the entry that a download made, as it is now; `nil` when it made none, or it was replaced or removed.
     package func entry(of status: DownloadStatus) throws(DiskCacheError) -> Entry? {
         guard let version = status.entryVersion, let entry = try tools.cache.entry(for: status.key) else { return nil }
         return entry.version == version ? entry : nil
@@ -87,13 +87,13 @@ extension DownloadManager {
         return .cancelled(status)
     }
 
-    /// Forgets old ended downloads. Every look-up does so, too, but without look-ups their bytes would stay taken.
+    /// Forgets old ended downloads. Every look-up does so, too, but without look-ups the memory would not be freed.
     func forgetEnded() {
         let now = tools.clock.now()
         state.withLock { $0.ended.forget(now: now) }
     }
 
-    /// The number of downloads that run or wait for their turn.
+    /// The number of downloads that run or wait to begin.
     package var runningCount: Int { state.withLock { $0.running.count } }
 
     /// The number of waiters for the download that follows a purged or cancelled download.
@@ -129,7 +129,7 @@ extension DownloadManager {
 
 struct RunningDownload {
     let fetch: DownloadFetch
-    /// The request of the download that follows; `nil` when no caller asked for it.
+    /// The request of the download that follows `fetch`; `nil` when no caller asked for a further download.
     var next: DownloadRequest?
 }
 
@@ -140,8 +140,8 @@ extension DownloadFetch {
     var isUnawaited: Bool { state.withLock { $0.machine.callers.isEmpty && $0.machine.later.isEmpty } }
     func takeQueue() -> Machine.Queue { state.withLock { $0.machine.takeQueue() } }
 
-    /// Adds a caller to this download. `nil`: the entry would have too many tags. A caller that wants a newer body than
-    /// this download brings, or comes after a purge, is queued for the download that follows, with `nextTags`.
+    /// Adds a caller to this download. Returns `nil` if the entry would have too many tags. A caller that asks for a
+    /// refresh, or comes after a purge, a cancellation or the end, waits for the next download, with `nextTags`.
     func admit(
         _ waiter: DownloadWaiter?, number: UInt64, _ request: DownloadRequest, nextTags: Set<String>
     ) -> Machine.Admission? {

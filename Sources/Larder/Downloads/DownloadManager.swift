@@ -11,16 +11,16 @@ import Primitives
 /// - A fetch leaves `running` in the same step that takes the callers of its queue. So no caller can join the queue of
 ///   an ended fetch after its queue was taken.
 /// - `places` counts one place for each key in `running`. A fetch that follows another keeps its place.
-/// - The order of locks is: this lock, then a fetch's. A place's lock is taken alone.
+/// - The order of locks is: this lock, then a fetch's lock. Under the lock of a place, no other lock is taken.
 package final class DownloadManager: Sendable {
     /// Called once with the answer, on a thread that it must not block.
     package typealias Completion = @Sendable (Result<DownloadResult, DownloadError>) -> Void
 
     /// The allowances that the managers of all namespaces share.
     struct Allowances: Sendable {
-        /// Downloads that run or wait: 10,000 in a single namespace. Beyond it, requests get ``DownloadError/busy``.
+        /// Downloads that run or wait: 10,000 if one namespace has all. Others get ``DownloadError/busy``.
         var running = SharedAllowance(limit: 20_000, floor: 64)
-        /// The number of bytes that ended downloads may take: 16 MiB in a single namespace.
+        /// The number of bytes that ended downloads may take: 16 MiB if one namespace has all.
         var ended = SharedAllowance(limit: 32 << 20, floor: 64 << 10)
     }
 
@@ -37,7 +37,7 @@ package final class DownloadManager: Sendable {
     let events: NamespaceEvents
     let entryLimit: Int64
     let schemes: Set<String>
-    /// Its messages name the namespace, except for the default namespace.
+    /// Adds the name of the namespace to each message, except for the default namespace.
     let logger: Logger
 
     init(
@@ -135,7 +135,7 @@ package final class DownloadManager: Sendable {
     }
 
     /// Answers a request: with a fresh entry, with a stale entry (and refreshes it in the background), by joining a
-    /// download, or by leading a new one. The body of `held` is known to be whole. `place`: the caller's, if any.
+    /// download, or by starting one. The body of `held` is known to be whole. `place`: the caller's, if it has one.
     @discardableResult
     private func decide(
         _ request: DownloadRequest, key: CacheKey, held: Entry?, _ completion: @escaping Completion,
@@ -185,21 +185,21 @@ package final class DownloadManager: Sendable {
         ) { [self] result in
             completion(
                 result.map { changed in
-                    // The entry was removed in this very moment, but it existed when the request came.
+                    // `nil`: the entry has just been removed, but it existed when the request came.
                     tellAnswer(changed ?? entry, to: request)
                     return DownloadResult(outcome: .cached, entry: changed ?? entry, isChange: changed != nil)
                 }.mapError(DownloadError.init))
         }
     }
 
-    /// Joins the download of the key, or leads a new one. A leader looks into the cache once more after its fetch is in
-    /// `running`, because of this race:
+    /// Joins the download of the key, or starts a new one. A new fetch looks into the cache once more when it is in
+    /// `running`, because of this race between the callers A and B:
     /// 1. A looks into the cache: a miss.
-    /// 2. B, which led a download of the same key, stores the entry, and its download ends.
-    /// 3. A finds no download, leads a new one, and would fetch a body that was stored a moment ago.
+    /// 2. B's download of the same key, which ran already, stores the entry and ends.
+    /// 3. A finds no running download, starts a new one, and would fetch a body that was stored a moment ago.
     ///
     /// `held` is the entry that the request found expired, or asks to refresh. `waiter` is `nil` for a caller that does
-    /// not wait; `place` gets its number. Throws ``DownloadError/stopping``, ``DownloadError/busy``,
+    /// not wait; `place` gets the number of the waiter. Throws ``DownloadError/stopping``, ``DownloadError/busy``,
     /// ``DownloadError/keyInUse`` and ``DownloadError/tooManyTags(limit:)``, and then does not call the waiter.
     private func join(
         _ request: DownloadRequest, key: CacheKey, held: Entry?, waiter: DownloadWaiter? = nil, _ place: Place? = nil
@@ -240,7 +240,7 @@ package final class DownloadManager: Sendable {
         case .follows: tools.metrics.joins.increment()
         case .isQueued: break
         }
-        // The caller left during the look into the cache.
+        // The caller left while the cache was searched.
         if let givesUp { remove(number, from: key.text, givingUp: givesUp) }
     }
 

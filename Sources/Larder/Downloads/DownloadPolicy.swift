@@ -11,15 +11,15 @@ struct DownloadWaiter: Sendable {
     let completion: DownloadManager.Completion
 }
 
-/// The policy of `/download`: one fetch for each key, answers after storing, and errors for 206 and outside 2xx.
+/// The policy of `/download`: one fetch for each key, answers when the entry is stored, errors for 206 and outside 2xx.
 struct DownloadPolicy: FetchPolicy {
     typealias Caller = DownloadWaiter
 
     struct Notes: Sendable {
         var progress = DownloadProgress()
-        /// The wishes of all callers so far.
+        /// The tags, stale allowance and pin that all callers so far ask for.
         var wishes: EntryWishes
-        /// The wishes that the cache did not get with the entry, as when a caller joined during its writing.
+        /// The part of `wishes` that came too late to be stored with the entry, because the cache already wrote it.
         var unpublished: EntryWishes
         /// The entry that the caller found expired, or asks to refresh; later the entry that gave the sent validators.
         var held: Entry?
@@ -50,7 +50,7 @@ struct DownloadPolicy: FetchPolicy {
     func reserve(for fetch: DownloadFetch) {
         let reservation = fetch.tools.cache.reserve(
             key, kind: .download, url: request.url.string, pinned: request.pinned)
-        // The tags are read in the step that sets the reservation. ``DownloadManager`` adds later tags to it.
+        // Reads the tags in the step that sets the reservation. `admit` adds the tags of later callers to it.
         let tags = fetch.state.withLock { state in
             state.reservation = reservation
             return state.notes.wishes.tags
@@ -157,18 +157,18 @@ struct DownloadPolicy: FetchPolicy {
     func refresh(for fetch: DownloadFetch) {
         let (held, head, reservation) = fetch.state.withLock { ($0.notes.held, $0.head, $0.reservation) }
         guard let held, let head, let reservation else { return fetch.handle(.broke(.stopping)) }
-        // A redirect may lead to another URL by now. The response of that URL may be a different one, even if it is
-        // older than the held entry. A 304 that names another version does not confirm the held entry, either.
+        // In two cases, the 304 does not confirm the held entry: a redirect now leads to another URL, so the 304 is
+        // about another resource; or the 304 names another version of the body.
         let now = fetch.tools.clock.now()
         let validators = held.validators
-        // The time at which the origin made the answer: the start of the download less a minute, as clocks may differ.
+        // The time at which the origin made the held answer: the start of the download less a minute, as clocks differ.
         let madeAt = held.downloadStartDate.map { $0 - .seconds(60) }
         guard var record = OriginRecord(held.fields), record.url == head.effectiveURL,
             validators.areConfirmed(by: head.fields, madeAt: madeAt, now: now)
         else {
             return fetch.handle(.refreshed(.changed))
         }
-        // A tag that names other bytes does not replace the stored tag.
+        // An entity tag of the 304 that names other bytes does not replace the stored tag.
         let keepsTag = !validators.mayBeReplaced(byTagOf: head.fields)
         record.update(from: head.fields, keepsTag: keepsTag)
         var fields = record.freshness
@@ -187,7 +187,7 @@ struct DownloadPolicy: FetchPolicy {
         }
     }
 
-    /// Sets the dates, and the wishes of all callers so far.
+    /// Sets the dates, and the pin and the stale allowance that all callers so far ask for.
     private func complete(_ metadata: inout EntryMetadata, of fetch: DownloadFetch, now: Timestamp) {
         (metadata.downloadStartDate, metadata.downloadEndDate) = (startDate, now)
         let wishes = fetch.state.withLock { state in

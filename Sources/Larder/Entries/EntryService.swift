@@ -4,8 +4,8 @@ import Primitives
 
 /// The entries of a namespace. The routes for entries use this service and not the cache itself.
 ///
-/// Each method with a `then` calls it once: before it returns, or on another thread. `then` must not block. A change
-/// calls `then` when it is durable, or with ``DiskCacheError/conditionFailed`` or an error of the index.
+/// Each method with a `then` calls `then` once: before it returns, or on another thread. `then` must not block. A
+/// change calls `then` when the change is durable, or with ``DiskCacheError/conditionFailed`` or an error of the index.
 package struct EntryService: Sendable {
     let cache: DiskCache
     let metrics: ServiceMetrics
@@ -31,7 +31,7 @@ package struct EntryService: Sendable {
         }
     }
 
-    /// As ``findPassing(_:then:)``, but never waits, for libmicrohttpd's threads.
+    /// As ``findPassing(_:then:)``, but never waits for the disk, because libmicrohttpd's threads call it.
     package func passing(_ key: String, at now: Timestamp) -> Lookup<PassingBody?> {
         let result = cache.passing(key, at: now)
         if case .found(_?) = result { metrics.hits.increment() }
@@ -67,7 +67,7 @@ package struct EntryService: Sendable {
         try cache.count(matching: filter)
     }
 
-    /// Returns the stored responses to exactly that URL, fresh or stale, at most `limit`. Waits for the disk.
+    /// Returns the stored responses to exactly this URL, fresh or stale, at most `limit`. Waits for the disk.
     package func responses(to url: ExactURL, limit: Int) throws(CacheError) -> [Entry] {
         try cache.responses(to: ResponseURL(url.string), limit: limit)
     }
@@ -89,8 +89,8 @@ package struct EntryService: Sendable {
             reservation: cache.reserve(key, kind: kind, url: url, tags: metadata.tags ?? [], pinned: metadata.pinned))
     }
 
-    /// Checks the conditions before the body of a change is read. The change itself checks them again. The look-up may
-    /// read a page of the index from the disk on the caller's thread; reading a body in vain would take longer.
+    /// Checks the conditions of a change before its body is read. The change itself checks the conditions again. The
+    /// look-up may wait for the disk on the caller's thread, but reading a body in vain would take longer.
     package func check(
         _ condition: WriteCondition?, on key: String, expectingURL url: String? = nil
     ) throws(CacheError) {
@@ -109,8 +109,8 @@ package struct EntryService: Sendable {
     }
 
     /// Changes the metadata of an entry; `nil` leaves a value unchanged. The ttl is the time to stay fresh from now:
-    /// zero removes an entry that a caller stored, and makes any other entry stale. The ttl of a response counts for
-    /// every caller from now on, until the origin states a lifetime again. Eviction spares a pinned entry.
+    /// zero removes an entry that a caller stored, and makes any other entry stale. The ttl of a stored response
+    /// applies to every caller, until the origin states a lifetime again.
     package func patch(
         _ key: String, ttl: Duration?, tags: [String]?, pinned: Bool?, condition: WriteCondition?,
         then: @escaping @Sendable (Result<PatchOutcome, CacheError>) -> Void
@@ -139,7 +139,7 @@ package struct EntryService: Sendable {
         }
     }
 
-    /// Removes the entry of a key. A key that is the MD5 of a URL also removes all responses to that URL.
+    /// Removes the entry of a key. If the key is the MD5 of a URL, also removes all stored responses to the URL.
     package func remove(
         _ key: String, condition: WriteCondition?, then: @escaping @Sendable (Result<Int, CacheError>) -> Void
     ) {

@@ -4,7 +4,7 @@ import HTTPTypes
 import Primitives
 
 /// The conditions of a PUT, PATCH or DELETE: If-Match, If-None-Match and If-Unmodified-Since, in the order of RFC 9110
-/// §13.2.2. (If-Modified-Since applies only to GET and HEAD, §13.1.3.)
+/// §13.2.2. (If-Modified-Since applies only to GET and HEAD, RFC 9110 §13.1.3.)
 ///
 /// Conditions are evaluated twice: when the head of the request is complete, so that no body is sent in vain, and in
 /// the transaction of the change, so that only one of several racing requests with `If-None-Match: *` succeeds.
@@ -13,7 +13,7 @@ package struct WriteCondition: Sendable {
 
     private let conditions: ConditionalRequest
     private let now: Timestamp
-    /// Whether the request can succeed without an existing entry. Then its conditions apply without an entry, too.
+    /// Whether the request can succeed without an existing entry. Only then its conditions count without an entry.
     let creates: Bool
 
     /// `nil` when the request has no conditions.
@@ -24,8 +24,8 @@ package struct WriteCondition: Sendable {
         self.now = now
     }
 
-    /// Whether the conditions hold for an entry, fresh or stale; `nil`: no entry. They apply to the strong ETag of its
-    /// body and to the origin's `Last-Modified` or, without it, the time of storing.
+    /// Whether the conditions hold for an entry, fresh or stale; `nil`: no entry. They are compared with the strong
+    /// ETag of the entry's body, and with the origin's `Last-Modified` or else the time of storing.
     package func holds(for entry: Entry?) -> Bool {
         guard let entry else { return conditions.evaluate(nil) == .proceed }
         var current = SelectedRepresentation(of: entry, now: now)
@@ -34,8 +34,8 @@ package struct WriteCondition: Sendable {
     }
 
     /// Whether a change may go on, for a resource that has neither ETag nor date, such as a namespace. Only the tag `*`
-    /// matches the resource, and If-Unmodified-Since is ignored (§13.1.4). If the resource does not exist, only a
-    /// request that creates it is judged, because any other request is answered with 404 (§13.2.1).
+    /// matches the resource, and If-Unmodified-Since is ignored (RFC 9110 §13.1.4). If the resource does not exist,
+    /// only the conditions of a request that creates it count, because any other request gets 404 (RFC 9110 §13.2.1).
     package func allows(untagged exists: Bool) -> Bool {
         guard exists || creates else { return true }
         return holds(forUntagged: exists)

@@ -30,7 +30,7 @@ package struct Event: Sendable {
     package enum ResetReason: String, Error, Sendable {
         /// The server has restarted since the listener's last event.
         case restart
-        /// More events have happened since the listener's last event than the window keeps.
+        /// More events have happened since the listener's last event than the ``ReplayWindow`` keeps.
         case gap
     }
 
@@ -102,7 +102,7 @@ package struct EventFilter: Hashable, Sendable {
         self.tag = tag
     }
 
-    /// An event that only counts entries matches every key and tag. A ``Event/Kind/reset`` is for every listener.
+    /// An event with only a number of entries matches every key and tag; a ``Event/Kind/reset`` matches every filter.
     func matches(_ event: Event) -> Bool {
         guard let namespace = event.namespace else { return true }
         if let namespaces, !namespaces.contains(namespace) { return false }

@@ -3,7 +3,7 @@ import Primitives
 
 /// Delivers events to each listener, and ends listeners. All methods run on `queue`.
 extension EventHub {
-    /// The most slots of the window that one write to a listener covers.
+    /// The most places of the window that one write to a listener covers.
     private static let pieceLimit = 64
     /// The time that a client has to read the rest of a stream after the hub has stopped.
     private static let grace = DispatchTimeInterval.seconds(1)
@@ -26,7 +26,7 @@ extension EventHub {
         }
         listeners[number] = listener
         emptySince = nil
-        // The first heartbeat comes before any event, so that a client that leaves early knows its position.
+        // The first heartbeat comes before any event, so that a client that disconnects early can continue from its id.
         listener.sink.mark(window.id(at: listener.place))
         if let missed { _ = listener.sink.write([PublishedEvent(missed, id: window.endID)]) }
         feed(number)
@@ -37,8 +37,8 @@ extension EventHub {
         }
     }
 
-    /// Delivers the missing events while the sink has room. Cuts off a listener if the next event for it has left the
-    /// window. The client may come back, and is then told that it has missed events.
+    /// Delivers the events that a listener has not got yet, while its sink has room. If the first of these events has
+    /// left the window, cuts off the listener. If the client connects again, it gets a ``Event/Kind/reset``.
     func feed(_ number: UInt64) {
         guard var listener = listeners[number] else { return }
         guard window.events(after: listener.place, limit: 0) != nil else {
@@ -77,7 +77,7 @@ extension EventHub {
         queue.asyncAfter(deadline: .now() + pause) { [self] in beat() }
     }
 
-    /// Sends a heartbeat to every listener with room, and ends the listeners that may not stay.
+    /// Sends a heartbeat to every listener with room, and ends each listener for which `mayStay` returns `false`.
     private func beat() {
         guard !listeners.isEmpty, !isStopped else {
             isBeating = false

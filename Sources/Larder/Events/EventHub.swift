@@ -2,9 +2,9 @@
 //
 // - A publisher holds the lock of `intake` only briefly, and never waits for a listener. While no events are recorded,
 //   it reads one atomic and returns.
-// - The window and the listeners belong to `queue`, which never waits either. A listener that is behind finds the
-//   missing events in the window, and is cut off when they have left the window. So the memory of all listeners is
-//   bounded by the window, and by the small buffer of each connection.
+// - Only `queue` accesses the window and the listeners, and it never waits for a listener. A listener that is behind
+//   gets the missing events from the window, and is cut off when these events have left the window. So the memory of
+//   all listeners is bounded by the window, and by the small buffer of each connection.
 
 import DiskCache
 import Dispatch
@@ -14,7 +14,7 @@ import Synchronization
 /// Delivers events to the listeners of `GET /events`.
 ///
 /// The hub records events while a client listens, and for ``Limits/patience`` after the last listener has left, so that
-/// a listener that comes back misses no event. Before the first listener, and after that time, no event is recorded.
+/// a listener that reconnects misses no event. Before the first listener, and after this time, no event is recorded.
 ///
 /// `@unchecked Sendable` is safe because `intake` has a lock, the flags are atomic, and all other mutable state is
 /// accessed only on `queue`.
@@ -42,10 +42,10 @@ package final class EventHub: @unchecked Sendable {
     /// The state that any thread may access.
     private struct Intake {
         var backlog: EventBacklog
-        /// Whether a round is scheduled.
+        /// Whether a call of ``round()`` is scheduled.
         var isAwaited = false
         var nextRound = DispatchTime.now()
-        /// The numbers of listeners by client address. They include listeners that are about to begin.
+        /// The numbers of listeners by client address. They include listeners for which `begin` has not run yet.
         var listeners: [String: Int] = [:]
         var listenerCount = 0
         var isStopped = false
@@ -55,15 +55,15 @@ package final class EventHub: @unchecked Sendable {
         let address: String
         let filter: EventFilter
         let sink: any EventSink
-        /// Called at each heartbeat. The stream ends when it returns `false`.
+        /// Called at each heartbeat. The stream ends when the call returns `false`.
         let mayStay: @Sendable () -> Bool
         /// The place in the window up to which the listener has the events.
         var place: UInt64 = 0
         var isFull = false
     }
 
-    /// The time between the beginnings of two rounds. A single event is delivered at once. The events of a burst are
-    /// delivered in a few pieces, which costs much less with a thousand listeners.
+    /// The least time between the end of a ``round()`` and the next. A single event is delivered at once. The events of
+    /// a burst are delivered in a few pieces, which costs much less with a thousand listeners.
     private static let pace = DispatchTimeInterval.milliseconds(50)
 
     /// Delivered events, counted once for each listener.
@@ -119,8 +119,8 @@ package final class EventHub: @unchecked Sendable {
         if let start { queue.asyncAfter(deadline: start) { [self] in round() } }
     }
 
-    /// Delivers events to a sink: from now on, or all after `lastID`, the last id that the client says it saw. When a
-    /// later event has left the window, the listener gets a ``Event/Kind/reset``. `mayStay` is called at each
+    /// Delivers events to a sink: from now on, or all after `lastID`, the last id that the client says it saw. If an
+    /// event after `lastID` has left the window, the listener gets a ``Event/Kind/reset``. `mayStay` is called at each
     /// heartbeat; the stream ends when it returns `false`. Throws ``Refusal``, and then does not use the sink.
     package func listen(
         _ sink: any EventSink, from address: String, to filter: EventFilter, after lastID: String? = nil,
@@ -156,7 +156,7 @@ package final class EventHub: @unchecked Sendable {
     }
 
     /// Moves events from the backlog to the window and delivers them. When the backlog holds more, continues in another
-    /// block on the queue, so that listeners that have room again get their turn in between.
+    /// block on the queue, so that listeners with room again are fed in between.
     func round() {
         if !tellPiece() { queue.async { [self] in round() } }
     }
@@ -225,7 +225,7 @@ package protocol EventSink: AnyObject, Sendable {
     func write(_ events: [PublishedEvent]) -> Backpressure
     /// Sends a heartbeat with the id of the last event that was delivered or skipped, for a listener that reconnects.
     func mark(_ id: EventID)
-    /// Calls `action` once, when there is room again or the listener has gone; at once when that is the case already.
+    /// Calls `action` once, as soon as the sink has room or the listener has gone; at once if either is so already.
     func onRoom(_ action: @escaping @Sendable () -> Void)
     /// Calls `action` once, when the listener has gone; at once when the listener has gone already.
     func onClose(_ action: @escaping @Sendable () -> Void)
@@ -236,8 +236,8 @@ package protocol EventSink: AnyObject, Sendable {
 }
 
 final class NamespaceEvents: EntryObserver, Sendable {
-    /// The most `download.succeeded` events per second for answers from the cache, which may be as frequent as hits; a
-    /// burst may have twice as many. The metrics count all of them.
+    /// The most `download.succeeded` events per second for answers from the cache, because hits may be very frequent. A
+    /// burst may have twice as many. The metrics count all such answers.
     private static let cachedRate = 100.0
 
     private let hub: EventHub
@@ -263,7 +263,7 @@ final class NamespaceEvents: EntryObserver, Sendable {
             })
     }
 
-    /// Publishes one event for the `count` entries of a removed namespace. Later changes of them are not published.
+    /// Publishes one event for the `count` entries of a removed namespace. Omits later changes of these entries.
     func end(with count: Int64) {
         hasEnded.store(true, ordering: .relaxed)
         guard hub.isWanted, count > 0 else { return }

@@ -2,9 +2,9 @@ import Crypto
 import Foundation
 import Primitives
 
-/// The latest events, in order, for listeners that come back or are behind. A plain value.
+/// The latest events, in order, for listeners that reconnect or have not got all events yet. A plain value.
 ///
-/// A place in the window is the number of the last event that a listener was sent; 0 is the place before the first
+/// A place in the window is the number of the last event that was sent to a listener; 0 is the place before the first
 /// event. The window keeps only the latest progress event of each download, and only until the download ends.
 struct ReplayWindow {
     /// A key is unique only within its namespace.
@@ -25,8 +25,8 @@ struct ReplayWindow {
     /// The numbers of the progress events in the window.
     private var progress: [Download: UInt64] = [:]
 
-    /// `seal` makes the ids; each start of the server has a new one. `countLimit` counts the slots of replaced progress
-    /// events, too; `byteLimit` is approximate, and the last event stays in any case.
+    /// `seal` makes the ids; each start of the server makes a new seal. `countLimit` counts replaced progress events,
+    /// too. `byteLimit` is approximate, and the last event stays even if it alone exceeds the limit.
     init(seal: EventIDSeal, countLimit: Int, byteLimit: Int) {
         self.seal = seal
         self.countLimit = max(1, countLimit)
@@ -36,11 +36,11 @@ struct ReplayWindow {
     private var count: Int { slots.count - head }
     /// The place behind the last event.
     var end: UInt64 { first + UInt64(count) - 1 }
-    /// The id of the last event, or of the place where the next events begin.
+    /// The id of the last event; of the place 0 before the first event.
     var endID: EventID { id(at: end) }
     func id(at place: UInt64) -> EventID { seal.id(of: place) }
 
-    /// Adds an event. Removes the older progress event of the same download, and the oldest events beyond the limits.
+    /// Adds an event. Removes the older progress event of the same download and, beyond the limits, the oldest events.
     mutating func append(_ event: Event) {
         let id = id(at: end + 1)
         if case .download(let report) = event.subject {
@@ -53,22 +53,21 @@ struct ReplayWindow {
         while count > countLimit || (bytes > byteLimit && count > 1) { removeFirst() }
     }
 
-    /// The events after a place, in at most `limit` slots, and the place behind them: no events and the same place at
-    /// the end of the window. `nil` when an event after the place has left the window, or the place does not exist.
+    /// Returns the events of the next `limit` places after `place`, and the last of these places. At the end of the
+    /// window: no events, and `place`. `nil` when `place` does not exist, or an event after it has left the window.
     func events(after place: UInt64, limit: Int) -> (events: [PublishedEvent], place: UInt64)? {
         guard place <= end, place + 1 >= first else { return nil }
         let found = slots[(head + Int(place + 1 - first))...].prefix(limit)
         return (found.compactMap(\.self), place + UInt64(found.count))
     }
 
-    /// The place of a listener that sends the last id that it saw; or the reason why the listener has missed events.
+    /// Returns the place of a listener that has seen the event `id` last, or the reason why it has missed events.
     func place(after id: String) -> Result<UInt64, Event.ResetReason> {
         guard let number = seal.number(of: id) else { return .failure(.restart) }
         return events(after: number, limit: 0) == nil ? .failure(.gap) : .success(number)
     }
 
-    /// Forgets all events, and skips a number for the events that are not recorded from now on. So a listener that
-    /// comes back is told that it has missed events.
+    /// Forgets all events, because the hub stops recording. Skips a number, so listeners that reconnect get a reset.
     mutating func forget() {
         first = end + 2
         (slots, head, bytes, progress) = ([], 0, 0, [:])
@@ -98,7 +97,7 @@ struct ReplayWindow {
     }
 }
 
-/// An event in the window, with the id by which a listener names its position.
+/// An event in the window, with its id. A listener that reconnects sends the id of its last event.
 package final class PublishedEvent: Sendable {
     package let id: EventID
     package let event: Event
@@ -109,7 +108,7 @@ package final class PublishedEvent: Sendable {
         self.id = id
     }
 
-    /// The event in the form that listeners read. The first call makes the bytes; all listeners share them.
+    /// The event in the form that listeners read. The first call makes the bytes, and all listeners share these bytes.
     package func bytes(_ make: (PublishedEvent) -> SharedBytes) -> SharedBytes {
         if let bytes = made.withLock({ $0 }) { return bytes }
         let bytes = make(self)
@@ -121,7 +120,7 @@ package final class PublishedEvent: Sendable {
 /// The id of an event, and of the position behind it. A listener that sends the ``text`` back gets the later events.
 ///
 /// Events of all namespaces share a sequence of numbers, but a listener must not count events of other namespaces. So
-/// only ``EventIDSeal`` can make or read a text, and each text is different, also for the same event.
+/// only ``EventIDSeal`` can make or read a text, and two texts differ even if they name the same event.
 package struct EventID: Equatable, Sendable {
     /// Counts up from 1; 0 is the position before the first event.
     package let number: UInt64
@@ -157,8 +156,8 @@ package final class EventIDSeal: Sendable {
     }
 }
 
-/// Events that are not in the window yet, bounded in approximate bytes. An event that finds no room is dropped, and the
-/// backlog remembers the loss. A plain value.
+/// Events that are not in the ``ReplayWindow`` yet, with a limit of about `byteLimit` bytes. An event beyond the limit
+/// is dropped, and the backlog remembers the loss. A plain value.
 struct EventBacklog {
     private let byteLimit: Int
     private var events: [Event] = []
@@ -172,7 +171,7 @@ struct EventBacklog {
 
     var isEmpty: Bool { events.isEmpty }
 
-    /// Adds events, in order. If events were dropped before, adds a ``Event/Kind/reset`` in their place first.
+    /// Adds events, in order. If earlier events were dropped, first adds a ``Event/Kind/reset`` in their place.
     mutating func add(_ new: [Event]) {
         for event in new {
             let pieces = (hasLost ? [Event(reset: .gap, at: event.time)] : []) + [event]
@@ -188,8 +187,8 @@ struct EventBacklog {
         }
     }
 
-    /// Takes the first events: at most ``pieceLimit``, and at most a quarter of the byte limit, so that listeners still
-    /// find all of them in a window with the same limit. A larger event is taken alone.
+    /// Takes the first events: at most ``pieceLimit``, and at most a quarter of the byte limit, so that a window with
+    /// the same limit still has all of them when listeners are fed. Takes a larger event alone.
     mutating func take() -> [Event] {
         var (count, taken) = (0, 0)
         for event in events.prefix(Self.pieceLimit) {

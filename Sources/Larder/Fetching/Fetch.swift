@@ -19,10 +19,10 @@ struct FetchTools: Sendable {
 /// - One lock guards `state`. Actions follow after the lock is released, with three exceptions: under the lock, the
 ///   transfer gets its demands (``State/obey(_:)``), the reservation gets tags, and the cache learns that there is a
 ///   newer response.
-/// - The origin client calls the fetch in sequence, on one of its threads. The cache calls it on the writer's thread.
-///   Callers call it on any thread.
-/// - Several threads may perform the actions of different events at the same time. A demand may therefore come before
-///   its transfer exists; it is kept for the transfer.
+/// - The origin client calls the fetch in sequence, on a thread of the client. The cache calls the fetch on the
+///   writer's thread. Callers call it on any thread.
+/// - Several threads may perform the actions of different events at the same time. A ``TransferDemand`` may therefore
+///   come before the transfer exists; `demand` keeps it.
 final class Fetch<Policy: FetchPolicy>: OriginReceiver, Sendable {
     typealias Machine = FetchMachine<Policy.Caller>
     typealias Waiter = Machine.Waiter
@@ -59,7 +59,7 @@ final class Fetch<Policy: FetchPolicy>: OriginReceiver, Sendable {
         state = Locked(State(machine: machine, notes: notes))
     }
 
-    /// Starts the fetch, which is in its table already.
+    /// Starts the fetch, which is already in the manager's or the gateway's table of fetches.
     ///
     /// - Parameter looksAgain: whether to look into the cache again, which may have the answer by now.
     func start(looksAgain: Bool) {
@@ -181,12 +181,12 @@ protocol FetchPolicy: Sendable {
 
     var rules: FetchRules { get }
 
-    /// Reserves the entry that may follow, so that the cache applies each purge from now on to this entry.
+    /// Reserves the entry that the answer may become, so that each purge from now on applies to this entry, too.
     func reserve(for fetch: Fetch<Self>)
     /// Looks into the cache once more, and tells `completion` whether the cache has the answer now.
     func lookAgain(for fetch: Fetch<Self>, completion: @escaping @Sendable (Bool) -> Void)
     func makeRequest(for fetch: Fetch<Self>) -> OriginRequest
-    /// Called when the origin client has got the transfer.
+    /// Called when the origin client has got the request.
     func didAsk(for fetch: Fetch<Self>)
     /// Judges the head of an answer. Returns the event that follows, or `nil` when the policy handles it later. An
     /// error ends the transfer.

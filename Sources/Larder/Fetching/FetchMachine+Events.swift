@@ -44,7 +44,7 @@ extension FetchMachine {
     private mutating func askAgain() -> [Action] {
         if isCancelled || isEnding { return end(.failed(.cancelled)) }
         for number in callers.keys { callers[number]?.isAfterHead = false }
-        // Followers do not wait for a second answer if their patience ended while the confirmation was being stored.
+        // If the time limit of the followers passed during the storing, they do not wait for a second answer.
         let followers = isPatienceOver ? takeFollowers() : []
         let released: [Action] = followers.isEmpty ? [] : [.deliver(followers, .impatient)]
         if isUnwanted, !rules.outlivesCallers { return released + end(.failed(.cancelled)) }
@@ -59,7 +59,7 @@ extension FetchMachine {
         if rules.deliversAtHead {
             let waiters = takeCallers()
             actions.append(.deliver(waiters, .arrived))
-            // An answer that is not kept is for the leader alone. If the leader has left, the transfer is cancelled.
+            // Only the first caller gets an answer that is not kept. If this caller has left, cancels the transfer.
             if !isKept, !waiters.contains(where: { !$0.isFollower }) { actions.append(cancelTransfer()) }
         }
         if let earlyEnd { actions += handle(earlyEnd) }
@@ -86,7 +86,7 @@ extension FetchMachine {
         return abandonIfUnwanted()
     }
 
-    /// Ends an unwanted fetch, or lets it continue for the cache.
+    /// Cancels a fetch that no caller wants, or lets it continue for the cache.
     private mutating func abandonIfUnwanted() -> [Action] {
         guard isUnwanted else { return [] }
         isAbandoned = true

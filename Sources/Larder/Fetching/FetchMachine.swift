@@ -18,8 +18,8 @@ struct FetchRules: Sendable {
 /// ``Fetch`` performs them. The diagram of the phases is in docs/design.md.
 ///
 /// Invariants:
-/// - A caller is in `callers` or in `later` until an action or ``takeQueue()`` hands it out, or it leaves. It is handed
-///   out once.
+/// - A caller is in `callers` or in `later` until an action or ``takeQueue()`` hands the caller out, which happens
+///   once, or the caller leaves.
 /// - Phases only go forward, with a single exception: ``Phase/refreshing`` goes back to ``Phase/asking``, once, because
 ///   the second request carries no validators.
 /// - ``Action/end(_:_:)`` comes exactly once, and no action follows it. Callers may still join `later` afterwards.
@@ -52,7 +52,7 @@ struct FetchMachine<Caller: Sendable>: Sendable {
     }
 
     enum Admission: Equatable, Sendable {
-        /// The caller waits for this answer. `isFirst`: no other follower has waited for it before.
+        /// The caller waits for this answer. `isFirst`: no other follower has waited for this answer.
         case waits(isFirst: Bool)
         /// The caller waits for the fetch that follows this one.
         case queued
@@ -112,7 +112,7 @@ struct FetchMachine<Caller: Sendable>: Sendable {
         /// Send the request without validators. The reservation stays.
         case askAgain
         case cancel
-        /// Cancel the transfer if it still waits for its turn at the origin.
+        /// Cancel the transfer if the origin client has not begun it yet.
         case cancelIfQueued
         /// Remove the responses that the answer invalidates.
         case invalidate
@@ -162,7 +162,7 @@ struct FetchMachine<Caller: Sendable>: Sendable {
         if let leader { callers[number] = Waiter(number: number, caller: leader, isFollower: false) }
     }
 
-    /// Creates the fetch that follows another.
+    /// Creates a fetch for the callers that an earlier fetch has queued.
     init(_ rules: FetchRules, following queue: Queue) {
         self.rules = rules
         callers = queue.waiters
@@ -241,7 +241,7 @@ struct FetchMachine<Caller: Sendable>: Sendable {
         case mayHaveReaders
     }
 
-    /// Closes a fetch without callers, so that it may be cancelled for the sake of another fetch.
+    /// Closes a fetch without callers, so that it may be cancelled to free its place at the origin.
     mutating func closeIfUnwaited() -> Closing {
         guard callers.isEmpty else { return .refused }
         switch phase {

@@ -46,7 +46,7 @@ extension BodyFlow {
         var tail: [SharedBytes] = []
         var tailStart: Int64 = 0
         var followers: [Int: Follower] = [:]
-        /// The number of followers so far. Before the first follower, all unkept bytes stay in memory for it.
+        /// The number of followers so far. Before the first follower, all unkept bytes stay in memory.
         var followersSoFar = 0
         var isPaused = false
         var end: End?
@@ -56,7 +56,7 @@ extension BodyFlow {
         private var taken = 0
         /// The end of the bytes that were dropped before every follower had them.
         private var lostEnd: Int64 = 0
-        /// The position of the slowest follower at the last check; `nil` when it did not hold up another follower.
+        /// The position of the slowest follower at the last check; `nil` when no follower held up another.
         private var watched: Int64?
 
         init(kept: GrowingBody?, allowance: SharedAllowance) {
@@ -141,7 +141,7 @@ extension BodyFlow {
         /// Whether the origin is paused because of a slow follower, although another follower has nearly all bytes.
         private var isHeldUp: Bool { isPaused && end == nil && lag <= slack && tailLength > limit - slack }
 
-        /// Returns whether ``endWatch()`` must follow after ``BodyFlow/grace``: a slow follower holds up others.
+        /// Returns whether ``endWatch()`` must follow after ``BodyFlow/grace``, as a slow follower holds up others.
         mutating func beginWatch() -> Bool {
             guard isHeldUp, watched == nil else { return false }
             watched = slowest
@@ -178,7 +178,7 @@ extension BodyFlow {
         private var lag: Int64 { received - max(fastest, tailStart) }
 
         /// The position of the fastest follower among the followers that have begun to read. A follower of a part that
-        /// has not arrived waits for it, and needs no bytes before it.
+        /// begins after the received bytes does not count, because it needs no bytes before the part.
         private var fastest: Int64 {
             if followersSoFar == 0 { return 0 }
             return followers.values.lazy.map(\.offset).filter { [received] in $0 <= received }.max() ?? received
@@ -207,7 +207,7 @@ extension BodyFlow {
         /// The length up to which the tail may grow.
         private var limit: Int64 { Int64(BodyFlow.window + taken) }
 
-        /// Whether the tail may stay as long as it is. Takes room for it in large steps.
+        /// Whether the tail may stay as long as it is. If it needs more room, takes a large part of the allowance.
         private mutating func hasRoom() -> Bool {
             guard followers.count > 1, tailLength > limit else { return true }
             guard limit < BodyFlow.bound else { return false }

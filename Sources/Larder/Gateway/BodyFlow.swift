@@ -7,8 +7,8 @@ import Synchronization
 /// Followers read kept bytes back from the cache, so they may begin at any time and be as slow as they like. Keeping
 /// may end early, because the disk is full or the body too long. Bytes that are not kept stay in memory until every
 /// follower has them. The fastest follower then sets the pace: the flow pauses the origin when more than ``window``
-/// bytes wait for it. A slower follower may be ``bound`` behind. A follower further behind sets the pace, unless it
-/// takes less than ``window`` within ``grace``: then it loses bytes, and its body is broken off.
+/// bytes wait for this follower. A slower follower may be ``bound`` bytes behind. A follower that is further behind
+/// sets the pace. But if it takes less than ``window`` within ``grace``, it loses bytes, and its body is broken off.
 ///
 /// Invariants:
 /// - One lock guards all of `State`. The flow calls consumers and the disk only after the lock is released. It gives
@@ -60,8 +60,8 @@ final class BodyFlow: Sendable {
 
     /// Whether a client reads the body, has read it, or has declined it.
     var hasBeenRead: Bool { state.withLock { $0.followersSoFar > 0 } }
-    /// Whether the transfer must not be given up: clients read the body or are about to, the first has not come yet, or
-    /// the body is complete, so that the transfer has no place at the origin any more.
+    /// Whether the fetch must not be given up: a client reads the body or is about to, no client has come yet, or the
+    /// body is complete, so that giving up would free no place at the origin.
     var isNeeded: Bool {
         newcomers.load(ordering: .acquiring) > 0
             || state.withLock { $0.end == .complete || !$0.followers.isEmpty || $0.followersSoFar == 0 }
@@ -226,7 +226,7 @@ final class BodyFlow: Sendable {
             return false
         case .full:
             state.withLock { $0.followers[number]?.phase = .full }
-            // `onRoom` may call back before it returns. A recursive call could then nest once for each piece.
+            // `onRoom` may call back before it returns. Then the loop of `serve` goes on, so that calls do not nest.
             let turn = Locked<Bool?>(nil)
             consumer.onRoom { [self] in
                 let isLater = turn.withLock { turn in
@@ -258,7 +258,7 @@ package protocol BodyConsumer: AnyObject, Sendable {
     var room: Int { get }
     /// Takes the next bytes, and tells whether more may follow; see ``Primitives/Backpressure``.
     func write(_ bytes: SharedBytes) -> Backpressure
-    /// Calls `action` once, when there is room again or the client wants no more bytes; at once if that is already so.
+    /// Calls `action` once, when there is room or the client wants no more bytes; at once if either is so already.
     func onRoom(_ action: @escaping @Sendable () -> Void)
     /// Calls `action` once, when the client wants no more bytes; at once if that is already so.
     func onClose(_ action: @escaping @Sendable () -> Void)

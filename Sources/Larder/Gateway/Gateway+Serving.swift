@@ -14,7 +14,7 @@ extension Gateway {
         case staleAfter(OriginFailure)
     }
 
-    /// Asks the origin when the body is gone, and decides about the call anew when the response was replaced.
+    /// Serves a stored response. If its body is gone, asks the origin. If it was replaced, decides about the call anew.
     func serve(_ held: HeldResponse, to call: GatewayCall, as occasion: Occasion) {
         if !held.parts.isEmpty { return serve(partsOf: held, to: call, as: occasion) }
         tools.cache.find(held.entry.key, expectingURL: held.head.url) { [self] found in
@@ -62,7 +62,7 @@ extension Gateway {
     }
 
     private func answer(_ call: GatewayCall, _ held: HeldResponse, _ stored: StoredEntry, _ occasion: Occasion) {
-        // If another answer was stored since the head was read, the decision must be about that answer.
+        // If another answer was stored since the head was read, decides anew, about the new answer.
         guard stored.entry.version == held.entry.version else { return dispatch(call) }
         var entry = stored.entry
         if case .hit = occasion, call.request.updatesExpiry, call.request.ttl != nil, held.head.grant != nil {
@@ -83,8 +83,8 @@ extension Gateway {
         answer(call, held, entry, served, sent, occasion, reuse: reuse)
     }
 
-    /// Asks the origin, together with other calls that find the body missing, for example after a purge. If the body
-    /// differs from its record in the index time after time, the call finally goes alone.
+    /// Asks the origin, together with other calls that find the body missing, for example after a purge. If the body is
+    /// repeatedly missing or incomplete, the call finally waits for no other call.
     private func fetchInstead(_ call: GatewayCall, _ reason: ForwardReason) {
         call.reason = reason
         if call.wasSentBack() { call.goAlone() }
@@ -114,8 +114,8 @@ extension Gateway {
         call.answer(GatewayAnswer(status: served.status, fields: fields, body: body, reuse: reuse))
     }
 
-    /// Adds tags to entries that lack them, unless an entry would have too many tags. The writer adds them before any
-    /// purge that is requested afterwards.
+    /// Adds tags to entries that lack them, unless an entry would have too many tags. The cache adds the tags before it
+    /// begins any purge that is requested later.
     func unite(_ tags: Set<String>, with entries: [Entry]) {
         for entry in entries where !tags.isSubset(of: entry.tags) {
             guard tags.union(entry.tags).count <= Entry.tagLimit else { continue }

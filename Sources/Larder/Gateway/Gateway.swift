@@ -31,8 +31,7 @@ package final class Gateway: Sendable {
     /// Runs work later, or on another thread than the caller's. Some of this work waits for room on disk.
     let queue = DispatchQueue(label: "larder.gateway", attributes: .concurrent)
 
-    /// The time that a request waits for other requests: for the head of an answer that another request asked for, or
-    /// for its turn.
+    /// The longest wait of a request for the head of another request's answer, or in the origin client's queue.
     static let defaultPatience = Duration.seconds(10)
 
     struct Shard {
@@ -110,7 +109,7 @@ package final class Gateway: Sendable {
     }
 
     /// Decides anew about a call that waited for an answer that it may not use. One of several such calls then asks the
-    /// origin, and the others wait for it. The third time, the call goes alone, because the known Vary may be wrong.
+    /// origin, and the others wait for its answer. The third time, the call goes alone, as the known Vary may be wrong.
     func sendBack(_ call: GatewayCall) {
         call.wasSentBack() ? goAlone(call) : dispatch(call)
     }
@@ -124,7 +123,7 @@ package final class Gateway: Sendable {
     struct Found {
         /// The response that the request selects (RFC 9111 §4.1).
         var selected: HeldResponse?
-        /// Any other response to the URL when none is selected. It tells by which fields the answers vary.
+        /// Any other response to the URL when none is selected. Its Vary tells by which fields the answers vary.
         var anyOther: HeldResponse?
         /// Tells whether the result is still current.
         let changes: ChangeMark
@@ -157,13 +156,13 @@ package final class Gateway: Sendable {
         return Found(selected: HeldResponse(parts[index], with: parts), changes: changes)
     }
 
-    /// Makes a call wait for a fetch that is under way, read its answer, or lead a new fetch.
+    /// Makes a call wait for a fetch that is under way, read its answer, or start a new fetch.
     ///
-    /// A leader looks into the cache once more after its fetch is in the table, if the cache has changed since the
-    /// first look. The race that this prevents: after the first look, which was a miss, and before the new fetch was in
-    /// the table, another fetch may have stored the answer and ended.
-    /// `held` and `anyOther` are as in ``Found``. `isValidating`: whether to send the validators of `held`, which then
-    /// is complete. `changes` tells whether the cache still holds the found responses; `nil`: unknown.
+    /// A new fetch looks into the cache once more when it is in the table, if the cache has changed since the first
+    /// look. The second look prevents this race: after the first look, which was a miss, and before the new fetch was
+    /// in the table, another fetch may have stored the answer and ended. `held` and `anyOther` are as in ``Found``.
+    /// `isValidating`: whether to send the validators of `held`, which then is complete. `changes` tells whether the
+    /// cache still holds the found responses; `nil`: unknown.
     func send(
         _ call: GatewayCall, held: HeldResponse?, anyOther: HeldResponse? = nil, isValidating: Bool = false,
         changes: ChangeMark? = nil
@@ -195,8 +194,8 @@ package final class Gateway: Sendable {
                     let number = group.nextNumber()
                     switch fetch.admit(call, number: number, knowing: known, mayAskForRange: mayAskForRange) {
                     case .waits(let isFirst):
-                        // The fetch may send the call back at once. But the call needs this shard's lock to get into
-                        // its next fetch, so it notes this fetch first.
+                        // Notes the fetch under the shard's lock. The fetch may send the call back at once, but the
+                        // call needs this lock to join another fetch, so it notes the other fetch later.
                         call.wait(for: fetch, number: number)
                         return .waits(fetch, isFirst: isFirst)
                     case .reads(let shared, let newcomer): return .reads(shared, newcomer)
@@ -230,7 +229,7 @@ package final class Gateway: Sendable {
         }
     }
 
-    /// Whether the origin is expected to serve ranges of the call's URL: no recent answer shows that it ignores them.
+    /// Whether the origin is expected to serve ranges of the call's URL: no recent answer shows that it ignores ranges.
     private func servesRanges(of call: GatewayCall, now: Timestamp) -> Bool {
         hints[call.rangeHash].withLock { $0.isShareable(call.rangeHash, now: now) }
     }

@@ -78,10 +78,10 @@ package struct GatewayError: Error, Sendable {
     package var status: CacheStatus
 }
 
-/// A hit that the gateway would answer in the same way again, except for times. Tells for which requests and how long.
+/// A hit that the gateway would answer again with equal fields, except times such as Age. Tells for which requests.
 ///
 /// A request may get the answer if no field of it limits a cache, states a condition or asks for a part, and if its ttl
-/// and its fields with the names in ``selectors`` have the same values.
+/// and its fields with the names in ``selectors`` have the same values as in the answered request.
 package struct AnswerReuse: Sendable {
     /// The state of the entry in the memory tier from which the answer was made.
     package let entry: HotEntry.Mark
@@ -96,13 +96,13 @@ package struct AnswerReuse: Sendable {
     private let statusUntil: Timestamp
     private let key: String
 
-    /// `fields` lack `Cache-Status` and `Via`. Returns `nil` when each such request must ask the gateway.
+    /// `fields` lack `Cache-Status` and `Via`. Returns `nil` when each later request must ask the gateway.
     init?(
         of held: HeldResponse, _ entry: Entry, fields: HTTPFields, to call: GatewayCall, hot: HotEntry.Mark,
         changes: ChangeMark, now: Timestamp
     ) {
         guard !call.request.updatesExpiry, call.request.tags.isSubset(of: entry.tags) else { return nil }
-        // A caller's grant does not count for another caller; see ``ReusePolicy``.
+        // A ``CallerGrant`` does not count for a caller with another Authorization; see ``ReusePolicy``.
         if call.request.ttl != nil, let grant = held.head.grant,
             grant.authorization != call.cacheRequest.authorization
         {

@@ -13,7 +13,7 @@ extension GatewayCall {
         var status = CacheStatus(.forwarded(reason))
         status.detail = arrived.pass?.rawValue
         if let shared = arrived.kept {
-            // A response that is kept because of a caller's ttl is stored without cookies. The caller itself gets them.
+            // A response that is kept because of a caller's ttl is stored without cookies. The caller gets the cookies.
             let hasOwnCookies = shared.head.grant != nil && answer.fields.contains(.setCookie)
             return live(
                 hasOwnCookies ? shared.with(answer.fields) : shared, status, now: now, isOwn: true)
@@ -95,7 +95,7 @@ extension GatewayCall {
         answer(GatewayAnswer(status: served.status, fields: fields, body: body))
     }
 
-    /// Whether the range lies so far ahead that the origin should be asked, as when a player seeks in a video.
+    /// Whether the range is so far ahead of the received bytes that the origin is asked, as for a seek in a video.
     func isFarAhead(of shared: SharedAnswer, now: Timestamp) -> Bool {
         guard request.fields.contains(.range), shared.head.fields[.acceptRanges] != "none",
             case .range(let range)? = served(shared, age: .zero, now: now)?.body
@@ -154,17 +154,17 @@ extension GatewayCall {
 extension GatewayCall {
     /// The fields of the request to the origin.
     ///
-    /// A request whose answer may be kept asks for the whole body, without conditions other than Larder's validators.
-    /// Larder then answers ranges and conditions itself, from the received answer.
+    /// Usually, Larder asks for the whole body, with own validators. It removes the client's `Range`, `If-Range`,
+    /// `If-None-Match` and `If-Modified-Since`, and evaluates them itself. These fields go to the origin in three
+    /// cases:
+    /// - The method is neither GET nor HEAD, or the request has a body.
+    /// - Larder validates no held response, and no other call may wait for the answer.
+    /// - Larder validates no held response, and the client asks for a range other than `bytes=0-`. A client that wants
+    ///   the end of a long body should not wait for all of it. The conditions go along with this range, because Larder
+    ///   sends a part on as it arrives and cannot turn it into a 304.
     ///
-    /// The client's ranges and conditions go to the origin in two cases. First, when the answer cannot be kept, or no
-    /// response is held and no other call may wait for the answer. Second, when no response is held and the client asks
-    /// for a range other than `bytes=0-`: a client that wants the end of a long body should not wait for all of it. The
-    /// conditions go along with such a range, because Larder sends a part on as it arrives and cannot turn it into a
-    /// 304.
-    ///
-    /// Preconditions always go to the origin, because Larder may send the body on before it can evaluate them (RFC 9110
-    /// §13.1.1).
+    /// `If-Match` and `If-Unmodified-Since` always go to the origin, because Larder may send the body on before it can
+    /// evaluate them (RFC 9110 §13.1.1).
     func originFields(validating held: StoredResponse?, isShared: Bool) -> HTTPFields {
         var fields = request.fields
         if asksForWhole(isValidating: held != nil, isShared: isShared) {
@@ -182,7 +182,7 @@ extension GatewayCall {
         request.isCacheable && (isValidating || (isShared && asksForBeginning))
     }
 
-    /// Whether the origin gets a single range, and no condition that permits the whole body as the answer.
+    /// Whether the origin gets a single range, and no `If-Range`, which would permit the whole body as the answer.
     func sendsRange(isValidating: Bool, isShared: Bool) -> Bool {
         !asksForWhole(isValidating: isValidating, isShared: isShared) && !request.fields.contains(.ifRange)
             && ByteRangeSet(request.fields, method: request.method)?.specifications.count == 1
@@ -223,7 +223,7 @@ extension GatewayCall {
         return refresh
     }
 
-    /// The tags of a replaced entry that were its groups (RFC 9875). The new answer states its own groups.
+    /// The tags of a replaced entry that named its cache groups (RFC 9875). The new answer replaces them by its groups.
     private static let groups: @Sendable (Entry) -> [String] = { entry in
         entry.fields.flatMap { StoredResponse(text: $0) }.map { CacheGroups($0.fields).names } ?? []
     }

@@ -89,7 +89,7 @@ package final class GatewayCall: Sendable {
         hasher.combine(request.ttl == nil)
         let fields = request.fields
         hasher.combine(fields[values: .range])
-        // The conditions go to the origin with a range.
+        // Only with a range, the conditions go to the origin and so decide about sharing.
         hasher.combine(
             fields.contains(.range) && (fields.contains(.ifNoneMatch) || fields.contains(.ifModifiedSince)))
         hasher.combine(fields.contains(.cookie))
@@ -122,8 +122,8 @@ package final class GatewayCall: Sendable {
         return false
     }
 
-    /// As ``mayHave(_:as:now:)``, for an answer that the call has waited for. The answer may have become stale on its
-    /// way from the origin. Otherwise each waiter would ask the same slow origin.
+    /// As ``mayHave(_:as:now:)``, for an answer that the call has waited for. Such an answer may have become stale on
+    /// its way from the origin, because otherwise each waiter would ask the same slow origin.
     func mayHaveAsWaiter(_ head: StoredResponse, as neutral: CacheRequest? = nil, now: Timestamp) -> Bool {
         if mayHave(head, as: neutral, now: now) { return true }
         guard let prompt = head.asIfPrompt, ReusePolicy.accepts(neutral ?? cacheRequest, head, now: now) else {
@@ -137,7 +137,7 @@ package final class GatewayCall: Sendable {
         ReusePolicy.mayUseConfirmed(cacheRequest, held.head, coverage: held.coverage, now: now)
     }
 
-    /// Whether an answer fits requests like this one, without regard to its `Cache-Control` (RFC 9111 §5.2.1).
+    /// Whether an answer fits requests like this one, ignoring the request's `Cache-Control` (RFC 9111 §5.2.1).
     func isFit(_ head: StoredResponse, now: Timestamp) -> Bool {
         var neutral = cacheRequest
         neutral.fields[fields: .cacheControl] = []
@@ -181,7 +181,7 @@ package final class GatewayCall: Sendable {
         if hasLeft { fetch.handle(.left(number, givesUp: true)) }
     }
 
-    /// Notes that the client has left. Its leaving harms neither other clients nor an answer that can be kept.
+    /// Notes that the client has left. The fetch continues for other clients, and for an answer that can be kept.
     package func leave() {
         let fetch = state.withLock { state in
             state.hasLeft = true
@@ -192,7 +192,7 @@ package final class GatewayCall: Sendable {
         if let (fetch, number) = fetch { fetch.handle(.left(number, givesUp: true)) }
     }
 
-    /// Ends the wait for another call's request. Returns `false`, without effect, for a call that leads or has ended.
+    /// Ends the wait for another call's request. Returns `false`, without effect, if it caused its fetch or has ended.
     func stopFollowing() -> Bool {
         let fetch = state.withLock { state in state.fetch.map { $0.number > 0 } == true ? state.fetch.take() : nil }
         guard let (fetch, number) = fetch else { return false }
@@ -247,7 +247,7 @@ package struct GatewayRequest: Sendable {
     package var fields: HTTPFields
     /// The time for which the caller declares the answer fresh; `nil`: the origin decides.
     package var ttl: Duration?
-    /// Whether a hit slides the expiry, for a caller that gives a ttl. Default: no.
+    /// Whether a hit renews the expiry date, for a caller that gives a ttl. Default: no.
     package var updatesExpiry = false
     package var tags: Set<String> = []
     /// The HTTP version of the client, for Via: `1.0` or `1.1`.

@@ -54,7 +54,7 @@ extension Fetch where Policy == GatewayPolicy {
         }
         switch admission {
         case .waits: _ = state.withLock { addTags(of: call, &$0) }
-        // A call that came too late to add its tags is decided anew, as a hit.
+        // Refuses a call that came too late to add its tags. Its next look-up finds the stored answer.
         case .reads(let shared, _): if !state.withLock({ addTags(of: call, &$0) }) { return .refused(shared.head) }
         case .refused: break
         }
@@ -72,7 +72,7 @@ extension Fetch where Policy == GatewayPolicy {
     }
 
     /// Returns the whole answer while it is being stored, if `call` may have it in place of the older response `held`
-    /// that it selects. A client that has read the answer must not get the older response afterwards.
+    /// that the call selects. A client that has read the answer must not get the older response afterwards.
     func wholeAnswer(for call: GatewayCall, insteadOf held: StoredResponse?) -> SharedAnswer? {
         let now = tools.clock.now()
         return state.withLock { state in
@@ -101,8 +101,8 @@ extension Fetch where Policy == GatewayPolicy {
         state.withLock(\.notes.shared).map { $0.flow.hasAll(of: $0.length) } ?? false
     }
 
-    /// Notes that the last bytes of the answer are about to go to clients. Ready answers of an older response must not
-    /// be used any more. The fetch also gives up its place at the origin, because the answer only has to be stored now.
+    /// Notes that the last bytes of the answer are about to go to clients. From now on, no ready answer of an older
+    /// response is used. The fetch also gives up its place at the origin, because the answer only has to be stored now.
     func noteWholeAnswer() {
         if state.withLock({ note(&$0) }) { policy.gateway.group.leave(self) }
     }
@@ -183,7 +183,7 @@ extension Gateway {
     /// Returns a newer answer, which has arrived whole and is not stored yet, to serve in place of a stored response.
     func newerAnswer(for call: GatewayCall, insteadOf held: StoredResponse?) -> SharedAnswer? {
         let fetches = shard(of: call.url).withLock { $0.fetches.answered(for: call) }
-        // If several answers are about to be stored, the cache keeps the answer of the fetch that departed last.
+        // If several answers are about to be stored, the cache keeps the answer to the request that was sent last.
         for fetch in fetches.reversed() {
             if let answer = fetch.wholeAnswer(for: call, insteadOf: held) { return answer }
         }
@@ -196,7 +196,7 @@ extension Gateway {
     }
 
     /// Decides anew about the clients that wait for other fetches, because this fetch has an answer for them now. Most
-    /// of them have waited for this fetch before, until their patience ended.
+    /// of these clients have waited for this fetch before, until the time limit.
     func overtakeOthers(_ fetch: GatewayFetch, where mayHave: (GatewayCall, Timestamp) -> Bool) {
         guard fetch.state.withLock(\.machine.isPatienceOver) else { return }
         let now = tools.clock.now()
@@ -211,7 +211,7 @@ extension Gateway {
     /// Gives up a fetch without waiters and readers when a new fetch has to wait for its place at the origin. Otherwise
     /// clients that come and go, and origins that send very slowly, could occupy every place.
     ///
-    /// `fetch` is in the line of the group already, so the last of several departing fetches sees all others there.
+    /// `fetch` is in the ``GatewayGroup`` already, so of several new fetches, the last one finds all others there.
     func makeWay(for fetch: GatewayFetch) {
         let limits = tools.origin.configuration
         // Counts open transfers, because a fetch that only has to store its answer needs no place.
@@ -221,7 +221,7 @@ extension Gateway {
         _ = rivals.first { $0.giveUp() }
     }
 
-    /// Brings a stale response up to date after its client got it, unless such a refresh is under way.
+    /// Brings a stale response up to date after the client got the response, unless such a refresh is under way.
     func refresh(_ held: HeldResponse, for call: GatewayCall) {
         var request = call.request
         // An answer to HEAD would bring no body to store.
@@ -251,7 +251,7 @@ extension Gateway {
     }
 
     /// Remembers for a while whether requests like this call can share an answer, and whether it is kept. Requests that
-    /// cannot share must not wait for each other. A request for an answer that is not kept ends with its client.
+    /// cannot share must not wait for each other. A request for an answer that is not kept ends when its client leaves.
     func learn(of call: GatewayCall, isValidation: Bool, isShareable: Bool, isKept: Bool) {
         let (kind, now) = (call.sharingHash(isValidating: isValidation), tools.clock.now())
         hints[kind].withLock { $0.note(kind, isShareable: isShareable, isKept: isKept, now: now) }

@@ -5,8 +5,8 @@ import Primitives
 /// The fetches of one gateway, indexed by the properties that decide whether a new call may reuse them.
 ///
 /// A look-up sees only fetches that may answer the call, so its time hardly depends on the number of fetches to the
-/// URL. These are fetches of the call's ``Kind`` before their heads arrive, and afterwards fetches of a ``Variant``
-/// that the call selects. The newest ``limit`` fetches of each kind and variant are visible.
+/// URL. It finds a fetch by its ``Kind`` before its head arrives, and by its ``Variant`` afterwards. Only the newest
+/// ``limit`` fetches of each kind and variant are visible.
 struct GatewayFetchTable {
     /// The greatest number of fetches of a kind, or of a variant, that a call can find.
     static let limit = 64
@@ -14,7 +14,7 @@ struct GatewayFetchTable {
     /// number of sets. Nearly always there is one set.
     private static let selectionLimit = 8
 
-    /// The properties that a call must share with a leader to wait for its answer.
+    /// The properties that a call must share with the call that caused a fetch, to wait for the fetch's answer.
     private struct Kind: Hashable {
         let authorization: String?
         let hasTTL: Bool
@@ -62,7 +62,7 @@ struct GatewayFetchTable {
     private var refreshers: [String: RecentFetches] = [:]
 
     var count: Int { places.count }
-    /// The oldest first.
+    /// All fetches, the oldest first.
     var all: [GatewayFetch] { places.values.map(\.fetch).sorted { $0.number < $1.number } }
 
     /// Returns the fetches that may answer a call, the oldest first. `known` is an earlier response to the URL; new

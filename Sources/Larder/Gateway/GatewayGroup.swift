@@ -5,11 +5,11 @@ import Synchronization
 
 /// The state of the gateways of all namespaces, which ask origins through one client and share parsed heads.
 ///
-/// Invariant, under its lock: a fetch is in the line of its authority from before it departs (gives its request to the
-/// origin client) until all of its answer has arrived or the fetch has ended. A line has the order of departure. A
-/// thread that holds this lock takes no other lock.
+/// Invariant, under its lock: a fetch is in the ``Line`` of its authority from before it gives its request to the
+/// origin client until all of its answer has arrived or the fetch has ended. A line has the order in which the fetches
+/// entered. A thread that holds this lock takes no other lock.
 final class GatewayGroup: Sendable {
-    /// The fetches to one authority, by their numbers.
+    /// The fetches to one authority, by number, in the order in which they entered.
     private final class Line {
         var fetches = LinkedTable<UInt64, GatewayFetch>()
     }
@@ -20,7 +20,7 @@ final class GatewayGroup: Sendable {
         var count = 0
     }
 
-    /// The most positions by which the origin client, on several threads, deviates from the order of a line.
+    /// The most positions by which the origin client, on several threads, begins a transfer out of a line's order.
     private static let slack = 64
 
     let heads = ParsedHeads()
@@ -32,7 +32,7 @@ final class GatewayGroup: Sendable {
     /// Returns a number for a fetch, higher than the numbers of all earlier fetches.
     func nextNumber() -> UInt64 { lastNumber.add(1, ordering: .relaxed).newValue }
 
-    /// Appends a fetch that is about to depart to its line. A place is one of the origin client's running transfers.
+    /// Appends a fetch to its line before it needs a place. A place is one of the origin client's running transfers.
     func enter(_ fetch: GatewayFetch) {
         let authority = fetch.policy.leader.request.url.authority
         state.withLock { state in
@@ -55,8 +55,8 @@ final class GatewayGroup: Sendable {
 
     /// Returns the fetches that possibly hold the place for which `fetch` waits; no fetch when a place should be free.
     ///
-    /// The search is bounded by the number of places, because a fetch with a place at an origin is among the fetches
-    /// that departed there first. When the places for all origins together are taken, the origins take turns.
+    /// The search is bounded by the number of places, because a fetch with a place at an origin is among the first
+    /// fetches of the origin's line. When the places for all origins together are taken, searches rotate the origins.
     func rivals(of fetch: GatewayFetch, limitPerHost: Int, limit: Int) -> [GatewayFetch] {
         let authority = fetch.policy.leader.request.url.authority
         let (perHost, inAll) = (max(limitPerHost, 1), max(limit, 1))
@@ -87,7 +87,7 @@ final class ParsedHeads: Sendable {
         var head: StoredResponse
     }
 
-    /// In bytes of keys and texts. Beyond it, the heads of a namespace are forgotten, and must be parsed again.
+    /// In bytes of keys and texts. Beyond it, the heads of the namespace with the most bytes are forgotten.
     private static let limit = 8 << 20
 
     private let heads = Locked(NamespaceMemo<Parsed>(limit: limit))

@@ -52,9 +52,9 @@ extension GatewayPolicy {
         fetch.stopKeeping()
     }
 
-    /// Begins the answer: decides whether it is kept, creates the flow, and passes the answer on, at once or with a
-    /// short body. `isOnItsWay`: whether the origin client will deliver bytes, pause or finish later, unlike after an
-    /// invalidation.
+    /// Begins the answer: decides whether it is kept, creates the flow, and passes the answer on, at once or later with
+    /// a short body. `isOnItsWay`: whether the origin client certainly will deliver bytes, pause or finish, unlike
+    /// after an invalidation.
     func begin(_ fetch: GatewayFetch, isOnItsWay: Bool = false) {
         guard var arrived = fetch.state.withLock(\.notes.arrived) else { return }
         let (answer, head) = (arrived.answer, arrived.head)
@@ -94,7 +94,7 @@ extension GatewayPolicy {
             guard let early else { break }
             early.withUnsafeBytes { take($0, reservation, flow, fetch) }
         }
-        // A short body usually arrives together with its head, and is sent with it. That saves a packet and a wake-up.
+        // A short body usually arrives with its head. Sending both together saves a packet and a wake-up.
         let isShort = head.declaredLength.map { (1...Int64(BodyFlow.lengthAtOnce)).contains($0) } ?? false
         if !isOnItsWay || !isShort || head.framing != .length { passOn(fetch) }
     }
@@ -102,7 +102,7 @@ extension GatewayPolicy {
     /// Gives the clients the answer, if it is known and they do not have it.
     ///
     /// The answer becomes visible to other calls before any client has it, so a later request gets no older response.
-    /// If `isBroken`, the body will never be whole, and only the leader gets the answer.
+    /// If `isBroken`, the body will never be whole, and only the client that caused the fetch gets the answer.
     private func passOn(_ fetch: GatewayFetch, isBroken: Bool = false) {
         let arrived: ArrivedAnswer? = fetch.state.withLock { state in
             guard state.notes.isUnsent else { return nil }
@@ -110,11 +110,11 @@ extension GatewayPolicy {
             return state.notes.arrived
         }
         guard let arrived else { return }
-        // The waiters get the answer one by one. A newcomer keeps the fetch until all have the answer.
+        // The waiters get the answer one by one. The `Newcomer` keeps the fetch until all waiters have the answer.
         let newcomers = arrived.kept.map { BodyFlow.Newcomer($0.flow) }
         defer { withExtendedLifetime(newcomers) {} }
-        // An answer for the leader alone is no hint about other calls. An answer to the leader's conditions (304, 412)
-        // is a hint if other calls could wait for it: requests with equal ranges and conditions cannot share.
+        // Learns whether similar calls can share an answer, but not from an answer for the leader alone. A 304 or 412
+        // counts only if other calls could wait for it and the origin got the leader's conditions.
         let isValidating = fetch.state.withLock(\.notes.isValidating)
         if leader.mayWait, leader.isKeepable,
             ![304, 412].contains(arrived.answer.status)
@@ -175,7 +175,7 @@ extension GatewayPolicy {
         _ answer: OriginAnswer, _ head: OriginHead, _ fetch: GatewayFetch
     ) -> (StoredResponse?, PassReason?) {
         guard let reservation = fetch.state.withLock(\.reservation) else { return (nil, nil) }
-        // The policy sees all fields, because a directive counts even when `Connection` names its field.
+        // ``StoragePolicy`` sees all fields, because a directive counts even when `Connection` names its field.
         let isWhole = answer.hasAll(of: head.fields)
         switch StoragePolicy.decide(leader.cacheRequest, isWhole ? answer : answer.with(head.fields)) {
         case .pass(let reason): return (nil, reason)

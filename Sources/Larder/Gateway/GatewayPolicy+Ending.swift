@@ -54,7 +54,7 @@ extension GatewayPolicy {
         fetch.state.withLock { state in
             (state.notes.held, state.notes.arrived) = (held, ArrivedAnswer(answer: answer, head: head))
         }
-        // If a reason forbids storing the 304, it is for this request only, and no other client may see its fields.
+        // If a reason forbids storing the 304, the 304 is for this request, and no other client may see its fields.
         if leader.mayWait {
             gateway.learn(of: leader, isValidation: true, isShareable: reason == nil, isKept: true)
         }
@@ -74,7 +74,7 @@ extension GatewayPolicy {
         }
     }
 
-    /// Refreshes the response that has replaced the held one, if the 304 confirms it, too: its validators are equal.
+    /// Refreshes the response that has replaced the held one, if both have the same validators, which the 304 confirms.
     private func refreshCopy(with validators: Validators, _ fetch: GatewayFetch) {
         gateway.lookUp(leader) { found in
             guard let copy = found.selected, copy.head.part == nil, Validators(copy.head.fields) == validators else {
@@ -94,7 +94,7 @@ extension GatewayPolicy {
         }
     }
 
-    /// Gives the waiters the answer of the fetch that has overtaken this one.
+    /// Gives the waiters the answer of `overtaker`, a fetch that has an answer earlier than this one.
     private func passOnEarlier(to waiters: [GatewayFetch.Waiter], _ fetch: GatewayFetch) {
         let overtaker = fetch.state.withLock { $0.notes.overtaker.take() }
         for caller in waiters.map(\.caller) {
@@ -139,12 +139,12 @@ extension GatewayPolicy {
                 gateway.sendBack(waiter.caller)
             }
         }
-        // The leader's client has left. Without an answer to keep, the machine cancels the fetch.
+        // The client that caused the fetch has left. If the answer is not kept, the machine cancels the fetch.
         if arrived.kept != nil, !waiters.contains(where: { !$0.isFollower }) { flow.dismiss() }
     }
 
     /// Gives followers that have waited long enough for the head a stale copy, as if the origin were unreachable. The
-    /// followers without such a copy wait for a new fetch, which one of them leads.
+    /// followers that may not have the copy wait for a new fetch, which one of them starts.
     private func release(_ waiters: [GatewayFetch.Waiter], _ fetch: GatewayFetch) {
         let held = fetch.state.withLock(\.notes.held)
         let now = fetch.tools.clock.now()
@@ -171,11 +171,11 @@ extension GatewayPolicy {
         }
     }
 
-    /// Serves the confirmed response to every waiter that may have it. The cookies of the 304 are for the leader alone
-    /// (RFC 9111 §7.3), because the 304 answers its request.
+    /// Serves the confirmed response to every waiter that may have it. Only the client that caused the request gets the
+    /// cookies of the 304 (RFC 9111 §7.3).
     ///
-    /// The origin has confirmed the response since a follower asked, so the follower may have it although `no-cache` or
-    /// an expiry keeps later requests from it. A follower that came after the head of the 304 counts as later.
+    /// A follower asked before the origin confirmed the response, so it may use the response even if `no-cache` or the
+    /// expiry date forbids this for later requests. A follower that came after the head of the 304 counts as later.
     private func passOnConfirmed(
         to waiters: [GatewayFetch.Waiter], _ refresh: GatewayFetch.Machine.Refresh, _ fetch: GatewayFetch
     ) {
@@ -202,7 +202,7 @@ extension GatewayPolicy {
             }
         }
         guard isForAll else { return }
-        // Callers that waited for this 304 until their patience ended have the response, too, without validating anew.
+        // Callers that waited for this 304 until the time limit get the response, too, without a new validation.
         let released = fetch.state.withLock(\.notes.released)
         for caller in released where caller.mayHaveConfirmed(held, now: now) && caller.stopFollowing() {
             gateway.serve(held, to: caller, as: .revalidated(isStored: isStored))
@@ -214,7 +214,7 @@ extension GatewayPolicy {
         fetch.tools.metrics.failed.increment()
         let (held, released) = fetch.state.withLock { ($0.notes.held, $0.notes.released) }
         let now = fetch.tools.clock.now()
-        // The fetch was cancelled when no client waited for it, but these followers joined in that moment.
+        // The fetch was cancelled when no client waited for it, but these followers joined at the same moment.
         for waiter in waiters where error == .cancelled && waiter.isFollower { gateway.sendBack(waiter.caller) }
         let callers = waiters.filter { error != .cancelled || !$0.isFollower }.map(\.caller)
         for caller in callers + (error.allowsStale ? released.filter { $0.stopFollowing() } : []) {

@@ -5,7 +5,7 @@ import Origin
 import Primitives
 
 /// One request to an origin for `/fetch`: for the client that caused it (the leader), and for clients that request the
-/// same URL meanwhile (the followers).
+/// same URL while it runs (the followers).
 typealias GatewayFetch = Fetch<GatewayPolicy>
 
 /// The policy of `/fetch`: several fetches of one URL may run, clients get the answer with its head, and HTTP decides
@@ -41,7 +41,7 @@ struct GatewayPolicy: FetchPolicy {
         var isWholeNoted = false
         /// The calls about which the gateway decides anew when the fetch has ended.
         var awaitsStoring: [GatewayCall] = []
-        /// The followers that ran out of patience. They get the first answer or failure, of this fetch or a later one.
+        /// The followers that waited until the time limit. They get the first answer or failure of any fetch.
         var released: [GatewayCall] = []
         /// Another fetch that has an answer for the waiters of this fetch.
         var overtaker: GatewayFetch?
@@ -60,7 +60,7 @@ struct GatewayPolicy: FetchPolicy {
         for leader: GatewayCall, held: HeldResponse?, isValidating: Bool, isShared: Bool, isKeepExpected: Bool,
         gateway: Gateway
     ) -> GatewayFetch {
-        // A range far ahead, as a player that seeks requests it, is not worth fetching after its client has left.
+        // A range from the middle, such as after a seek in a video, is not worth fetching when its client has left.
         let mayBeKept = leader.request.isCacheable && leader.isKeepable && leader.asksForBeginning
         let policy = GatewayPolicy(
             leader: leader, number: gateway.group.nextNumber(), gateway: gateway,
@@ -103,7 +103,7 @@ struct GatewayPolicy: FetchPolicy {
             state.notes.requestedAt = gateway.tools.clock.now()
             return state.notes.isValidating ? state.notes.held : nil
         }
-        // The request target has path and query, so the client parses the URL of a site only once.
+        // The request target has path and query, so the origin client parses the URL of a site only once.
         var request = OriginRequest(url: leader.request.url.site + "/")
         request.method = leader.request.method
         request.requestTarget = leader.request.url.target
@@ -121,7 +121,7 @@ struct GatewayPolicy: FetchPolicy {
     }
 
     func didAnswerInterim(_ head: OriginHead, for fetch: GatewayFetch) {
-        // Only the leader gets an interim head, because it is not known yet whether others may use the answer.
+        // Only the leader gets an interim head, because it is not known yet whether followers may use the answer.
         leader.interim(head.status, head.fields.endToEnd())
     }
 

@@ -37,7 +37,7 @@ struct HeldResponse: Sendable {
             guard let range = other.head.part, other.head.isSameRepresentation(as: latest.head) else { return nil }
             return Part(entry: other.entry, range: range)
         }.sorted { $0.range.lowerBound < $1.range.lowerBound }
-        // The parts have every byte, so they are as good as a body that came in one piece.
+        // If the parts have every byte, they count as a whole body.
         if let length = latest.head.completeLength, coverage?.isComplete(length: length) == true,
             let whole = latest.head.combined(with: latest.head, holding: 0..<length)
         {

@@ -131,8 +131,8 @@ enum KernelText {
     }
 }
 
-/// The memory use of a control group, in bytes. A group that reads and writes files fills its limit with their pages.
-/// The kernel can drop and read them again, and counts each time that it drops some. This is normal and no pressure.
+/// The memory use of a control group, in bytes. A group that reads and writes files fills its limit with pages of
+/// files. The kernel can drop these pages and read them again, and counts the drops. This is normal and no pressure.
 struct ControlGroupUse: Equatable, Sendable {
     /// The lowest limit that the group's files state; `nil`: no limit.
     var limit: Int?
@@ -141,7 +141,7 @@ struct ControlGroupUse: Equatable, Sendable {
     var files: Int
     var swapReads: Int
 
-    /// `nil` without files, as in the root group of version 2 and in a group without the memory controller.
+    /// `nil` without such files, as in the root group of version 2 and in a group without the memory controller.
     init?(of directory: String) {
         let file = { (name: String) in try? String(contentsOfFile: directory + "/" + name, encoding: .utf8) }
         guard let statistics = file("memory.stat") else { return nil }
@@ -169,7 +169,7 @@ struct ControlGroupUse: Equatable, Sendable {
         return current - files >= limit / 8 * 7
     }
 
-    /// Whether the group has hardly any pages of files. If it waits for memory, its limit or a hidden group's is
-    /// reached, or the machine dropped the pages. A smaller memory tier then is better than a killed process.
+    /// Whether the group has hardly any pages of files. If such a group waits for memory, its limit or the limit of a
+    /// hidden group is reached, or the machine dropped the pages. A smaller memory tier is better than a kill.
     var hasFewFiles: Bool { files < current / 16 }
 }

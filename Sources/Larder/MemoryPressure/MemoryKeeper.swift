@@ -57,13 +57,13 @@ package final class MemoryKeeper: Sendable {
 
     package var signs: Int { state.withLock { $0.signs } }
 
-    /// Shrinks the memory tiers to at most `target` bytes together, and returns free memory to the system. The limit
-    /// stays. Calls `completion` on the keeper's thread, or at once after ``stop()``.
+    /// Shrinks the memory tiers to at most `target` bytes together, and returns free memory to the system. Does not
+    /// change the limit. Calls `completion` on the keeper's thread, or at once after ``stop()``.
     package func trim(toBytes target: Int = 0, completion: @escaping @Sendable (Trimmed) -> Void = { _ in }) {
         if !order({ [self] _ in completion(trim(to: target)) }) { completion(Trimmed(memoryBytes: heldBytes)) }
     }
 
-    /// Sets the caches, each with its share of the limit. Sets the limit of the `others` to 0, and forgets them. The
+    /// Sets the caches, each with its share of the limit. Sets the limit of the `others` to 0, and releases them. The
     /// shares are in force when the method returns.
     func share(_ shares: [Share], emptying others: [DiskCache] = []) {
         let done = DispatchSemaphore(value: 0)
@@ -208,7 +208,7 @@ struct MemoryPressurePolicy: Sendable {
         return limit
     }
 
-    /// `nil`: no change.
+    /// Returns the new limit; `nil`: no change.
     mutating func grow(at now: ContinuousClock.Instant) -> Int? {
         guard let nextGrowth, now >= nextGrowth else { return nil }
         limit = min(fullLimit, limit + max(1, fullLimit / 16))

@@ -71,8 +71,8 @@ struct MemoryPressureSensor: ~Copyable {
                 }
             if let sign { worst = max(worst ?? sign, sign) }
         }
-        // The group of a lost file is gone, perhaps because the process has moved to another group. With its
-        // descriptor, `poll` would return at once each time.
+        // The group of a lost file is gone, perhaps because the process has moved to another group. With the descriptor
+        // of such a file, `poll` would always return at once.
         let lost = polled.filter { found in
             found.revents != 0 && (found.revents & Int16(POLLPRI) == 0 || Self.read(found.fd) == nil)
         }.map(\.fd)
@@ -198,8 +198,8 @@ package struct MemoryPressureFiles: Sendable {
         return files
     }
 
-    /// Whether the memory controller's group is neither the topmost visible group nor has visible files. A memory group
-    /// of version 1 counts alone, because then no group of version 2 has the memory controller.
+    /// Whether the memory controller's group is neither the topmost visible group nor has visible files. If there is a
+    /// memory group of version 1, only this group counts, because then no group of version 2 has the controller.
     static func mayHideLimit(membership: String, mounts: String) -> Bool {
         let version: ControlGroup.Version = ControlGroup.path(.one, in: membership) == nil ? .two : .one
         return ControlGroup.path(version, in: membership) ?? "/" != "/"

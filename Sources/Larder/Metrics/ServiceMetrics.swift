@@ -5,7 +5,7 @@ import Synchronization
 
 /// The counters of the service since its start.
 package final class ServiceMetrics: Sendable {
-    /// Hits of downloads, contents, JSON and the gateway. The caches count the hits that ready answers serve.
+    /// Hits of downloads, contents, JSON and `/fetch`. ``NamespaceTable/hitsAtHand`` counts hits of ready answers.
     package let hits = Counter()
     package let misses = Counter()
     /// Requests that joined a running download or gateway fetch.

@@ -7,7 +7,7 @@ import Synchronization
 
 /// A running namespace. It shares only the `Tools` and the memory limit with other namespaces.
 ///
-/// A namespace that is begun anew is a new object. The old object answers its pending requests, and then ends.
+/// When a namespace gets a new version, a new object replaces it. The old object answers its pending requests.
 package final class Namespace: Sendable {
     package let name: String
     /// The unique number of this object. A later namespace with the same name has another number.
@@ -69,7 +69,7 @@ package final class Namespace: Sendable {
         let clock: any WallClock
         let metrics: ServiceMetrics
         let origin: OriginClient
-        /// Separate, so that requests through the gateway and downloads never wait for each other.
+        /// A separate client, so that requests through the gateway and downloads never wait for each other.
         let gatewayOrigin: OriginClient
         let namespaceLimit: Int
         let events: EventHub
@@ -102,12 +102,12 @@ extension Logger {
     }
 }
 
-/// A removed or restarted namespace, until its directory is removed. It answers its pending requests, and uses space.
+/// A namespace that was removed or got a new version, until its directory is removed. It still answers requests.
 ///
 /// 1. Requests hold the ``Namespace``. While any request holds it, all work goes on. No later request finds the entries
 ///    that this work stores in the old directory.
-/// 2. Then downloads and gateway fetches without a waiter are cancelled. The others are allowed to finish.
-/// 3. Then the last reference to the cache goes, which closes it.
+/// 2. Then downloads and gateway fetches without a waiter are cancelled. The other downloads and fetches may finish.
+/// 3. Then the last reference to the cache is released, which closes the cache.
 /// 4. Then the directory is removed.
 ///
 /// `@unchecked Sendable` is safe because `parts` and `hits` have their locks, `wasReported` belongs to the table's
@@ -165,7 +165,7 @@ final class RetiredNamespace: @unchecked Sendable {
             }
         }
         steps += 1
-        // Removes all entries from the second step on: no request needs them, but a request may go on storing for long.
+        // Removes all entries from the second step on, because old requests may store entries for a long time.
         if steps > 1, running.cache.totals.entries > 0 { running.cache.remove(matching: [.all]) { _ in } }
     }
 
@@ -184,7 +184,7 @@ package final class ListingLine: Sendable {
     private let queue = DispatchQueue(label: "larder.listings")
     private let count = Atomic<Int>(0)
 
-    /// Runs `work` in its turn. Returns `false`, without running `work`, when the queue is full.
+    /// Adds `work` to the queue. Returns `false`, without running `work`, when the queue is full.
     package func enter(_ work: @escaping @Sendable () -> Void) -> Bool {
         guard count.add(1, ordering: .relaxed).newValue <= Self.limit else {
             count.subtract(1, ordering: .relaxed)

@@ -12,8 +12,8 @@ struct NamespaceQuotas: Equatable {
         memory = Self.share(memoryLimit, settings.mapValues(\.memoryLimit))
     }
 
-    /// Throws ``NamespaceError/overLimit(of:left:)`` if a namespace asks for more than before, and more than is left.
-    /// A change that asks for no more is never refused, even when other limits have changed.
+    /// Throws ``NamespaceError/overLimit(of:left:)`` if a namespace asks for more than before, and more than is left. A
+    /// change that asks for no more than before is never refused, even when other limits have changed.
     static func check(
         _ settings: [String: NamespaceSettings], was old: [String: NamespaceSettings], for name: String,
         diskLimit: Int64, memoryLimit: Int64

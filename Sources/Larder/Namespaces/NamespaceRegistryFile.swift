@@ -3,10 +3,10 @@ import Foundation
 
 /// The file of the ``NamespaceRegistry``. It is replaced as a whole, so a kill leaves the old or the new version.
 ///
-/// The file exists as soon as a server has run. When it is missing beside its spare, or beside directories that only
-/// the registry can have named, it was lost, and the server does not start. The spare is a second file with reserved
-/// space for the next version, so that a namespace can be removed when the disk is full. The first version is written
-/// through another temporary file, so that a kill during the first start leaves no spare without a registry.
+/// The file exists as soon as a server has run. If it is missing, but its spare or a directory with a number exists, it
+/// was lost, and the server does not start. The spare is a second file with reserved space for the next version, so
+/// that a namespace can be removed when the disk is full. The first version is written through another temporary file,
+/// so that a kill during the first start leaves no spare without a registry.
 struct NamespaceRegistryFile: Sendable {
     private let directory: String
     private let path: String

@@ -5,7 +5,7 @@ import Synchronization
 /// Settles a change: each namespace gets its quota as soon as the space is free, and retired namespaces are removed.
 extension NamespaceTable {
     private static let patience = DispatchTimeInterval.seconds(2)
-    /// The first and the longest pause between two rounds, in milliseconds.
+    /// The first and the longest pause between two calls of `settle(round:pause:)`, in milliseconds.
     private static let (firstPause, lastPause) = (10, 1000)
 
     /// Calls `completion` when a namespace has its whole quota, or after two seconds. Runs on `queue`.
@@ -105,7 +105,7 @@ extension NamespaceTable {
         }
     }
 
-    /// Forgets an unused directory that no longer exists. The next change writes this to the file. Runs on `queue`.
+    /// Forgets an unused directory that no longer exists. The next change of the file records this. Runs on `queue`.
     func forget(_ place: NamespaceDirectory) {
         state.withLock { state in state.registry.forgetUnused { $0 == place } }
     }

@@ -85,7 +85,7 @@ package final class NamespaceTable: Sendable {
         }
     }
 
-    /// Returns the directories in the registry; without a registry, all. No server may run. Throws as a start does.
+    /// Returns the directories in the registry; without a registry, all. No server may run now. Throws as a start does.
     package static func places(in directory: CacheDirectory) throws -> [NamespaceDirectory] {
         let places = try directory.namespaceDirectories()
         let known = try NamespaceRegistryFile(in: directory).read(beside: places)?.places
@@ -143,7 +143,7 @@ package final class NamespaceTable: Sendable {
 
     /// Closes all caches. Blocks until they are closed.
     func close() {
-        // The caches of the directories being removed are already closed.
+        // Waits for removals in progress. The caches of their directories are closed already.
         removals.sync {}
         let (running, retired) = state.withLock { ($0.running, $0.retired) }
         for namespace in running.values { namespace.cache.close() }

@@ -88,8 +88,8 @@ extension DownloadError {
         }
     }
 
-    /// Whether an older entry may replace the answer, as `staleIfError` asks (RFC 5861 §4): the origin or the storing
-    /// of its answer failed. Larder's own refusals and cancellations do not count.
+    /// Whether `staleIfError` permits to serve an older entry in place of this error (RFC 5861 §4): the origin failed,
+    /// or Larder could not store the answer. Refusals by Larder and cancellations do not permit it.
     var allowsStale: Bool {
         switch self {
         case .originStatus, .transferFailed, .tooLarge, .timedOut, .noSpace, .storage: true

@@ -12,13 +12,13 @@ package struct DownloadRequest: Sendable {
     package var fields: HTTPFields
     /// The time for which the entry stays fresh; `nil` leaves it to the origin, or else to the default.
     package var ttl: Duration?
-    /// Whether a hit slides the expiry. Default: no.
+    /// Whether a hit renews the expiry date. Default: no.
     package var updatesExpiry = false
     /// Whether the origin is asked although the entry is fresh. Default: no.
     package var refresh = false
-    /// The time after its expiry in which an entry is served at once, and refreshed in the background; `nil`: none.
+    /// The time after expiry in which a stale entry is served at once, and refreshed in the background; `nil`: none.
     package var staleWhileRevalidate: Duration?
-    /// The time after its expiry in which an entry may be served when the origin fails; `nil`: none.
+    /// The time after expiry in which a stale entry may be served when the origin fails; `nil`: none.
     package var staleIfError: Duration?
     /// Tags that the entry gets beside its existing tags.
     package var tags: Set<String> = []
@@ -42,7 +42,7 @@ package struct DownloadRequest: Sendable {
         set { (tags, staleIfError, pinned) = (newValue.tags, newValue.staleAllowance, newValue.pinned) }
     }
 
-    /// Compares the values from which the ``key`` is made, so MD5 collisions have no effect.
+    /// Compares the values from which the ``key`` is made, because different values may have the same MD5.
     func isSameResource(as other: DownloadRequest) -> Bool {
         url == other.url && fields == other.fields
     }
@@ -88,7 +88,8 @@ package enum DownloadOutcome: String, Sendable, CaseIterable {
 package struct DownloadResult: Sendable {
     package var outcome: DownloadOutcome
     package var entry: Entry
-    /// Whether the cache changed: a body, a new expiry from the origin, tags or a pin. A slide does not count.
+    /// Whether the cache changed: it got a body, an expiry from the origin, tags or a pin. A hit's renewal is no
+    /// change.
     package var isChange = false
 }
 
@@ -117,8 +118,8 @@ package struct DownloadStatus: Sendable {
     package var error: DownloadError?
 }
 
-/// The part of an origin's answer that an entry keeps beside the metadata of every entry: fields for comparing and
-/// completing a later 304, and fields that describe the body to its readers.
+/// The part of an origin's answer that an entry keeps beside the metadata of every entry: fields with which a later 304
+/// is compared and completed, and fields that describe the body to clients.
 package struct OriginRecord: Sendable {
     /// The URL that answered, after redirects. A 304 from any other URL does not confirm the held body.
     package var url: String
@@ -128,12 +129,12 @@ package struct OriginRecord: Sendable {
     private static let freshnessNames: [HTTPField.Name] = [.cacheControl, .expires]
     private static let names: [HTTPField.Name] =
         freshnessNames + [.contentEncoding, .contentDisposition] + namesOfTexts
-    /// Fields that the entry's metadata hold as texts. The record holds them only where they are not ASCII, because
-    /// such a text has other bytes than the field.
+    /// Fields that the entry's metadata hold as texts. The record holds such a field only if it is not ASCII, because
+    /// the text in the metadata then has other bytes.
     private static let namesOfTexts: [HTTPField.Name] = [.contentType, .eTag]
 
-    /// Creates a record from a complete answer. When the body is not kept in the content codings in which it was sent,
-    /// `Content-Encoding` is dropped: it no longer applies, or it describes a file that is compressed itself.
+    /// Creates a record from a complete answer. Unless the body stays as it was sent (`isAsSent`), `Content-Encoding`
+    /// is dropped: the body was decoded, or the field describes the coding of a compressed file.
     init(url: String, fields: HTTPFields, isAsSent: Bool) {
         self.url = url
         self.fields = Self.selection(of: fields)
@@ -164,8 +165,8 @@ package struct OriginRecord: Sendable {
 
     var freshness: HTTPFields { HTTPFields(fields.filter { Self.freshnessNames.contains($0.name) }) }
 
-    /// Replaces fields by those of a 304, and keeps the rest. `Content-Encoding` stays, because it describes the stored
-    /// body. With `keepsTag`, the stored entity tag stays, because the tag of the 304 names other bytes.
+    /// Replaces the fields that a 304 has, and keeps all others. `Content-Encoding` stays, because it describes the
+    /// stored body. With `keepsTag`, the stored entity tag stays, because the tag of the 304 names other bytes.
     mutating func update(from newFields: HTTPFields, keepsTag: Bool) {
         let new = Self.selection(of: newFields)
         for name in Self.names where name != .contentEncoding && newFields.contains(name) {
@@ -183,7 +184,7 @@ package struct OriginRecord: Sendable {
 }
 
 extension EntryMetadata {
-    /// `nil` above 1 KiB: a field of 100 KB from an origin would burden the index, heads of answers and lists.
+    /// Returns `nil` for a text over 1 KiB: a field of 100 KB would burden the index, answers and lists.
     static func bounded(_ text: String?) -> String? { text.flatMap { $0.utf8.count <= 1024 ? $0 : nil } }
 }
 
