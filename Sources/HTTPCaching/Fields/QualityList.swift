@@ -5,8 +5,7 @@ import HTTPTypes
 /// `#( value *( OWS ";" OWS parameter ) [ OWS ";" OWS "q=" qvalue ] )`.
 package struct QualityList: Hashable, Sendable {
     package struct Member: Hashable, Sendable {
-        /// With all parameters except the weight; values of parameters keep their letter case: `gzip`, `en-gb`,
-        /// `text/html;level=1`.
+        /// Without the weight. The values of parameters keep their letter case: `gzip`, `en-gb`, `text/html;level=1`.
         package var value: String
         /// The weight in thousandths, from 0 ("not acceptable") to 1000, the default.
         package var quality: Int

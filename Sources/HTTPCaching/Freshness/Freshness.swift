@@ -141,8 +141,7 @@ package struct FreshnessLifetime: Hashable, Sendable {
 }
 
 /// Caches the ``Freshness`` of a stored response, for all copies of the response. All memos are equal, so that they
-/// never make responses unequal. ``StoredResponse`` replaces its memo when a property changes that the freshness
-/// depends on.
+/// never make responses unequal. ``StoredResponse`` replaces its memo when an input of the freshness changes.
 final class FreshnessMemo: Hashable, Sendable {
     private let known: Locked<Freshness?>
 

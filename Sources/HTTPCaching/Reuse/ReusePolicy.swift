@@ -273,8 +273,7 @@ package struct CacheGroups: Hashable, Sendable {
         self.init(fields, name: .cacheGroups)
     }
 
-    /// `Cache-Group-Invalidation` (RFC 9875 §3): a response is invalid if any of its groups is. Empty for a safe
-    /// method.
+    /// `Cache-Group-Invalidation` (RFC 9875 §3): one such group invalidates a response. Empty for a safe method.
     package init(invalidatedBy fields: HTTPFields, method: HTTPRequest.Method) {
         self.init(Invalidation.safeMethods.contains(method.rawValue) ? [:] : fields, name: .cacheGroupInvalidation)
     }

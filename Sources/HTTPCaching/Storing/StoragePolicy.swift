@@ -9,7 +9,7 @@ package enum StoragePolicy {
     /// The statuses to which a ttl applies: those with a heuristic lifetime (RFC 9110 §15.1), and temporary redirects.
     package static let grantedStatuses = Freshness.heuristicStatuses.union([302, 303, 307])
 
-    /// `answer` has only end-to-end fields. The caller must discard a body of another than the declared length.
+    /// `answer` has only end-to-end fields. The caller must discard a body that has not the declared length.
     package static func decide(_ request: CacheRequest, _ answer: OriginAnswer) -> StorageDecision {
         let freshness = answer.freshness
         if let reason = refusal(of: answer, to: request, freshness) { return .pass(reason) }
@@ -134,7 +134,7 @@ package enum PassReason: String, Hashable, Sendable {
     case authorization
     /// The answer is for the client that authenticated, or authenticates, its connection (``ConnectionCredentials``).
     case connectionAuthentication = "connection-authentication"
-    /// The answer has `Vary: *` or an unreadable Vary, so no later request surely selects it (RFC 9111 §4.1).
+    /// The answer has `Vary: *` or an unreadable Vary, so it is unknown which requests select it (RFC 9111 §4.1).
     case varyAny = "vary-any"
     /// The answer is stale at once, cannot be validated and must not be served stale: a copy would never be used.
     case noFreshness = "no-freshness"

@@ -10,8 +10,8 @@ package enum HeadOutcome: Hashable, Sendable {
 }
 
 extension StoredResponse {
-    /// Whether a 304 applies to this response, by ``Validators/areConfirmed(by:madeAt:now:)``. The request had this
-    /// response's ``Validators``. If a 304 applies to no stored response, repeat the request without conditions.
+    /// Whether a 304 applies to this response, by ``Validators/areConfirmed(by:madeAt:now:)``. The request must have
+    /// had its ``Validators``. If a 304 applies to no stored response, repeat the request without conditions.
     package func isConfirmed(by notModified: HTTPFields) -> Bool {
         let madeAt = FreshnessLifetime.date(of: fields, receivedAt: receivedAt)
         return Validators(fields).areConfirmed(by: notModified, madeAt: madeAt, now: receivedAt)
@@ -20,8 +20,7 @@ extension StoredResponse {
     /// Updates this response from a 304 (RFC 9111 §3.2, §4.3.4): it then counts as valid and as just received. Each
     /// field of the 304 replaces the stored fields of the same name, in place, except the fields that describe the
     /// stored body (Content-Length, Content-Encoding, Content-Range, Content-Digest, and an entity tag that a strong
-    /// tag would replace), and Set-Cookie, because a cookie is meant for the client that sent the request (RFC 9111
-    /// §7.3).
+    /// tag would replace), and Set-Cookie, because a cookie is meant for the client that sent the request (§7.3).
     ///
     /// `request` is the conditional request. Returns `nil` when the updated response, perhaps with another
     /// ``selection``, may be stored. Otherwise returns the reason, and the updated response is for this request only.
@@ -44,9 +43,9 @@ extension StoredResponse {
         }
     }
 
-    /// Compares this response with the answer to a HEAD request that selects it (RFC 9111 §4.3.5). If validators and
-    /// length are equal, takes the answer's fields, unless the result could not be stored; else marks this response as
-    /// invalid. Only a 200 has an effect.
+    /// Compares this response with the answer to a HEAD request that selects it (RFC 9111 §4.3.5). With equal
+    /// validators and length, takes the answer's fields if the result may be stored. With different validators or
+    /// length, marks this response as invalid. Only a 200 has an effect.
     package mutating func update(fromHEAD answer: OriginAnswer, for request: CacheRequest) -> HeadOutcome {
         guard answer.status == 200 else { return .unrelated }
         guard isSame(asIn: answer.fields) else {

@@ -16,7 +16,7 @@ package struct StoredResponse: Hashable, Sendable {
     /// The length of the whole representation; `nil` when the origin did not state it. For a complete body this is
     /// first the declared length. The code that stores the body replaces the declared length with the received length.
     package var completeLength: Int64?
-    /// Whether even the fresh response must be validated: after an unsafe request, or a HEAD (RFC 9111 §4.4, §4.3.5).
+    /// Whether it must be validated even if fresh: after an unsafe request or a differing HEAD (RFC 9111 §4.4, §4.3.5).
     package var isInvalid: Bool
     /// `nil` when no caller's ttl was involved.
     package var grant: CallerGrant?
@@ -60,7 +60,7 @@ package struct StoredResponse: Hashable, Sendable {
     }
 
     /// The expiry date, in the past when the response was never fresh. `callerTTL` is the ttl of the request that
-    /// brought or validated the answer. With a ``grant``, this ttl counts from the receipt and decides.
+    /// brought or validated the answer. Without a ``grant`` the ttl has no effect.
     package func expiryDate(callerTTL: Duration?) -> Timestamp {
         if grant != nil, let callerTTL { return receivedAt + callerTTL }
         return freshness.expiryDate
@@ -152,7 +152,7 @@ package struct SelectingFields: Hashable, Sendable {
     /// `nil` when the request did not have the field, which differs from an empty value.
     private let values: [String?]
 
-    /// `nil` when Vary has `*`, alone or among names, or an invalid name: no later request surely selects the answer.
+    /// `nil` when Vary has `*`, alone or among names, or an invalid name. The selecting requests are then unknown.
     package init?(vary fields: HTTPFields, request: HTTPFields) {
         var names: Set<String> = []
         for line in fields[values: .vary] {

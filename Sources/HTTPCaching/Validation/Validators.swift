@@ -3,8 +3,7 @@ import Primitives
 
 /// The validators with which an origin can be asked whether a stored response is still valid (RFC 9111 §4.3.1).
 package struct Validators: Hashable, Sendable {
-    /// `nil` when absent or malformed: If-None-Match has no syntax for a text without quotes, and `*` matches every
-    /// tag.
+    /// `nil` when absent or malformed: If-None-Match has no syntax for a text without quotes, and `*` matches any tag.
     package let etag: EntityTag?
     /// As received.
     package let lastModified: String?

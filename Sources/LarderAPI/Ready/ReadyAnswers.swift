@@ -135,8 +135,7 @@ final class ReadyAnswers: Sendable {
 
     var count: Int { table.count }
 
-    /// Returns the requests with the same answer, if `names` are the selecting fields; `nil` if only this request gets
-    /// it.
+    /// Returns the requests with the same answer, if `names` are the selecting fields; `nil` if only `request` has it.
     private static func requests(like request: Request, in namespace: Int, _ names: [String]) -> ReadyAnswer.Requests? {
         guard !request.isHead, request.declaredLength == nil else { return nil }
         var isPlain = true
