@@ -108,7 +108,7 @@ final class APIHandler: RequestHandler {
         }
         let request = asked.request
         let path = asked.pathPrefix + request.path
-        var detail = "\(path) has \(allow.joined(separator: ", "))"
+        var detail = "\(path) accepts \(allow.joined(separator: ", "))"
         if request.method == "PUT", isKnown(request.path + "/content", method: "PUT") {
             detail += "; a body is stored with PUT \(path)/content"
         }

@@ -50,8 +50,8 @@ package enum ReusePolicy {
     /// Whether a stored response may be served stale because the origin failed (RFC 9111 §4.2.4, §4.3.3). For `expiry`
     /// and `coverage` see ``decide(_:_:expiry:coverage:now:)``. `stale-if-error` of the request overrules the origin's.
     /// - If the origin is unreachable: any response but a stored 5xx, unless the time of `stale-if-error` is over.
-    /// - If the origin answers 500, 502, 503 or 504: any response but a stored error, only within `stale-if-error`
-    ///   (RFC 5861 §4). After another status: none.
+    /// - If the origin answers 500, 502, 503 or 504: any response but a stored error, only within `stale-if-error` (RFC
+    ///   5861 §4). After any other status: none.
     /// - Never, if the origin forbids it, or if the request demands validation or a younger response.
     package static func mayServeStale(
         _ request: CacheRequest, _ stored: StoredResponse, onError failure: OriginFailure, expiry: Timestamp? = nil,

@@ -67,9 +67,10 @@ package struct StoredResponse: Hashable, Sendable {
     }
 }
 
-/// Records that a caller's ttl decided about a stored response.
+/// The permission by a caller's ttl to store a response.
 package struct CallerGrant: Hashable, Sendable {
-    /// RFC 9111 alone would have forbidden storing: only requests with a ttl and the same Authorization may use it.
+    /// RFC 9111 alone would have forbidden storing. So the response is only for requests with a ttl and this
+    /// Authorization.
     package var isOnlyReason: Bool
     /// ``CacheRequest/authorization`` of the request that brought the response.
     package var authorization: String?

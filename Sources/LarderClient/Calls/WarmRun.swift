@@ -38,7 +38,7 @@ package final class WarmRun: Sendable {
     }
 
     /// Runs to the end. When the task is cancelled, no more downloads begin. Throws ``ClientError`` when the connection
-    /// breaks or the server refuses a whole batch. The downloads that ended before have been reported.
+    /// breaks or the server refuses a whole batch. The downloads that ended earlier have been reported.
     package func run() async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<Self.lanes {
