@@ -15,7 +15,7 @@ final class APIHandler: RequestHandler {
     private let logger: Logger
     private let logsRequests: Bool
 
-    /// The admin port passes `nil` for `ready`, because it gets few requests, and for `passing`: it serves no entries.
+    /// `ready` and `passing` are `nil` for the admin port, which gets few requests and serves no entries.
     init(
         routes: [Route], metrics: RequestMetrics, ready: ReadyAnswers?, passing: PassingAnswers?, gate: AccessGate,
         namespaces: NamespaceTable, logger: Logger
@@ -108,7 +108,7 @@ final class APIHandler: RequestHandler {
         }
         let request = asked.request
         let path = asked.pathPrefix + request.path
-        var detail = "\(path) has \(allow.joined(separator: ", "))"
+        var detail = "\(path) accepts \(allow.joined(separator: ", "))"
         if request.method == "PUT", isKnown(request.path + "/content", method: "PUT") {
             detail += "; a body is stored with PUT \(path)/content"
         }
@@ -140,7 +140,7 @@ final class APIHandler: RequestHandler {
         return .refuse(context.readable(.problem(problem)))
     }
 
-    /// `name` is the namespace that the request concerns, if it differs from the namespace in which the request works.
+    /// `name` is the namespace that the path names for ``NamespaceSource/inPath``. The audit log states it.
     private func context(
         of asked: PrefixedRequest, _ visitor: AccessGate.Visitor, _ namespace: Namespace, named name: String? = nil,
         _ route: Route?, observer: @escaping @Sendable (Int, String?) -> Void
@@ -182,7 +182,7 @@ final class APIHandler: RequestHandler {
     }
 
     /// The name comes from the path's prefix, else from `Larder-Namespace`, else from the token, else it is `default`.
-    /// Throws 400 if prefix and field disagree, or the route takes no field, and 404 if there is no such namespace.
+    /// Throws 400 if prefix and field differ, or if the route refuses the field, and 404 if there is no such namespace.
     /// Calls that concern the whole server, or a namespace that their path or query names, get the default namespace,
     /// and ignore `Larder-Namespace`, which many clients always send. Calls that need no token ignore the prefix.
     private func namespace(
@@ -214,8 +214,8 @@ final class APIHandler: RequestHandler {
         return try find(name, visitor)
     }
 
-    /// Checks the namespace in the prefix of a call that works in another namespace. A route that needs no token is
-    /// exempt, so that its answers reveal no namespace.
+    /// Checks the namespace in the path's prefix, if the call works in another namespace. A route that needs no token
+    /// skips the check, so that its answers do not reveal whether a namespace exists.
     private func checkNamed(by asked: PrefixedRequest, _ route: Route, _ visitor: AccessGate.Visitor) throws(Problem) {
         guard route.scope != nil, let name = asked.name else { return }
         _ = try find(name, visitor)

@@ -7,8 +7,8 @@ import RawStructuredFieldValues
 struct FieldScanner {
     private let bytes: [UInt8]
     private var offset = 0
-    /// Whether a quote was never closed. All later quotes are then unclosed, too, because they are escaped inside the
-    /// open string. The flag avoids a search for an end at each of them, which would take quadratic time.
+    /// Whether a string without closing quote was found. All later quotes are escaped inside this string, so no later
+    /// quote begins a closed string. ``quotedString()`` then does not search again, which would take quadratic time.
     private var hasOpenQuote = false
 
     init(_ text: some StringProtocol) {
@@ -19,12 +19,12 @@ struct FieldScanner {
     var isAtListSeparator: Bool { current == UInt8(ascii: ",") }
     private var current: UInt8? { offset < bytes.count ? bytes[offset] : nil }
 
-    /// Skips optional white space (§5.6.3).
+    /// Skips optional white space (RFC 9110 §5.6.3).
     mutating func skipSpace() {
         while current?.isFieldSpace == true { offset += 1 }
     }
 
-    /// Skips white space and the commas of empty list members, which a recipient ignores (§5.6.1.2).
+    /// Skips white space and the commas of empty list members, which a recipient ignores (RFC 9110 §5.6.1.2).
     mutating func skipListSeparators() {
         while let byte = current, byte.isFieldSpace || byte == UInt8(ascii: ",") { offset += 1 }
     }
@@ -36,11 +36,11 @@ struct FieldScanner {
         return true
     }
 
-    /// Reads one or more token characters (§5.6.2).
+    /// Reads one or more token characters (RFC 9110 §5.6.2).
     mutating func token() -> String? { take(while: \.isTokenCharacter) }
     mutating func digits() -> String? { take(while: \.isDigit) }
 
-    /// Returns the content of a quoted string (§5.6.4) without quotes and backslashes; `nil` without a closing quote.
+    /// Returns a quoted string (RFC 9110 §5.6.4) without quotes and backslashes; `nil` without a closing quote.
     mutating func quotedString() -> String? {
         guard current == UInt8(ascii: "\""), !hasOpenQuote else { return nil }
         var content: [UInt8] = []
@@ -62,7 +62,7 @@ struct FieldScanner {
         return nil
     }
 
-    /// Reads the quoted part of an entity tag, and returns it with its quotes (§8.8.3). A backslash is plain text.
+    /// Returns the quoted part of an entity tag with the quotes (RFC 9110 §8.8.3). A backslash is plain text.
     mutating func opaqueTag() -> String? {
         guard current == UInt8(ascii: "\"") else { return nil }
         for index in bytes.indices[(offset + 1)...] {
@@ -85,7 +85,7 @@ struct FieldScanner {
         }
     }
 
-    /// Reads a list (§5.6.1) with `read` for each member. `nil` when `read` returns `nil` or leaves text of a member.
+    /// Reads a list (RFC 9110 §5.6.1), each member with `read`. `nil` when `read` cannot read a member to its end.
     mutating func list<Member>(_ read: (inout FieldScanner) -> Member?) -> [Member]? {
         var members: [Member] = []
         while true {
@@ -98,7 +98,7 @@ struct FieldScanner {
         }
     }
 
-    /// Reads a list like ``list(_:)``, but skips a member for which `read` returns `nil`, and the text behind a member.
+    /// Reads a list like ``list(_:)``, but skips a member for which `read` returns `nil`, and text that `read` leaves.
     mutating func readableMembers<Member>(_ read: (inout FieldScanner) -> Member?) -> [Member] {
         var members: [Member] = []
         while true {
@@ -133,7 +133,7 @@ struct FieldScanner {
 /// All lines of a structured field (RFC 8941, RFC 9651) form one value. A malformed value counts as absent.
 enum StructuredField {
     /// The most members and parameters of a value; RFC 8941 §3 asks for 1,024 members. A longer value is rejected
-    /// before parsing, because the library compares each key with all keys before it.
+    /// before parsing, because the library compares each key with all earlier keys.
     static let maximumCount = 1024
 
     struct Member {
@@ -153,7 +153,7 @@ enum StructuredField {
         }
     }
 
-    /// Reads a list of strings, without parameters. `nil` when the field is absent, empty, malformed or another value.
+    /// Reads a list of strings, without parameters. `nil` when the field is absent, empty, malformed or no such list.
     static func strings(_ fields: HTTPFields, name: HTTPField.Name) -> [String]? {
         guard var parser = parser(fields, name), let list = try? parser.parseListFieldValue(), !list.isEmpty else {
             return nil
@@ -167,7 +167,7 @@ enum StructuredField {
     }
 
     private static func parser(_ fields: HTTPFields, _ name: HTTPField.Name) -> StructuredFieldValueParser<[UInt8]>? {
-        // RFC 8941 §4.2: commas join the lines. The field is mostly absent; `contains` costs less than the subscript.
+        // `fields[name]` joins the lines with commas (RFC 8941 §4.2). `contains` is cheap, and mostly `false`.
         guard fields.contains(name), let value = fields[name] else { return nil }
         let bytes = Array(value.utf8)
         let separators = bytes.count { $0 == UInt8(ascii: ",") || $0 == UInt8(ascii: ";") }
@@ -176,7 +176,7 @@ enum StructuredField {
 }
 
 extension HTTPField {
-    /// Gives the value one byte for each character. `nil` when a character is above U+00FF and so has no byte.
+    /// Encodes the value in Latin-1, one byte for each character. `nil` when a character is above U+00FF.
     package init?(name: Name, latin1: String) {
         if latin1.utf8.allSatisfy({ $0 < 0x80 }) {
             self.init(name: name, lenientValue: latin1.utf8)
@@ -187,8 +187,8 @@ extension HTTPField {
         self.init(name: name, lenientValue: bytes)
     }
 
-    /// The value with a character for each byte, of the same number. `value` is decoded as UTF-8, so a value that is
-    /// not UTF-8 (obs-text, RFC 9110 §5.5) differs from the received bytes there, and may look like another value.
+    /// The value decoded as Latin-1, with one character for each byte. `value` decodes the bytes as UTF-8 instead, so
+    /// that two different values with invalid UTF-8 (obs-text, RFC 9110 §5.5) may look the same.
     package var latin1: String {
         withUnsafeBytesOfValue { bytes in
             if bytes.allSatisfy({ $0 < 0x80 }) { return value }
@@ -210,9 +210,9 @@ extension HTTPFields {
     /// §7.6.1): `Connection`, every field that `Connection` names, and the fields known to be hop-by-hop even when
     /// `Connection` does not name them; also the fields between a client and its proxy (RFC 9111 §3.1).
     package func endToEnd() -> HTTPFields {
-        // Most messages have none of these. `Connection` is in the list, so without a match no further field is named.
+        // Most messages have no hop-by-hop field, and so no `Connection` that names further fields.
         guard contains(where: { Self.isHopByHop($0.name) }) else { return self }
-        // Names of fields, and options such as `close`, in lower case.
+        // The members of `Connection` in lower case: names of fields, and options such as `close`.
         let named = Set(self[values: .connection].lazy.flatMap(FieldScanner.listMembers).map { $0.lowercased() })
         return filter { field in
             !Self.isHopByHop(field.name) && !named.contains(field.name.canonicalName)

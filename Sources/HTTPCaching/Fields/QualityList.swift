@@ -1,11 +1,11 @@
 import HTTPTypes
 
 /// The members of a field that states a client's preferences, each with its weight: Accept, Accept-Charset,
-/// Accept-Encoding, Accept-Language (RFC 9110 §12.4.2, §12.5). Each is a list
+/// Accept-Encoding, Accept-Language (RFC 9110 §12.4.2, §12.5). The grammar of each field is
 /// `#( value *( OWS ";" OWS parameter ) [ OWS ";" OWS "q=" qvalue ] )`.
 package struct QualityList: Hashable, Sendable {
     package struct Member: Hashable, Sendable {
-        /// In lower case, with all parameters except the weight: `gzip`, `en-gb`, `text/html;level=1`.
+        /// Without the weight. The values of parameters keep their letter case: `gzip`, `en-gb`, `text/html;level=1`.
         package var value: String
         /// The weight in thousandths, from 0 ("not acceptable") to 1000, the default.
         package var quality: Int
@@ -29,7 +29,7 @@ package struct QualityList: Hashable, Sendable {
         }
     }
 
-    /// Takes `value *( OWS ";" OWS [ parameter ] )` and the white space behind it.
+    /// Reads `value *( OWS ";" OWS [ parameter ] )` and the white space behind it.
     private static func member(_ scanner: inout FieldScanner) -> Member? {
         guard var value = scanner.token()?.lowercased() else { return nil }
         if scanner.take("/") {
@@ -54,7 +54,7 @@ package struct QualityList: Hashable, Sendable {
         return Member(value: value, quality: quality ?? 1000)
     }
 
-    /// `( "0" [ "." 0*3DIGIT ] ) / ( "1" [ "." 0*3("0") ] )` (§12.4.2).
+    /// Reads a weight, `( "0" [ "." 0*3DIGIT ] ) / ( "1" [ "." 0*3("0") ] )` (RFC 9110 §12.4.2): 500 for `0.5`.
     private static func thousandths(_ text: String) -> Int? {
         let bytes = Array(text.utf8)
         guard (1...5).contains(bytes.count), bytes.count == 1 || bytes[1] == UInt8(ascii: ".") else { return nil }
@@ -67,7 +67,7 @@ package struct QualityList: Hashable, Sendable {
         return value <= 1000 ? value : nil
     }
 
-    /// A token and a quoted string with the same content are the same argument (§5.6.6).
+    /// Returns the same text for a token and a quoted string with the same content, which are equal (RFC 9110 §5.6.6).
     private static func quotedIfNeeded(_ argument: String) -> String {
         var scanner = FieldScanner(argument)
         if scanner.token() != nil, scanner.isAtEnd { return argument }
@@ -82,7 +82,7 @@ extension QualityList {
     /// handle an absent field, because an absent field is not an empty field.
     /// - Accept, Accept-Charset, Accept-Encoding and Accept-Language: members are sorted and deduplicated, in lower
     ///   case, with weights in one notation, because no specification gives their order a meaning (RFC 9110 §12.5.4).
-    ///   In Accept-Encoding `x-gzip` and `x-compress` become `gzip` and `compress` (§8.4.1).
+    ///   In Accept-Encoding `x-gzip` and `x-compress` become `gzip` and `compress` (RFC 9110 §8.4.1).
     /// - Cookie: the lines are joined by `; ` and otherwise unchanged.
     /// - Any other field, and a value that does not follow the grammar: the lines are joined into one list, without the
     ///   white space around its commas. Quoted strings stay unchanged.

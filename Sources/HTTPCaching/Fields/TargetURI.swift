@@ -1,14 +1,14 @@
 import Primitives
 
-/// An absolute http or https URI, and the base of the references in its response (RFC 3986 §5). Scheme and host are in
-/// lower case, a default port and the fragment are dropped, and an empty path becomes `/`, because these forms are
-/// equivalent in every implementation (RFC 9110 §4.2.3). Path and query stay unchanged.
+/// An absolute http or https URI. References in the response are relative to this URI (RFC 3986 §5). Scheme and host
+/// are in lower case, a default port and the fragment are dropped, and an empty path becomes `/`, because URIs that
+/// differ only in these points are equivalent (RFC 9110 §4.2.3). Path and query stay unchanged.
 struct TargetURI: Hashable {
     let scheme: String
-    /// With the port unless it is the default.
+    /// The host, with the port unless the port is the scheme's default.
     let authority: String
     private let path: String
-    /// With its `?`; empty without a query.
+    /// Begins with `?`; empty without a query.
     private let query: String
     /// Two URIs have the same origin when these texts are equal (RFC 9110 §4.3.1).
     var origin: String { scheme + "://" + authority }

@@ -16,7 +16,7 @@ package struct CacheControl: Hashable, Sendable {
     package enum Argument: Hashable, Sendable {
         /// Without `=`.
         case none
-        /// A token, or the content of a quoted string: a recipient treats both alike.
+        /// A token, or the content of a quoted string, which has the same meaning.
         case value(String)
         /// Neither a token nor a quoted string.
         case malformed
@@ -25,7 +25,7 @@ package struct CacheControl: Hashable, Sendable {
     package enum Seconds: Hashable, Sendable {
         /// At most ``DeltaSeconds/maximum``.
         case valid(Duration)
-        /// Missing or not a number. Counts as 0 for freshness (RFC 9111 §4.2.1).
+        /// The argument is missing or is no number. Counts as 0 for freshness (RFC 9111 §4.2.1).
         case invalid
     }
 
@@ -39,7 +39,7 @@ package struct CacheControl: Hashable, Sendable {
         append(line)
     }
 
-    /// Takes directives that ``TargetedCacheControl`` has read by another grammar.
+    /// Takes directives that ``TargetedCacheControl`` has read as a structured field.
     init(directives: [Directive]) {
         self.directives = directives
     }
@@ -58,13 +58,13 @@ package struct CacheControl: Hashable, Sendable {
         return .valid(duration)
     }
 
-    /// §5.2.2.5.
+    /// RFC 9111 §5.2.2.5.
     package var noStore: Bool { contains("no-store") }
-    /// With or without field names (§5.2.2.4).
+    /// With or without field names (RFC 9111 §5.2.2.4).
     package var noCache: Bool { contains("no-cache") }
-    /// §5.2.2.1.
+    /// RFC 9111 §5.2.2.1.
     package var maxAge: Seconds? { seconds("max-age") }
-    /// `s-maxage` (§5.2.2.10), which a shared cache uses in place of `max-age`.
+    /// `s-maxage` (RFC 9111 §5.2.2.10), which a shared cache uses in place of `max-age`.
     package var sharedMaxAge: Seconds? { seconds("s-maxage") }
 
     private mutating func append(_ line: String) {
@@ -96,22 +96,22 @@ package enum DeltaSeconds {
     }
 }
 
-/// The directives of a request about the stored responses that it accepts (RFC 9111 §5.2.1, §5.4).
+/// The directives by which a request limits the stored responses that it accepts (RFC 9111 §5.2.1, §5.4).
 struct RequestDirectives {
     let noCache: Bool
-    /// The request may still get a response that is already stored (§5.2.1.5).
+    /// Forbids to store the answer. The request may still get a stored response (RFC 9111 §5.2.1.5).
     let noStore: Bool
     let onlyIfCached: Bool
-    /// The highest age. An unreadable value accepts no stored response.
+    /// The highest accepted age of a response. With an unreadable value no stored response is accepted.
     let maxAge: Duration?
-    /// The time for which the response must stay fresh. An unreadable value has no effect.
+    /// The time for which a response must still be fresh. An unreadable value has no effect.
     let minFresh: Duration?
-    /// Unlimited without an argument. An unreadable value permits no stale response.
+    /// The longest accepted time since expiry: unlimited without an argument, `nil` if the value is unreadable.
     let maxStale: Duration?
     /// RFC 5861 §4.
     let staleIfError: Duration?
 
-    /// Reuses one value for the requests without directives, which are most requests.
+    /// All requests without directives, which are most requests, share one value.
     init(_ fields: HTTPFields) {
         self = fields.contains(.cacheControl) || fields.contains(.pragma) ? Self(stated: fields) : Self.none
     }
@@ -127,7 +127,7 @@ struct RequestDirectives {
             case nil: nil
             }
         }
-        // §5.4: Pragma is for clients of HTTP/1.0, which do not know Cache-Control.
+        // RFC 9111 §5.4: Pragma counts only without Cache-Control, for clients of HTTP/1.0.
         let pragma = fields.contains(.cacheControl) ? nil : CacheControl(fields, name: .pragma)
         noCache = control.noCache || pragma?.noCache == true
         noStore = control.noStore
@@ -145,12 +145,12 @@ struct RequestDirectives {
     }
 }
 
-/// Selects and reads the cache directives that an answer addresses to Larder or its kind of cache (RFC 9213).
+/// Selects and reads the cache directives that an answer addresses to Larder or to all CDN caches (RFC 9213).
 package enum TargetedCacheControl {
-    /// The most applicable field first (§2.2).
+    /// The most specific field first (RFC 9213 §2.2).
     package static let targets: [HTTPField.Name] = [.larderCacheControl, .cdnCacheControl]
 
-    /// From the first readable targeted field, which replaces `Expires` and `Cache-Control` (§2.2); or `Cache-Control`.
+    /// The directives of the first readable field of ``targets`` (RFC 9213 §2.2), else those of `Cache-Control`.
     package static func effective(_ fields: HTTPFields) -> (control: CacheControl, isTargeted: Bool) {
         for name in targets {
             if let control = parse(fields, name: name) { return (control, true) }
@@ -158,17 +158,17 @@ package enum TargetedCacheControl {
         return (CacheControl(fields), false)
     }
 
-    /// `nil` when the field must be ignored (§2.1), because it is absent, empty or not a dictionary. Parameters are
-    /// ignored. Of several directives with the same name, the last counts (RFC 8941 §3.2). A restriction counts with
-    /// any value except `?0`, a permission only without a value. A `max-age` that is not an integer counts as 0, so
-    /// the answer is stale at once.
+    /// `nil` when the field must be ignored (RFC 9213 §2.1), because it is absent, empty or not a dictionary.
+    /// Parameters are ignored. Of several directives with the same name, the last counts (RFC 8941 §3.2). A restriction
+    /// counts with any value except `?0`, but a permission counts only without a value. A `max-age` that is not an
+    /// integer counts as 0, so that the answer is always stale.
     package static func parse(_ fields: HTTPFields, name: HTTPField.Name) -> CacheControl? {
         StructuredField.dictionary(fields, name: name).map { members in
             CacheControl(directives: members.compactMap(directive))
         }
     }
 
-    /// Directives that permit a use and never have a value.
+    /// Directives that permit a use, and that count only without a value.
     private static let permissions: Set<String> = ["immutable", "must-understand", "public"]
 
     private static func directive(_ member: StructuredField.Member) -> CacheControl.Directive? {
@@ -177,7 +177,7 @@ package enum TargetedCacheControl {
         case .bool(true): argument = .none
         case .bool(false): return nil
         case .integer(let number) where number >= 0: argument = .value(String(number))
-        // `max-age="60"` is a string. It must not become a number when the quotes are removed.
+        // `max-age="60"` is a string. The quotes must not be dropped, because the text would then count as a number.
         case .string(let text) where DeltaSeconds.parse(text) == nil: argument = .value(text)
         case .token(let text): argument = .value(text)
         default: argument = .malformed

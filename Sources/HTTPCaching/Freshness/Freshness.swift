@@ -1,19 +1,19 @@
 import HTTPTypes
 import Primitives
 
-/// How long a shared cache may use an answer without the origin, and the permitted uses afterwards (RFC 9111 §4.2).
+/// How long a shared cache may use an answer without the origin, and may use it stale afterwards (RFC 9111 §4.2).
 package struct Freshness: Hashable, Sendable {
-    /// From the first targeted field (RFC 9213), otherwise from Cache-Control.
+    /// The directives of the first targeted field (RFC 9213), otherwise those of Cache-Control.
     package let control: CacheControl
-    /// Counted from the generation of the answer at the origin (§4.2.1). Zero when the answer was stale at once.
+    /// Begins when the origin generates the answer (RFC 9111 §4.2.1). Zero for an answer that was never fresh.
     package let lifetime: Duration
-    /// Whether the origin stated the lifetime. Otherwise it is heuristic (§4.2.2) and may be zero.
+    /// Whether the origin stated the lifetime. Otherwise the lifetime is heuristic (RFC 9111 §4.2.2) and may be zero.
     package let isExplicit: Bool
-    /// §4.2.3: `corrected_initial_age`.
+    /// RFC 9111 §4.2.3: `corrected_initial_age`.
     package let ageAtReceipt: Duration
-    /// Whether the status is 5xx. Such an answer is never served in place of a newer failure.
+    /// Whether the status is 5xx. A stored 5xx is never served because of a newer failure.
     package let isServerError: Bool
-    /// Whether the status is 4xx or 5xx. Such an answer is never served in place of a newer error answer.
+    /// Whether the status is 4xx or 5xx. A stored error is never served in place of a newer error answer.
     package let isError: Bool
     private let receivedAt: Timestamp
 
@@ -25,7 +25,7 @@ package struct Freshness: Hashable, Sendable {
         let (control, isTargeted) = TargetedCacheControl.effective(fields)
         let stated = FreshnessLifetime.stated(
             fields, control: control, usesExpires: !isTargeted, receivedAt: receivedAt)
-        // §7.3: a cookie is meant for a single client, so an answer with a cookie gets no heuristic lifetime.
+        // RFC 9111 §7.3: a cookie is for a single client, so an answer with a cookie gets no heuristic lifetime.
         let mayGuess =
             (Self.heuristicStatuses.contains(status) || control.contains("public")) && !fields.contains(.setCookie)
         self.control = control
@@ -37,7 +37,7 @@ package struct Freshness: Hashable, Sendable {
         ageAtReceipt = FreshnessLifetime.age(fields, requestedAt: requestedAt, receivedAt: receivedAt)
     }
 
-    /// §4.2.3: `current_age`, in milliseconds. Setting the clock back never makes an answer younger than on arrival.
+    /// RFC 9111 §4.2.3: `current_age`, in milliseconds. At least the age at receipt, even if the clock is set back.
     package func currentAge(at now: Timestamp) -> Duration {
         ageAtReceipt + max(.zero, now - receivedAt)
     }
@@ -47,7 +47,7 @@ package struct Freshness: Hashable, Sendable {
         lifetime - currentAge(at: now)
     }
 
-    /// §4.2. Does not consider `no-cache`.
+    /// RFC 9111 §4.2. Does not consider `no-cache`.
     package func isFresh(at now: Timestamp) -> Bool {
         remaining(at: now) > .zero
     }
@@ -57,7 +57,7 @@ package struct Freshness: Hashable, Sendable {
         control.noCache ? receivedAt : receivedAt + (lifetime - ageAtReceipt)
     }
 
-    /// Whether the origin forbids a use of the stale answer: §4.2.4, §5.2.2.2, §5.2.2.8, §5.2.2.10, §5.2.2.4.
+    /// Whether the origin forbids to serve the stale answer (RFC 9111 §4.2.4, §5.2.2.2, §5.2.2.4, §5.2.2.8, §5.2.2.10).
     package var forbidsStale: Bool {
         ["must-revalidate", "proxy-revalidate", "s-maxage", "no-cache"].contains { control.contains($0) }
     }
@@ -79,7 +79,7 @@ package struct Freshness: Hashable, Sendable {
         control.seconds(name).map { if case .valid(let duration) = $0 { duration } else { .zero } }
     }
 
-    /// §4.2.2: a tenth of the time since the last modification.
+    /// RFC 9111 §4.2.2: a tenth of the time since the last modification.
     private static func guessed(_ fields: HTTPFields, receivedAt: Timestamp) -> Duration {
         let modified = fields[values: .lastModified].first.flatMap { Timestamp(httpDate: $0, now: receivedAt) }
         guard let modified else { return .zero }
@@ -89,13 +89,13 @@ package struct Freshness: Hashable, Sendable {
 }
 
 /// The freshness lifetime that an origin states for a shared cache (RFC 9111 §4.2.1), without a heuristic, and the age
-/// of the response on arrival (§4.2.3). ``CacheControl`` handles `no-store`, `no-cache` and other directives.
+/// of the response at receipt (§4.2.3). ``CacheControl`` handles `no-store`, `no-cache` and other directives.
 package struct FreshnessLifetime: Hashable, Sendable {
-    /// Counted from the generation of the response at the origin. Zero when the response was stale at once or the
-    /// stated lifetime is unreadable. At most ``DeltaSeconds/maximum``.
+    /// Begins when the origin generates the response. Zero when the response was never fresh, or when the stated
+    /// lifetime is unreadable. At most ``DeltaSeconds/maximum``.
     package var lifetime: Duration
     package var ageAtReceipt: Duration
-    /// Counted from arrival; zero when the response arrived stale.
+    /// Counted from receipt; zero when the response was stale at receipt.
     package var remaining: Duration { max(.zero, lifetime - ageAtReceipt) }
 
     /// `nil` when the origin states no lifetime: use a default or a heuristic. `requestedAt` defaults to `receivedAt`.
@@ -117,19 +117,19 @@ package struct FreshnessLifetime: Hashable, Sendable {
         case nil: break
         }
         guard usesExpires, let expires = fields[values: .expires].first else { return nil }
-        // §5.3: an invalid date, especially "0", lies in the past.
+        // RFC 9111 §5.3: an invalid date, especially "0", counts as a date in the past.
         guard let expiry = Timestamp(httpDate: expires, now: receivedAt) else { return .zero }
         // RFC 9110 §6.6.1: a response without a Date was generated when it was received.
         return min(max(.zero, expiry - (date(of: fields, receivedAt: receivedAt) ?? receivedAt)), DeltaSeconds.maximum)
     }
 
-    /// §4.2.3: `corrected_initial_age`.
+    /// RFC 9111 §4.2.3: `corrected_initial_age`.
     static func age(_ fields: HTTPFields, requestedAt: Timestamp, receivedAt: Timestamp) -> Duration {
-        // Cut to whole seconds, like a Date, because a lifetime of one second would otherwise never arrive fresh.
+        // Whole seconds, as in Date. Otherwise a lifetime of one second would always be over at receipt.
         let received = Timestamp(seconds: receivedAt.milliseconds / 1000)
         let apparentAge = date(of: fields, receivedAt: receivedAt).map { max(.zero, received - $0) } ?? .zero
         let responseDelay = max(.zero, receivedAt - requestedAt)
-        // The first member of the first line of Age (§5.1) counts, if it is a number.
+        // The first member of the first line of Age (RFC 9111 §5.1) counts, if it is a number.
         let stated = fields[values: .age].first.flatMap { DeltaSeconds.parse($0.prefix { $0 != "," }.trimmingSpace()) }
         return min(max(apparentAge, (stated ?? .zero) + responseDelay), DeltaSeconds.maximum)
     }
@@ -140,8 +140,8 @@ package struct FreshnessLifetime: Hashable, Sendable {
     }
 }
 
-/// Caches the ``Freshness`` of a stored response, for all its copies. All memos are equal, so that none makes two
-/// responses differ. ``StoredResponse`` replaces its memo when a property changes that the freshness depends on.
+/// Caches the ``Freshness`` of a stored response, for all copies of the response. All memos are equal, so that they
+/// never make responses unequal. ``StoredResponse`` replaces its memo when an input of the freshness changes.
 final class FreshnessMemo: Hashable, Sendable {
     private let known: Locked<Freshness?>
 

@@ -18,7 +18,7 @@ package struct ByteRangeSet: Hashable, Sendable {
         case unsatisfiable
     }
 
-    /// A request for more ranges gets the whole representation (§14.2).
+    /// A request for more ranges gets the whole representation (RFC 9110 §14.2).
     package static let maximumCount = 16
     /// In the order of the field; at least one.
     package let specifications: [Specification]
@@ -32,15 +32,15 @@ package struct ByteRangeSet: Hashable, Sendable {
         specifications = members
     }
 
-    /// Reads Range of a GET. `nil` for several lines, a bad value, and other methods, for which §14.2 defines no Range.
+    /// Reads Range of a GET. `nil` for several lines, a malformed value, and any other method (RFC 9110 §14.2).
     package init?(_ fields: HTTPFields, method: HTTPRequest.Method) {
         let lines = fields[values: .range]
         guard method == .get, lines.count == 1 else { return nil }
         self.init(lines[0])
     }
 
-    /// Drops ranges that begin behind the end, and cuts ranges that end behind it. If ranges overlap or touch, they are
-    /// joined, and all ranges come in ascending order; otherwise they keep the order of the request (§15.3.7.2).
+    /// Drops ranges that begin behind the end, and shortens ranges that end behind it. If any ranges overlap or touch,
+    /// joins them and sorts all ranges; otherwise keeps the order of the request (RFC 9110 §15.3.7.2).
     package func resolve(length: Int64) -> Resolution {
         guard specifications.count <= Self.maximumCount else { return .whole }
         var parts: [Range<Int64>] = []

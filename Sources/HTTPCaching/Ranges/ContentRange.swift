@@ -18,7 +18,7 @@ package enum ContentRange {
     package static func parse(_ text: String) -> (range: Range<Int64>, completeLength: Int64?)? {
         var scanner = FieldScanner(text)
         scanner.skipSpace()
-        // The unit ignores letter case (§14.1).
+        // The unit may be in upper or lower case (RFC 9110 §14.1).
         guard scanner.token()?.lowercased() == "bytes", scanner.take(" "),
             let first = scanner.digits().flatMap({ Int64($0) }), scanner.take("-"),
             let last = scanner.digits().flatMap({ Int64($0) }), first <= last, last < .max, scanner.take("/")
@@ -38,18 +38,18 @@ package enum ContentRange {
 /// The framing of a body with several ranges (RFC 9110 §14.6, §15.3.7.2). The sender sends the body piece by piece: for
 /// each part its ``head(of:)`` and its bytes, and at the end ``closing``.
 package struct MultipartByteranges: Hashable, Sendable {
-    /// In the order of sending; none is empty.
+    /// In the order of sending; no range is empty.
     package let ranges: [Range<Int64>]
     package let boundary: String
     private let heads: [[UInt8]]
 
     /// Each part repeats the Content-Type of the representation. `boundary` has 1 to 70 letters and digits (RFC 2046
-    /// §5.1.1) that do not occur in the body. A caller that cannot search the body chooses them at random.
+    /// §5.1.1) that do not occur in the body. A caller that cannot search the body chooses a random boundary.
     package init(ranges: [Range<Int64>], completeLength: Int64, contentType: HTTPField?, boundary: String) {
         self.ranges = ranges
         self.boundary = boundary
         heads = ranges.indices.map { index in
-            // The line break before a delimiter belongs to it (RFC 2046 §5.1.1). The first delimiter has none.
+            // A delimiter begins with a line break (RFC 2046 §5.1.1). The first delimiter needs no line break.
             var head = Array("\(index == 0 ? "" : "\r\n")--\(boundary)\r\n".utf8)
             if let contentType {
                 head += "Content-Type: ".utf8

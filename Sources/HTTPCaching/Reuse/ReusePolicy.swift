@@ -3,9 +3,9 @@ import Primitives
 
 /// Decides whether a stored response answers a request (RFC 9111 §4).
 package enum ReusePolicy {
-    /// Returns the index of the variant that a request selects (§4.1): of all matching responses that the request may
-    /// use, the newest by Date, and at the same Date the response received last. `nil` when no response matches: pass
-    /// any variant to ``decide(_:_:expiry:coverage:now:)`` to get the reason.
+    /// Returns the index of the variant that a request selects (RFC 9111 §4.1): of all matching responses that the
+    /// request may use, the newest by Date, and at the same Date the response received last. `nil` when no response
+    /// matches: pass any variant to ``decide(_:_:expiry:coverage:now:)`` to get the reason.
     package static func select(_ request: CacheRequest, from variants: [StoredResponse]) -> Int? {
         func made(_ response: StoredResponse) -> Timestamp {
             FreshnessLifetime.date(of: response.fields, receivedAt: response.receivedAt) ?? response.receivedAt
@@ -18,10 +18,10 @@ package enum ReusePolicy {
         }
     }
 
-    /// `stored` is `nil` when no response is stored for the URL. `expiry` is the expiry of the entry:
-    /// ``StoredResponse/expiryDate(callerTTL:)``, or a later change of it. It replaces the origin's lifetime for every
-    /// request when ``StoredResponse/isExpirySet`` is set. Otherwise it replaces the lifetime only for a request with a
-    /// ttl, and only with the same Authorization when the response has a ``StoredResponse/grant``. `coverage` has the
+    /// `stored` is `nil` when no response is stored for the URL. `expiry` is the expiry date of the entry, by
+    /// ``StoredResponse/expiryDate(callerTTL:)`` or as a caller has set it later. With ``StoredResponse/isExpirySet``
+    /// this date replaces the origin's lifetime for every request, otherwise only for a request with a ttl. If the
+    /// response has a ``StoredResponse/grant``, that request also needs the grant's Authorization. `coverage` has the
     /// available bytes; `nil` means ``StoredResponse/part``.
     package static func decide(
         _ request: CacheRequest, _ stored: StoredResponse?, expiry: Timestamp? = nil, coverage: ByteCoverage? = nil,
@@ -39,7 +39,7 @@ package enum ReusePolicy {
         let candidate = Candidate(stored, for: request, expiry: expiry, now: now)
         if let answer = candidate.use(by: directives) { return answer }
         let reason: ForwardReason = candidate.isUsableUnasked ? .request : .stale
-        // The answer to a request with no-store must not change a stored response (§5.2.1.5).
+        // The answer to a request with no-store must not change a stored response (RFC 9111 §5.2.1.5).
         guard !directives.onlyIfCached, !directives.noStore, !Validators(stored.fields).isEmpty else {
             return miss(reason)
         }
@@ -47,15 +47,12 @@ package enum ReusePolicy {
             reason: reason, mayServeStaleOnError: candidate.mayServeStale(by: directives, onError: .unreachable))
     }
 
-    /// Whether a stored response may be served stale because the origin failed (§4.2.4, §4.3.3). For `expiry` and
-    /// `coverage` see ``decide(_:_:expiry:coverage:now:)``.
-    ///
-    /// When the origin is unreachable, a stale response may be served unless the origin forbids it or the time of
-    /// `stale-if-error` is over. On 500, 502, 503 and 504, a stale response may be served only within `stale-if-error`
-    /// (RFC 5861 §4). The `stale-if-error` of the request overrules that of the origin. A request with directives that
-    /// demand validation or a younger response gets no stale response. A stored error never replaces a newer error
-    /// response, because it is no better. When the origin is unreachable, a stored 4xx may be served, but no
-    /// stored 5xx, because it is a failure, too.
+    /// Whether a stored response may be served stale because the origin failed (RFC 9111 §4.2.4, §4.3.3). For `expiry`
+    /// and `coverage` see ``decide(_:_:expiry:coverage:now:)``. `stale-if-error` of the request overrules the origin's.
+    /// - If the origin is unreachable: any response but a stored 5xx, unless the time of `stale-if-error` is over.
+    /// - If the origin answers 500, 502, 503 or 504: any response but a stored error, only within `stale-if-error` (RFC
+    ///   5861 §4). After any other status: none.
+    /// - Never, if the origin forbids it, or if the request demands validation or a younger response.
     package static func mayServeStale(
         _ request: CacheRequest, _ stored: StoredResponse, onError failure: OriginFailure, expiry: Timestamp? = nil,
         coverage: ByteCoverage? = nil, now: Timestamp
@@ -67,20 +64,20 @@ package enum ReusePolicy {
             .mayServeStale(by: RequestDirectives(request.fields), onError: failure)
     }
 
-    /// Whether a request may use the answer to another request in flight (RFC 9111 §4: "collapse requests"). A request
-    /// that demands an answer of its own may not (§5.2.1.1, §5.2.1.4, §5.2.1.5).
+    /// Whether a request may use the answer to another request in flight (RFC 9111 §4: "collapse requests"): not with
+    /// `max-age=0`, `no-cache` or `no-store` (§5.2.1.1, §5.2.1.4, §5.2.1.5).
     package static func acceptsSharing(_ request: CacheRequest) -> Bool {
         let directives = RequestDirectives(request.fields)
         return !directives.noCache && !directives.noStore && directives.accepts(age: .zero)
     }
 
-    /// Whether the request forbids to store its answer (§5.2.1.5).
+    /// Whether the request forbids to store its answer (RFC 9111 §5.2.1.5).
     package static func forbidsStoring(_ request: CacheRequest) -> Bool {
         RequestDirectives(request.fields).noStore
     }
 
-    /// Whether a request may get a response that the origin has confirmed since the request came. This request needs
-    /// no further validation, even if `no-cache` or the expiry demands a validation for later requests.
+    /// Whether a request may get a response that the origin has confirmed after the request arrived. The request then
+    /// needs no further validation, even if `no-cache` or the expiry date demands a validation for later requests.
     ///
     /// - Parameter coverage: the available bytes; `nil` means ``StoredResponse/part``.
     package static func mayUseConfirmed(
@@ -94,7 +91,7 @@ package enum ReusePolicy {
     }
 
     /// Whether the age and the remaining freshness of a response are within the request's `max-age` and `min-fresh`
-    /// (§5.2.1.1, §5.2.1.3).
+    /// (RFC 9111 §5.2.1.1, §5.2.1.3).
     package static func accepts(_ request: CacheRequest, _ stored: StoredResponse, now: Timestamp) -> Bool {
         let directives = RequestDirectives(request.fields)
         return directives.accepts(age: stored.freshness.currentAge(at: now))
@@ -108,7 +105,7 @@ private struct Candidate {
     let age: Duration
     /// The time until the response becomes stale; negative when it is stale.
     let remaining: Duration
-    /// Whether every use requires validation, fresh or not.
+    /// Whether the response must be validated before each use, even while it is fresh.
     let mustBeValidated: Bool
 
     init(_ stored: StoredResponse, for request: CacheRequest, expiry: Timestamp?, now: Timestamp) {
@@ -136,7 +133,7 @@ private struct Candidate {
             return .serve(age: age, isStale: false)
         }
         guard !freshness.forbidsStale, directives.minFresh == nil else { return nil }
-        // §5.2.1.1: a request with max-age but without max-stale does not accept a stale response.
+        // RFC 9111 §5.2.1.1: a request with max-age but without max-stale does not accept a stale response.
         if directives.maxAge == nil, staleness < freshness.staleWhileRevalidate {
             return .serveStaleAndRevalidate(age: age)
         }
@@ -228,8 +225,8 @@ extension StoredResponse {
         }
     }
 
-    /// The response with the time of its request as the time of receipt, as if it had come without delay. `nil` for a
-    /// response that must not be used stale (§5.2.2.2), because its age must include the delay.
+    /// The response as if received at the time of the request, without delay. `nil` for a response that must not be
+    /// used stale (RFC 9111 §5.2.2.2), because the age of that response must include the delay.
     package var asIfPrompt: StoredResponse? {
         guard !freshness.forbidsStale else { return nil }
         var prompt = self
@@ -245,8 +242,8 @@ package enum Invalidation {
         "GET", "HEAD", "OPTIONS", "TRACE", "PROPFIND", "REPORT", "SEARCH", "QUERY",
     ]
 
-    /// Stored responses under these URLs must be validated before reuse: the absolute target, unchanged, and the URLs
-    /// of the same origin in Location and Content-Location (scheme and host in lower case, no default port or fragment,
+    /// Returns the URLs under which stored responses must be validated before reuse: `url`, unchanged, and the URLs of
+    /// the same origin in Location and Content-Location (scheme and host in lower case, no default port or fragment,
     /// dot segments resolved only in relative references). Empty for a safe method and for an error answer.
     package static func urls(method: HTTPRequest.Method, url: String, answer: OriginAnswer) -> [String] {
         guard !safeMethods.contains(method.rawValue), (200..<400).contains(answer.status) else { return [] }
@@ -262,21 +259,21 @@ package enum Invalidation {
     }
 }
 
-/// The groups that an answer belongs to or invalidates (RFC 9875). The caller must check the origin, too (§2.1).
+/// The groups that an answer belongs to or invalidates (RFC 9875). Callers must compare the origins (§2.1).
 package struct CacheGroups: Hashable, Sendable {
-    /// The most groups of an answer; §2 and §3 ask for at least 32. Further groups are ignored.
+    /// The most groups of an answer; RFC 9875 §2 and §3 ask for at least 32. Further groups are ignored.
     package static let maximumCount = 128
-    /// The longest name in bytes; §2 and §3 ask for at least 32 characters. Longer names are ignored.
+    /// The longest name in bytes; RFC 9875 §2 and §3 ask for at least 32 characters. Longer names are ignored.
     package static let maximumLength = 256
     /// Without repetitions, in their order. Empty when the field is absent or is not a list of strings.
     package let names: [String]
 
-    /// `Cache-Groups` (§2).
+    /// `Cache-Groups` (RFC 9875 §2).
     package init(_ fields: HTTPFields) {
         self.init(fields, name: .cacheGroups)
     }
 
-    /// `Cache-Group-Invalidation` (§3). Empty for a safe method. A member's other groups stay valid (§2.2.1).
+    /// `Cache-Group-Invalidation` (RFC 9875 §3): one such group invalidates a response. Empty for a safe method.
     package init(invalidatedBy fields: HTTPFields, method: HTTPRequest.Method) {
         self.init(Invalidation.safeMethods.contains(method.rawValue) ? [:] : fields, name: .cacheGroupInvalidation)
     }

@@ -20,7 +20,7 @@ package struct ServedResponse: Hashable, Sendable {
             self.available = available
         }
 
-        /// Conditions (RFC 9110 §13.2.1, §15.4.5) and ranges (§14.2) apply only to the representation itself.
+        /// Conditions (RFC 9110 §13.2.1, §15.4.5) and ranges (§14.2) do not apply to a redirect or an error.
         fileprivate var isRepresentation: Bool { status == 200 || available != nil }
 
         fileprivate func holds(_ resolution: ByteRangeSet.Resolution) -> Bool {
@@ -45,7 +45,7 @@ package struct ServedResponse: Hashable, Sendable {
     package let fields: HTTPFields
     package let body: Body
 
-    /// Answers GET or HEAD. `nil` when needed bytes are not available: the request must then go forward (RFC 9111
+    /// Answers GET or HEAD. `nil` when needed bytes are not available: the request must then go to the origin (RFC 9111
     /// §3.3). A negative `age` counts as zero. `now`: see `Timestamp(httpDate:now:)`. `validates` is `false` when the
     /// origin has evaluated the conditions; If-Range is evaluated in any case. `boundary` is called only for several
     /// parts; see ``MultipartByteranges/init(ranges:completeLength:contentType:boundary:)``.
@@ -147,8 +147,8 @@ extension HTTPFields {
     }
 
     /// The fields of a 206 that do not depend on the range (RFC 9110 §15.3.7): all fields about the representation, but
-    /// no digest of the content of the stored message (RFC 9530 §2). A client with If-Range already has the metadata:
-    /// it gets no Content-Encoding, Content-Language and Content-Type, and no Last-Modified beside an entity tag.
+    /// no digest of the content of the stored message (RFC 9530 §2). A client that sent If-Range has the metadata: it
+    /// gets no Content-Encoding, Content-Language and Content-Type, and no Last-Modified beside an entity tag.
     func ofPart(clientHasOthers: Bool) -> HTTPFields {
         let hasTag = contains(.eTag)
         return filter { field in
@@ -164,7 +164,7 @@ extension HTTPFields {
 
 extension HTTPFields {
     /// Makes `value` the only line of a field; `nil` removes the field. Does not copy the fields when the field already
-    /// has this value. `value` is ASCII, because values are compared as text.
+    /// has this value. `value` must be ASCII, because values are compared as text.
     mutating func set(_ name: HTTPField.Name, to value: String?) {
         var lines = 0
         var isSame = true
@@ -185,7 +185,7 @@ extension HTTPField.Name {
 
 /// The field Via (RFC 9110 §7.6.3): a gateway must add itself to forwarded requests, and may add itself to answers.
 package enum Via {
-    /// Appends Larder behind earlier recipients. `version` is the received message's: `1.0`, `1.1`, `2`.
+    /// Appends Larder behind earlier recipients. `version` is that of the received message, such as `1.1` or `2`.
     package static func append(to fields: inout HTTPFields, version: String = "1.1") {
         fields.append(HTTPField(name: .via, value: "\(version) larder"))
     }
@@ -195,25 +195,25 @@ package enum Via {
 /// `larder; fwd=stale; fwd-status=304; stored; ttl=60`.
 package struct CacheStatus: Hashable, Sendable {
     package enum Source: Hashable, Sendable {
-        /// The request did not go forward (§2.1).
+        /// The request did not go to the origin (RFC 9211 §2.1).
         case hit
-        /// The request went forward (§2.2).
+        /// The request went to the origin (RFC 9211 §2.2).
         case forwarded(ForwardReason)
-        /// No stored response was acceptable, and the request was not allowed to go forward.
+        /// The request accepted no stored response, and forbade to ask the origin (`only-if-cached`).
         case refused
     }
 
     package var source: Source
-    /// The origin's status when it differs from the status of this answer; otherwise `nil` (§2.3).
+    /// The origin's status when it differs from the status of this answer; otherwise `nil` (RFC 9211 §2.3).
     package var forwardStatus: Int?
-    /// The time until the answer becomes stale; negative when it is stale, `nil` to omit it (§2.4).
+    /// The time until the answer becomes stale; negative when it is stale, `nil` to omit it (RFC 9211 §2.4).
     package var ttl: Duration?
     package var isStored = false
-    /// `true`: the request waited and got another request's answer; `false`: it waited in vain; `nil`: no wait (§2.6).
+    /// `true`: the request got another request's answer; `false`: it waited in vain; `nil`: no wait (RFC 9211 §2.6).
     package var isCollapsed: Bool?
-    /// The key of the stored answer; `nil` to omit it (§2.7).
+    /// The key of the stored answer; `nil` to omit it (RFC 9211 §2.7).
     package var key: String?
-    /// A remark in Larder's own words; `nil` to omit it (§2.8).
+    /// A remark in Larder's own words; `nil` to omit it (RFC 9211 §2.8).
     package var detail: String?
 
     package init(_ source: Source) {
@@ -251,7 +251,7 @@ package struct CacheStatus: Hashable, Sendable {
         return text
     }
 
-    /// Appends this member behind those of the caches nearer to the origin (§2).
+    /// Appends this member behind the members of caches that are nearer to the origin (RFC 9211 §2).
     package func append(to fields: inout HTTPFields) {
         fields.append(HTTPField(name: .cacheStatus, value: text))
     }

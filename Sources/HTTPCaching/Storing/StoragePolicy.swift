@@ -1,15 +1,15 @@
 import HTTPTypes
 import Primitives
 
-/// Decides whether an answer is stored (RFC 9111 §3). A caller's ttl replaces a missing lifetime, and overrules
-/// `no-store`, `private`, `no-cache` and the rule for Authorization. `Set-Cookie` is then not stored, because a cookie
-/// is meant for the client that sent the request, and the ttl is not the origin's permission to share it. A ttl is
-/// meant for successful answers: it applies only to GET and to the statuses in ``grantedStatuses``.
+/// Decides whether an answer is stored (RFC 9111 §3). A caller's ttl replaces a missing lifetime, and overrules the
+/// answer's `no-store`, `private` and `no-cache`, and the rule for Authorization. `Set-Cookie` is then not stored,
+/// because a cookie is meant for the client that sent the request, and the ttl is not the origin's permission to share
+/// the cookie. A ttl applies only to GET and ``grantedStatuses``.
 package enum StoragePolicy {
-    /// For a caller's ttl: the statuses that permit a heuristic lifetime (RFC 9110 §15.1), and the temporary redirects.
+    /// The statuses to which a ttl applies: those with a heuristic lifetime (RFC 9110 §15.1), and temporary redirects.
     package static let grantedStatuses = Freshness.heuristicStatuses.union([302, 303, 307])
 
-    /// The fields of the answer are end-to-end. The receiver must discard a body of another length than declared.
+    /// `answer` has only end-to-end fields. The caller must discard a body that has not the declared length.
     package static func decide(_ request: CacheRequest, _ answer: OriginAnswer) -> StorageDecision {
         let freshness = answer.freshness
         if let reason = refusal(of: answer, to: request, freshness) { return .pass(reason) }
@@ -22,7 +22,7 @@ package enum StoragePolicy {
         stored.remember(freshness)
         let declaredLength = answer.fields[values: .contentLength].first
         if answer.status == 206 {
-            // RFC 9111 §3.3, §3.4.
+            // RFC 9111 §3.3, §3.4: a part needs a valid Content-Range and a strong validator.
             let lines = answer.fields[values: .contentRange]
             guard lines.count == 1, let content = ContentRange.parse(lines[0]),
                 declaredLength.map({ Int64(digits: $0) == Int64(content.range.count) }) ?? true
@@ -77,21 +77,21 @@ package enum StoragePolicy {
         to answer: OriginAnswer, _ request: CacheRequest, _ freshness: Freshness
     ) -> PassReason? {
         let control = freshness.control
-        // §5.2.2.3: beside must-understand, no-store addresses only caches that do not know must-understand.
+        // RFC 9111 §5.2.2.3: beside must-understand, no-store is only for caches that do not know must-understand.
         if control.noStore, !control.contains("must-understand") { return .noStore }
-        // §5.2.2.7: `private` with field names may be treated like `private` without them.
+        // RFC 9111 §5.2.2.7: `private` with field names may be treated like `private` without them.
         if control.contains("private") { return .private }
         if request.fields.contains(.authorization) || request.authorization != nil {
-            // §3.5.
+            // RFC 9111 §3.5: one of these directives permits storing.
             guard ["public", "must-revalidate", "s-maxage"].contains(where: { control.contains($0) }) else {
                 return .authorization
             }
         }
-        // §7.3. The origin permits shared use if it states a lifetime for use without the origin. A lifetime of zero,
-        // an unreadable lifetime, and a lifetime beside `no-cache` do not permit shared use.
+        // RFC 9111 §7.3: the origin permits sharing a cookie only if it states a lifetime above zero, without
+        // `no-cache`. An unreadable lifetime counts as zero.
         let isShared = freshness.isExplicit && freshness.lifetime > .zero && !control.noCache
         if answer.fields.contains(.setCookie), !isShared { return .setCookie }
-        // §3: a rule must permit storing. In addition, the stored answer must have a possible use.
+        // RFC 9111 §3: a rule must permit storing. In addition, later requests must be able to use the stored answer.
         let isAllowed =
             freshness.isExplicit || control.contains("public") || Freshness.heuristicStatuses.contains(answer.status)
         let isFresh = freshness.isFresh(at: answer.receivedAt) && !control.noCache
@@ -108,7 +108,7 @@ package enum StoragePolicy {
         return target.resolve(location)?.text == target.text
     }
 
-    /// Whether the status may be stored: not if it answers a condition or range of one request, or RFC 6585 forbids it.
+    /// Whether the status may be stored. 304, 412 and 416 depend on one request, and RFC 6585 forbids the others.
     private static func isStorable(_ status: Int) -> Bool {
         status >= 200 && ![304, 412, 416, 428, 429, 431, 511].contains(status)
     }
@@ -132,9 +132,9 @@ package enum PassReason: String, Hashable, Sendable {
     case `private`
     /// The request had Authorization, and the answer does not permit shared use (RFC 9111 §3.5).
     case authorization
-    /// An authenticated connection, or its authentication: the answer is for one client (``ConnectionCredentials``).
+    /// The answer is for the client that authenticated, or authenticates, its connection (``ConnectionCredentials``).
     case connectionAuthentication = "connection-authentication"
-    /// The answer has `Vary: *` or an unreadable Vary, so no request can be known to select it (RFC 9111 §4.1).
+    /// The answer has `Vary: *` or an unreadable Vary, so it is unknown which requests select it (RFC 9111 §4.1).
     case varyAny = "vary-any"
     /// The answer is stale at once, cannot be validated and must not be served stale: a copy would never be used.
     case noFreshness = "no-freshness"
@@ -165,7 +165,7 @@ package struct CacheRequest: Hashable, Sendable {
     package var fields: HTTPFields
     /// Replaces the origin's freshness lifetime; `nil` leaves the lifetime to the origin.
     package var callerTTL: Duration?
-    /// A text, such as a digest, that differs for each Authorization; `nil` without Authorization. Only compared.
+    /// A text, such as a digest, that differs for each Authorization; only compared. `nil` without Authorization.
     package var authorization: String?
 
     package init(
@@ -183,7 +183,7 @@ package struct CacheRequest: Hashable, Sendable {
 /// The head of a final answer. Interim answers (1xx) are never stored and have no ``OriginAnswer``.
 package struct OriginAnswer: Hashable, Sendable {
     package var status: Int
-    /// Without hop-by-hop fields (RFC 9111 §3.1). They always contain a readable Date.
+    /// Without hop-by-hop fields (RFC 9111 §3.1). The fields always contain a readable Date.
     package var fields: HTTPFields
     /// RFC 9111 §4.2.3: `request_time`.
     package var requestedAt: Timestamp

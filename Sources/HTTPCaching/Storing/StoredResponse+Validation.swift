@@ -5,25 +5,25 @@ import Primitives
 package enum HeadOutcome: Hashable, Sendable {
     case unrelated
     case freshened
-    /// Outdated: it must be validated before reuse.
+    /// The stored answer is outdated and must be validated before reuse.
     case invalidated
 }
 
 extension StoredResponse {
     /// Whether a 304 applies to this response, by ``Validators/areConfirmed(by:madeAt:now:)``. The request must have
-    /// sent its ``Validators``. If a 304 applies to no stored response, repeat the request without conditions.
+    /// had its ``Validators``. If a 304 applies to no stored response, repeat the request without conditions.
     package func isConfirmed(by notModified: HTTPFields) -> Bool {
         let madeAt = FreshnessLifetime.date(of: fields, receivedAt: receivedAt)
         return Validators(fields).areConfirmed(by: notModified, madeAt: madeAt, now: receivedAt)
     }
 
-    /// Updates this response from a 304 (RFC 9111 §3.2, §4.3.4): it counts as valid and as received now. Each field of
-    /// the 304 replaces the stored fields of the same name, in place, except the fields that describe the stored body
-    /// (Content-Length, Content-Encoding, Content-Range, Content-Digest, and an entity tag that a strong tag would
-    /// replace), and Set-Cookie, because a cookie is meant for the client that sent the request (§7.3).
+    /// Updates this response from a 304 (RFC 9111 §3.2, §4.3.4): it then counts as valid and as just received. Each
+    /// field of the 304 replaces the stored fields of the same name, in place, except the fields that describe the
+    /// stored body (Content-Length, Content-Encoding, Content-Range, Content-Digest, and an entity tag that a strong
+    /// tag would replace), and Set-Cookie, because a cookie is meant for the client that sent the request (§7.3).
     ///
-    /// `request` is the conditional request. Returns `nil` when the updated response may be stored. Otherwise the
-    /// updated value, perhaps with another ``selection``, is for this request only, for the returned reason.
+    /// `request` is the conditional request. Returns `nil` when the updated response, perhaps with another
+    /// ``selection``, may be stored. Otherwise returns the reason, and the updated response is for this request only.
     package mutating func update(from notModified: OriginAnswer, for request: CacheRequest) -> PassReason? {
         adopt(notModified.fields, requestedAt: notModified.requestedAt, receivedAt: notModified.receivedAt)
         var read = request
@@ -43,8 +43,9 @@ extension StoredResponse {
         }
     }
 
-    /// Compares this response with the answer to a HEAD request that selects it (RFC 9111 §4.3.5). Takes the fields of
-    /// the answer when its validators and its length are the same. Only a storable 200 has an effect.
+    /// Compares this response with the answer to a HEAD request that selects it (RFC 9111 §4.3.5). With equal
+    /// validators and length, takes the answer's fields if the result may be stored. With different validators or
+    /// length, marks this response as invalid. Only a 200 has an effect.
     package mutating func update(fromHEAD answer: OriginAnswer, for request: CacheRequest) -> HeadOutcome {
         guard answer.status == 200 else { return .unrelated }
         guard isSame(asIn: answer.fields) else {
@@ -60,7 +61,7 @@ extension StoredResponse {
     /// Combines this response with a later 206 for the same representation (RFC 9111 §3.4). The result has the bytes of
     /// both, and the fields of the newer answer except those about its body. `held` is the contiguous range of bytes
     /// that the caller now has, at least one; with all bytes the result is a complete 200. `nil` when no strong
-    /// validator connects both responses, their lengths differ, or their statuses do not permit it.
+    /// validator connects both responses, their lengths differ, or one of their statuses forbids it.
     package func combined(with newer: StoredResponse, holding held: Range<Int64>) -> StoredResponse? {
         let mine = StrongValidators(fields, receivedAt: receivedAt)
         guard [200, 206].contains(status), newer.status == 206,
@@ -107,7 +108,7 @@ extension StoredResponse {
         isExpirySet = false
     }
 
-    /// Compares validators and length (§4.3.5). A value that the answer to HEAD does not state counts as equal.
+    /// Compares validators and length (RFC 9111 §4.3.5). A value that is missing in the answer to HEAD counts as equal.
     private func isSame(asIn head: HTTPFields) -> Bool {
         guard status == 200 || status == 206 else { return false }
         let named = Validators(head)

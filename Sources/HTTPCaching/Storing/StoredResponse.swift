@@ -5,7 +5,7 @@ import Primitives
 package struct StoredResponse: Hashable, Sendable {
     package var url: String
     package var status: Int { didSet { memo = FreshnessMemo() } }
-    /// Served unchanged and in their order.
+    /// Larder serves these fields unchanged and in this order.
     package var fields: HTTPFields { didSet { memo = FreshnessMemo() } }
     /// The time of the request for the answer, or for its last validation.
     package var requestedAt: Timestamp { didSet { memo = FreshnessMemo() } }
@@ -14,9 +14,9 @@ package struct StoredResponse: Hashable, Sendable {
     /// The bytes of the representation in the body; `nil`: all bytes.
     package var part: Range<Int64>?
     /// The length of the whole representation; `nil` when the origin did not state it. For a complete body this is
-    /// first the declared length. The code that stores the body replaces it with the received length.
+    /// first the declared length. The code that stores the body replaces the declared length with the received length.
     package var completeLength: Int64?
-    /// Must be validated even if fresh: after an unsafe request (RFC 9111 §4.4), or a HEAD with other values (§4.3.5).
+    /// Whether it must be validated even if fresh: after an unsafe request or a differing HEAD (RFC 9111 §4.4, §4.3.5).
     package var isInvalid: Bool
     /// `nil` when no caller's ttl was involved.
     package var grant: CallerGrant?
@@ -60,16 +60,17 @@ package struct StoredResponse: Hashable, Sendable {
     }
 
     /// The expiry date, in the past when the response was never fresh. `callerTTL` is the ttl of the request that
-    /// brought or validated the answer. It counts from the receipt if ``StoragePolicy`` applies a ttl to the answer.
+    /// brought or validated the answer. Without a ``grant`` the ttl has no effect.
     package func expiryDate(callerTTL: Duration?) -> Timestamp {
         if grant != nil, let callerTTL { return receivedAt + callerTTL }
         return freshness.expiryDate
     }
 }
 
-/// Records that a caller's ttl decided about a stored response.
+/// The permission by a caller's ttl to store a response.
 package struct CallerGrant: Hashable, Sendable {
-    /// RFC 9111 alone would have forbidden storing: only requests with a ttl and the same Authorization may use it.
+    /// RFC 9111 alone would have forbidden storing. So the response is only for requests with a ttl and this
+    /// Authorization.
     package var isOnlyReason: Bool
     /// ``CacheRequest/authorization`` of the request that brought the response.
     package var authorization: String?
@@ -101,7 +102,7 @@ extension StoredResponse {
         return object.text
     }
 
-    /// Whether ``text`` has at most `limit` bytes. An estimate mostly suffices: no byte becomes more than six bytes.
+    /// Whether ``text`` has at most `limit` bytes. Mostly an estimate suffices: a byte becomes at most six bytes.
     package func isText(within limit: Int) -> Bool {
         let others = url.utf8.count + selection.text.utf8.count + (grant?.authorization?.utf8.count ?? 0)
         let sent = fields.reduce(others) { count, field in
@@ -152,7 +153,7 @@ package struct SelectingFields: Hashable, Sendable {
     /// `nil` when the request did not have the field, which differs from an empty value.
     private let values: [String?]
 
-    /// `nil` when no request can be known to select the answer: Vary has `*`, alone or among names, or an invalid name.
+    /// `nil` when Vary has `*`, alone or among names, or an invalid name. The selecting requests are then unknown.
     package init?(vary fields: HTTPFields, request: HTTPFields) {
         var names: Set<String> = []
         for line in fields[values: .vary] {

@@ -6,7 +6,7 @@ package struct SelectedRepresentation: Hashable, Sendable {
     package var etag: EntityTag?
     /// `nil` when it is unknown. Comparisons use whole seconds.
     package var lastModified: Timestamp?
-    /// Whether no two versions can have this date. Only a strong date may meet If-Range (RFC 9110 §8.8.2.2).
+    /// Whether no two versions can have this date (RFC 9110 §8.8.2.2). If-Range requires such a strong date.
     package var isLastModifiedStrong: Bool
     /// The time at which the origin generated a stored response. Replaces a missing modification date in
     /// If-Modified-Since (RFC 9111 §4.3.2), but not in If-Unmodified-Since (RFC 9110 §13.1.4). `nil`: no replacement.
@@ -42,7 +42,7 @@ package struct ConditionalRequest: Hashable, Sendable {
         case preconditionFailed
     }
 
-    /// §13.1.
+    /// RFC 9110 §13.1.
     package static let fieldNames: [HTTPField.Name] = [
         .ifMatch, .ifNoneMatch, .ifModifiedSince, .ifUnmodifiedSince, .ifRange,
     ]
@@ -54,13 +54,13 @@ package struct ConditionalRequest: Hashable, Sendable {
     private let ifUnmodifiedSince: Timestamp?
     private let ifRange: String?
 
-    /// `now` decides two-digit years; see `Timestamp(httpDate:now:)`.
+    /// `now` decides the century of two-digit years; see `Timestamp(httpDate:now:)`.
     package init(_ fields: HTTPFields, method: HTTPRequest.Method, now: Timestamp) {
         func tags(_ name: HTTPField.Name) -> EntityTagCondition? {
             let lines = fields[fields: name].map(\.latin1)
             return lines.isEmpty ? nil : EntityTagCondition(lines)
         }
-        // §13.1.3, §13.1.4: a field that is not a single valid date is ignored.
+        // RFC 9110 §13.1.3, §13.1.4: a field that is not a single valid date is ignored.
         func date(_ name: HTTPField.Name) -> Timestamp? {
             let lines = fields[values: name]
             return lines.count == 1 ? Timestamp(httpDate: lines[0], now: now) : nil
@@ -73,7 +73,7 @@ package struct ConditionalRequest: Hashable, Sendable {
         ifRange = fields[fields: .ifRange].first?.latin1
     }
 
-    /// Checks the conditions, but not If-Range, in the order of §13.2.2. `nil` means that no representation exists.
+    /// Checks all conditions except If-Range (RFC 9110 §13.2.2). `current` is `nil` when no representation exists.
     package func evaluate(_ current: SelectedRepresentation?) -> Outcome {
         let isRead = method == .get || method == .head
         if let ifMatch {
@@ -89,7 +89,7 @@ package struct ConditionalRequest: Hashable, Sendable {
         return .proceed
     }
 
-    /// Whether a part may be the answer (§13.1.5): If-Range is absent, or names exactly the current representation.
+    /// Whether the answer may be a part (RFC 9110 §13.1.5): If-Range is absent, or matches the current representation.
     package func allowsRange(of current: SelectedRepresentation, now: Timestamp) -> Bool {
         guard let ifRange else { return true }
         if let tag = EntityTag(ifRange) { return current.etag?.matches(tag, comparison: .strong) ?? false }
@@ -97,7 +97,7 @@ package struct ConditionalRequest: Hashable, Sendable {
         return Timestamp(httpDate: ifRange, now: now) == Self.second(of: modified)
     }
 
-    /// `*` names any representation, with or without a tag.
+    /// `*` matches any representation, with or without an entity tag.
     private func matches(
         _ condition: EntityTagCondition, _ current: SelectedRepresentation, _ comparison: EntityTag.Comparison
     ) -> Bool {

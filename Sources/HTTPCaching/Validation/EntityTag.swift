@@ -1,6 +1,6 @@
 /// A validator that names a version of a representation (RFC 9110 §8.8.3): `[ "W/" ] DQUOTE *etagc DQUOTE`.
 package struct EntityTag: Hashable, Sendable {
-    /// §8.8.3.2.
+    /// RFC 9110 §8.8.3.2.
     package enum Comparison: Sendable {
         /// Both tags are strong, and their texts are equal.
         case strong

@@ -3,7 +3,7 @@ import Primitives
 
 /// The validators with which an origin can be asked whether a stored response is still valid (RFC 9111 §4.3.1).
 package struct Validators: Hashable, Sendable {
-    /// `nil` when absent or malformed: If-None-Match has no syntax for a text without quotes, and `*` would match all.
+    /// `nil` when absent or malformed: If-None-Match has no syntax for a text without quotes, and `*` matches any tag.
     package let etag: EntityTag?
     /// As received.
     package let lastModified: String?
@@ -14,7 +14,7 @@ package struct Validators: Hashable, Sendable {
         self.lastModified = lastModified.flatMap { $0.isEmpty ? nil : $0 }
     }
 
-    /// From the first line of each field, in Latin-1, so that every byte of a tag counts (`obs-text`, RFC 9110 §8.8.3).
+    /// Takes the first line of each field, in Latin-1, so that all bytes of a tag count (`obs-text`, RFC 9110 §8.8.3).
     package init(_ fields: HTTPFields) {
         self.init(
             etag: fields[fields: .eTag].first?.latin1, lastModified: fields[fields: .lastModified].first?.latin1)
@@ -22,7 +22,7 @@ package struct Validators: Hashable, Sendable {
 
     package var isEmpty: Bool { etag == nil && lastModified == nil }
 
-    /// `If-None-Match` and `If-Modified-Since`, as far as known; a recipient uses the first (RFC 9110 §13.1.3).
+    /// `If-None-Match` for an entity tag, `If-Modified-Since` for a date. A recipient prefers a tag (RFC 9110 §13.1.3).
     package var conditionalFields: HTTPFields {
         var fields = HTTPFields()
         if let field = etag.flatMap({ HTTPField(name: .ifNoneMatch, latin1: $0.text) }) { fields.append(field) }
@@ -32,11 +32,11 @@ package struct Validators: Hashable, Sendable {
 
     /// Whether a 304 applies to the response with these validators, which made the request conditional (RFC 9111
     /// §4.3.4). `madeAt` is the Date of the response; without it the modification date counts as weak. `now`: see
-    /// `Timestamp(httpDate:now:)`. One strong validator in common is enough: an entity tag that is strong on both
-    /// sides, or a strong modification date (RFC 9110 §8.8.2.2). So a server may weaken the tag of its compressed 200
-    /// but not the tag of its 304. A 304 with a strong tag but without a strong validator in common applies to another
-    /// response. Otherwise every validator that both sides state must be equal, and there must be at least one. A 304
-    /// without any validator applies to the response of the conditional request.
+    /// `Timestamp(httpDate:now:)`. The first rule that fits decides:
+    /// - A 304 with an equal strong validator applies: a tag that is strong on both sides, or a strong modification
+    ///   date (RFC 9110 §8.8.2.2). Any other 304 with a strong tag does not apply.
+    /// - If both sides state an entity tag or both state a date, the 304 applies if all such pairs are equal.
+    /// - Otherwise a 304 applies only if it has no validator.
     package func areConfirmed(by notModified: HTTPFields, madeAt: Timestamp?, now: Timestamp) -> Bool {
         let named = Validators(notModified)
         var hasSameTag: Bool?
@@ -64,8 +64,8 @@ package struct Validators: Hashable, Sendable {
         return madeAt - lastModified >= .seconds(1)
     }
 
-    /// Whether a newer entity tag may replace the stored tag. A different strong tag may not, because it names bytes
-    /// that are not stored, such as the uncompressed bytes. A client would combine both kinds (RFC 9110 §13.1.5).
+    /// Whether a newer entity tag may replace the stored tag. A strong tag may not, because it may name bytes that are
+    /// not stored, such as the uncompressed bytes, and If-Range would combine parts of both (RFC 9110 §13.1.5).
     package func mayBeReplaced(byTagOf newer: HTTPFields) -> Bool {
         guard etag != nil else { return true }
         return Validators(newer).etag?.isWeak ?? false
@@ -75,7 +75,7 @@ package struct Validators: Hashable, Sendable {
 /// Validators of a single sequence of bytes (RFC 9110 §8.8.1), which show that two parts belong together.
 struct StrongValidators: Hashable {
     let etag: EntityTag?
-    /// `nil` unless Date is at least a second later, so that no second change can have the same date (§8.8.2.2).
+    /// `nil` unless Date is at least a second later: else a second change could have the same date (RFC 9110 §8.8.2.2).
     let lastModified: Timestamp?
     /// Whether a weak tag shows that equal dates do not imply equal bytes.
     private let hasWeakTag: Bool

@@ -54,8 +54,8 @@ final class AccessGate: Sendable {
 
     private static let larderAuthorization = HTTPField.Name("Larder-Authorization")!
 
-    /// The lines of the field that carries the token. Under `/fetch`, `Authorization` and `Proxy-Authorization` (which
-    /// some programs send instead) belong to the origin, unless they contain a token.
+    /// Returns the token's field and its lines. Under `/fetch` this is `Larder-Authorization`; `Authorization` and
+    /// `Proxy-Authorization` belong to the origin there, unless they contain a Larder token.
     private static func credentials(_ request: Request) -> (name: HTTPField.Name, lines: [String]) {
         let name = request.withTarget(isFetch) ? larderAuthorization : .authorization
         let lines = request.values(name)
@@ -77,7 +77,7 @@ final class AccessGate: Sendable {
 
     var allowsPages: Bool { !web.origins.isEmpty }
 
-    /// The origin of the web page that sent the request; `nil` if none sent it, or if it may not read the answer.
+    /// The origin of the web page that sent the request; `nil` without a page, or if the page may not read the answer.
     func origin(of request: Request) -> String? {
         web.origins.isEmpty ? nil : request.field("Origin").flatMap { web.allows(origin: $0) ? $0 : nil }
     }
@@ -116,8 +116,8 @@ final class AccessGate: Sendable {
         return tokens.knows(bearer)
     }
 
-    /// The value of `Vary` for an answer to a GET. The fields choose the namespace, by its name or by the token, or
-    /// state that a worker would run the answer (``ContentFence``).
+    /// The value of `Vary` for an answer to a GET. The named fields choose the namespace, by its name or by the token,
+    /// or state that a worker would run the answer (``ContentFence``).
     func vary(in space: NamespaceSource, isFenced: Bool) -> String? {
         var names: [String] = []
         switch space {
@@ -134,8 +134,8 @@ final class AccessGate: Sendable {
         let token: AccessToken?
     }
 
-    /// Returns `nil` if ``admit(_:scope:)`` must decide. It also counts the requests of tokens with a rate. The caller
-    /// checks the namespace. `credentials` is the only line of its field. No target is absolute, so `host` suffices.
+    /// Admits a request; `nil` if ``admit(_:scope:)`` must decide, as for a token with a rate. The caller checks the
+    /// namespace. `credentials` is the only line of its field. No target names a host of its own.
     func pass(_ credentials: UnsafeRawBufferPointer?, host: UnsafeRawBufferPointer?, isFetch: Bool) -> Pass? {
         guard let tokens else {
             guard web.hosts != nil else { return Pass(token: nil) }
@@ -159,7 +159,7 @@ final class AccessGate: Sendable {
     /// Returns a 401 with a challenge for each scheme that can carry a token, Bearer and Basic (RFC 9110 §11.6.1).
     private static func unauthorized(_ detail: String, _ error: String?, _ request: Request) -> Problem {
         var fields: HTTPFields = [.wwwAuthenticate: Problem.challenge(error)]
-        // A browser would show its own log-in dialog for a page's script, although the page asks the user itself.
+        // A browser would show a log-in dialog for a script's request, although the script's page asks the user.
         if request.field("Sec-Fetch-Dest") != "empty" {
             fields.append(HTTPField(name: .wwwAuthenticate, value: "Basic realm=\"larder\", charset=\"UTF-8\""))
         }
@@ -167,7 +167,7 @@ final class AccessGate: Sendable {
     }
 }
 
-/// Classifies the fields of a GET by their effect on an answer that is valid without them.
+/// Classifies the fields of a GET by their effect on the answer to a request without them.
 enum RequestField {
     /// Whether the field may require a different answer, or a check that a ready answer skips. Callers check
     /// ``isCredentials(_:isFetch:)`` first, because this method takes `authorization` for an origin's credentials.
@@ -200,7 +200,7 @@ enum RequestField {
         return isPlain
     }
 
-    /// `Larder-TTL` selects among the answers of a namespace.
+    /// Whether the field is `Larder-TTL`. Each value of this field has ready answers of its own.
     static func isTTL(_ field: RawField) -> Bool {
         field.name.count == 10 && field.isNamed("larder-ttl")
     }

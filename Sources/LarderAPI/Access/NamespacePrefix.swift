@@ -47,16 +47,16 @@ struct PrefixedRequest {
         hasPrefix = found != nil
     }
 
-    /// The prefix for paths in the answer to this request, so that they stay in the namespace: `/@ci`, or empty.
+    /// The prefix of paths in the answer, so that they lead to the same namespace: `/@ci`, or empty.
     var pathPrefix: String { name.map { "/@" + $0 } ?? "" }
 }
 
 enum NamespaceSource: Sendable {
     /// The path's prefix (``NamespacePrefix``) or `Larder-Namespace` names the namespace, else the token names it.
     case named
-    /// As ``named``, but `Larder-Namespace` is refused, so that cached answers need not vary by it.
+    /// As ``named``, but `Larder-Namespace` is refused, so that cached answers need not vary by this field.
     case prefixed
-    /// The call concerns all namespaces: a token must be for the default namespace.
+    /// The call concerns all namespaces: a token must cover the default namespace.
     case server
     /// The path pattern names the namespace. The endpoint checks whether the visitor may use it.
     case inPath

@@ -3,10 +3,10 @@ import Larder
 import MicroHTTPD
 import Primitives
 
-/// Prevents web pages of other sites from using a server that asks for no token. Their requests come from the user's
-/// own browser, which may reach servers that the page's site cannot reach.
-/// A browser states the origin of a page in `Origin` and `Sec-Fetch-Site`, which scripts cannot set. A page under a
-/// host name that resolves to this server (DNS rebinding) looks like the server's own page, except for its `Host`.
+/// Prevents web pages of other sites from using a server that asks for no token. Such a page sends requests by the
+/// user's own browser, which may reach servers that the page's site cannot reach. A browser states the origin of a page
+/// in `Origin` and `Sec-Fetch-Site`, which scripts cannot set. A page under a host name that resolves to this server
+/// (DNS rebinding) looks like the server's own page, except for its `Host`.
 struct WebGuard: Sendable {
     /// The server's names in lower case, in addition to `localhost` and IP addresses; `nil` for any name.
     let hosts: Set<String>?
@@ -94,7 +94,7 @@ enum CrossOrigin {
         response.adding([
             HTTPField(name: .accessControlAllowOrigin, value: origin),
             HTTPField(name: .accessControlExposeHeaders, value: "*"),
-            // The answer names a single origin, so it is not valid for other origins.
+            // The answer permits a single origin, so a cache must not serve it to pages of other origins.
             HTTPField(name: .vary, value: "Origin"),
         ])
     }
@@ -115,10 +115,10 @@ extension Response {
 /// a sandbox. Browsers apply the sandbox only to pages and workers. The origin's own policies apply, too.
 ///
 /// A worker runs with the origin of its script's URL, which is this server's origin, in some browsers even despite the
-/// sandbox. Requests for a worker's script are therefore refused, and `Vary` names the fields that reveal them.
+/// sandbox. Requests for a worker's script are therefore refused, and `Vary` names the fields that reveal the worker.
 enum ContentFence {
-    /// The fields forbid scripts and forms, withhold the server's origin, block all loading, and make the stated type
-    /// binding (https://fetch.spec.whatwg.org/#x-content-type-options-header).
+    /// The fields forbid scripts and forms, withhold the server's origin, block all loading, and make browsers obey the
+    /// stated type (https://fetch.spec.whatwg.org/#x-content-type-options-header).
     static let fields: [HTTPField] = [
         HTTPField(name: .xContentTypeOptions, value: "nosniff"),
         HTTPField(name: .contentSecurityPolicy, value: "sandbox; default-src 'none'"),
@@ -171,20 +171,20 @@ enum ContentFence {
     private static let aboutHost: Set<String> = [
         // The browser's storage for the host, and the service workers of its pages.
         "clear-site-data", "service-worker-allowed", "origin-agent-cluster",
-        // TLS, and alternative addresses of the host.
+        // The rules for TLS with the host, and alternative addresses of the host.
         "strict-transport-security", "public-key-pins", "public-key-pins-report-only", "expect-ct", "alt-svc",
         "alternate-protocol",
         // The receivers of reports about the host's pages.
         "nel", "report-to", "reporting-endpoints",
         // Whether the user is logged in at the host.
         "set-login", "idp-signin-status",
-        // Data that a page of another site may share with the host that it embeds.
+        // The host, embedded in a page of another site, asks for access to storage or for the user's browsing topics.
         "activate-storage-access", "shared-storage-write", "observe-browsing-topics",
-        // The browser's properties that it sends in each later request to the host.
+        // The host asks the browser to state certain properties in each later request to the host.
         "accept-ch", "accept-ch-lifetime", "critical-ch",
         // Compression dictionaries for other paths of the host (RFC 9842), and pages of the host to load in advance.
         "use-as-dictionary", "speculation-rules",
-        // ``fields`` contains a field of this name.
+        // ``fields`` contains its own field of this name.
         "x-content-type-options",
     ]
 }

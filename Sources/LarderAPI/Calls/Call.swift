@@ -51,8 +51,8 @@ struct Call: Sendable {
         }
     }
 
-    /// Answers at the call's turn in the namespace's queue of listings, unless the client has left before. Meant for
-    /// answers that may look at many entries. Throws 503 if the queue is full.
+    /// Answers after the calls before it in the namespace's queue of listings, unless the client has disconnected by
+    /// then. Meant for answers that may read many entries. Throws 503 if the queue is full.
     func respondInTurn(_ answer: @escaping @Sendable () throws(Problem) -> Response) throws(Problem) {
         let hasLeft = Flag()
         exchange.onHangUp { hasLeft.set() }

@@ -14,7 +14,7 @@ struct ContentResponse {
     private let now: Timestamp
     private let caching: ContentCaching
 
-    /// Read `caching` after the entry: a change of `caching` drops the ready answers of entries that were read before.
+    /// Callers read `caching` after the entry. A change of `caching` drops only ready answers of entries read earlier.
     init(_ entry: Entry, allowsStale: Bool, caching: ContentCaching, at now: Timestamp) throws(Problem) {
         self.entry = entry
         self.now = now
@@ -52,7 +52,7 @@ struct ContentResponse {
         switch ranges.resolve(length: length) {
         case .whole: return whole(body, bounds, fields)
         case .parts(let parts):
-            // §14.2 permits the whole body as the answer to several ranges, and clients rarely ask a cache for several.
+            // RFC 9110 §14.2 permits the whole body as the answer to several ranges, which clients rarely request.
             guard parts.count == 1, let part = parts.first else {
                 return whole(body, bounds, fields)
             }
@@ -118,7 +118,7 @@ extension ContentCaching {
     /// The `Cache-Control` of ``revalidate``.
     static let revalidation = "no-cache"
 
-    /// Returns the Cache-Control of an answer with a body. Without it, caches would use heuristics (RFC 9111 §4.2.2).
+    /// Returns the Cache-Control of an answer with a body. Otherwise caches would use heuristics (RFC 9111 §4.2.2).
     func cacheControl(until expiry: Timestamp, at now: Timestamp) -> String {
         guard self == .untilExpiry, expiry > now else { return Self.revalidation }
         return "max-age=\(min(expiry - now, DeltaSeconds.maximum).milliseconds / 1000)"

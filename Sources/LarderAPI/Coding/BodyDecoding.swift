@@ -152,7 +152,7 @@ enum BodyDecoding {
     }
 }
 
-/// One request of a batch, decoded when its turn comes, so that a batch takes no more memory than its text.
+/// One request of a batch, decoded only when it starts, so that a batch takes no more memory than its text.
 enum BatchElement: Sendable {
     static let limit = 10_000
 

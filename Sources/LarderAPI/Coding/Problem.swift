@@ -33,7 +33,7 @@ struct Problem: Error, Sendable {
         return .object(members + extensions)
     }
 
-    /// The shown Unicode scalars of a long ``detail``. Its middle is left out: it may quote long text of the request.
+    /// The numbers of Unicode scalars that a long ``detail`` shows. It may quote long text of the request.
     private static let shownLimits = (beginning: 1000, end: 500)
 
     private var shownDetail: String {

@@ -8,7 +8,7 @@ struct Query {
 
     init(_ raw: String?, known: Set<String>) throws(Problem) {
         for (name, value) in try FormDecoding.pairs(raw ?? "", subject: "query") {
-            // The code of generated clients uses the name `params` itself, so the parameter has a second name.
+            // The code of generated clients uses the name `params` itself, so they send the parameter as `urlParams`.
             let name = name == "urlParams" ? "params" : name
             guard known.contains(name) else {
                 let list = known.sorted().joined(separator: ", ")
@@ -84,7 +84,7 @@ enum URLDecoding {
     static func canonicalURL(_ text: String, params: JSON?, isInTarget: Bool = false) throws(Problem) -> CanonicalURL {
         var parameters = URLParameters()
         if let params {
-            // The limit is twice the URL's, because parts such as empty arrays add nothing to the URL.
+            // The limit is twice the limit of a URL, because parts such as empty arrays add nothing to the URL.
             guard params.utf8.count <= 2 * CanonicalURL.maximumLength else {
                 throw .invalid("params are longer than \(2 * CanonicalURL.maximumLength) bytes", pointer: "/params")
             }

@@ -8,7 +8,7 @@ final class RequestMetrics: Sendable {
     private final class Row: Sendable {
         let durations = DurationHistogram()
         let statuses = (100..<600).map { _ in Counter() }
-        /// Requests that take too little time to measure. ``write(into:)`` adds them to `statuses` and `durations`.
+        /// Requests that are too short to measure. ``write(into:)`` adds them to `statuses` and `durations`.
         let instants = (100..<600).map { _ in Counter() }
     }
 

@@ -4,7 +4,7 @@ import Larder
 import MicroHTTPD
 import Primitives
 
-/// Answers GETs and HEADs of content with a read of the slab, and without the index, while the memory tier is full.
+/// Answers GETs and HEADs of bodies from the slab, without reading the index, while the memory tier is full.
 struct PassingAnswers: Sendable {
     private let meter: Counter?
     /// `Accept-Ranges`, the fields of ``ContentFence``, and `Vary`, which all answers have.

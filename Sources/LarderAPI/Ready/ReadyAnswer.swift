@@ -38,7 +38,7 @@ final class ReadyAnswer: Sendable {
 
     struct Validity: Sendable {
         var entry: HotEntry.Mark
-        /// The stored responses of the URL among which the answer was selected; `nil` if there was no selection.
+        /// Marks changes of the URL's stored responses, if the answer was selected from them; else `nil`.
         var responses: ChangeMark?
         /// The time at which the answer was made. If the clock is set back to an earlier time, the answer is dropped.
         var from: Timestamp
@@ -109,6 +109,7 @@ final class ReadyAnswer: Sendable {
     }
 }
 
+/// A request that looks for its ready answer, without the fields of its head.
 struct ReadyWish {
     let namespace: Int
     let target: UnsafeRawBufferPointer

@@ -93,7 +93,7 @@ final class ReadyAnswers: Sendable {
 
     private enum Found {
         case right(Response, HotEntry)
-        /// `Age` and `ttl` in the answer must be recomputed.
+        /// The answer is not valid at this time: `Age`, `ttl` or `max-age` must be recomputed.
         case due(ReadyAnswer)
         case outdated(ReadyAnswer)
     }
@@ -135,7 +135,7 @@ final class ReadyAnswers: Sendable {
 
     var count: Int { table.count }
 
-    /// Returns the requests that get the same answer, if `names` are the selecting fields; `nil` if no other gets it.
+    /// Returns the requests with the same answer, if `names` are the selecting fields; `nil` if only `request` has it.
     private static func requests(like request: Request, in namespace: Int, _ names: [String]) -> ReadyAnswer.Requests? {
         guard !request.isHead, request.declaredLength == nil else { return nil }
         var isPlain = true
@@ -154,7 +154,7 @@ final class ReadyAnswers: Sendable {
                 values[index].lines.append(Array(field.value))
             }
         }
-        // Only code that knows a field can compare values that are spread over several lines.
+        // A field on several lines gives no ready answer, because only code that knows it can compare the values.
         guard isPlain, values.allSatisfy({ $0.lines.count <= 1 }) else { return nil }
         return ReadyAnswer.Requests(
             namespace: namespace, target: request.withTarget(Array.init), ttl: ttl,

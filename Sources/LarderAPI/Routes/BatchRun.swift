@@ -15,7 +15,7 @@ final class BatchRun: Sendable {
         var underWay = 0
         var hasRoom = true
         var isAbandoned = false
-        /// The places of the unfinished requests, by index; `nil` for a request that is just starting.
+        /// The unfinished requests, by index, as waiters of their downloads; `nil` for a request that is just starting.
         var places: [Int: DownloadManager.Place?] = [:]
         /// The number of requests that have changed the cache since the last audit line.
         var changes = 0

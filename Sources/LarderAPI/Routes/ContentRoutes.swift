@@ -31,7 +31,7 @@ struct ContentRoutes: Sendable {
             }
         }
         guard head.request.query == nil, RequestField.isPlain(head.request) else { return read() }
-        // If the cache knows the body's place, a single read suffices. Else the index must be read, too.
+        // If the cache knows the body's place in the slab, a single read suffices. Else the index must be read, too.
         head.entries.findPassing(key) { body in
             guard let body else { return read() }
             call.respond(PassingAnswers.response(body, options.contentCaching, at: service.clock.now()))
@@ -193,7 +193,7 @@ final class Upload: BodySink {
         guard request.field("Content-Range") == nil else {
             throw .invalid("Content-Range is not supported, because an entry stores a whole body; leave it out")
         }
-        // §8.4: readers of the entry would not learn that it is encoded.
+        // RFC 9110 §8.4: readers of the entry would not learn that the body is encoded.
         if let coding = request.field("Content-Encoding"), coding.lowercased() != "identity" {
             throw Problem(
                 415,

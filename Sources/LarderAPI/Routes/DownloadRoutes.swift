@@ -82,7 +82,7 @@ struct DownloadRoutes: Sendable {
         let limit = try head.query(["limit"]).limit()
         try call.respondInTurn { () throws(Problem) in
             var downloads: [JSON] = []
-            // One status more than the limit shows whether there are more.
+            // One status more than the limit shows whether there are more downloads.
             let statuses = head.namespace.downloads.statuses(limit: limit + 1)
             for status in statuses.prefix(limit) { downloads.append(try json(status, in: head.namespace)) }
             return .json(["downloads": .array(downloads), "more": .bool(statuses.count > limit)])
@@ -95,7 +95,7 @@ struct DownloadRoutes: Sendable {
         return .json(try json(status, in: head.namespace))
     }
 
-    /// The answer for an ended download is 409, independent of the conditions.
+    /// For an ended download no condition counts, because the answer is 409 in any case.
     private func checkCancel(_ head: Endpoint.Head) throws(Problem) {
         _ = try head.query()
         let runs = head.namespace.downloads.status(of: head.parameter("key"))?.state == .running

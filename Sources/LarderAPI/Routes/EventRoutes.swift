@@ -7,7 +7,7 @@ struct EventRoutes: Sendable {
     let events: EventHub
     let namespaces: NamespaceTable
     let gate: AccessGate
-    /// The limit of unsent bytes. Above it the hub keeps the further events in its window until the client has read.
+    /// The limit of unsent bytes. Above this limit, ``EventHub`` keeps further events until the client has read.
     private static let highWaterMark = 64 << 10
 
     var routes: [Route] {
@@ -76,7 +76,7 @@ extension PublishedEvent {
 }
 
 extension EventID {
-    /// A comment, and the ID after which the listener continues if it reconnects. A client dispatches no event for it.
+    /// A comment, which clients ignore, and the ID after which the listener continues if it reconnects.
     var heartbeat: SharedBytes { SharedBytes(":\nid: \(text)\n\n".utf8) }
 }
 

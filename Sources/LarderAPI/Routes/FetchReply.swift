@@ -3,8 +3,8 @@ import Larder
 import MicroHTTPD
 import Primitives
 
-/// Connects a gateway's answer with the call of its client. Either of them may arrive first. One lock guards `state`.
-/// The thread that finds both the answer and the call responds, after it has released the lock.
+/// Connects a gateway's answer with the call of its client. The answer or the call may arrive first. One lock guards
+/// `state`. The thread that finds both the answer and the call responds, after it has released the lock.
 final class FetchReply: Sendable {
     private struct State {
         var call: Call?
@@ -14,7 +14,7 @@ final class FetchReply: Sendable {
         var isAnswered = false
     }
 
-    /// The two heads together must fit into a connection's 32 KiB. Else libmicrohttpd closes the connection unanswered.
+    /// Both heads, request and answer, must fit into a connection's 32 KiB. Else libmicrohttpd closes it unanswered.
     private static let headLimit = 30_000
     /// The bytes of libmicrohttpd's record for a field of the request, which take part of the 32 KiB, too.
     private static let fieldRecord = 64
@@ -93,7 +93,7 @@ final class FetchReply: Sendable {
         }
     }
 
-    /// `Age` and `ttl` are recomputed when a later request gets the answer.
+    /// Keeps a ready answer, in which `Age` and `ttl` are recomputed for later requests.
     private func keep(_ response: Response, _ reuse: AnswerReuse, _ call: Call) {
         let (status, body) = (response.status, response.body)
         let reuse = reuse.keeping(ContentFence.stripped)

@@ -5,7 +5,7 @@ import Primitives
 struct ServiceRoutes: Sendable {
     let service: LarderService
     let isDraining: Flag
-    /// Writes the metrics of connections and requests. ``APIServer`` sets it later, because they need all routes.
+    /// Writes the metrics of connections and requests. ``APIServer`` sets this later, because they need all routes.
     var httpMetrics: @Sendable (inout PrometheusText) -> Void = { _ in }
 
     var routes: [Route] {
@@ -36,7 +36,7 @@ struct ServiceRoutes: Sendable {
         return .json(["status": "ok"])
     }
 
-    /// The namespaces count the hits that ready answers serve.
+    /// Includes the hits that ready answers serve, which the namespaces count.
     private var hitCount: Int { service.metrics.hits.value + service.namespaces.hitsAtHand }
 
     private var memory: MemoryStatistics {

@@ -17,7 +17,7 @@ extension DownloadedEntry {
 }
 
 extension APIClient {
-    /// Without `waits`, only starts the download: if it is not a hit, `json` is its status, and `result` is `nil`.
+    /// Without `waits`, only starts the download. For a miss, `json` is then its status, and `result` is `nil`.
     package func download(
         _ url: String, _ options: DownloadOptions, waits: Bool = true
     ) async throws -> (json: JSON, result: DownloadedEntry?) {
@@ -36,7 +36,7 @@ extension APIClient {
     }
 }
 
-/// A download that runs, or waits for its turn.
+/// A download that is running or queued.
 package struct RunningDownload: Hashable, Sendable {
     /// The canonical URL.
     package let url: String
@@ -61,13 +61,13 @@ extension RunningDownload {
 
 /// The options of a download. A duration of `nil` is not sent.
 package struct DownloadOptions: Sendable {
-    /// `nil`: as the origin says, else the server's default.
+    /// `nil`: the lifetime that the origin states, else the server's default ttl.
     package var ttl: Seconds?
     /// Whether a hit restarts the ttl of the entry.
     package var updateExpiry = false
     /// Whether to ask the origin even if the entry is fresh.
     package var refresh = false
-    /// The time after the expiry date in which the server answers with the stale entry, and revalidates it.
+    /// The time after the expiry date in which the stale entry is the answer, and is revalidated in the background.
     package var staleWhileRevalidate: Seconds?
     /// The time after the expiry date in which the server answers with the stale entry when the origin fails.
     package var staleIfError: Seconds?

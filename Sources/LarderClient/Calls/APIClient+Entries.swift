@@ -23,7 +23,7 @@ extension APIClient {
         } while cursor != nil && left > 0
     }
 
-    /// Removes the matching entries (without a filter, all), or only counts them. Returns their number.
+    /// Removes the matching entries (without a filter, all), or only counts them. Returns the number of entries.
     package func remove(_ selection: EntrySelection, onlyCounts: Bool = false) async throws -> Int64 {
         let isAll = selection.allSatisfy { $0.value == nil }
         let manner: APICall.Query = [("all", isAll ? "true" : nil), ("dryRun", onlyCounts ? "true" : nil)]
@@ -42,7 +42,7 @@ extension APIClient {
         return count
     }
 
-    /// Asks the server for the key of a URL, because the server decides on the canonical form.
+    /// Returns the key. Asks the server for the key of a URL, because the server decides on the canonical form.
     package func key(of reference: EntryReference) async throws -> String {
         switch reference {
         case .key(let key): return key
@@ -106,7 +106,7 @@ package struct Explanation: Sendable {
     package let url: String
     package let key: String
     package let namespace: String
-    /// The path of the body, or of the file that a body would get; `nil` when the body is, or may be, in the slab.
+    /// The path of the body's file, or of the file that a new body would get; `nil` when the body may be in the slab.
     package var localPath: String? { json["localPath"]?.stringValue }
     package let isHit: Bool
     /// The reason for ``isHit``, for a person.

@@ -3,14 +3,14 @@ import Primitives
 /// Parses server-sent events from pieces of a stream (WHATWG HTML §9.2.6). A pure state machine: bytes in, events out.
 struct EventStreamParser {
     struct Event: Hashable {
-        /// `message` when the event has none.
+        /// `message` when the event states no type.
         var type: String
         /// The value for `Last-Event-ID`; empty when there was no id yet.
         var id: String
         var data: String
     }
 
-    /// The server's wait before a reconnection, at most a day; `nil` when the server stated none.
+    /// The wait before a reconnection that the server stated, at most a day; `nil` when it stated no wait.
     private(set) var retry: Duration?
     /// The id of the last complete event, also of an event without data; empty when there was no id yet.
     private(set) var lastEventID = ""
@@ -31,7 +31,7 @@ struct EventStreamParser {
         var events: [Event] = []
         for byte in bytes {
             switch byte {
-            // LF as the second half of CRLF.
+            // The LF of a CRLF; the CR has already ended the line.
             case 0x0a where isBehindCR: isBehindCR = false
             case 0x0a, 0x0d:
                 isBehindCR = byte == 0x0d

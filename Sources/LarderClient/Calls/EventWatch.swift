@@ -32,7 +32,7 @@ package struct EventWatch: Sendable {
     package init() {}
 
     /// Runs until the task is cancelled. `onPause` gets the error of a lost connection and the wait before the next
-    /// attempt. Throws the errors of `onEvent`, and ``ClientError`` for a failed first connection or a refusal.
+    /// attempt. Throws errors of `onEvent`, and ``ClientError`` if the first connection fails or a retry is useless.
     package func run(
         on client: APIClient, onEvent: (ServerEvent) throws -> Void, onPause: (ClientError, Duration) -> Void
     ) async throws {

@@ -3,16 +3,16 @@ import Primitives
 /// Lets a server download and keep the URLs of a list, in batches of `POST /downloads`. To continue an interrupted run,
 /// run the same list again: the server does not contact origins for entries that are fresh.
 ///
-/// Invariant: every item is in the batch of one lane; its end is reported once, or never when the run fails.
+/// Invariant: every item is in one batch, and the end of the item is reported once, or never when the run fails.
 package final class WarmRun: Sendable {
     package struct End: Sendable {
         package let item: WarmList.Item
         package let result: Result<DownloadedEntry, ServerProblem>
-        /// The server's answer for the line, with the URL of the list in place of its number in the batch.
+        /// The server's answer for the item, with the item's URL in place of the item's index in the batch.
         package let json: JSON
     }
 
-    /// The number of concurrent batches. The second keeps the server busy while the last downloads of the first end.
+    /// The number of concurrent batches. The second batch keeps the server busy while the first batch ends.
     private static let lanes = 2
     private static let batchSize = 500
     /// The server's limit for the body of a batch, in bytes.
@@ -38,7 +38,7 @@ package final class WarmRun: Sendable {
     }
 
     /// Runs to the end. When the task is cancelled, no more downloads begin. Throws ``ClientError`` when the connection
-    /// breaks or the server refuses a whole batch. The downloads that ended before have been reported.
+    /// breaks or the server refuses a whole batch. The downloads that ended earlier have been reported.
     package func run() async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<Self.lanes {
@@ -85,7 +85,7 @@ package final class WarmRun: Sendable {
 
     /// Whether the server may accept the batch later. A refused batch has started no download.
     private static func isWorthRetrying(_ problem: ServerProblem, afterTries tries: Int) -> Bool {
-        // With a 429 the server says when the token's rate allows the batch, so this wait ends and needs no limit.
+        // A 429 says when the token's rate allows the batch, so these retries end and need no limit.
         problem.status == 429 || (problem.status == 503 && tries < maximumTries)
     }
 
@@ -118,7 +118,7 @@ package final class WarmRun: Sendable {
 }
 
 package struct WarmTally: Hashable, Sendable {
-    /// Includes lines that cannot be read.
+    /// The number of URLs, including lines that cannot be read.
     package let total: Int
     package private(set) var outcomes: [Outcome: Int] = [:]
     package private(set) var failed: Int
@@ -132,7 +132,7 @@ package struct WarmTally: Hashable, Sendable {
     }
 
     package var ended: Int { outcomes.values.reduce(failed, +) }
-    /// The number of ended URLs that were no fresh hits.
+    /// The number of ended URLs with any outcome except `cached`.
     package var asked: Int { ended - (outcomes[.cached] ?? 0) }
 
     package mutating func add(_ end: WarmRun.End) {

@@ -9,7 +9,7 @@ package final class APIClient: Sendable {
     package struct Configuration: Sendable {
         package var server: ServerAddress
         package var token: BearerToken?
-        /// `nil`: the token's own, else `default`.
+        /// `nil`: the token's own namespace, else `default`.
         package var namespace: String?
         package var certificateAuthorityFile: String?
         /// The time without a byte from the server after which a call fails. Two hours by default, because a download
@@ -92,7 +92,7 @@ package struct APICall: Sendable {
 
     package enum Body: Sendable {
         case bytes([UInt8], type: String)
-        /// `length` bytes, or all bytes up to the end of the open descriptor. The caller closes it.
+        /// `length` bytes of an open descriptor (`nil`: all to the end). The caller closes the descriptor.
         case descriptor(Int32, length: Int64?, type: String)
 
         var type: String {
@@ -175,7 +175,7 @@ package struct BearerToken: Sendable, CustomStringConvertible, CustomReflectable
 }
 
 extension OriginUpload {
-    /// Sends a file, a pipe or a terminal on a thread of its own, which reads as fast as the content is sent.
+    /// Reads a file, a pipe or a terminal on a separate thread, as fast as the connection sends the content.
     fileprivate func feed(from descriptor: Int32) {
         Thread.detachNewThread { [self] in
             var buffer = [UInt8](repeating: 0, count: 64 << 10)

@@ -72,7 +72,7 @@ package struct APIReply: Sendable {
 /// Invariants, under the lock of `state`: `reader` waits only while `events` is empty. The step that sets `isPaused`
 /// also pauses the transfer, and the step that clears `isPaused` resumes it, so no transfer stays paused.
 final class IncomingResponse: OriginReceiver {
-    /// A response may end without a head. The end stays in the buffer.
+    /// A response may end without a head. The end stays in the buffer, so that ``next()`` can return it again.
     enum Event: Sendable {
         case head(OriginHead)
         case piece([UInt8])
@@ -115,7 +115,7 @@ final class IncomingResponse: OriginReceiver {
             if case .piece(let bytes) = event { state.byteCount += bytes.count }
             if state.byteCount >= Self.highWaterMark, let transfer = state.transfer {
                 state.isPaused = true
-                // `pause()` only sets a flag. Called after the lock, it could come after the reader's `resume()`.
+                // `pause()` only sets a flag. Outside the lock it could run after the reader's `resume()`.
                 transfer.pause()
             }
             return nil

@@ -63,7 +63,7 @@ struct CommandFailure: Error, CustomStringConvertible {
         self.description = description
     }
 
-    /// With the system's words for `errno`.
+    /// Appends the system's message for `errno`.
     init(_ status: ExitStatus, errnoOf name: String) {
         self.init(status, "\(name): \(String(cString: strerror(errno)))")
     }

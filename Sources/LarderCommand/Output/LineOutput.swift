@@ -1,16 +1,16 @@
 import Foundation
 import Primitives
 
-/// Writes log lines to a descriptor without stopping the server. If there is no room, lines wait, in total for at most
-/// a tenth of the time. Further lines are dropped, and a line with their number precedes the next written line.
+/// Writes log lines to a descriptor without stopping the server. Without room in the descriptor, threads wait, in total
+/// for at most a tenth of the time. Then lines are dropped, and a line with their number precedes the next line.
 ///
 /// Invariant: the lock is held while a line is written, so that lines of several threads do not mix. Unlike the rule of
-/// ``Locked``, a thread waits under this lock, but not longer than `patience`, and takes no other lock.
+/// ``Locked``, a thread waits under this lock, but not longer than the time limit `patience`, and takes no other lock.
 final class LineOutput: Sendable {
     private struct State {
-        /// The time that lines may still wait.
+        /// The rest of the time limit for waiting.
         var patience: Duration
-        /// The time at which `patience` is granted in full again.
+        /// The time from which threads may wait for the whole time limit again.
         var calm: ContinuousClock.Instant?
         /// Whether only the beginning of the last line was written.
         var isBroken = false
@@ -51,8 +51,8 @@ final class LineOutput: Sendable {
         if isOwn { close(descriptor) }
     }
 
-    /// The line must end with a newline. It is also dropped when writing fails because the reader has gone or the disk
-    /// is full. `notice` makes the line with the number of dropped lines.
+    /// Drops the line if the descriptor has no room in time, the reader has gone or the disk is full. The line must end
+    /// with a newline. `notice` makes the line with the number of dropped lines.
     func write(_ line: String, afterLosing notice: (Int) -> String) {
         state.withLock { state in
             if state.lost > 0, put(notice(state.lost), &state) { state.lost = 0 }
@@ -92,13 +92,13 @@ final class LineOutput: Sendable {
         }
     }
 
-    /// Waits as long as `patience` allows. Returns whether there is room, or writing fails at once.
+    /// Waits for room, up to the rest of the time limit. Returns whether a write would now return without waiting.
     private func hasRoom(_ state: inout State) -> Bool {
         var polled = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
         if poll(&polled, 1, 0) > 0 { return true }
         let start = ContinuousClock.now
         if let calm = state.calm, calm <= start { state.patience = patience }
-        // A signal ends the wait, too, at the cost of a line.
+        // A signal ends the wait, too, and the line is then dropped.
         let count = poll(&polled, 1, Int32(state.patience / .milliseconds(1)))
         let end = ContinuousClock.now
         state.patience = max(.zero, state.patience - (end - start))

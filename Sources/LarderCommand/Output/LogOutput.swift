@@ -51,7 +51,7 @@ struct LogOutput: LogHandler {
 }
 
 extension JSON {
-    /// Numbers and truth values keep their type, all other values become text.
+    /// Numbers, truth values, arrays and dictionaries keep their type. All other values become text.
     fileprivate init(_ value: Logger.MetadataValue) {
         switch value {
         case .string(let text): self = .string(text)

@@ -13,7 +13,7 @@ enum LogText {
         return isPlain ? escaped(text, and: []) : "\"" + escaped(text, and: ["\""]) + "\""
     }
 
-    /// Invisible characters occur only in strings, so the JSON keeps its meaning.
+    /// Escapes invisible characters, which occur only in strings, so that the JSON keeps its meaning.
     static func json(_ json: JSON) -> String {
         json.text.unicodeScalars.map { scalar in
             guard isHidden(scalar) else { return String(scalar) }

@@ -12,7 +12,7 @@ struct Cell: Hashable, Sendable {
 extension Cell {
     init(_ text: String) { self.init(plain: text, words: text) }
     init(bytes: Int64) { self.init(plain: String(bytes), words: Words.bytes(bytes)) }
-    /// In the API's form (RFC 3339).
+    /// `instant` is in the API's form (RFC 3339).
     init(instant: String, now: Date) { self.init(plain: instant, words: Words.instant(instant, now: now)) }
 }
 
@@ -39,7 +39,7 @@ struct Table: Sendable {
         self.titles = titles
     }
 
-    /// Each row has as many cells as every other row.
+    /// All rows must have the same number of cells.
     mutating func add(_ cells: [Cell]) { rows.append(cells) }
 
     private static let gap = "  "

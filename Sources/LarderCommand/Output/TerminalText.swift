@@ -10,7 +10,7 @@ struct TerminalText {
     /// The bytes of an incomplete character.
     private var rest: [UInt8] = []
 
-    /// Returns complete characters. Throws when a character is no plain text: no byte of the piece may be written then.
+    /// Returns complete characters. Throws when a character is no plain text; the caller must then drop the piece.
     mutating func take(_ bytes: [UInt8]) throws(CommandFailure) -> [UInt8] {
         var whole = rest + bytes
         let openCount = Self.openCount(of: whole)

@@ -12,7 +12,7 @@ struct CheckCommand: AsyncParsableCommand {
             Exit status: 0 ready, 1 not ready.
             """)
 
-    /// Less than the timeout of a health check, which would kill this command before it prints the reason.
+    /// Less than the timeout of a health check, which would kill this command before the reason is printed.
     private static let patience: Duration = .seconds(4)
 
     @Option(.host) var host: String?
@@ -62,7 +62,7 @@ struct ReadinessProbe: Sendable {
     /// The time limit for the whole response.
     let patience: Duration
 
-    /// The reason why the server is not ready, partly in the server's own words; `nil` when it is ready.
+    /// Returns the reason why the server is not ready, partly in the server's own words; `nil` if it is ready.
     func run() async -> String? {
         await withTaskGroup(of: String?.self) { group in
             group.addTask { await ask() }

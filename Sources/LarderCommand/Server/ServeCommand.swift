@@ -50,7 +50,7 @@ struct ServeCommand: AsyncParsableCommand {
 }
 
 private enum ProcessLimits {
-    /// Raises the soft limit of open files to the hard limit; throws ``FileLimitError`` when it is too low.
+    /// Raises the soft limit of open files to the hard limit; throws ``FileLimitError`` when the hard limit is too low.
     static func prepare() throws {
         FreeMemory.giveBackSoon()
         // By default, these signals end the process. SIGPIPE: the reader of the log went away. SIGXFSZ: a write reached
@@ -66,7 +66,7 @@ private enum ProcessLimits {
     }
 }
 
-/// With too few files the start must fail, because some libraries wait for ever when a descriptor is missing.
+/// The start must fail if the limit of open files is too low, because some libraries wait for ever for a descriptor.
 struct FileLimitError: Error, CustomStringConvertible {
     /// The least number of descriptors: for the files of the index, for each serving thread, and for a few clients.
     static let least = 80 + 4 * DaemonConfiguration().threads
@@ -91,7 +91,7 @@ struct StartError: Error, CustomStringConvertible {
             }
     }
 
-    /// `place` is the address of the port for probes if `isAdmin`, else of the main port.
+    /// `place` is the address of the admin port if `isAdmin`, else of the main port.
     init(_ error: DaemonError, at place: String, isAdmin: Bool = false) {
         description =
             error.code == EADDRINUSE

@@ -27,7 +27,7 @@ final class Server: Service {
         if let credentials { checkDates(of: credentials) }
     }
 
-    /// Handles signals before it listens, because a process that reads the log line "listening" may send one at once.
+    /// Handles signals before it listens, because a reader of the log line "listening" may immediately send a signal.
     func run() async throws {
         let trims = DispatchSource.handling(SIGUSR1) { [service, logger] in
             service.memory.trim { trimmed in

@@ -16,7 +16,7 @@ struct TLSFiles: Sendable {
     /// More bytes than any valid file has.
     private static let sizeLimit = 1 << 20
 
-    /// The configuration was accepted by ``Configuration/checkTLS()``. `nil` without TLS.
+    /// ``Configuration/checkTLS()`` must have accepted the configuration. `nil` without TLS.
     init?(of configuration: Configuration) {
         guard let certificate = configuration.tlsCertificate, let key = configuration.tlsKey else { return nil }
         self.certificate = certificate

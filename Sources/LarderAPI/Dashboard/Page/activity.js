@@ -38,7 +38,7 @@ export class Activity extends EventTarget {
         this.#following = new AbortController();
         const { signal } = this.#following;
         this.isLive = false;
-        // Opening the event stream lists the downloads. The page lists them itself only if none opens within a second.
+        // The page lists the downloads when the event stream opens, or after a second if no stream has opened.
         this.#listedAt = performance.now();
         this.refusal = null;
         this.downloads.clear();
@@ -68,7 +68,7 @@ export class Activity extends EventTarget {
                     onEvent: (event) => this.#take(event, signal),
                 });
             } catch {
-                // After any failure the stream is requested again. Until then the page lists the downloads.
+                // After any failure the page requests the stream again. Until then it lists the downloads.
             }
             seen.abort();
             this.isLive = false;

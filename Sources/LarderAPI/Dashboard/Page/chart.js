@@ -89,7 +89,7 @@ export class Chart {
     }
 }
 
-/** A single point becomes a line that is wide enough to be visible. */
+/** Returns the points in runs without gaps. A single point becomes two, so that its line is visible. */
 function runsOf(points) {
     const runs = [];
     let last = null;

@@ -84,7 +84,7 @@ export class DownloadsModel {
             for (const { status: { key } } of this.ended.slice(ENDED)) this.#downloads.delete(key);
             return;
         }
-        // An event may arrive before an older listing: an ended download does not run again.
+        // An older listing may arrive after an event, so a known ended download stays ended.
         if (order < 0 || (!known.isRunning && status.state === "running")) return;
         const wasRunning = known.isRunning;
         known.update(status, time);

@@ -9,7 +9,7 @@ const COLUMNS = [
     { label: "State", name: "state", show: ({ state }) => h(`span.chip.${state}`, {}, state) },
     { label: "Kind", name: "kind", show: ({ kind }) => kind },
     { label: "Type", name: "type", show: ({ contentType }) => contentType?.split(";")[0] ?? "" },
-    // Other orders have an index. For these two the server looks at every entry.
+    // The server has an index for each other order. For these two orders it looks at every entry.
     { label: "Size", name: "number", sort: "contentLength", isSlow: true, show: (entry) => bytes(entry.contentLength) },
     { label: "Hits", name: "number", sort: "hits", isSlow: true, caption: "hits", show: ({ hits }) => count(hits) },
     { label: "Last hit", name: "number", sort: "lastAccessDate", caption: "last hit", show: lastAccessOf },

@@ -12,7 +12,7 @@ export function entryView(context, { key }) {
     const { api, activity, signal, link } = context;
     const path = `entries/${encodeURIComponent(key)}`;
     let entry = null;
-    /** The last shown entry. It stays here after its removal, because an action and an event may both report that. */
+    /** The last shown entry. It stays here after its removal, because an action and an event may both report the removal. */
     let last = null;
     let looking = new AbortController();
     let isLoading = false;

@@ -11,7 +11,7 @@ export function failureNote(what, error, again) {
         again && h("button.small", { type: "button", click: again }, "Try again"));
 }
 
-/** A place for a lasting failure. A repeated failure is announced only once. */
+/** Shows a failure until it ends. Screen readers announce a repeated failure only once. */
 export class Trouble {
     #what;
     #message = null;

@@ -28,7 +28,7 @@ const VIEWS = {
     purge: purgeView,
     namespaces: namespacesView,
 };
-/** The tabs of views without a tab of their own. */
+/** The tab that is marked for a view without a tab of its own. */
 const TABS = { entry: "entries" };
 
 const main = document.getElementById("main");

@@ -54,7 +54,7 @@ function quota(label, used, limit) {
         }));
 }
 
-/** A form for users who may not list the namespaces, but know the name of one. */
+/** A form for users who may not list the namespaces, but know the name of a namespace. */
 function nameForm() {
     const input = h("input", { id: newId(), required: true, pattern: "[a-z0-9\\-]{1,63}", autocomplete: "off" });
     return h(

@@ -20,7 +20,7 @@ function diskRemark({ stats, disks }, namespace) {
     return own + name + all + free;
 }
 
-/** The functions take a reading and the chosen namespace, and return the value, the remark beside it, and its limit. */
+/** For each tile, functions of a reading and the chosen namespace: the value, the remark beside it, and its limit. */
 const TILES = [
     {
         label: "Requests", format: (value) => `${rate(value)}/s`, value: ({ requestRate }) => requestRate,

@@ -8,8 +8,8 @@ struct ListCommand: AsyncParsableCommand {
         discussion: """
             On a terminal, lines fit its width: the URL comes first and is shortened, and the key comes last from \
             120 columns. Elsewhere, and with --json, lines are complete. \
-            Sorted by key, each entry that exists throughout the listing appears once, even if others are stored or removed; \
-            the other orders guarantee this only while the cache does not change.
+            Sorted by key, an entry that exists throughout the listing appears once, even if other entries are stored or removed; \
+            another order guarantees this only while the cache does not change.
             """)
 
     @OptionGroup(title: "Selection") var which: SelectionOptions

@@ -1,18 +1,18 @@
 import LarderClient
 
-/// A line that shows progress. Drops its last details if they do not fit, so it never wraps, and can be redrawn.
+/// A line that shows progress. Drops its last details if they do not fit, so the line never wraps, and can be redrawn.
 struct ProgressLine: Equatable {
     var title: String
     /// From 0 to 1; `nil`: no bar.
     var fraction: Double?
-    /// The most important first.
+    /// The details of the progress, the most important first.
     var details: [String]
 
     private static let gap = "  "
     private static let shortestBar = 10
     private static let longestBar = 40
 
-    /// At least the last of `width` columns stays empty.
+    /// Leaves at least the last of `width` columns empty.
     func text(width: Int) -> String {
         let limit = max(0, width - 1)
         var details = details

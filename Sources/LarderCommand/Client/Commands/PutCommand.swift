@@ -7,7 +7,7 @@ struct PutCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "put", abstract: "Store data under a key, or JSON under a URL.",
         discussion: """
-            Under a URL, the JSON is stored like a download of it: "larder download" is then a hit. With a TTL of 0, \
+            JSON under a URL is stored like a download of the URL: "larder download" is then a hit. With a TTL of 0, \
             nothing is stored, and an existing entry is removed.
             """)
 

@@ -6,7 +6,7 @@ struct StatsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "stats", abstract: "Print the server's counters.",
         discussion: """
-            The counters are of the whole server; counts of events begin at its start. Needs a token with the scope admin.
+            The counters cover the whole server. Counts of events, such as hits, begin at the server's start. Needs a token with the scope admin.
             """)
 
     @OptionGroup var options: ClientOptions
