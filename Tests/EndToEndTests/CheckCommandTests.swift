@@ -22,7 +22,7 @@ struct CheckCommandTests {
         return String(try #require(URL(string: url)?.port))
     }
 
-    @Test("The check finds a listening server ready at its port and at its admin port, given by flags or variables")
+    @Test("The command larder check reports a running server as ready, if flags or variables give either of its ports")
     func ready() async throws {
         let directory = try TemporaryDirectory()
         let larder = try await LarderProcess(directory: directory.path("cache"), arguments: ["--admin-port", "0"])
@@ -40,7 +40,7 @@ struct CheckCommandTests {
         #expect(try await larder.stop() == .status(0))
     }
 
-    @Test("A draining server is not ready, and says so while requests are in flight")
+    @Test("The command larder check reports a server that drains with requests in flight as not ready")
     func draining() async throws {
         let gate = Gate("the origin's answer")
         let origin = try ScriptedOrigin { _, connection in
@@ -71,7 +71,9 @@ struct CheckCommandTests {
         #expect(try await larder.process.wait() == .status(0))
     }
 
-    @Test("A refused connection, or an answer of another server, is reported as not ready with the reason")
+    @Test(
+        "The command larder check reports a refused connection or another server's answer as not ready, with the reason"
+    )
     func notReady() async throws {
         let refusing = try RefusingPort()
         let refused = try await check(["--port", "\(refusing.number)"])
@@ -96,7 +98,7 @@ struct CheckCommandTests {
         #expect(nothing.text.hasPrefix("not ready: \(silent.url("")): "), "\(nothing.text)")
     }
 
-    @Test("A check of a server with TLS only, of the port 0 or of an invalid port is a usage error")
+    @Test("The command larder check ends with a usage error if the port is 0 or invalid, or if the server has only TLS")
     func mistakes() async throws {
         let tls = try await check(environment: ["LARDER_TLS_CERTIFICATE": "server.pem", "LARDER_TLS_KEY": "server.key"])
         #expect(tls.exit == .status(64))

@@ -116,7 +116,7 @@ struct ContractTests {
         }
     }
 
-    @Test("The metrics are Prometheus text: the help and the type of a family stand before its samples")
+    @Test("The metrics are Prometheus text: the help and the type of a metric family stand before the family's samples")
     func metrics() async throws {
         try await TestServer.with { (server) async throws in
             try await server.put("note", [1])

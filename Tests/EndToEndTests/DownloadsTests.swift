@@ -99,7 +99,7 @@ struct DownloadsTests {
         }
     }
 
-    @Test("An ended download shows the current state of its entry, or no entry after a replacement or a removal")
+    @Test("A succeeded download shows the current state of its entry, but no entry once it was replaced or removed")
     func entryOfEnded() async throws {
         let origin = try ScriptedOrigin { _, connection in try connection.respond(body: "[1]") }
         defer { origin.stop() }
@@ -124,7 +124,7 @@ struct DownloadsTests {
         }
     }
 
-    @Test("The list shows running downloads, then the latest ended downloads up to its limit, and tells if more exist")
+    @Test("GET /downloads lists running downloads, then the latest ended ones up to its limit, and tells if more exist")
     func limit() async throws {
         try await TestServer.withGatedOrigin(isHeld: { $0 == "/slow" }) { server, origin, gate in
             let ended = 101

@@ -84,7 +84,7 @@ struct DrainScaleTests {
         return calls + fetches + uploads + reads
     }
 
-    @Test("/readyz turns 503 first, no request is lost or reset, acknowledged changes stay, and the exit status is 0")
+    @Test("After SIGTERM, /readyz gets 503, no request in flight is lost or reset, and acknowledged changes are stored")
     func drain() async throws {
         let mayEnd = Gate("the rest of every body at the origin")
         let origin = try ScriptedOrigin { _, connection in

@@ -23,7 +23,7 @@ struct DurationTests {
     }
 
     @Test(
-        "JSON, forms, batches, queries, PATCH and Larder-TTL take the same durations, in JSON also a number in quotes",
+        "JSON, forms, batches, queries, PATCH and Larder-TTL accept the same durations; JSON also accepts them quoted",
         arguments: durations, [false, true])
     func everywhere(duration: (text: String, seconds: Int), isText: Bool) async throws {
         let (text, seconds) = duration

@@ -28,7 +28,7 @@ struct ServerFailureTests {
     }
 
     @Test(
-        "A full disk gives 507 and a log line; held entries are served, and a removal makes room",
+        "On a full disk, a store gets 507 and a log line; stored entries are served, and a removal makes room",
         .enabled(if: canMount, "it needs a file system of its own"))
     func fullDisk() async throws {
         let directory = try TemporaryDirectory()
@@ -58,7 +58,7 @@ struct ServerFailureTests {
     }
 
     @Test(
-        "When the disk fills up during 100 stores, each gets 507 or stores a whole body; with new room, stores succeed",
+        "If the disk fills up during 100 stores, each gets 507 or stores a whole body; with new room, stores succeed",
         .enabled(if: canMount, "it needs a file system of its own"))
     func fullDiskInTheMiddle() async throws {
         let body = [UInt8](repeating: 7, count: 400 << 10)
@@ -131,7 +131,9 @@ struct ServerFailureTests {
         #expect(try await larder.stop() == .status(0))
     }
 
-    @Test("If the index file is removed, a PUT gets 500 without Retry-After and is logged, and the server is not ready")
+    @Test(
+        "If the index file is removed, a PUT gets 500 without Retry-After and a log line, and /readyz reports not ready"
+    )
     func lostIndex() async throws {
         let directory = try TemporaryDirectory()
         let larder = try await LarderProcess(directory: directory.path("cache"))
@@ -146,7 +148,7 @@ struct ServerFailureTests {
         #expect(try await larder.stop() == .status(0))
     }
 
-    @Test("A file in place of a directory of the cache causes a 500, and a log line with the system's error text")
+    @Test("A file in place of a directory of the cache causes a 500 and a log line with the system's error text")
     func brokenDirectory() async throws {
         let directory = try TemporaryDirectory()
         let larder = try await LarderProcess(

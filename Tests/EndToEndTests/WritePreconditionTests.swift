@@ -60,7 +60,7 @@ struct WritePreconditionTests {
         return try #require(try await server.get(path)["ETag"])
     }
 
-    @Test("A call with a condition that does not hold gets 412 and changes no state", arguments: calls)
+    @Test("A call whose condition does not hold gets 412 and changes no state", arguments: calls)
     func refused(call: Call) async throws {
         try await withEntries { (server) async throws in
             var conditions: [HTTPFields] = [[.ifMatch: "\"other\""], [.ifNoneMatch: "*"], [.ifMatch: ""]]
@@ -83,7 +83,7 @@ struct WritePreconditionTests {
         }
     }
 
-    @Test("A call with a condition that holds succeeds", arguments: calls)
+    @Test("A call whose condition holds succeeds", arguments: calls)
     func allowed(call: Call) async throws {
         var conditions: [HTTPFields] = [
             [.ifMatch: "*"], [.ifNoneMatch: "\"other\""],
@@ -110,7 +110,8 @@ struct WritePreconditionTests {
         }
     }
 
-    @Test("A failed condition gets 412 before the server asks for the body", arguments: calls)
+    @Test(
+        "A PUT whose condition fails gets 412 before the server asks for the body with 100 Continue", arguments: calls)
     func beforeTheBody(call: Call) async throws {
         try await withEntries { (server) async throws in
             for expectation in ["Expect: 100-continue\r\n", ""] {
@@ -127,7 +128,7 @@ struct WritePreconditionTests {
         }
     }
 
-    @Test("Exactly one of the PUTs that race with If-None-Match: *, or with one ETag in If-Match, succeeds")
+    @Test("Of several PUTs with If-None-Match: *, or with one ETag in If-Match, that race, exactly one succeeds")
     func race() async throws {
         try await TestServer.with { (server) async throws in
             let calls = [
@@ -152,7 +153,7 @@ struct WritePreconditionTests {
         }
     }
 
-    @Test("An upload that has begun gets 412 when another request stores a body meanwhile")
+    @Test("A PUT with If-None-Match gets 412 if another request stores a body while the PUT's body arrives")
     func changedMeanwhile() async throws {
         try await TestServer.with { (server) async throws in
             for path in ["/entries/k/content", "/json?url=http://c.example/k"] {
@@ -172,7 +173,9 @@ struct WritePreconditionTests {
     }
 
     /// RFC 9110 §13.2.1: a server ignores conditions where the answer without them would be neither 2xx nor 412.
-    @Test("An error in the head of a request, or a missing entry, takes precedence over the request's conditions")
+    @Test(
+        "If a request has an error in its head or names a missing entry, it gets this error even if its condition fails"
+    )
     func otherErrorsFirst() async throws {
         try await withEntries { (server) async throws in
             let fields: HTTPFields = [.ifMatch: "\"other\"", .contentType: "application/json"]
@@ -197,7 +200,7 @@ struct WritePreconditionTests {
         }
     }
 
-    @Test("The conditions of a DELETE by the MD5 of a URL apply to all entries of that URL together")
+    @Test("The conditions of a DELETE by the MD5 of a URL must hold for all entries of the URL together")
     func allForAURL() async throws {
         let origin = try ScriptedOrigin { _, connection in
             try connection.respond(fields: [.cacheControl: "max-age=600"], body: "x")
@@ -219,7 +222,7 @@ struct WritePreconditionTests {
         }
     }
 
-    @Test("If-Unmodified-Since is compared with the origin's Last-Modified, or else with the time of storing")
+    @Test("Larder compares If-Unmodified-Since with the origin's Last-Modified, or without it with the time of storing")
     func dates() async throws {
         let origin = try ScriptedOrigin { request, connection in
             let isDated = request.target == "/dated"
@@ -244,7 +247,7 @@ struct WritePreconditionTests {
         }
     }
 
-    @Test("A DELETE cancels a running download if its condition holds; otherwise the download runs on")
+    @Test("A DELETE whose condition holds cancels a running download, and a DELETE whose condition fails does not")
     func cancelling() async throws {
         try await TestServer.withGatedOrigin { server, origin, _ in
             let url = origin.url("/a")

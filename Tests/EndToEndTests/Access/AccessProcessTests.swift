@@ -13,7 +13,7 @@ struct AccessProcessTests {
         }
     }
 
-    @Test("Without tokens, the server refuses to listen beyond loopback, and prints commands that start it")
+    @Test("The server without tokens refuses to listen beyond loopback, and prints commands with which it would start")
     func exposed() async throws {
         let directory = try TemporaryDirectory()
         let refused = try await run(["serve", "--host", "0.0.0.0", "--port", "0", "--directory", "c"], in: directory)
@@ -42,7 +42,7 @@ struct AccessProcessTests {
         #expect(both.text.contains("exclude each other"))
     }
 
-    @Test("SIGHUP does not end a server without files to reload")
+    @Test("SIGHUP does not end a server that has no files to reload")
     func hangUp() async throws {
         let directory = try TemporaryDirectory()
         let larder = try await LarderProcess(directory: directory.path("cache"))
@@ -53,7 +53,7 @@ struct AccessProcessTests {
     }
 
     @Test(
-        "The token commands make, list and remove tokens; a server rereads them at SIGHUP and ignores a broken file")
+        "The token commands edit the tokens file, and at SIGHUP the server reads the file again unless it is broken")
     func reload() async throws {
         let directory = try TemporaryDirectory()
         let path = directory.path("tokens")
@@ -96,7 +96,7 @@ struct AccessProcessTests {
         #expect(!larder.process.output.contains(one.suffix(43)) && !larder.process.output.contains(two.suffix(43)))
     }
 
-    @Test("The log has a line for each change, with token, target and count, and no line for a read")
+    @Test("The log has a line with token, target and count for each change of entries, and no line for a read")
     func audit() async throws {
         let directory = try TemporaryDirectory()
         let path = directory.path("tokens")
@@ -132,7 +132,7 @@ struct AccessProcessTests {
         #expect(!larder.process.output.contains("secret"))
     }
 
-    @Test("The log has a line for each download, one line for a batch with its count, and no line for a hit")
+    @Test("The log has one line for a download, one line with the count for a batch, and no line for a hit")
     func downloads() async throws {
         let origin = try ScriptedOrigin { _, connection in try connection.respond(body: "x") }
         defer { origin.stop() }
@@ -154,7 +154,7 @@ struct AccessProcessTests {
             words == [["download", .string(key), 1], ["downloadAll", "batch", 2], ["download", .string(key), 1]])
     }
 
-    @Test("No line of the log contains a URL's password or a token, on any level")
+    @Test("On every log level, no line of the log contains a token or the password of a URL")
     func secretsInPaths() async throws {
         let directory = try TemporaryDirectory()
         let larder = try await LarderProcess(

@@ -34,7 +34,7 @@ struct AccessTests {
         }
     }
 
-    @Test("Without a sufficient token, no call reveals data, or whether an entry exists")
+    @Test("A call without a sufficient token reveals neither data nor whether an entry exists")
     func refused() async throws {
         let origin = try ScriptedOrigin { _, connection in
             try connection.respond(fields: [.contentType: "application/json", .cacheControl: "max-age=60"], body: "{}")
@@ -140,7 +140,7 @@ struct AccessTests {
         }
     }
 
-    @Test("The origin gets the Authorization that is meant for it, and never a token of Larder")
+    @Test("Larder sends a caller's own Authorization to the origin, and never sends a token of Larder to the origin")
     func notForwarded() async throws {
         let origin = try ScriptedOrigin { request, connection in
             let names = request.fields.map(\.name.canonicalName).filter { $0.contains("authorization") }
@@ -218,7 +218,7 @@ struct AccessTests {
         }
     }
 
-    @Test("Pinning or unpinning a download needs the scope write, also in a batch")
+    @Test("A download that pins or unpins its entry needs a token with the scope write, also in a batch")
     func pinning() async throws {
         let origin = try ScriptedOrigin { _, connection in try connection.respond(body: "x") }
         defer { origin.stop() }
@@ -243,7 +243,7 @@ struct AccessTests {
         }
     }
 
-    @Test("The admin port serves probes and metrics without a token, and no other call")
+    @Test("The admin port answers probes and metrics without a token, and answers all other calls with 404")
     func adminPort() async throws {
         let tokens = try TestTokens([.init(name: "me")])
         try await TestServer.with(tokens: tokens.store, configure: { $0.adminPort = 0 }) { (server) async throws in

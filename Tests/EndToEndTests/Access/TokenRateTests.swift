@@ -33,7 +33,7 @@ struct TokenRateTests {
         }
     }
 
-    @Test("A batch counts as one request for each of its elements, and refused requests count, too")
+    @Test("Each element of a batch counts as one request against the token's rate, and a refused request counts, too")
     func batchRate() async throws {
         let start = ContinuousClock.now
         let passed = Locked(Duration.zero)
@@ -56,7 +56,7 @@ struct TokenRateTests {
         }
     }
 
-    @Test("Retry-After of an overdrawn token is the time until its next request is allowed")
+    @Test("Retry-After of a token that exceeded its rate is the time until the token's next request is allowed")
     func retryAfter() async throws {
         let start = ContinuousClock.now
         let tokens = try TestTokens([.init(name: "slow", rate: 0.1)], clock: { start })

@@ -58,7 +58,7 @@ struct EventTests {
         }
     }
 
-    @Test("Bytes right before a pause of the origin are reported during the pause")
+    @Test("When the origin pauses, the bytes that it sent before are reported during the pause")
     func pause() async throws {
         let gate = Gate("the rest of the body")
         let arrived = Gate("the first byte")
@@ -84,7 +84,7 @@ struct EventTests {
         }
     }
 
-    @Test("A revalidated download is reported as served from the cache, and reports no stored entry")
+    @Test("A revalidated download is reported as served from the cache, without an event for a stored entry")
     func revalidated() async throws {
         let origin = try ScriptedOrigin { request, connection in
             let isKnown = request["If-None-Match"] != nil
@@ -153,7 +153,7 @@ struct EventTests {
         }
     }
 
-    @Test("Stored, removed and expired entries are reported, also for /fetch, and reads are not reported")
+    @Test("Stored, removed and expired entries are reported, also those of /fetch, and reads are not reported")
     func entries() async throws {
         let origin = try ScriptedOrigin { _, connection in
             try connection.respond(fields: [.cacheControl: "max-age=60"], body: "fetched")
@@ -185,7 +185,7 @@ struct EventTests {
         }
     }
 
-    @Test("Each evicted entry is reported, by a separate event or in the count of an event for several entries")
+    @Test("Each evicted entry is reported, by an event of its own or in the count of an event for several entries")
     func evicted() async throws {
         try await TestServer.with(configure: { $0.diskLimit = 400_000 }) { (server) async throws in
             let listener = try await server.listen("type=entry.evicted")

@@ -38,7 +38,7 @@ struct DescriptorTests {
         #expect(try await larder.stop() == .status(0))
     }
 
-    @Test("Calls that need a descriptor fail when none is free, lose no entry, and succeed after the limit rises")
+    @Test("A call that needs a descriptor when none is free fails, loses no entry, and succeeds after the limit rises")
     func exhausted() async throws {
         let origin = try ScriptedOrigin { request, connection in try connection.respond(body: request.target) }
         defer { origin.stop() }

@@ -41,7 +41,7 @@ struct FetchOwnAnswerTests {
         }
     }
 
-    @Test("If-Modified-Since never matches an answer without Last-Modified, and a 304 keeps the client's cookies")
+    @Test("If-Modified-Since never gets 304 without a Last-Modified, and If-None-Match's 304 has the origin's cookie")
     func weakConditions() async throws {
         let origin = try ScriptedOrigin { request, connection in
             var fields: HTTPFields = [.cacheControl: "no-store", .setCookie: "session=1", .eTag: "\"v7\""]
@@ -69,7 +69,7 @@ struct FetchOwnAnswerTests {
         }
     }
 
-    @Test("A fetch ends when its client leaves, if Larder will not store the answer", arguments: [false, true])
+    @Test("A fetch whose answer Larder will not store ends when its client leaves", arguments: [false, true])
     func abandoned(saysNoStore: Bool) async throws {
         let hasEnded = Counter("ended requests")
         let origin = try ScriptedOrigin { request, connection in
@@ -143,7 +143,9 @@ struct FetchOwnAnswerTests {
         }
     }
 
-    @Test("A request for a range far ahead waits if the origin does not serve ranges", arguments: ["none", nil])
+    @Test(
+        "If the origin does not serve ranges, a request for a range far ahead waits for the bytes",
+        arguments: ["none", nil])
     func noRanges(acceptRanges: String?) async throws {
         let gate = Gate("the rest of the film")
         let origin = try film(gate, servesRanges: false, acceptRanges: acceptRanges)

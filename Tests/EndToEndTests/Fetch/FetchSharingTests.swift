@@ -55,7 +55,7 @@ struct FetchSharingTests {
         }
     }
 
-    @Test("A 304 for a client's own condition does not extend the 10 seconds without sharing after an error")
+    @Test("After an error, requests are not shared for 10 s, and a 304 for a client's own condition does not extend it")
     func notForConditional() async throws {
         let origin = try ScriptedOrigin { request, connection in
             switch (request.index, request["If-None-Match"]) {
@@ -78,7 +78,7 @@ struct FetchSharingTests {
         }
     }
 
-    @Test("Tags of callers that wait for the head, join during the body or hit are added to the first caller's tags")
+    @Test("Callers that wait for the head, join during the body or hit add their tags to the tags of the first caller")
     func tags() async throws {
         let (head, body) = (Gate("the head"), Gate("the body"))
         let origin = try ScriptedOrigin { _, connection in
@@ -108,7 +108,7 @@ struct FetchSharingTests {
         }
     }
 
-    @Test("The tags of several Larder-Tags lines form a single list")
+    @Test("The tags of several Larder-Tags field lines form a single list")
     func tagLines() async throws {
         let origin = try ScriptedOrigin { _, connection in
             try connection.respond(fields: [.cacheControl: "max-age=60"], body: "x")
@@ -125,7 +125,7 @@ struct FetchSharingTests {
         }
     }
 
-    @Test("The transfer of an answer that no client reads ends when the answer turns out too large to store")
+    @Test("A transfer that no client reads ends when its body turns out to be too large to store")
     func unread() async throws {
         let (isAsked, hasLeft, isOver) = (Gate("the request"), Gate("the client to leave"), Gate("the transfer's end"))
         let origin = try ScriptedOrigin { _, connection in
@@ -194,7 +194,7 @@ struct FetchSharingTests {
         }
     }
 
-    @Test("Tags of a hit on several parts are added to each part")
+    @Test("The tags of a hit that is answered from several parts are added to each part")
     func partTags() async throws {
         let text = Array("0123456789".utf8)
         let origin = try ScriptedOrigin { request, connection in
@@ -218,7 +218,7 @@ struct FetchSharingTests {
     }
 
     @Test(
-        "An unshareable answer due to a client's min-fresh or cookie does not stop other clients from sharing",
+        "If min-fresh or a cookie makes one client's answer unshareable, the other clients still share",
         arguments: [[.cacheControl: "min-fresh=5"], [.cookie: "id=1"]] as [HTTPFields])
     func notForOneClient(fields: HTTPFields) async throws {
         let gate = Gate("the answer for all")

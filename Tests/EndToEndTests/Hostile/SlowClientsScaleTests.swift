@@ -73,7 +73,7 @@ struct SlowClientsScaleTests {
     }
 
     @Test(
-        "Slow heads, bodies and readers of slowhttptest at most double the time of other clients' hits",
+        "Slow heads, bodies and reads of the tool slowhttptest at most double the time of other clients' hits",
         arguments: [
             ["-H", "-u", "/entries/a/content"],
             ["-B", "-t", "PUT", "-s", "9999", "-u", "/entries/slow/content"],

@@ -49,7 +49,7 @@ struct PassingContentTests {
         return space.cache.parts.memory.peek(key) != nil
     }
 
-    @Test("A response that bypasses the memory tier equals a response from memory", arguments: [nil, "other"])
+    @Test("A response that bypasses the memory tier equals a response from the memory tier", arguments: [nil, "other"])
     func same(namespace: String?) async throws {
         try await withEntries(namespace: namespace) { (server, fields) async throws in
             for method in ["GET", "HEAD"] {
@@ -68,7 +68,7 @@ struct PassingContentTests {
         }
     }
 
-    @Test("A body outside of the page cache is served whole, and a request with a query uses the memory tier")
+    @Test("A body that is not in the page cache is served whole; a request with a query uses the memory tier")
     func cold() async throws {
         try await withEntries { (server, _) async throws in
             let cache = try #require(server.service.namespaces.find("default")).cache
@@ -96,7 +96,7 @@ struct PassingContentTests {
         }
     }
 
-    @Test("A body outside of the page cache is reported as `soon` until the kernel has read it, and counts as one hit")
+    @Test("A body outside of the page cache gets the result `soon` until the kernel has read it, and counts as one hit")
     func soon() async throws {
         try await withEntries { (server, _) async throws in
             let cache = server.space.cache
@@ -124,7 +124,7 @@ struct PassingContentTests {
     }
 
     @Test(
-        "Conditional, range and malformed requests never get the plain body, from the page cache or from the disk",
+        "A conditional, range or malformed request never gets the plain body, in the page cache or on the disk",
         arguments: [false, true])
     func others(isCold: Bool) async throws {
         try await withEntries { (server, _) async throws in
