@@ -21,7 +21,7 @@ struct BadInputTests {
             Case(body: body, status: status, pointer: pointer)
         }
 
-        /// A download with fields for the origin. Each has a name and a value of the given length.
+        /// A download with fields for the origin. Each field has a name, and a value of the given length.
         static func headers(_ fields: [(name: String, length: Int)]) -> Case {
             let members = fields.map {
                 JSON.Member($0.name, .string(String(repeating: "a", count: $0.length)))

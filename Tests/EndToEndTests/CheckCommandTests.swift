@@ -30,7 +30,7 @@ struct CheckCommandTests {
         for (arguments, environment) in [
             (["--port", port], [:]), ([], ["LARDER_PORT": port]), (["--port", "1", "--admin-port", admin], [:]),
             ([], ["LARDER_PORT": "1", "LARDER_ADMIN_PORT": admin]), (["--host", "localhost", "--port", port], [:]),
-            // In a container, the server listens on this address, and the check runs beside it.
+            // In a container, the server listens on 0.0.0.0, and `larder check` runs in the same container.
             (["--port", port], ["LARDER_HOST": "0.0.0.0"]),
         ] as [([String], [String: String?])] {
             let output = try await check(arguments, environment: environment)
@@ -61,7 +61,7 @@ struct CheckCommandTests {
         try await origin.waitForRequests(1)
         larder.process.kill(SIGTERM)
         try await poll("the log line about the drain") { larder.logLines("draining").count == 1 }
-        // The server logs the line right before it begins to drain, so the first checks may find it ready.
+        // The server logs this line right before the drain begins, so the first checks may find a ready server.
         var output = try await check(["--admin-port", admin])
         while output.exit == .status(0) { output = try await check(["--admin-port", admin]) }
         #expect(output.exit == .status(1))

@@ -49,7 +49,7 @@ struct ContentTests {
             #expect(beyond.status == 416)
             #expect(beyond["Content-Range"] == "bytes */\(size)")
             #expect(try await range("bytes=-0").status == 416)
-            // §14.2: a value that is no valid range of bytes is ignored.
+            // RFC 9110 §14.2: the server ignores a Range that is no valid range of bytes.
             for ignored in ["lines=0-3", "bytes=3-1", "bytes=a-b", "bytes="] {
                 #expect(try await range(ignored).status == 200, "\(ignored)")
             }
@@ -118,7 +118,7 @@ struct ContentTests {
             #expect(try await server.put("note", Array("5".utf8), fields: [.ifMatch: etag]).status == 412)
             #expect(try await server.put("new", Array("6".utf8), fields: [.ifMatch: "*"]).status == 412)
             #expect(try await server.get("/entries/note/content").text == "4")
-            // A ttl of 0 removes the entry, under the same conditions.
+            // A PUT with a ttl of 0 removes the entry only if its If-Match holds.
             let other: HTTPFields = [.ifMatch: "\"x\""]
             #expect(try await server.put("note", Array("7".utf8), query: "ttl=0", fields: other).status == 412)
             #expect(try await server.get("/entries/note/content").text == "4")

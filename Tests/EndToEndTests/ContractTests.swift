@@ -9,7 +9,7 @@ struct ContractTests {
     func routes() async throws {
         let document = try OpenAPIDocument.repository()
         try await TestServer.with { (server) async throws in
-            // The document has HEAD only where HEAD differs from GET. For a route of any method, the document has the
+            // The document has HEAD only where HEAD differs from GET. For a route that accepts any method, it has the
             // common methods.
             let routes = server.api.routes.filter { $0.method != "HEAD" }
             let open = Set(routes.filter { $0.method == "*" }.map(\.pattern))

@@ -137,8 +137,8 @@ struct DownloadsTests {
             func download(_ numbers: Range<Int>) async throws {
                 for number in numbers { _ = try await server.download(["url": .string(origin.url("/\(number)"))]) }
             }
-            // The held download begins after most other downloads, because on a busy machine all downloads together
-            // take longer than the gate's time limit.
+            // The download of `/slow`, which the gate holds, begins after most other downloads. On a busy machine, all
+            // downloads together would take longer than the gate's time limit.
             try await download(0..<ended - 2)
             _ = try await server.client.request(
                 "POST", "/download",

@@ -17,7 +17,7 @@ struct DurationTests {
         try await TestServer.with { (server) async throws in try await body(server, server.client, origin) }
     }
 
-    /// The JSON of a duration: a string if it has a unit or is to be a text, otherwise a number.
+    /// The JSON of a duration: a string if the duration has a unit or `isText` is `true`, otherwise a number.
     private func value(_ text: String, _ isText: Bool) -> String {
         isText || "smhd".contains(text.last ?? "s") ? "\"\(text)\"" : text
     }

@@ -3,7 +3,7 @@ import Primitives
 import TestSupport
 import Testing
 
-/// A filter in another spelling of a held URL selects the URL's entries, or is refused. It never selects no entry.
+/// A filter in another spelling of a stored URL selects the URL's entries, or the server refuses the filter.
 @Suite("Filters in every spelling of a URL, a host and a prefix")
 struct FilterSpellingTests {
     private static let json: HTTPFields = [.contentType: "application/json"]

@@ -114,7 +114,7 @@ struct CorruptionTests {
             #expect(try await server.download(call).member("outcome") == "downloaded")
             #expect(try await server.content(of: url) == body)
         }
-        // Damage during a stop is noticed after the restart.
+        // The restarted server notices damage that happened while no server ran.
         try damage(path, how)
         try await TestServer.with(clock: clock, directory: directory) { (server) async throws in
             #expect(try await server.get("/entries/\(md5(url))/content").status == 404)

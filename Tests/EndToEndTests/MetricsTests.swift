@@ -22,7 +22,7 @@ struct MetricsTests {
             #expect(try await server.client.request("POST", "/memory/trim").status == 200)
             let samples = MetricSamples(try await server.get("/metrics").text)
             let counted = samples.values(of: "route", in: "larder_http_requests_total")
-            // HEAD counts as GET, and all methods of a path for any method count together.
+            // A HEAD counts as a GET. On a path that accepts any method, all methods count together.
             let described = try OpenAPIDocument.repository().operations
                 .filter { $0.method == "GET" || ($0.method != "HEAD" && !$0.takesRest) }.map(\.id)
             #expect(described.count > 30 && Set(described).isSubset(of: counted))
@@ -63,7 +63,7 @@ struct MetricsTests {
                 "PUT", "/json?url=http://h.example/", fields: [.contentType: "application/json"],
                 body: Array("[1]".utf8))
             #expect(json.status == 200)
-            // A replaced entry is not purged.
+            // The replacement of an entry does not count as a purge.
             #expect(try await server.put("a", [2], query: "tags=t").status == 200)
             #expect(try await server.client.request("DELETE", "/entries?tag=t&dryRun=true").status == 200)
             #expect(try await value(#"larder_purges_total{kind="data"}"#, server) == 0)

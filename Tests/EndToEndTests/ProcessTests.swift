@@ -173,7 +173,7 @@ struct ProcessTests {
         func memoryBytes() async throws -> Int {
             Int(try #require(try await client.request("GET", "/stats").member("memoryBytes")?.doubleValue))
         }
-        // A body that is read while hits are being written is not kept in memory; the next read loads it.
+        // Bodies that are read while the server writes hits are not kept in memory, so the test reads all bodies again.
         for _ in 0..<20 where try await memoryBytes() < 50_000_000 { try await readAll() }
         #expect(try await memoryBytes() > 50_000_000)
         let resident = larder.residentBytes
@@ -182,7 +182,7 @@ struct ProcessTests {
         try await poll("less resident memory") { larder.residentBytes < resident - 40_000_000 }
         try await readAll()
         let held = try await memoryBytes()
-        // The trim that the signal started may have removed the first of these bodies.
+        // The trim after SIGUSR1 may not have ended yet, so it may have removed the first bodies again.
         #expect(held > 45_000_000)
 
         let some = try await client.request("POST", "/memory/trim?target=10MiB")

@@ -164,7 +164,7 @@ struct SingleFlightTests {
         }
     }
 
-    @Test("A download whose clients have all disconnected still ends, and its entry is stored")
+    @Test("After all clients of a download have disconnected, the download continues, and its entry is stored")
     func everybodyLeaves() async throws {
         try await TestServer.withGatedOrigin { server, origin, gate in
             let call: JSON = ["url": .string(origin.url("/slow")), "ttl": 60]
@@ -221,7 +221,7 @@ struct SingleFlightTests {
             gate.open()
             try await running.end.wait()
             #expect(running.outcome.elements == ["downloaded"])
-            // After the first download, the second compares the held entry with its URL, and replaces the entry.
+            // The second download finds the entry of the first download's URL under its key, and replaces the entry.
             let replacing = download(others[0])
             try await replacing.end.wait()
             #expect(replacing.outcome.elements == ["downloaded"])

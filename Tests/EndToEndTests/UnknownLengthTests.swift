@@ -3,7 +3,7 @@ import Primitives
 import TestSupport
 import Testing
 
-/// Each way into the cache refuses a body that turns out longer than the disk limit, and evicts no requested entry.
+/// Each way into the cache refuses a body that is longer than the disk limit, and evicts no entry that was read before.
 @Suite("Bodies of unknown length, on every way into the cache")
 struct UnknownLengthTests {
     private static let piece = [UInt8](repeating: 7, count: 1 << 18)

@@ -11,7 +11,7 @@ struct WritePreconditionTests {
     private static let json: HTTPFields = [.contentType: "application/json"]
     private static let longAgo = "Thu, 01 Jan 1970 00:00:00 GMT"
 
-    /// A call that changes held entries or a namespace.
+    /// A call that changes stored entries or a namespace.
     struct Call: Sendable, CustomTestStringConvertible {
         var method: String
         var path: String
@@ -60,13 +60,13 @@ struct WritePreconditionTests {
         return try #require(try await server.get(path)["ETag"])
     }
 
-    @Test("A call whose condition does not hold gets 412 and changes no state", arguments: calls)
+    @Test("A call gets 412 and changes no state if its condition does not hold", arguments: calls)
     func refused(call: Call) async throws {
         try await withEntries { (server) async throws in
             var conditions: [HTTPFields] = [[.ifMatch: "\"other\""], [.ifNoneMatch: "*"], [.ifMatch: ""]]
             if call.isTagged {
                 let etag = try await etag(of: call, on: server)
-                // §13.1.1: If-Match compares strongly, If-None-Match weakly.
+                // RFC 9110 §13.1.1: If-Match compares strongly, If-None-Match weakly.
                 conditions += [
                     [.ifNoneMatch: etag], [.ifNoneMatch: "\"other\", W/\(etag)"], [.ifMatch: "W/\(etag)"],
                     [.ifUnmodifiedSince: Self.longAgo], [.ifMatch: etag, .ifNoneMatch: etag],
@@ -83,7 +83,7 @@ struct WritePreconditionTests {
         }
     }
 
-    @Test("A call whose condition holds succeeds", arguments: calls)
+    @Test("A call succeeds if its condition holds", arguments: calls)
     func allowed(call: Call) async throws {
         var conditions: [HTTPFields] = [
             [.ifMatch: "*"], [.ifNoneMatch: "\"other\""],
@@ -101,7 +101,7 @@ struct WritePreconditionTests {
         }
         if call.isTagged {
             try await withEntries { (server) async throws in
-                // §13.2.2: If-Unmodified-Since is ignored beside If-Match.
+                // RFC 9110 §13.2.2: If-Unmodified-Since is ignored beside If-Match.
                 let fields: HTTPFields = [
                     .ifMatch: "\"x\", \(try await etag(of: call, on: server))", .ifUnmodifiedSince: Self.longAgo,
                 ]
@@ -111,7 +111,8 @@ struct WritePreconditionTests {
     }
 
     @Test(
-        "A PUT whose condition fails gets 412 before the server asks for the body with 100 Continue", arguments: calls)
+        "A PUT gets 412 before the server asks for the body with 100 Continue, if the PUT's condition fails",
+        arguments: calls)
     func beforeTheBody(call: Call) async throws {
         try await withEntries { (server) async throws in
             for expectation in ["Expect: 100-continue\r\n", ""] {
@@ -194,7 +195,7 @@ struct WritePreconditionTests {
             var text = fields
             text[.contentType] = "text/plain"
             #expect(try await server.client.request("PATCH", "/entries/k", fields: text, text: "{}").status == 415)
-            // A PUT would store an entry, so its conditions count (§13.1.1).
+            // A PUT of a missing entry would succeed without its condition, so the condition counts (RFC 9110 §13.1.1).
             #expect(try await server.put("none", [1], fields: [.ifMatch: "*"]).status == 412)
             #expect(try await server.putNamespace("none").status == 200)
         }
@@ -210,7 +211,7 @@ struct WritePreconditionTests {
             let path = "/entries/\(md5(origin.url("/a")))"
             _ = try await server.get("/fetch/\(origin.url("/a"))")
             try await poll("the response to be stored") { server.service.totals.entries == 1 }
-            // No entry has the key itself, but the DELETE would remove the stored response.
+            // No entry has this key, but without the condition the DELETE would remove the stored response of the URL.
             #expect(try await server.client.request("DELETE", path, fields: [.ifMatch: "*"]).status == 412)
             _ = try await server.download(["url": .string(origin.url("/a")), "ttl": 600])
             let other: HTTPFields = [.ifMatch: "\"other\""]
@@ -247,7 +248,7 @@ struct WritePreconditionTests {
         }
     }
 
-    @Test("A DELETE whose condition holds cancels a running download, and a DELETE whose condition fails does not")
+    @Test("A DELETE cancels a running download if its condition holds, and otherwise the download continues")
     func cancelling() async throws {
         try await TestServer.withGatedOrigin { server, origin, _ in
             let url = origin.url("/a")

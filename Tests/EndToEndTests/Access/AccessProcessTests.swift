@@ -21,7 +21,8 @@ struct AccessProcessTests {
         let lines = refused.text.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
         let commands = lines.filter { $0.hasPrefix("larder ") }
         #expect(commands.count == 3)
-        // The first command makes a token. The second starts the server with tokens, the third with --open.
+        // The server prints three commands: the first creates a token, the second starts the server with tokens, and
+        // the third starts the server with `--open`.
         let made = try await run(Array(commands[0].split(separator: " ").dropFirst().map(String.init)), in: directory)
         #expect(made.exit == .status(0), "\(made.text)")
         let token = made.text.trimmingCharacters(in: .whitespacesAndNewlines)

@@ -23,7 +23,7 @@ struct AccessTests {
                 case "/fetch/*": return "/fetch/\(origin)/\(which)"
                 case "/fetch": return "/fetch?url=\("\(origin)/\(which)".percentEncoded)"
                 case "/json", "/explain": return "\(pattern)?url=\("\(origin)/\(which)".percentEncoded)"
-                // The server refuses the invalid type at once. A valid call would not end.
+                // The server refuses the invalid type immediately. The answer to a valid call would not end.
                 case "/events": return "/events?type=none"
                 case "/dashboard/:file": return "/dashboard/main.js"
                 case "/namespaces/:name": return "/namespaces/\(which == "held" ? "default" : "none")"
@@ -71,7 +71,7 @@ struct AccessTests {
                 if Self.publicPaths.contains(path) {
                     #expect(try await ask(method, held, [:]).status == 200, "\(method) \(held)")
                     #expect(try await ask(method, held, TestTokens.fields("Bearer x", for: held)).status == 200)
-                    // A public path gives every caller a 405 for another method.
+                    // On a public path, a request with another method gets 405, even without a token.
                     let other = try await ask("DELETE", held, [:])
                     #expect(other.status == 405 && other["Allow"] == "GET, HEAD", "DELETE \(held)")
                     continue
@@ -96,8 +96,8 @@ struct AccessTests {
                     }
                 }
                 for scope in Scope.allCases {
-                    // A token with too many scopes would change the stored entry, so only the missing entry is
-                    // requested.
+                    // The token lacks one scope. A call that does not need this scope succeeds, so the request names
+                    // the missing entry, and the stored entry stays.
                     let reply = try await ask(method, none, tokens.fields("no-\(scope)", for: none))
                     guard reply.status == 403, let challenge = reply["WWW-Authenticate"] else { continue }
                     #expect(challenge.contains("scope=\"\(scope)\""))

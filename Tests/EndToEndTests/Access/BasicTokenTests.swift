@@ -144,7 +144,7 @@ struct BasicTokenTests {
         }
     }
 
-    @Test("A call whose path contains a token, raw or percent-encoded, gets 400, with or without credentials")
+    @Test("A call with a raw or percent-encoded token in its path gets 400, with or without credentials")
     func inPath() async throws {
         let tokens = try TestTokens([.init(name: "me")])
         try await TestServer.with(tokens: tokens.store) { (server) async throws in

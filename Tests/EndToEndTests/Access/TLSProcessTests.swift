@@ -14,7 +14,7 @@ struct TLSProcessTests {
         directory = try TemporaryDirectory()
     }
 
-    /// Calls the authority on a thread that may block, because it runs a process.
+    /// Calls the authority on a thread that may block, because the authority runs a process.
     private func withAuthority<Result: Sendable>(
         _ body: @escaping @Sendable (TestAuthority) throws -> Result
     ) async throws -> Result {

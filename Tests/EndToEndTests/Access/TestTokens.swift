@@ -36,7 +36,7 @@ struct TestTokens: Sendable {
     /// Returns the text of a token, as its bearer sends it.
     func secret(_ name: String) -> String { secrets[name]! }
 
-    /// Returns the field with a token for a target, and the field with a namespace if the target accepts it; see
+    /// Returns the field with a token for a target, and the namespace field if the target accepts this field; see
     /// ``target(_:in:)``.
     func fields(_ name: String, for target: String, in namespace: String? = nil) -> HTTPFields {
         var fields = Self.fields("Bearer \(secrets[name]!)", for: target)

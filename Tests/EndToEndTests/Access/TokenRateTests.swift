@@ -47,7 +47,7 @@ struct TokenRateTests {
             let batch = "[" + Array(repeating: #"{"url": "x"}"#, count: 30).joined(separator: ",") + "]"
             #expect(try await ask("POST", "/downloads", batch) == 200)
             #expect(try await ask("GET", "/entries") == 429)
-            // The burst is 10, and the batch took 30. A little more than 4 seconds bring the balance back to 1.
+            // The burst is 10, and the batch took 30. The balance is back at 1 between 4.1 and 4.3 seconds later.
             passed.withLock { $0 = .milliseconds(4100) }
             #expect(try await ask("GET", "/entries") == 429)
             passed.withLock { $0 = .milliseconds(4300) }

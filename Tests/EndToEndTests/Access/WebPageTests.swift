@@ -88,7 +88,7 @@ struct WebPageTests {
                 #expect(try await server.get(target, fields: fields).status == 403, "\(fields)")
                 #expect(try await server.get("/fetch/\(origin.url("/b"))", fields: fields).status == 403)
                 var form = fields
-                // A page's form may send this type without a preflight.
+                // A browser sends a form of this media type without a preflight.
                 form[.contentType] = "application/x-www-form-urlencoded"
                 let reply = try await server.client.request("POST", "/download", fields: form, text: download)
                 #expect(reply.status == 403)

@@ -34,7 +34,7 @@ struct NetworkPolicyTests {
         try rule().members(named: "ipBlock").map { try Block($0) }
     }
 
-    @Test("At both ends of each address range, and one address beyond, the egress rule permits what the policy permits")
+    @Test("The egress rule permits the same addresses as the address policy, at both ends of each range and one beyond")
     func ranges() throws {
         let blocks = try Self.blocks()
         let special = (SpecialPurposeRanges.v4 + SpecialPurposeRanges.v6).map(\.range)

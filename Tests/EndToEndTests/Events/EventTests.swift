@@ -233,8 +233,8 @@ struct EventTests {
             let first = try #require(listener.lastID)
             try await server.put("x", [1])
             try await listener.wait(for: 1)
-            // The filter excludes this event. A heartbeat still passes its id on, so that the client can resume behind
-            // it.
+            // The filter excludes the event of this PUT. A heartbeat still sends the event's id, so that the client can
+            // resume behind the event.
             try await server.put("y", [1])
             try await poll("a later id") { listener.lastID != first && listener.lastID != listener.events[0].id }
             let heartbeats = listener.heartbeats

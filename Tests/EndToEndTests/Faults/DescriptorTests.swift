@@ -76,7 +76,7 @@ struct DescriptorTests {
             #expect(download.status >= 500, "\(download.text)")
             let fetched = try ask("GET", "/fetch/" + origin.url("/b"))
             #expect(fetched.status >= 500, "\(fetched.text)")
-            // The server has no descriptor to accept this connection, so it waits in the kernel's queue.
+            // The server has no descriptor to accept this connection, so the connection waits in the kernel's queue.
             let late = try RawConnection(port: larder.port)
             try late.sendRequest("GET", "/entries/held/content")
             return late

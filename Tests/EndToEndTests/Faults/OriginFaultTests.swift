@@ -34,7 +34,7 @@ struct OriginFaultTests {
 
     /// An origin that answers properly until `isFailing` returns `true`.
     private static func origin(_ fault: Fault, isFailing: @escaping @Sendable () -> Bool) throws -> ScriptedOrigin {
-        // The answer to a TLS client goes out before any request, because the client waits for a handshake.
+        // The origin answers a TLS client before any request, because the client first waits for a handshake.
         let greet: @Sendable (ScriptedOrigin.Connection) throws -> Void = { connection in
             guard fault == .noTLS, isFailing() else { return }
             try connection.respond(400, fields: [.connection: "close"], body: "no TLS here")

@@ -69,7 +69,9 @@ struct FetchOwnAnswerTests {
         }
     }
 
-    @Test("A fetch whose answer Larder will not store ends when its client leaves", arguments: [false, true])
+    @Test(
+        "If Larder will not store an answer, the fetch of the answer ends when its client leaves",
+        arguments: [false, true])
     func abandoned(saysNoStore: Bool) async throws {
         let hasEnded = Counter("ended requests")
         let origin = try ScriptedOrigin { request, connection in
@@ -95,8 +97,8 @@ struct FetchOwnAnswerTests {
         }
     }
 
-    /// An origin with a body of 4 MiB. The first request for all of it gets the first MiB, and the rest when the gate
-    /// opens.
+    /// An origin with a body of 4 MiB. The first request for the whole body gets 1 MiB immediately, and the rest when
+    /// the gate opens.
     private func film(_ gate: Gate, servesRanges: Bool = true, acceptRanges: String? = "bytes") throws -> ScriptedOrigin
     {
         let size = 4 << 20

@@ -96,7 +96,9 @@ struct FetchPartsTests {
         }
     }
 
-    @Test("Larder verifies a stored part whose file has a new date and serves it, but fetches a damaged part again")
+    @Test(
+        "If a stored part's file has a new date, Larder verifies the part and serves it, but fetches a damaged part again"
+    )
     func touchedPart() async throws {
         let whole = pattern(200_000, seed: 7)
         let origin = try ScriptedOrigin { _, connection in

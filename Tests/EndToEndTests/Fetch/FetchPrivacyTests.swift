@@ -125,7 +125,7 @@ struct FetchPrivacyTests {
         }
     }
 
-    @Test("A 103 reaches only the client whose request caused the 103 (RFC 8297 §2)")
+    @Test("A 103 reaches only the client of the request that the origin answers with it (RFC 8297 §2)")
     func hintsOfOthers() async throws {
         let gate = Gate("the hints")
         let origin = try ScriptedOrigin { request, connection in
@@ -178,7 +178,7 @@ struct FetchPrivacyTests {
                     #expect(second.text == "body" && second[.setCookie] == nil, "\(path)")
                 }
                 server.clock.advance(by: .seconds(61))
-                // The cookie of a 304 reaches the client that caused it, and is not stored.
+                // The cookie of a 304 reaches the client of the revalidation, and is not stored.
                 #expect(try await get(server, url, [ttl: "60", .cookie: "bob"])[.setCookie] == "id=bob", "\(path)")
                 try await server.waitForFetches()
                 #expect(try await get(server, url, [ttl: "60"])[.setCookie] == nil, "\(path)")

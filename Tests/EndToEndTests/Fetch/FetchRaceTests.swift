@@ -122,7 +122,7 @@ struct FetchRaceTests {
     func unshareable304(fields: HTTPFields) async throws {
         let origin = try ScriptedOrigin { request, connection in
             if request["If-None-Match"] != nil {
-                // In the first case, the ETag of the 304 differs from the validator of the request.
+                // Without a Range, the ETag of the 304 differs from the ETag that Larder validates.
                 return try connection.respond(304, fields: [.eTag: request["Range"] == nil ? "\"v2\"" : "\"v1\""])
             }
             try connection.respond(fields: [.cacheControl: "no-cache", .eTag: "\"v1\""], body: "hello")

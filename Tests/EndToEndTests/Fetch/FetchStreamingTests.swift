@@ -327,7 +327,7 @@ struct FetchStreamingTests {
             begun.open()
             if isEarly {
                 try? stream.send("HTTP/1.1 413 No\r\nContent-Length: 5\r\n\r\nlarge")
-                // Closing with unread bytes resets the connection, and the answer may be lost with it.
+                // A close with unread bytes would reset the connection, and the client could lose the answer.
                 while let some = try? stream.readSome(), !some.isEmpty {}
                 return
             }

@@ -209,7 +209,7 @@ struct NamespacePrefixTests {
                 }
             }
             #expect(try await get("a", "/@a", "/stats").status == 403)
-            // A caller learns of a foreign namespace neither its contents nor its existence.
+            // A caller learns neither the contents nor the existence of another namespace.
             for prefix in ["/@default", "/@none"] {
                 for path in ["/stats", "/namespaces/a"] {
                     #expect(try await get("a", prefix, path).status == 403, "\(prefix)\(path)")

@@ -15,7 +15,7 @@ struct NamespaceRecoveryTests {
         try await TestServer.with { (server) async throws in
             try await server.putNamespace("a", ["version": "1"])
             try await server.inNamespace("a").request("PUT", "/entries/k/content", text: "a")
-            // The directory takes the place of the file that the server writes first.
+            // The server cannot write the new registry, because a directory has the name of the file.
             let obstacle = server.directory.path("cache/namespaces.json.new")
             try FileManager.default.removeItem(atPath: obstacle)
             try FileManager.default.createDirectory(atPath: obstacle, withIntermediateDirectories: false)
@@ -266,8 +266,8 @@ struct NamespaceRecoveryTests {
 
     private func text(of path: String) throws -> String { try String(contentsOfFile: path, encoding: .utf8) }
 
-    /// Returns the files below a directory with their lengths. The file of the locks contains the time of the last
-    /// start.
+    /// Returns the lengths of the files below a directory. The contents are not compared, because the lock file contains
+    /// the time of the last start.
     private static func files(in directory: String) throws -> [String: Int] {
         try FileManager.default.subpathsOfDirectory(atPath: directory).reduce(into: [:]) { files, name in
             let attributes = try FileManager.default.attributesOfItem(atPath: "\(directory)/\(name)")

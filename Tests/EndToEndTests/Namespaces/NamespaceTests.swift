@@ -130,7 +130,7 @@ struct NamespaceTests {
             #expect(try await ask("a", "GET", "/namespaces/b").status == 403)
             #expect(try await ask("a", "PUT", "/namespaces/none", "{}").status == 403)
             #expect(try await ask("a", "DELETE", "/namespaces/b").status == 403)
-            // The scope purge does not allow administration.
+            // The scope purge does not permit changes of a namespace.
             #expect(try await ask("purger", "PUT", "/namespaces/a", #"{"diskLimit": 1}"#).status == 403)
             #expect(try await ask("purger", "DELETE", "/namespaces/a").status == 403)
             #expect(try await ask("purger", "GET", content).text == "a")
@@ -186,7 +186,7 @@ struct NamespaceTests {
                 #expect(server.space.cache.hitsAtHand > 0, "\(target)")
             }
             #expect(try await get("/stats")[.vary] == nil)
-            // A cache must not give another namespace's 404 either.
+            // For a request in one namespace, a cache must not use a 404 of another namespace either.
             var fields = hasTokens ? tokens.fields("me", for: "/json") : [:]
             fields[HTTPField.Name("Larder-Namespace")!] = "none"
             let missing = try await server.get("/json?url=http://h/", fields: fields)

@@ -76,7 +76,7 @@ struct PassingContentTests {
             var coldCount = 0
             for (number, key) in Self.keys.prefix(40).enumerated() {
                 let isPlain = number % 4 != 3
-                // An escaped path names the same key. Only its route finds the entry; no step before the route does.
+                // An escaped path names the same key. Only the route decodes the path, so no earlier step finds the entry.
                 let path = Self.path(number % 2 == 0 ? key : "%65" + key.dropFirst())
                 #expect(slab.forget())
                 // The test checks the slot of another entry, because the check makes the kernel read the slot.
@@ -169,7 +169,7 @@ struct PassingContentTests {
 }
 
 extension Slab {
-    /// Asks the kernel to drop its cached pages of the slab. Returns whether the kernel accepted that.
+    /// Asks the kernel to drop its cached pages of the slab. Returns whether the kernel accepted the request.
     fileprivate func forget() -> Bool {
         fsync(file.descriptor) == 0 && posix_fadvise(file.descriptor, 0, 0, POSIX_FADV_DONTNEED) == 0
     }

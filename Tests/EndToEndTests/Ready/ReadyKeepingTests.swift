@@ -92,7 +92,7 @@ struct ReadyKeepingTests {
             #expect(try await client.request("GET", "/a").text == "looked at")
             #expect(made.value == 1)
             #expect(try await client.request("GET", "/a").text == "kept")
-            // The slide changes the entry after the mark was made, so no answer is made from the mark.
+            // `slide` renews the expiry date after the mark was made, so no answer is made from the mark.
             _ = server.space.cache.slide(try #require(try server.space.cache.entry(for: "k")))
             #expect(try await client.request("GET", "/b").text == "looked at")
             #expect(made.value == 1)

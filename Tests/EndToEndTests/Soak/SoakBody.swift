@@ -46,7 +46,7 @@ enum SoakBody {
         return Int(words[1])
     }
 
-    /// The version of a body; `nil` when the body is not complete, or not of that name.
+    /// The version of a body; `nil` when the body is not complete, or has another name.
     static func version(of body: [UInt8], _ name: String) -> Int? {
         guard let version = claimedVersion(body, name), digest(body) == digest(make(name, version)) else { return nil }
         return version

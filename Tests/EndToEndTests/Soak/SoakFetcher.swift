@@ -4,8 +4,8 @@ import TestSupport
 
 /// A client of `/fetch`, beside other clients that fetch the same URLs.
 ///
-/// The origin answers each request for a path with a higher version. So the version of a response shows whether the
-/// origin made it before an acknowledged purge, after which the server must not serve it.
+/// The origin answers each request for a path with a higher version. After an acknowledged purge, the server must not
+/// serve a version that the origin sent before the purge.
 final class SoakFetcher {
     private let run: SoakRun
     private let number: Int

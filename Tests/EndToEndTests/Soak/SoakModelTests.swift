@@ -103,7 +103,7 @@ struct SoakModelTests {
         removed.end(["a"], .done)
         removed.restart(at: 10.5)
         #expect(removed.verdict("a", found: 1, at: nil) != nil)
-        // A kill may undo two recent slides together.
+        // A kill may undo two recent renewals of the expiry date together.
         #expect(model.settle("a", version: 1, freshUntil: 13, slidAt: 10.2) == nil)
         model.restart(at: 10.5)
         #expect(model.verdict("a", found: 1, at: 50) == nil)
