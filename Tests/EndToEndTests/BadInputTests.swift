@@ -133,7 +133,7 @@ struct BadInputTests {
     func url(_ bad: Case) async throws { try await check(bad) }
 
     @Test(
-        "A request with an invalid path, query or key gets a problem that names it, and stores no entry",
+        "A request with an invalid path, query or key gets a problem that names the invalid part, and stores no entry",
         arguments: paths)
     func path(_ bad: Case) async throws { try await check(bad) }
 

@@ -22,7 +22,9 @@ struct CheckCommandTests {
         return String(try #require(URL(string: url)?.port))
     }
 
-    @Test("The command larder check reports a running server as ready, if flags or variables give either of its ports")
+    @Test(
+        "The command larder check, with a port or admin port from flags or variables, reports a running server as ready"
+    )
     func ready() async throws {
         let directory = try TemporaryDirectory()
         let larder = try await LarderProcess(directory: directory.path("cache"), arguments: ["--admin-port", "0"])
@@ -40,7 +42,7 @@ struct CheckCommandTests {
         #expect(try await larder.stop() == .status(0))
     }
 
-    @Test("The command larder check reports a server that drains with requests in flight as not ready")
+    @Test("While a draining server still has a request in flight, larder check reports the server as not ready")
     func draining() async throws {
         let gate = Gate("the origin's answer")
         let origin = try ScriptedOrigin { _, connection in

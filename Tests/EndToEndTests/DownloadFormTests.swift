@@ -35,7 +35,7 @@ struct DownloadFormTests {
         }
     }
 
-    @Test("The name of a parameter may begin or end with a character that combines with a bracket")
+    @Test("In params[NAME] of a form, NAME may begin or end with a character that combines with a bracket")
     func signsBesideBrackets() async throws {
         let origin = try ScriptedOrigin { request, connection in try connection.respond(body: request.target) }
         defer { origin.stop() }

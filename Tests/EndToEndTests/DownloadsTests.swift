@@ -62,7 +62,7 @@ struct DownloadsTests {
         }
     }
 
-    @Test("A call with Prefer: respond-async gets 202 at once, and its download can be watched to the end")
+    @Test("A call with Prefer: respond-async gets 202 immediately, and its download can be watched to the end")
     func async() async throws {
         let gate = Gate("the rest of the body")
         let origin = try ScriptedOrigin { _, connection in
@@ -258,7 +258,7 @@ struct DownloadsTests {
         }
     }
 
-    @Test("When the client of a batch leaves, its running downloads go on, and its waiting downloads do not begin")
+    @Test("When the client of a batch disconnects, its running downloads go on, and its waiting downloads do not begin")
     func batchAbandoned() async throws {
         try await TestServer.withGatedOrigin(configure: { $0.maxDownloadsPerHost = 4 }) { server, origin, gate in
             let batch = JSON.array((0..<2000).map { ["url": .string(origin.url("/\($0)"))] })
@@ -274,7 +274,7 @@ struct DownloadsTests {
         }
     }
 
-    @Test("When the client of a batch leaves, waiting downloads that other callers requested are still done")
+    @Test("When the client of a batch disconnects, waiting downloads that other callers requested are still done")
     func batchAbandonedBesideOthers() async throws {
         try await TestServer.withGatedOrigin(configure: { $0.maxDownloadsPerHost = 4 }) { server, origin, gate in
             let downloads = server.space.downloads

@@ -84,7 +84,9 @@ struct DrainScaleTests {
         return calls + fetches + uploads + reads
     }
 
-    @Test("After SIGTERM, /readyz gets 503, no request in flight is lost or reset, and acknowledged changes are stored")
+    @Test(
+        "After SIGTERM, /readyz answers 503, no request in flight is lost or reset, and acknowledged changes are stored"
+    )
     func drain() async throws {
         let mayEnd = Gate("the rest of every body at the origin")
         let origin = try ScriptedOrigin { _, connection in

@@ -30,7 +30,7 @@ struct JSONTests {
         }
     }
 
-    @Test("GET /json returns the JSON of a download with the same url and params, and PUT /json replaces it")
+    @Test("GET /json returns the JSON of a download with the same url and params, and PUT /json replaces this JSON")
     func sharedWithDownloads() async throws {
         let origin = try ScriptedOrigin { request, connection in
             try connection.respond(

@@ -95,7 +95,7 @@ struct ProcessTests {
     }
 
     @Test(
-        "After SIGTERM, /readyz gets 503, requests in the drain delay succeed, and the server exits with status 0"
+        "After SIGTERM, /readyz answers 503, requests in the drain delay succeed, and the server exits with status 0"
     )
     func drain() async throws {
         let gate = Gate("the origin's answer")

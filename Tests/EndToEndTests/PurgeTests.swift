@@ -83,7 +83,7 @@ struct PurgeTests {
         }
     }
 
-    @Test("A caller that joins a download after a purge with too many tags gets 400, and does not affect the waiters")
+    @Test("A caller with too many tags that joins a download after a purge gets 400, and does not affect the waiters")
     func laterTags() async throws {
         try await TestServer.withGatedOrigin { server, origin, gate in
             let url = origin.url("/a")

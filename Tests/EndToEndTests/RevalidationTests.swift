@@ -156,7 +156,7 @@ struct RevalidationTests {
     }
 
     @Test(
-        "A download with respond-async of an entry with a damaged body downloads it, and does not report it as cached")
+        "If a body is damaged, a download with respond-async downloads it again instead of reporting it as cached")
     func asyncLooksAtTheBody() async throws {
         let origin = try ScriptedOrigin { _, connection in
             try connection.respond(body: String(repeating: "x", count: 100_000))

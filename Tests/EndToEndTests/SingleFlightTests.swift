@@ -75,7 +75,7 @@ struct SingleFlightTests {
         }
     }
 
-    @Test("If a PATCH and a refresh overlap, the tags, the pin and the ttl of the PATCH win")
+    @Test("If a PATCH comes during a refresh, the entry keeps the tags, the pin and the ttl of the PATCH")
     func patchDuringRefresh() async throws {
         let gate = Gate("the entry has been changed")
         let origin = try ScriptedOrigin { request, connection in
@@ -148,7 +148,7 @@ struct SingleFlightTests {
         }
     }
 
-    @Test("A hit with a stale allowance replaces the entry's stale allowance, and a refresh without one keeps it")
+    @Test("A hit with staleIfError sets the entry's staleIfError, and a refresh without staleIfError keeps the value")
     func allowanceOnHit() async throws {
         let origin = try ScriptedOrigin { _, connection in try connection.respond(body: "x") }
         defer { origin.stop() }

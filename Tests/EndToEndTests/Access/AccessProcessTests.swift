@@ -13,7 +13,8 @@ struct AccessProcessTests {
         }
     }
 
-    @Test("The server without tokens refuses to listen beyond loopback, and prints commands with which it would start")
+    @Test(
+        "The server without tokens refuses to listen beyond loopback, and prints commands that would start the server")
     func exposed() async throws {
         let directory = try TemporaryDirectory()
         let refused = try await run(["serve", "--host", "0.0.0.0", "--port", "0", "--directory", "c"], in: directory)
@@ -97,7 +98,7 @@ struct AccessProcessTests {
         #expect(!larder.process.output.contains(one.suffix(43)) && !larder.process.output.contains(two.suffix(43)))
     }
 
-    @Test("The log has a line with token, target and count for each change of entries, and no line for a read")
+    @Test("The log has a line with token, target and count for each changing call, and no line for a read")
     func audit() async throws {
         let directory = try TemporaryDirectory()
         let path = directory.path("tokens")

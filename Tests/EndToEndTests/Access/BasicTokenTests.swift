@@ -99,7 +99,7 @@ struct BasicTokenTests {
     }
 
     @Test(
-        "Malformed credentials with a token get 400, a token in a field for the origin, too, and no origin is contacted"
+        "Malformed credentials with a token get 400, as does a token in a field for the origin; no origin is contacted"
     )
     func otherForms() async throws {
         let origin = try Self.origin()

@@ -7,7 +7,8 @@ import Testing
 @Suite("The command larder watch")
 struct WatchCommandTests {
     @Test(
-        "The command larder watch prints each event at once, and after a lost connection resumes behind the last event")
+        "The command larder watch prints an event immediately, and after a lost connection resumes behind the last event"
+    )
     func lines() async throws {
         let gate = Gate("the second event")
         let server = try ScriptedOrigin { request, connection in

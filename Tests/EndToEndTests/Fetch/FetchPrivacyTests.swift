@@ -39,7 +39,7 @@ struct FetchPrivacyTests {
     }
 
     @Test(
-        "A 304 with private or no-store reaches its own client and no waiter (RFC 9111 §5.2.2.5, §5.2.2.7)",
+        "A 304 with private or no-store reaches the revalidating client and no waiter (RFC 9111 §5.2.2.5, §5.2.2.7)",
         arguments: ["private, max-age=60", "no-store, max-age=60"])
     func confirmedForOne(cacheControl: String) async throws {
         let gate = Gate("the first 304")

@@ -36,7 +36,7 @@ struct FetchSharingTests {
         }
     }
 
-    @Test("An unshareable answer to an authorised caller does not stop other callers from sharing")
+    @Test("If the answer to an authorised caller cannot be shared, the other callers still share an answer")
     func notForAuthorized() async throws {
         let gate = Gate("the answer for all")
         let origin = try ScriptedOrigin { request, connection in
@@ -55,7 +55,9 @@ struct FetchSharingTests {
         }
     }
 
-    @Test("After an error, requests are not shared for 10 s, and a 304 for a client's own condition does not extend it")
+    @Test(
+        "After an error, requests share no fetch for 10 s; a 304 for a client's own condition does not extend this time"
+    )
     func notForConditional() async throws {
         let origin = try ScriptedOrigin { request, connection in
             switch (request.index, request["If-None-Match"]) {
@@ -169,7 +171,7 @@ struct FetchSharingTests {
         }
     }
 
-    @Test("An answer is not stored if its group is invalidated while it arrives (RFC 9875 §3)")
+    @Test("An answer is not stored if its cache group is invalidated while the answer arrives (RFC 9875 §3)")
     func lateGroup() async throws {
         let gate = Gate("the invalidation")
         let origin = try ScriptedOrigin { request, connection in

@@ -44,7 +44,7 @@ struct FetchStreamingTests {
         }
     }
 
-    @Test("A client gets the head of a short answer before the body", arguments: ["max-age=60", "no-store"])
+    @Test("A client gets the head of a short answer before its body arrives", arguments: ["max-age=60", "no-store"])
     func lateBody(control: String) async throws {
         let gate = Gate("body")
         let origin = try ScriptedOrigin { _, connection in
@@ -353,7 +353,7 @@ struct FetchStreamingTests {
         }
     }
 
-    @Test("A client that uploads through a stopped gateway gets 503, and Larder reads and drops the upload")
+    @Test("A client that uploads after the gateway of /fetch has stopped gets 503, and Larder drops the upload")
     func refusedUpload() async throws {
         try await TestServer.with { (server) async throws in
             server.space.gateway.stop()

@@ -209,7 +209,7 @@ struct MalformedRequestTests {
         }
 
     @Test(
-        "Each malformed request gets its answer, and the bytes behind it do not become a request",
+        "Each malformed request gets the expected answer, and the bytes behind the request are not read as a request",
         arguments: cases.indices)
     func answered(index: Int) async throws {
         let (request, expected) = Self.cases[index]

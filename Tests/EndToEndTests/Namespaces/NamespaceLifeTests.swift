@@ -227,7 +227,9 @@ struct NamespaceLifeTests {
         }
     }
 
-    @Test("While requests use four ended versions of a namespace, a fifth version gets 503, but its removal succeeds")
+    @Test(
+        "While requests use four ended versions of a namespace, a PUT of a fifth version gets 503, but a DELETE succeeds"
+    )
     func heldByMany() async throws {
         try await TestServer.withGatedOrigin { server, origin, gate in
             let space = server.inNamespace("a")

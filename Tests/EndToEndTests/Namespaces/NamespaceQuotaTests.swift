@@ -36,7 +36,9 @@ struct NamespaceQuotaTests {
         }
     }
 
-    @Test("When the default namespace gets a lower quota, it evicts unpinned entries before the answer, no pinned ones")
+    @Test(
+        "When the default namespace gets a lower quota, it evicts unpinned entries before it answers, never pinned ones"
+    )
     func handedOver() async throws {
         try await TestServer.with(configure: Self.configure) { (server) async throws in
             let body = [UInt8](repeating: 1, count: 1 << 20)
@@ -90,7 +92,8 @@ struct NamespaceQuotaTests {
         }
     }
 
-    @Test("All namespaces together stay within the memory limit, and share it as they share the disk limit")
+    @Test(
+        "The namespaces share the memory limit as they share the disk limit, and together stay within the memory limit")
     func memory() async throws {
         try await TestServer.with(configure: Self.configure) { (server) async throws in
             try await server.putNamespace("a", ["memoryLimit": "2MiB"])

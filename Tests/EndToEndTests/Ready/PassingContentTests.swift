@@ -96,7 +96,9 @@ struct PassingContentTests {
         }
     }
 
-    @Test("A body outside of the page cache gets the result `soon` until the kernel has read it, and counts as one hit")
+    @Test(
+        "The lookup of a body outside of the page cache returns `soon` until the kernel has read it, and counts one hit"
+    )
     func soon() async throws {
         try await withEntries { (server, _) async throws in
             let cache = server.space.cache

@@ -26,7 +26,8 @@ struct SoakModelTests {
     }
 
     @Test(
-        "After a call without a response, the model permits the old or the new version; after a refused call, the old")
+        "After a call without a response, the model permits the old and the new version; after a refused call only the old"
+    )
     func unknown() {
         var model = Self.model(isPinned: true)
         model.begin(["a"], .store(Self.held(2)))
@@ -73,7 +74,7 @@ struct SoakModelTests {
         #expect(model.candidates("a") == [3])
     }
 
-    @Test("The model permits no fresh answer after the expiry date, and a change moves the expiry date")
+    @Test("The model permits no fresh answer after the expiry date, and accepts that a call changes the expiry date")
     func time() {
         var model = Self.model(isPinned: false)
         #expect(model.verdict("a", found: 1, at: 100.5) == nil)
