@@ -82,7 +82,7 @@ struct DownloadsTests {
             let location = try #require(reply["Location"])
             #expect(location == "/downloads/\(md5(url))")
             #expect(reply["Preference-Applied"] == "respond-async")
-            try await poll("progress") {
+            try await poll("the progress of the download") {
                 server.space.downloads.status(of: md5(url))?.receivedBytes == 5
             }
             let running = try await server.get(location).json
@@ -198,7 +198,7 @@ struct DownloadsTests {
                 async let first = result(of: request, in: downloads)
                 try await origin.waitForRequests(2 * number + 1)
                 guard case .cancelled = downloads.cancel(request.key.text) else {
-                    Issue.record("there was nothing to cancel")
+                    Issue.record("no download was running")
                     return
                 }
                 let second = await result(of: request, in: downloads)
@@ -222,7 +222,7 @@ struct DownloadsTests {
                 let answers = Recorder<Result<DownloadResult, DownloadError>>()
                 downloads.download(request) { answers.append($0) }
                 guard case .cancelled = downloads.cancel(request.key.text) else {
-                    Issue.record("there was nothing to cancel")
+                    Issue.record("no download was running")
                     return
                 }
                 try await poll("the result of the cancelled download") { !answers.elements.isEmpty }
@@ -268,7 +268,7 @@ struct DownloadsTests {
             connection.close()
             try await poll("the removal of the waiting downloads") { server.space.downloads.runningCount == 4 }
             gate.open()
-            try await poll("the end") { server.space.downloads.runningCount == 0 }
+            try await poll("the end of the downloads") { server.space.downloads.runningCount == 0 }
             #expect(server.space.cache.totals.entries == 4)
             #expect(origin.requestCount == 4)
         }
@@ -294,7 +294,7 @@ struct DownloadsTests {
             #expect(try await joined.status == 200)
             #expect(try await late.status == 200)
             try await server.waitForSuccess(of: origin.url("/99"))
-            try await poll("the end") { downloads.runningCount == 0 }
+            try await poll("the end of the downloads") { downloads.runningCount == 0 }
             #expect(origin.requestCount == 7)
         }
     }

@@ -124,7 +124,7 @@ struct DrainScaleTests {
         for count in try await hits { #expect(count > 0) }
 
         try await blocking {
-            try pollBlocking("nobody to be accepted any more") { (try? RawConnection(port: port)) == nil }
+            try pollBlocking("the server to refuse connections") { (try? RawConnection(port: port)) == nil }
         }
         #expect(larder.process.hasExited == nil)
         mayEnd.open()

@@ -215,7 +215,7 @@ struct FilterSpellingTests {
                 }
                 if isDownloaded { _ = try await server.download(["url": .string(url), "ttl": 60]) }
                 let count = isDownloaded ? 5 : 4
-                try await poll("all to be stored") { server.service.totals.entries == count }
+                try await poll("all responses to be stored") { server.service.totals.entries == count }
                 let reply = try await server.client.request("DELETE", "/entries/\(md5(url))")
                 #expect(try reply.member("removed") == .number(count - 1))
                 #expect(server.service.totals.entries == 1)
@@ -253,7 +253,7 @@ struct FilterSpellingTests {
                         #expect(reply.status == 200)
                     }
                 }
-                try await poll("all to be stored") { server.service.totals.entries == 8 }
+                try await poll("all responses to be stored") { server.service.totals.entries == 8 }
             }
             for (name, value) in [
                 ("url", base + "/m\u{FC}?q=%c3"), ("url", base + "/m%c3%BC?q=%c3"), ("prefix", base + "/m%c3%bc"),

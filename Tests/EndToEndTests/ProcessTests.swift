@@ -81,7 +81,7 @@ struct ProcessTests {
         }
         while write(log, spaces, spaces.count) > 0 {}
         process.kill(SIGTERM)
-        try await poll("the exit") { process.hasExited != nil }
+        try await poll("the exit of the server") { process.hasExited != nil }
         #expect(process.hasExited == .status(0))
     }
 

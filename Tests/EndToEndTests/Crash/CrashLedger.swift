@@ -69,7 +69,7 @@ final class CrashLedger: Sendable {
             accounts[name] = Account(acknowledged: found)
             if found == account.acknowledged { return nil }
             if let pending = account.pending, found == pending { return nil }
-            return "\(name) holds \(String(describing: found)), but \(account) was all that it may hold"
+            return "\(name) holds \(String(describing: found)), but the ledger permits only \(account)"
         }
     }
 }

@@ -62,7 +62,7 @@ struct FetchPrivacyTests {
             async let first = get(server, url, [.cookie: "alice"])
             try await origin.waitForRequests(2)
             async let second = get(server, url, [.cookie: "bob"])
-            try await poll("the second to wait") { server.service.metrics.joins.value == 1 }
+            try await poll("the second client to wait") { server.service.metrics.joins.value == 1 }
             gate.open()
             #expect(try await first[.setCookie] == "id=alice")
             #expect(try await second[.setCookie] == "id=bob")
@@ -92,7 +92,7 @@ struct FetchPrivacyTests {
             async let first = get(server, url, [.cookie: "alice"])
             try await origin.waitForRequests(2)
             async let second = get(server, url, [.cookie: "bob"])
-            try await poll("the second to wait") { server.service.metrics.joins.value == 1 }
+            try await poll("the second client to wait") { server.service.metrics.joins.value == 1 }
             gate.open()
             #expect(try await first.fields[values: .setCookie] == ["id=alice"])
             #expect(try await second.fields[values: .setCookie] == ["id=first"])
@@ -138,7 +138,7 @@ struct FetchPrivacyTests {
             async let first = get(server, origin.url("/a"), [.cookie: "alice"])
             try await origin.waitForRequests(1)
             async let second = get(server, origin.url("/a"), [.cookie: "bob"])
-            try await poll("the second to wait") { server.service.metrics.joins.value == 1 }
+            try await poll("the second client to wait") { server.service.metrics.joins.value == 1 }
             gate.open()
             #expect(try await first.interim.compactMap { $0["Link"] } == ["</alice>"])
             #expect(try await second.interim.compactMap { $0["Link"] } == ["</bob>"])

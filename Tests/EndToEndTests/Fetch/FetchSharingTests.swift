@@ -28,7 +28,7 @@ struct FetchSharingTests {
                         try await get(server, origin.url("/a"), [.acceptLanguage: language]).text == language
                     }
                 }
-                try await poll("all but one to wait") { server.service.metrics.joins.value == 19 }
+                try await poll("all clients but one to wait") { server.service.metrics.joins.value == 19 }
                 gate.open()
                 for try await isRight in group { #expect(isRight) }
             }
@@ -49,7 +49,7 @@ struct FetchSharingTests {
             try await server.waitForFetches()
             async let first = get(server, origin.url("/a"))
             async let second = get(server, origin.url("/a"))
-            try await poll("one to wait for the other") { server.service.metrics.joins.value == 1 }
+            try await poll("a client to wait for the other client") { server.service.metrics.joins.value == 1 }
             gate.open()
             #expect(try await [first.text, second.text] == ["1", "1"])
         }
@@ -236,7 +236,7 @@ struct FetchSharingTests {
             server.clock.advance(by: .seconds(2))
             async let first = get(server, origin.url("/a"))
             async let second = get(server, origin.url("/a"))
-            try await poll("one to wait for the other") { server.service.metrics.joins.value == 1 }
+            try await poll("a client to wait for the other client") { server.service.metrics.joins.value == 1 }
             gate.open()
             #expect(try await [first.text, second.text] == ["1", "1"])
         }

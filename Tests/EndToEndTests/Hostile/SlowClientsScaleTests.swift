@@ -66,7 +66,7 @@ struct SlowClientsScaleTests {
         #expect(held >= descriptors, "they were there until the end")
         #expect(cost.p99 < 2)
         #expect(cost.hitsOfPiece < Self.hitsOfPiece)
-        try await poll("connections to be given back") { try Self.descriptors(of: larder) <= idle + 16 }
+        try await poll("the connections to be closed") { try Self.descriptors(of: larder) <= idle + 16 }
         #expect(try await larder.stop() == .status(0))
         #expect(try await other.stop() == .status(0))
     }
@@ -105,7 +105,7 @@ struct SlowClientsScaleTests {
         #expect(held >= descriptors, "they were there until the end")
         #expect(cost.p99 < 2)
         #expect(cost.hitsOfPiece < Self.hitsOfPiece)
-        try await poll("connections to be given back") { try Self.descriptors(of: larder) <= idle + 16 }
+        try await poll("the connections to be closed") { try Self.descriptors(of: larder) <= idle + 16 }
         #expect(try await larder.stop() == .status(0))
         #expect(try await other.stop() == .status(0))
     }

@@ -29,7 +29,7 @@ struct NamespaceRecoveryTests {
         }
     }
 
-    @Test("If a kill leaves an unused directory of a namespace, the next start removes it and does not reuse the number")
+    @Test("If a kill leaves an unused directory, the next start removes it and does not reuse its number")
     func leftover() async throws {
         let directory = try TemporaryDirectory()
         try await TestServer.with(directory: directory) { (server) async throws in

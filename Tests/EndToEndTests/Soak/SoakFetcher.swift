@@ -64,7 +64,7 @@ final class SoakFetcher {
             reply.status == 200
             ? SoakBody.version(of: reply.body, name) : SoakBody.version(ofBeginning: reply.body, name)
         guard let version else {
-            return run.fail("\(what): \(reply.status), \(reply.body.count) bytes that are no known body: \(reply.head)")
+            return run.fail("\(what): \(reply.status), \(reply.body.count) bytes of an unknown body: \(reply.head)")
         }
         if version <= floor {
             run.fail("\(what): version \(version) came after a purge of all up to \(floor): \(reply.head)")

@@ -114,7 +114,7 @@ struct SoakModel: Sendable {
     ///     response.
     /// - Returns: the error in the response; `nil` when the response is possible.
     mutating func settle(_ name: String, version: Int, freshUntil: Double?, slidAt: Double? = nil) -> String? {
-        guard var account = accounts[name] else { return "\(name) is nobody's" }
+        guard var account = accounts[name] else { return "\(name) belongs to no worker" }
         let fitting = account.candidates.filter { $0.version == version }
         guard !fitting.isEmpty else { return "\(name) was given as version \(version), but \(words(account))" }
         account.possible = [
@@ -184,7 +184,7 @@ struct SoakModel: Sendable {
     ///
     /// - Parameter time: the time of the request for a fresh entry; `nil` when the entry need not be fresh.
     func verdict(_ name: String, found version: Int?, at time: Double?) -> String? {
-        guard let account = accounts[name] else { return "\(name) is nobody's" }
+        guard let account = accounts[name] else { return "\(name) belongs to no worker" }
         guard let version else {
             if !account.isPinned || account.mayBeAbsent || account.pending == .remove { return nil }
             return "\(name) is pinned and was lost: \(words(account))"

@@ -94,7 +94,7 @@ extension SoakOwner {
         let isHit = outcome == "cached" || outcome == "stale"
         if isHit { run.tally.hit() }
         if outcome == "cached", order.slides, ttl != Double(order.ttl) {
-            fail("\(what): slid to \(ttl ?? -1) seconds instead of \(order.ttl)")
+            fail("\(what): the hit set a ttl of \(ttl ?? -1) seconds instead of \(order.ttl)")
         }
         let isRenewed = !isHit || (outcome == "cached" && order.slides)
         let end = isRenewed ? ttl.map { run.now + $0 } : nil
