@@ -152,7 +152,7 @@ struct BadInputTests {
         }
     }
 
-    /// All cases of the table share one server, because none of them changes its state.
+    /// All cases of the table share one server, because no case changes the server's state.
     private static let server = SharedServer()
 
     @Test(

@@ -98,7 +98,7 @@ struct ContentCachingTests {
             let back = try await server.putNamespace("default", ["contentCaching": .null])
             #expect(try back.member("contentCaching") == "revalidate")
             #expect(try await server.get(paths[0])["Cache-Control"] == "no-cache")
-            // A changed ttl applies at once.
+            // A changed ttl applies immediately.
             _ = try await server.putNamespace("default", ["contentCaching": "untilExpiry"])
             let key = String(paths[0].split(separator: "/")[1])
             _ = try await server.client.request("PATCH", "/entries/\(key)", fields: Self.json, text: #"{"ttl": 7}"#)

@@ -149,8 +149,8 @@ struct DrainScaleTests {
         #expect(try await again.stop() == .status(0))
     }
 
-    /// Requests a part of an entry again and again, on a new connection after the server announces the close of the old
-    /// one. Returns the number of answers. Throws when an answer is missing or wrong.
+    /// Requests a part of an entry again and again. Opens a new connection after an answer with `Connection: close`.
+    /// Returns the number of answers. Throws when an answer is missing or wrong.
     private static func ask(port: UInt16, until isOver: @escaping @Sendable () -> Bool) async throws -> Int {
         try await blocking {
             var count = 0

@@ -117,7 +117,7 @@ struct FilterSpellingTests {
                     let before = origin.requestCount
                     let first = try await server.download(["url": .string(origin.url(held)), "ttl": 60])
                     #expect(try first.member("entry", "url") == .string(try CanonicalURL(url).string))
-                    // The origin sees the query as it was written.
+                    // Larder sends the query to the origin in the spelling of the caller.
                     let sent = origin.requests.dropFirst(before).first?.target ?? ""
                     #expect(sent == String(escapingNonASCII: held.utf8))
                     let second = try await server.download(["url": .string(url)])

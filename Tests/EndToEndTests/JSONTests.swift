@@ -110,7 +110,7 @@ struct JSONTests {
                     #expect(part["Content-Range"] == "bytes 0-1/\(length + 2)")
                     #expect(try await server.get(path, fields: [.range: "bytes=-1"]).text == "]")
                     #expect(try await server.get(path, fields: [.range: "bytes=\(length + 2)-"]).status == 416)
-                    // The content of the entry has the bytes as they arrived.
+                    // The content of the entry has the unchanged bytes of the origin.
                     #expect(try await server.get("/entries/\(md5(url))/content").body == bytes)
                     _ = try await server.client.request("DELETE", "/entries/\(md5(url))")
                 }

@@ -62,7 +62,7 @@ struct ServerFailureTests {
         .enabled(if: canMount, "it needs a file system of its own"))
     func fullDiskInTheMiddle() async throws {
         let body = [UInt8](repeating: 7, count: 400 << 10)
-        // The answer states no length, so the server cannot refuse it before the disk is full.
+        // The origin's answer states no length, so the server cannot refuse the answer before the disk is full.
         let origin = try ScriptedOrigin { _, connection in
             try connection.sendHead(fields: [.connection: "close"])
             for start in stride(from: 0, to: body.count, by: 64 << 10) {
@@ -124,7 +124,7 @@ struct ServerFailureTests {
             #expect(status != 200 || reply.body == body, "\(path)")
         }
         #expect(try await client.request("GET", "/readyz").status == 200)
-        // The file is truncated, because a removed file keeps its room while the child process of another test has it
+        // The file is truncated, because a removed file keeps its room while another test's child process has it
         // open.
         #expect(truncate(foreign, 0) == 0)
         for number in 200..<230 { #expect(try await store(number).status == 200, "\(number)") }

@@ -7,7 +7,7 @@ import Testing
 @Suite("Bodies of unknown length, on every way into the cache")
 struct UnknownLengthTests {
     private static let piece = [UInt8](repeating: 7, count: 1 << 18)
-    /// The number of pieces of a body, which are 16 MiB together: twice the disk limit.
+    /// The number of pieces of a body. Together the pieces are 16 MiB long, twice the disk limit.
     private static let pieceCount = 64
 
     /// An origin that answers every request with 16 MiB, and does not announce the length.

@@ -87,8 +87,8 @@ struct WritePreconditionTests {
     func allowed(call: Call) async throws {
         var conditions: [HTTPFields] = [
             [.ifMatch: "*"], [.ifNoneMatch: "\"other\""],
-            // RFC 9110 §13.1.3: If-Modified-Since is for GET and HEAD only. §13.1.4: a value that is no date is
-            // ignored.
+            // RFC 9110 §13.1.3: If-Modified-Since is for GET and HEAD only.
+            // RFC 9110 §13.1.4: a value that is no date is ignored.
             [.ifModifiedSince: "Fri, 31 Dec 2100 00:00:00 GMT"], [.ifUnmodifiedSince: "yesterday"],
         ]
         conditions.append(
@@ -173,7 +173,7 @@ struct WritePreconditionTests {
         }
     }
 
-    /// RFC 9110 §13.2.1: a server ignores conditions where the answer without them would be neither 2xx nor 412.
+    /// RFC 9110 §13.2.1: a server ignores conditions if without them the answer would be neither 2xx nor 412.
     @Test(
         "If a request has an error in its head or names a missing entry, it gets this error even if its condition fails"
     )

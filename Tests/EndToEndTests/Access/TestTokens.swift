@@ -44,7 +44,7 @@ struct TestTokens: Sendable {
         return fields
     }
 
-    /// Returns a target within a namespace. `/fetch` gets a prefix, because it does not accept the namespace field.
+    /// Returns a target within a namespace. `/fetch` gets a prefix, because `/fetch` refuses the namespace field.
     static func target(_ target: String, in namespace: String) -> String {
         target.hasPrefix("/fetch") ? "/@\(namespace)" + target : target
     }

@@ -10,7 +10,7 @@ struct WarmCommandTests {
         Array((0..<count).map { origin.url("/\($0)") + "\n" }.joined().utf8)
     }
 
-    /// An origin that answers the first `count` URLs of a list at once, and the later URLs when the gate opens.
+    /// An origin that answers the first `count` URLs of a list immediately, and the later URLs when the gate opens.
     private func gatedOrigin(answering count: Int, _ gate: Gate) throws -> ScriptedOrigin {
         try ScriptedOrigin { request, connection in
             if (Int(request.target.dropFirst()) ?? 0) >= count { try gate.waitBlocking() }

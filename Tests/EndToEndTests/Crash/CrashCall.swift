@@ -33,8 +33,8 @@ struct CrashCall {
     /// The number of entries that the response must report as removed; `nil` for a call that removes no entries.
     var removed: Int?
 
-    /// Whether the response is the expected response. It is predictable, because no other worker uses the names of this
-    /// call.
+    /// Whether the response is the expected response. The response is predictable, because no other worker uses the
+    /// names of this call.
     func isAnswered(by reply: HTTPReply) throws -> Bool {
         guard let removed else { return reply.status == 200 }
         if removed == 0, !target.contains("?") { return reply.status == 404 }

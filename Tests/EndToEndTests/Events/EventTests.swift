@@ -215,7 +215,7 @@ struct EventTests {
             #expect(last.data["count"] == 300)
             #expect(last.data["selector"] == ["tag": "many"])
             #expect(last.data["key"] == nil)
-            // The event with the count reaches every listener, because it can concern any key.
+            // The event with the count reaches every listener, because the event can concern any key.
             #expect(try await one.wait(for: 1).map(\.id) == [last.id])
             #expect(try await server.client.request("DELETE", "/entries?all=true").member("removed") == 1)
             #expect(try await all.wait(for: 102)[101].key == "other")

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("The limit of file descriptors")
 struct DescriptorTests {
-    /// The lowest free descriptor number of the process. With this number as its limit, the process gets no further
+    /// The lowest free descriptor number of the process. With this number as the limit, the process gets no further
     /// descriptor.
     private static func lowestFree(_ larder: LarderProcess) throws -> Int {
         let open = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(larder.process.pid)/fd")
@@ -43,7 +43,7 @@ struct DescriptorTests {
         let origin = try ScriptedOrigin { request, connection in try connection.respond(body: request.target) }
         defer { origin.stop() }
         let directory = try TemporaryDirectory()
-        // Every body is a file, and the server opens it for each read.
+        // Every body is a file, and the server opens the file for each read.
         let larder = try await LarderProcess(
             directory: directory.path("cache"),
             arguments: ["--layout", "hashed", "--inline-limit", "0", "--memory-limit", "0"])

@@ -122,8 +122,8 @@ struct OriginFaultTests {
             for round in 1...5 {
                 let long: JSON = ["url": .string(origin.url("/long")), "ttl": 60, "refresh": true]
                 #expect([200, 502].contains(try await server.download(long).status))
-                // Bytes that arrive after the next request was sent look like its response, so the test waits for them
-                // here.
+                // Bytes that arrive after the next request look like the response to this request, so the test waits
+                // here until the origin has sent them.
                 try await leftovers.wait(for: round)
                 let next: JSON = ["url": .string(origin.url("/next")), "ttl": 60, "refresh": true]
                 #expect(try await server.download(next).status == 200)

@@ -162,7 +162,7 @@ struct FetchOwnAnswerTests {
             if asked == 2 { try await origin.waitForRequests(2) }
             try await poll("the first MiB of each answer") { server.service.metrics.receivedBytes.value >= asked << 20 }
             async let second = get(server, origin.url("/film"), [.range: "bytes=-2000"])
-            try await poll("the requests for ranges to wait") { server.service.metrics.joins.value == joins + 3 - asked }
+            try await poll("the range requests to wait") { server.service.metrics.joins.value == joins + 3 - asked }
             gate.open()
             #expect(try await whole.body.count == 4 << 20)
             #expect(try await first.body.count == 1000)

@@ -7,7 +7,7 @@ import Testing
 /// URLs of forbidden addresses: every spelling, requested directly and as the target of a redirect.
 @Suite("Hostile URLs")
 struct HostileURLTests {
-    /// Hosts that are not globally routable, in the spellings that libcurl accepts and in some that it rejects.
+    /// Hosts that are not globally routable, in the spellings that libcurl accepts and some that libcurl rejects.
     static let hosts: [String] = [
         // Loopback: dotted, short, decimal, octal, hexadecimal, mixed, with extra zeros and dots.
         "127.0.0.1", "127.1", "127.0.1", "2130706433", "0x7f000001", "0x7F.0.0.1", "0x7f.1", "0177.0.0.1", "0177.1",

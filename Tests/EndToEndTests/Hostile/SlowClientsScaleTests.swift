@@ -16,8 +16,8 @@ struct SlowClientsScaleTests {
     /// after they connected.
     private static let hits = 1000
 
-    /// The limit of the processor time for a piece, as a multiple of the time for a hit. For a piece, the server runs its
-    /// event loop once and reads; for a piece of a body, it also writes a file.
+    /// The limit of the processor time for a piece, as a multiple of the time for a hit. For a piece, the server runs
+    /// its event loop once and reads; for a piece of a body, it also writes a file.
     private static let hitsOfPiece = 4.0
     /// The seconds that a client of slowhttptest waits between two pieces that it sends or receives. The server notices
     /// a received piece only when the socket has room for more.

@@ -266,8 +266,8 @@ struct NamespaceRecoveryTests {
 
     private func text(of path: String) throws -> String { try String(contentsOfFile: path, encoding: .utf8) }
 
-    /// Returns the lengths of the files below a directory. The contents are not compared, because the lock file contains
-    /// the time of the last start.
+    /// Returns the lengths of the files below a directory. The test does not compare contents, because the lock file
+    /// contains the time of the last start.
     private static func files(in directory: String) throws -> [String: Int] {
         try FileManager.default.subpathsOfDirectory(atPath: directory).reduce(into: [:]) { files, name in
             let attributes = try FileManager.default.attributesOfItem(atPath: "\(directory)/\(name)")

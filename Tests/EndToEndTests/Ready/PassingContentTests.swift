@@ -76,7 +76,7 @@ struct PassingContentTests {
             var coldCount = 0
             for (number, key) in Self.keys.prefix(40).enumerated() {
                 let isPlain = number % 4 != 3
-                // An escaped path names the same key. Only the route decodes the path, so no earlier step finds the entry.
+                // An escaped path names the same key. Only the route decodes a path, so earlier steps find no entry.
                 let path = Self.path(number % 2 == 0 ? key : "%65" + key.dropFirst())
                 #expect(slab.forget())
                 // The test checks the slot of another entry, because the check makes the kernel read the slot.

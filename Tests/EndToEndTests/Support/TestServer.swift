@@ -45,7 +45,7 @@ final class TestServer: Sendable {
     /// The default namespace.
     var space: Namespace { service.namespaces.default }
 
-    /// Stops the server in order, so that its directory can be opened again.
+    /// Stops the server completely, so that another server can open the directory.
     func stop() async throws {
         await api.stop(deadline: .seconds(5))
         try await blocking { [service] in service.close() }
