@@ -21,7 +21,7 @@ struct BadInputTests {
             Case(body: body, status: status, pointer: pointer)
         }
 
-        /// A download with fields for the origin. Each has a name and a value of the given length.
+        /// A download with fields for the origin. Each field has a name, and a value of the given length.
         static func headers(_ fields: [(name: String, length: Int)]) -> Case {
             let members = fields.map {
                 JSON.Member($0.name, .string(String(repeating: "a", count: $0.length)))
@@ -126,13 +126,15 @@ struct BadInputTests {
         Case(method: "DELETE", path: "/entries", type: nil, pointer: "/all"),
     ]
 
-    @Test("A bad body gets a problem that names the field, and stores no entry", arguments: bodies)
+    @Test("A request with an invalid body gets a problem that names the field, and stores no entry", arguments: bodies)
     func body(_ bad: Case) async throws { try await check(bad) }
 
-    @Test("A bad URL gets a problem that names the field, and stores no entry", arguments: urls)
+    @Test("A request with an invalid URL gets a problem that names the field, and stores no entry", arguments: urls)
     func url(_ bad: Case) async throws { try await check(bad) }
 
-    @Test("A bad path, query or key gets a problem that names it, and stores no entry", arguments: paths)
+    @Test(
+        "A request with an invalid path, query or key gets a problem that names the invalid part, and stores no entry",
+        arguments: paths)
     func path(_ bad: Case) async throws { try await check(bad) }
 
     private func check(_ bad: Case) async throws {
@@ -150,7 +152,7 @@ struct BadInputTests {
         }
     }
 
-    /// All cases of the table share one server, because none of them changes its state.
+    /// All cases of the table share one server, because no case changes the server's state.
     private static let server = SharedServer()
 
     @Test(
@@ -167,7 +169,7 @@ struct BadInputTests {
         }
     }
 
-    @Test("A wrong method gets 405 with the allowed methods")
+    @Test("A request with a wrong method gets 405 and the list of allowed methods")
     func methods() async throws {
         try await Self.server.with { (server) async throws in
             for (method, path, allowed) in [
@@ -202,7 +204,7 @@ struct BadInputTests {
         }
     }
 
-    @Test("The error for a very long value quotes only its beginning and its end")
+    @Test("The error for a very long value quotes only the value's beginning and the value's end")
     func longValue() async throws {
         try await Self.server.with { (server) async throws in
             let digits = String(repeating: "7", count: 100_000)
@@ -218,7 +220,7 @@ struct BadInputTests {
         }
     }
 
-    @Test("An unknown namespace gets 404, two namespaces in one request get 400, and the namespace default exists")
+    @Test("A request for an unknown namespace gets 404, and a request with two Larder-Namespace fields gets 400")
     func namespaces() async throws {
         try await Self.server.with { (server) async throws in
             let name = HTTPField.Name("Larder-Namespace")!

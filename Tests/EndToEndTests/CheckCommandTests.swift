@@ -22,7 +22,9 @@ struct CheckCommandTests {
         return String(try #require(URL(string: url)?.port))
     }
 
-    @Test("The check finds a listening server ready at its port and at its admin port, given by flags or variables")
+    @Test(
+        "The command larder check, with a port or admin port from flags or variables, reports a running server as ready"
+    )
     func ready() async throws {
         let directory = try TemporaryDirectory()
         let larder = try await LarderProcess(directory: directory.path("cache"), arguments: ["--admin-port", "0"])
@@ -30,7 +32,7 @@ struct CheckCommandTests {
         for (arguments, environment) in [
             (["--port", port], [:]), ([], ["LARDER_PORT": port]), (["--port", "1", "--admin-port", admin], [:]),
             ([], ["LARDER_PORT": "1", "LARDER_ADMIN_PORT": admin]), (["--host", "localhost", "--port", port], [:]),
-            // In a container, the server listens on this address, and the check runs beside it.
+            // In a container, the server listens on 0.0.0.0, and `larder check` runs in the same container.
             (["--port", port], ["LARDER_HOST": "0.0.0.0"]),
         ] as [([String], [String: String?])] {
             let output = try await check(arguments, environment: environment)
@@ -40,7 +42,7 @@ struct CheckCommandTests {
         #expect(try await larder.stop() == .status(0))
     }
 
-    @Test("A draining server is not ready, and says so while requests are in flight")
+    @Test("While a draining server still has a request in flight, larder check reports the server as not ready")
     func draining() async throws {
         let gate = Gate("the origin's answer")
         let origin = try ScriptedOrigin { _, connection in
@@ -61,7 +63,7 @@ struct CheckCommandTests {
         try await origin.waitForRequests(1)
         larder.process.kill(SIGTERM)
         try await poll("the log line about the drain") { larder.logLines("draining").count == 1 }
-        // The server logs the line right before it begins to drain, so the first checks may find it ready.
+        // The server logs this line right before the drain begins, so the first checks may find a ready server.
         var output = try await check(["--admin-port", admin])
         while output.exit == .status(0) { output = try await check(["--admin-port", admin]) }
         #expect(output.exit == .status(1))
@@ -71,7 +73,9 @@ struct CheckCommandTests {
         #expect(try await larder.process.wait() == .status(0))
     }
 
-    @Test("A refused connection, or an answer of another server, is reported as not ready with the reason")
+    @Test(
+        "The command larder check reports a refused connection or another server's answer as not ready, with the reason"
+    )
     func notReady() async throws {
         let refusing = try RefusingPort()
         let refused = try await check(["--port", "\(refusing.number)"])
@@ -96,7 +100,7 @@ struct CheckCommandTests {
         #expect(nothing.text.hasPrefix("not ready: \(silent.url("")): "), "\(nothing.text)")
     }
 
-    @Test("A check of a server with TLS only, of the port 0 or of an invalid port is a usage error")
+    @Test("The command larder check ends with a usage error if the port is 0 or invalid, or if the server has only TLS")
     func mistakes() async throws {
         let tls = try await check(environment: ["LARDER_TLS_CERTIFICATE": "server.pem", "LARDER_TLS_KEY": "server.key"])
         #expect(tls.exit == .status(64))

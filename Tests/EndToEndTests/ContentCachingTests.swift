@@ -28,7 +28,8 @@ struct ContentCachingTests {
         }
     }
 
-    @Test("Every answer for a body says no-cache: whole, part, 304, HEAD or stale; from the disk, from memory or ready")
+    @Test(
+        "Every answer of /content says no-cache: whole, part, 304, HEAD or stale; from the disk, from memory or ready")
     func revalidated() async throws {
         try await withEntry { (server, paths) async throws in
             for path in paths {
@@ -54,7 +55,7 @@ struct ContentCachingTests {
         }
     }
 
-    @Test("With contentCaching untilExpiry, max-age is the entry's remaining time, also in ready answers")
+    @Test("With contentCaching untilExpiry, max-age is the time until the entry's expiry date, also in ready answers")
     func untilExpiry() async throws {
         try await withEntry { (server, paths) async throws in
             for path in paths { _ = try await server.get(path) }
@@ -97,7 +98,7 @@ struct ContentCachingTests {
             let back = try await server.putNamespace("default", ["contentCaching": .null])
             #expect(try back.member("contentCaching") == "revalidate")
             #expect(try await server.get(paths[0])["Cache-Control"] == "no-cache")
-            // A changed ttl applies at once.
+            // A changed ttl applies immediately.
             _ = try await server.putNamespace("default", ["contentCaching": "untilExpiry"])
             let key = String(paths[0].split(separator: "/")[1])
             _ = try await server.client.request("PATCH", "/entries/\(key)", fields: Self.json, text: #"{"ttl": 7}"#)
@@ -151,7 +152,7 @@ struct ContentCachingTests {
         }
     }
 
-    @Test("All answers of the API except bodies of entries say no-store, errors included")
+    @Test("Every answer of the API that is not the body of an entry says no-store, also an error")
     func ownAnswers() async throws {
         try await withEntry { (server, paths) async throws in
             let key = String(paths[0].split(separator: "/")[1])

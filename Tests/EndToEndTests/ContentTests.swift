@@ -24,7 +24,9 @@ struct ContentTests {
         }
     }
 
-    @Test("Ranges and If-Range get a part, the whole body or 416, as RFC 9110 §14 demands", arguments: [10, 5_000_000])
+    @Test(
+        "A request with Range or If-Range gets a part, the whole body or 416, as RFC 9110 §14 demands",
+        arguments: [10, 5_000_000])
     func ranges(size: Int) async throws {
         let body = (0..<size).map { UInt8($0 % 251) }
         try await TestServer.with { (server) async throws in
@@ -47,7 +49,7 @@ struct ContentTests {
             #expect(beyond.status == 416)
             #expect(beyond["Content-Range"] == "bytes */\(size)")
             #expect(try await range("bytes=-0").status == 416)
-            // §14.2: a value that is no valid range of bytes is ignored.
+            // RFC 9110 §14.2: the server ignores a Range that is no valid range of bytes.
             for ignored in ["lines=0-3", "bytes=3-1", "bytes=a-b", "bytes="] {
                 #expect(try await range(ignored).status == 200, "\(ignored)")
             }
@@ -91,7 +93,7 @@ struct ContentTests {
         }
     }
 
-    @Test("An expired body gets 404 unless the query says stale=true")
+    @Test("A request for the body of an expired entry gets 404 unless its query contains stale=true")
     func stale() async throws {
         try await TestServer.with { (server) async throws in
             try await server.put("note", Array("hi".utf8), query: "ttl=10")
@@ -103,7 +105,8 @@ struct ContentTests {
         }
     }
 
-    @Test("A PUT with If-None-Match: * stores only under a new key, a PUT with If-Match only over the matching entry")
+    @Test(
+        "A PUT with If-None-Match: * stores only under a new key; a PUT with If-Match replaces only the matching entry")
     func storePreconditions() async throws {
         try await TestServer.with { (server) async throws in
             let any: HTTPFields = [.ifNoneMatch: "*"]
@@ -115,7 +118,7 @@ struct ContentTests {
             #expect(try await server.put("note", Array("5".utf8), fields: [.ifMatch: etag]).status == 412)
             #expect(try await server.put("new", Array("6".utf8), fields: [.ifMatch: "*"]).status == 412)
             #expect(try await server.get("/entries/note/content").text == "4")
-            // A ttl of 0 removes the entry, under the same conditions.
+            // A PUT with a ttl of 0 removes the entry only if its If-Match holds.
             let other: HTTPFields = [.ifMatch: "\"x\""]
             #expect(try await server.put("note", Array("7".utf8), query: "ttl=0", fields: other).status == 412)
             #expect(try await server.get("/entries/note/content").text == "4")
@@ -124,7 +127,7 @@ struct ContentTests {
         }
     }
 
-    @Test("A PUT with a ttl of 0 stores no entry and removes the present entry; a PUT of an empty body gets 422")
+    @Test("A PUT with a ttl of 0 removes the present entry and stores none; a PUT of an empty body gets 422")
     func nothingToStore() async throws {
         try await TestServer.with { (server) async throws in
             #expect(try await server.put("note", Array("hi".utf8), query: "ttl=0").json == ["removed": 0])
@@ -135,7 +138,7 @@ struct ContentTests {
         }
     }
 
-    @Test("A body over the entry limit gets 413, with Content-Length or in chunks")
+    @Test("An upload that exceeds the entry limit gets 413, with Content-Length or in chunks")
     func tooLarge() async throws {
         try await TestServer.with(configure: { $0.entryLimit = 1000 }) { (server) async throws in
             let large = [UInt8](repeating: 7, count: 1001)
@@ -160,7 +163,8 @@ struct ContentTests {
         }
     }
 
-    @Test("Two keys with one MD5 never get each other's bytes", arguments: ["hashed", "readable"])
+    @Test(
+        "A request for a key never gets the body of another key with the same MD5", arguments: ["hashed", "readable"])
     func collision(layout: String) async throws {
         let keys = [
             "TEXTCOLLBYfGiJUETHQ4hAcKSMd5zYpgqf1YRDhkmxHkhPWptrkoyz28wnI9V0aHeAuaKnak",

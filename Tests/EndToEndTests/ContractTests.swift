@@ -9,7 +9,7 @@ struct ContractTests {
     func routes() async throws {
         let document = try OpenAPIDocument.repository()
         try await TestServer.with { (server) async throws in
-            // The document has HEAD only where HEAD differs from GET. For a route of any method, the document has the
+            // The document has HEAD only where HEAD differs from GET. For a route that accepts any method, it has the
             // common methods.
             let routes = server.api.routes.filter { $0.method != "HEAD" }
             let open = Set(routes.filter { $0.method == "*" }.map(\.pattern))
@@ -116,7 +116,7 @@ struct ContractTests {
         }
     }
 
-    @Test("The metrics are Prometheus text: the help and the type of a family stand before its samples")
+    @Test("The metrics are Prometheus text: the help and the type of a metric family stand before the family's samples")
     func metrics() async throws {
         try await TestServer.with { (server) async throws in
             try await server.put("note", [1])

@@ -18,7 +18,7 @@ struct DashboardTests {
         }
     }
 
-    @Test("Every file of the folder is served unchanged, with its media type and a Content-Security-Policy")
+    @Test("The server sends every file of the dashboard unchanged, with its media type and a Content-Security-Policy")
     func everyFile() async throws {
         let files = try Self.files()
         #expect(files.count > 30)
@@ -38,7 +38,7 @@ struct DashboardTests {
         }
     }
 
-    @Test("A file is sent with no-cache and a strong ETag, and a request with that ETag gets 304")
+    @Test("The server sends a dashboard file with no-cache and a strong ETag, and later sends 304 for this ETag")
     func validation() async throws {
         try await TestServer.with { (server) async throws in
             var tags: Set<String> = []
@@ -61,7 +61,7 @@ struct DashboardTests {
         }
     }
 
-    @Test("The page loads only files of this server, and contains no inline script or style")
+    @Test("The dashboard page loads only files of this server, and contains no inline script or style")
     func selfContained() throws {
         let files = try Self.files()
         let names = Set(files.map { $0.target.replacing("/dashboard/", with: "") })
@@ -83,7 +83,8 @@ struct DashboardTests {
         }
     }
 
-    @Test("The page needs no token and no known Host; the data that it shows needs both")
+    @Test(
+        "The dashboard page needs no token and no known Host, but the calls for its data need a token and a known Host")
     func forEverybody() async throws {
         let tokens = try TestTokens([.init(name: "me")])
         try await TestServer.with(tokens: tokens.store) { (server) async throws in
@@ -93,8 +94,8 @@ struct DashboardTests {
             #expect(try await server.get("/dashboard/none.js").status == 404)
             #expect(try await server.get("/stats").status == 401)
         }
-        // With a foreign name for this server (DNS rebinding) the page is served, but its requests for data are
-        // refused.
+        // With a foreign name for this server (DNS rebinding) the page is served, but the page's requests for data
+        // are refused.
         try await TestServer.with { (server) async throws in
             let host: HTTPFields = [HTTPField.Name("Host")!: "evil.example"]
             #expect(try await server.get("/", fields: host).status == 200)

@@ -95,7 +95,7 @@ import Testing
     }
 
     @Test(
-        "Retry-After of an origin's 429 and 503 reaches the caller, with the origin's status",
+        "When the origin answers 429 or 503 with Retry-After, the caller gets the origin's status and Retry-After",
         arguments: [
             (429, "7", 429, "7"), (503, "Thu, 01 Jan 1970 00:00:00 GMT", 503, "0"), (429, "120 ", 429, "120"),
             (503, "soon", 502, nil), (503, nil, 502, nil), (500, "7", 502, nil), (404, "7", 502, nil),
@@ -114,7 +114,7 @@ import Testing
         }
     }
 
-    @Test("Bytes of an origin's fields that are not UTF-8 stay unchanged, and are shown as Latin-1 in JSON")
+    @Test("Bytes of a response field that are not UTF-8 stay unchanged in the field, and appear as Latin-1 in JSON")
     func rawFields() async throws {
         let origin = try ScriptedOrigin { _, connection in
             let head = Array("HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Type: text/plain;a=".utf8)
@@ -152,7 +152,7 @@ import Testing
     }
 
     @Test(
-        "A download gets 502 and stores no entry if its answer belongs to an authenticated connection",
+        "A download gets 502 and stores no entry if the origin's answer is for an authenticated connection",
         arguments: [("Persistent-Auth", "true"), ("WWW-Authenticate", "Negotiate oRQw"), ("WWW-Authenticate", "ntlm")])
     func connectionAuthentication(name: String, value: String) async throws {
         let origin = try ScriptedOrigin { _, connection in

@@ -7,7 +7,7 @@ import Testing
 struct DownloadFormTests {
     private let form: HTTPFields = [.contentType: "application/x-www-form-urlencoded"]
 
-    @Test("A form works as curl -d sends it, and JSON under curl's default type is read as JSON")
+    @Test("POST /download reads a form as curl -d sends it, and reads JSON that has curl's default media type")
     func forms() async throws {
         let origin = try ScriptedOrigin { request, connection in try connection.respond(body: request.target) }
         defer { origin.stop() }
@@ -35,7 +35,7 @@ struct DownloadFormTests {
         }
     }
 
-    @Test("The name of a parameter may begin or end with a character that combines with a bracket")
+    @Test("In params[NAME] of a form, NAME may begin or end with a character that combines with a bracket")
     func signsBesideBrackets() async throws {
         let origin = try ScriptedOrigin { request, connection in try connection.respond(body: request.target) }
         defer { origin.stop() }
@@ -47,7 +47,7 @@ struct DownloadFormTests {
     }
 
     @Test(
-        "Empty tags in a form or a query count towards the limit, and a comma separates tags even before an accent")
+        "Empty tags in a form or a query count towards the limit, and a comma before an accent still separates tags")
     func countedTags() async throws {
         let origin = try ScriptedOrigin { request, connection in try connection.respond(body: request.target) }
         defer { origin.stop() }
@@ -73,7 +73,8 @@ struct DownloadFormTests {
         }
     }
 
-    @Test("The time to read a form full of names grows no faster than their number", .timeLimit(.minutes(1)))
+    @Test(
+        "The time to read a form grows at most in proportion to the number of its parameters", .timeLimit(.minutes(1)))
     func manyNames() async throws {
         try await TestServer.with { (server) async throws in
             for name in ["params[%x]=", "%x=", "params[a]=%x"] {

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("POST /download")
 struct DownloadTests {
-    @Test("With updateExpiry a hit moves the expiry to now + ttl, and an entry without hits expires")
+    @Test("A hit with updateExpiry moves the expiry date to now + ttl, and an entry without hits expires")
     func slidingExpiry() async throws {
         let origin = try ScriptedOrigin { _, connection in try connection.respond(body: "hello") }
         defer { origin.stop() }
@@ -34,7 +34,7 @@ struct DownloadTests {
         }
     }
 
-    @Test("Without updateExpiry a hit does not move the expiry")
+    @Test("A hit without updateExpiry does not move the expiry date")
     func fixedExpiry() async throws {
         let origin = try ScriptedOrigin { _, connection in try connection.respond(body: "hello") }
         defer { origin.stop() }
@@ -51,7 +51,7 @@ struct DownloadTests {
         }
     }
 
-    @Test("A hit with updateExpiry stores its ttl, and a later hit without a ttl slides by the stored ttl")
+    @Test("A hit with updateExpiry stores the ttl of its call, and a later hit without a ttl uses the stored ttl")
     func slideStoresTheCallsTTL() async throws {
         let origin = try ScriptedOrigin { _, connection in try connection.respond(body: "hello") }
         defer { origin.stop() }
@@ -95,7 +95,7 @@ struct DownloadTests {
         }
     }
 
-    @Test("An expired entry with Last-Modified is revalidated, and a new body replaces it")
+    @Test("A revalidation sends the entry's Last-Modified, and the origin's new body replaces the stored body")
     func changedBody() async throws {
         let date = "Sat, 31 Jan 2026 08:05:09 GMT"
         let origin = try ScriptedOrigin { request, connection in
@@ -124,7 +124,7 @@ struct DownloadTests {
         }
     }
 
-    @Test("Within staleWhileRevalidate a caller gets the stale entry at once, and a download replaces the entry")
+    @Test("Within staleWhileRevalidate a caller immediately gets the stale entry, and a download replaces the entry")
     func staleWhileRevalidate() async throws {
         let gate = Gate("second answer")
         let origin = try ScriptedOrigin { request, connection in
@@ -145,7 +145,7 @@ struct DownloadTests {
         }
     }
 
-    @Test("Within staleIfError a caller gets the stale entry in place of an origin's error, and afterwards the error")
+    @Test("Within staleIfError a caller gets the stale entry instead of the origin's error, and later gets the error")
     func staleIfError() async throws {
         let origin = try ScriptedOrigin { request, connection in
             try connection.respond(request.index == 0 ? 200 : 503, body: "body")
@@ -164,7 +164,7 @@ struct DownloadTests {
         }
     }
 
-    @Test("Without a ttl, the origin's freshness or else the default ttl applies; a no-store answer is stored as stale")
+    @Test("A download without a ttl uses the origin's lifetime or the default ttl; with no-store its entry is stale")
     func lifetimes() async throws {
         let cases: [(String, HTTPFields, Duration)] = [
             ("/s-maxage", [.cacheControl: "s-maxage=100, max-age=5"], .seconds(100)),
@@ -191,7 +191,7 @@ struct DownloadTests {
 
     /// RFC 9110 §15.1 lists the heuristically cacheable statuses, and RFC 9111 §4.2.2 says how caches use them.
     @Test(
-        "Without a ttl and stated freshness, only a heuristically cacheable status gets the default ttl",
+        "If neither caller nor origin states a lifetime, only heuristically cacheable statuses get the default ttl",
         arguments: [
             (200, "", 604_800), (203, "", 604_800), (204, "", 604_800), (201, "", 0), (202, "", 0), (205, "", 0),
             (207, "", 0), (226, "", 0), (299, "", 0), (202, "max-age=60", 60), (207, "no-cache", 0),
@@ -235,7 +235,7 @@ struct DownloadTests {
         }
     }
 
-    @Test("A caller's ttl overrides the origin's no-store, and a ttl of 0 stores an entry that is stale at once")
+    @Test("A caller's ttl overrides the origin's no-store, and a ttl of 0 stores an entry that is already stale")
     func callersTTL() async throws {
         let origin = try ScriptedOrigin { _, connection in
             try connection.respond(fields: [.cacheControl: "no-store"], body: "x")
@@ -253,7 +253,7 @@ struct DownloadTests {
         }
     }
 
-    @Test("Params are sorted, form-encoded and appended to the URL, and so they are part of the key")
+    @Test("Larder sorts the params, form-encodes them and appends them to the URL, so they are part of the key")
     func params() async throws {
         let origin = try ScriptedOrigin { request, connection in try connection.respond(body: request.target) }
         defer { origin.stop() }
@@ -268,7 +268,7 @@ struct DownloadTests {
         }
     }
 
-    @Test("Fields for the origin are sent to it, and are part of the key")
+    @Test("Larder sends the fields in headers to the origin, and the fields are part of the key")
     func fields() async throws {
         let origin = try ScriptedOrigin { request, connection in
             try connection.respond(body: request["Accept-Language"] ?? "none")
@@ -345,7 +345,7 @@ struct DownloadTests {
         }
     }
 
-    @Test("A name that does not resolve gets 502 each time, and does not affect later downloads")
+    @Test("Each download from a host that DNS cannot resolve gets 502, and later downloads of other hosts succeed")
     func unknownHost() async throws {
         let origin = try ScriptedOrigin { _, connection in try connection.respond(body: "x") }
         defer { origin.stop() }

@@ -62,7 +62,7 @@ struct DownloadsTests {
         }
     }
 
-    @Test("A call with Prefer: respond-async gets 202 at once, and its download can be watched to the end")
+    @Test("A call with Prefer: respond-async gets 202 immediately, and its download can be watched to the end")
     func async() async throws {
         let gate = Gate("the rest of the body")
         let origin = try ScriptedOrigin { _, connection in
@@ -82,7 +82,7 @@ struct DownloadsTests {
             let location = try #require(reply["Location"])
             #expect(location == "/downloads/\(md5(url))")
             #expect(reply["Preference-Applied"] == "respond-async")
-            try await poll("progress") {
+            try await poll("the progress of the download") {
                 server.space.downloads.status(of: md5(url))?.receivedBytes == 5
             }
             let running = try await server.get(location).json
@@ -99,7 +99,7 @@ struct DownloadsTests {
         }
     }
 
-    @Test("An ended download shows the current state of its entry, or no entry after a replacement or a removal")
+    @Test("A succeeded download shows the current state of its entry, but no entry once it was replaced or removed")
     func entryOfEnded() async throws {
         let origin = try ScriptedOrigin { _, connection in try connection.respond(body: "[1]") }
         defer { origin.stop() }
@@ -124,7 +124,7 @@ struct DownloadsTests {
         }
     }
 
-    @Test("The list shows running downloads, then the latest ended downloads up to its limit, and tells if more exist")
+    @Test("GET /downloads lists running downloads, then the latest ended ones up to its limit, and tells if more exist")
     func limit() async throws {
         try await TestServer.withGatedOrigin(isHeld: { $0 == "/slow" }) { server, origin, gate in
             let ended = 101
@@ -137,8 +137,8 @@ struct DownloadsTests {
             func download(_ numbers: Range<Int>) async throws {
                 for number in numbers { _ = try await server.download(["url": .string(origin.url("/\(number)"))]) }
             }
-            // The held download begins after most other downloads, because on a busy machine all downloads together
-            // take longer than the gate's time limit.
+            // The download of `/slow`, which the gate holds, begins after most other downloads. On a busy machine, all
+            // downloads together would take longer than the gate's time limit.
             try await download(0..<ended - 2)
             _ = try await server.client.request(
                 "POST", "/download",
@@ -198,7 +198,7 @@ struct DownloadsTests {
                 async let first = result(of: request, in: downloads)
                 try await origin.waitForRequests(2 * number + 1)
                 guard case .cancelled = downloads.cancel(request.key.text) else {
-                    Issue.record("there was nothing to cancel")
+                    Issue.record("no download was running")
                     return
                 }
                 let second = await result(of: request, in: downloads)
@@ -222,7 +222,7 @@ struct DownloadsTests {
                 let answers = Recorder<Result<DownloadResult, DownloadError>>()
                 downloads.download(request) { answers.append($0) }
                 guard case .cancelled = downloads.cancel(request.key.text) else {
-                    Issue.record("there was nothing to cancel")
+                    Issue.record("no download was running")
                     return
                 }
                 try await poll("the result of the cancelled download") { !answers.elements.isEmpty }
@@ -258,7 +258,7 @@ struct DownloadsTests {
         }
     }
 
-    @Test("When the client of a batch leaves, its running downloads go on, and its waiting downloads do not begin")
+    @Test("When the client of a batch disconnects, its running downloads go on, and its waiting downloads do not begin")
     func batchAbandoned() async throws {
         try await TestServer.withGatedOrigin(configure: { $0.maxDownloadsPerHost = 4 }) { server, origin, gate in
             let batch = JSON.array((0..<2000).map { ["url": .string(origin.url("/\($0)"))] })
@@ -268,13 +268,13 @@ struct DownloadsTests {
             connection.close()
             try await poll("the removal of the waiting downloads") { server.space.downloads.runningCount == 4 }
             gate.open()
-            try await poll("the end") { server.space.downloads.runningCount == 0 }
+            try await poll("the end of the downloads") { server.space.downloads.runningCount == 0 }
             #expect(server.space.cache.totals.entries == 4)
             #expect(origin.requestCount == 4)
         }
     }
 
-    @Test("When the client of a batch leaves, waiting downloads that other callers requested are still done")
+    @Test("When the client of a batch disconnects, waiting downloads that other callers requested are still done")
     func batchAbandonedBesideOthers() async throws {
         try await TestServer.withGatedOrigin(configure: { $0.maxDownloadsPerHost = 4 }) { server, origin, gate in
             let downloads = server.space.downloads
@@ -294,7 +294,7 @@ struct DownloadsTests {
             #expect(try await joined.status == 200)
             #expect(try await late.status == 200)
             try await server.waitForSuccess(of: origin.url("/99"))
-            try await poll("the end") { downloads.runningCount == 0 }
+            try await poll("the end of the downloads") { downloads.runningCount == 0 }
             #expect(origin.requestCount == 7)
         }
     }

@@ -84,7 +84,9 @@ struct DrainScaleTests {
         return calls + fetches + uploads + reads
     }
 
-    @Test("/readyz turns 503 first, no request is lost or reset, acknowledged changes stay, and the exit status is 0")
+    @Test(
+        "After SIGTERM, /readyz answers 503, no request in flight is lost or reset, and acknowledged changes are stored"
+    )
     func drain() async throws {
         let mayEnd = Gate("the rest of every body at the origin")
         let origin = try ScriptedOrigin { _, connection in
@@ -122,7 +124,7 @@ struct DrainScaleTests {
         for count in try await hits { #expect(count > 0) }
 
         try await blocking {
-            try pollBlocking("nobody to be accepted any more") { (try? RawConnection(port: port)) == nil }
+            try pollBlocking("the server to refuse connections") { (try? RawConnection(port: port)) == nil }
         }
         #expect(larder.process.hasExited == nil)
         mayEnd.open()
@@ -147,8 +149,8 @@ struct DrainScaleTests {
         #expect(try await again.stop() == .status(0))
     }
 
-    /// Requests a part of an entry again and again, on a new connection after the server announces the close of the old
-    /// one. Returns the number of answers. Throws when an answer is missing or wrong.
+    /// Requests a part of an entry again and again. Opens a new connection after an answer with `Connection: close`.
+    /// Returns the number of answers. Throws when an answer is missing or wrong.
     private static func ask(port: UInt16, until isOver: @escaping @Sendable () -> Bool) async throws -> Int {
         try await blocking {
             var count = 0

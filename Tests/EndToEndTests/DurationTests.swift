@@ -17,13 +17,13 @@ struct DurationTests {
         try await TestServer.with { (server) async throws in try await body(server, server.client, origin) }
     }
 
-    /// The JSON of a duration: a string if it has a unit or is to be a text, otherwise a number.
+    /// The JSON of a duration: a string if the duration has a unit or `isText` is `true`, otherwise a number.
     private func value(_ text: String, _ isText: Bool) -> String {
         isText || "smhd".contains(text.last ?? "s") ? "\"\(text)\"" : text
     }
 
     @Test(
-        "JSON, forms, batches, queries, PATCH and Larder-TTL take the same durations, in JSON also a number in quotes",
+        "JSON, forms, batches, queries, PATCH and Larder-TTL accept the same durations; JSON also accepts them quoted",
         arguments: durations, [false, true])
     func everywhere(duration: (text: String, seconds: Int), isText: Bool) async throws {
         let (text, seconds) = duration

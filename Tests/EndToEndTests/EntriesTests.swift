@@ -7,7 +7,7 @@ import Testing
 struct EntriesTests {
     private static let json: HTTPFields = [.contentType: "application/json"]
 
-    @Test("The list of entries is filtered, sorted and paged")
+    @Test("GET /entries filters and sorts the entries, and returns them in pages")
     func listing() async throws {
         let origin = try ScriptedOrigin { request, connection in
             try connection.respond(body: String(repeating: "x", count: request.target.utf8.count * 10))
@@ -48,7 +48,7 @@ struct EntriesTests {
         }
     }
 
-    @Test("The metadata of a held entry is complete, and is returned even when the entry is stale")
+    @Test("The metadata of a stored entry is complete, and is returned even when the entry is stale")
     func metadata() async throws {
         let origin = try ScriptedOrigin { _, connection in
             try connection.respond(
@@ -100,7 +100,7 @@ struct EntriesTests {
         }
     }
 
-    @Test("A changed ttl counts from now; a ttl of 0 makes a download stale and removes data")
+    @Test("A PATCH of the ttl sets the expiry date to now + ttl; a ttl of 0 makes a download stale and removes data")
     func changes() async throws {
         let origin = try ScriptedOrigin { _, connection in try connection.respond(body: "x") }
         defer { origin.stop() }
@@ -128,7 +128,7 @@ struct EntriesTests {
         }
     }
 
-    @Test("Entries are removed by key, by filter or all; dryRun only counts; a DELETE without a filter gets 400")
+    @Test("DELETE removes entries by key or by filter; with dryRun it only counts them; without a filter it gets 400")
     func removal() async throws {
         try await TestServer.with { (server) async throws in
             for number in 0..<10 {
@@ -148,7 +148,7 @@ struct EntriesTests {
         }
     }
 
-    @Test("A filter finds a tag by every canonically equivalent spelling of its accents")
+    @Test("A filter by tag finds every canonically equivalent spelling of the tag's accents")
     func canonicallyEquivalentTags() async throws {
         try await TestServer.with { (server) async throws in
             try await server.put("one", Array("hi".utf8), query: "tags=caf%C3%A9")
@@ -160,7 +160,7 @@ struct EntriesTests {
         }
     }
 
-    @Test("Hits are counted, and survive a restart")
+    @Test("Larder counts the hits of an entry, and the count survives a restart")
     func hits() async throws {
         let directory = try TemporaryDirectory()
         let clock = ManualClock()

@@ -12,7 +12,7 @@ struct ExplainTests {
         return try reply.json
     }
 
-    @Test("The reason is absent, fresh, stale, downloading or refused, and the origin is not contacted")
+    @Test("The reason in /explain is absent, fresh, stale, downloading or refused, and Larder contacts no origin")
     func reasons() async throws {
         try await TestServer.withGatedOrigin(isHeld: { $0 == "/slow" }) { server, origin, gate in
             let (url, slow) = (origin.url("/a"), origin.url("/slow"))
@@ -51,7 +51,7 @@ struct ExplainTests {
         }
     }
 
-    @Test("The detail for a refused URL is the same as in the error of its download")
+    @Test("The detail in /explain for a refused URL is the same as in the error of a download of the URL")
     func refused() async throws {
         let denied = try AddressRule("*.denied.example")
         try await TestServer.with(configure: { $0.deniedOrigins = [denied] }) { (server) async throws in
@@ -74,7 +74,7 @@ struct ExplainTests {
         }
     }
 
-    @Test("A host name is refused only for a reason that holds for all addresses, because DNS is not asked")
+    @Test("The call /explain refuses a host name only by rules that need no address, because it sends no DNS query")
     func refusedName() async throws {
         try await TestServer.with(configure: { $0.allowedOrigins = [] }) { (server) async throws in
             let answer = try await explain("http://h.example:81/a", server)
@@ -82,13 +82,13 @@ struct ExplainTests {
             #expect(answer["detail"]?.stringValue?.contains("port 81 is not one of 80, 443") == true)
             #expect(try await explain("http://h.example/a", server)["reason"] == "absent")
         }
-        // The name may have an address that is allowed on any port.
+        // An allowed address is allowed on any port, and the host name may have such an address.
         try await TestServer.with { (server) async throws in
             #expect(try await explain("http://h.example:81/a", server)["reason"] == "absent")
         }
     }
 
-    @Test("A fresh entry of a forbidden origin is reported as a hit, and an expired entry of it as refused")
+    @Test("The call /explain reports a fresh entry of a forbidden origin as a hit, and an expired entry as refused")
     func refusedOrigin() async throws {
         try await TestServer.with { (server) async throws in
             let url = "http://10.0.0.1/a"
@@ -107,7 +107,8 @@ struct ExplainTests {
         }
     }
 
-    @Test("The detail says that an expired entry with a validator would be revalidated; params belong to the URL")
+    @Test(
+        "The call /explain announces the revalidation of an expired entry with a validator, and adds params to the URL")
     func validator() async throws {
         let origin = try ScriptedOrigin { _, connection in
             try connection.respond(fields: [.eTag: "\"1\""], body: "x")
@@ -126,7 +127,7 @@ struct ExplainTests {
         }
     }
 
-    @Test("The field localPath is the file that holds the body, or would hold it after a download")
+    @Test("The field localPath in /explain is the file that holds the body, or would hold it after a download")
     func path() async throws {
         let origin = try ScriptedOrigin { request, connection in
             try connection.respond(body: request.target == "/large" ? String(repeating: "x", count: 100_000) : "x")
@@ -151,7 +152,7 @@ struct ExplainTests {
         }
     }
 
-    @Test("The answer lists the variants that /fetch stored for the URL as written, and no variants of other spellings")
+    @Test("The call /explain lists the variants that /fetch stored for the URL as written, and none of other spellings")
     func responses() async throws {
         let origin = try ScriptedOrigin { request, connection in
             try connection.respond(

@@ -3,14 +3,14 @@ import Primitives
 import TestSupport
 import Testing
 
-/// A filter in another spelling of a held URL selects the URL's entries, or is refused. It never selects no entry.
+/// A filter in another spelling of a stored URL selects the URL's entries, or the server refuses the filter.
 @Suite("Filters in every spelling of a URL, a host and a prefix")
 struct FilterSpellingTests {
     private static let json: HTTPFields = [.contentType: "application/json"]
 
     private func filtered(_ name: String, _ value: String) -> String { "/entries?\(name)=\(value.percentEncoded)" }
 
-    @Test("Host and prefix in any spelling list and remove the entries of their URLs")
+    @Test("A filter by host or prefix, in any spelling, lists and removes the entries of matching URLs")
     func spellings() async throws {
         let origin = try ScriptedOrigin { _, connection in try connection.respond(body: "x") }
         defer { origin.stop() }
@@ -45,7 +45,7 @@ struct FilterSpellingTests {
     }
 
     @Test(
-        "A host with a port and an ambiguous prefix get 400 with a hint",
+        "A filter by a host with a port, or by an ambiguous prefix, gets 400 with a hint",
         arguments: [
             ("host", "127.0.0.1:8080", "prefix=http://127.0.0.1:8080/"), ("host", "[::1]:80", "prefix=http://[::1]/"),
             ("host", "a/b", "not a valid host"), ("prefix", "example.com/", "must start with http://"),
@@ -75,7 +75,7 @@ struct FilterSpellingTests {
     ]
 
     @Test(
-        "One IPv6 address is one URL, in each of its spellings, for keys and for every filter",
+        "All spellings of an IPv6 address are one host, for keys and for every filter",
         arguments: addressSpellings)
     func addresses(spellings: [String], other: String) async throws {
         try await TestServer.with { (server) async throws in
@@ -117,7 +117,7 @@ struct FilterSpellingTests {
                     let before = origin.requestCount
                     let first = try await server.download(["url": .string(origin.url(held)), "ttl": 60])
                     #expect(try first.member("entry", "url") == .string(try CanonicalURL(url).string))
-                    // The origin sees the query as it was written.
+                    // Larder sends the query to the origin in the spelling of the caller.
                     let sent = origin.requests.dropFirst(before).first?.target ?? ""
                     #expect(sent == String(escapingNonASCII: held.utf8))
                     let second = try await server.download(["url": .string(url)])
@@ -158,7 +158,7 @@ struct FilterSpellingTests {
         }
     }
 
-    @Test("A prefix without a slash selects URLs and keys, however scheme, host and port are written")
+    @Test("A prefix that ends before the path selects URLs and keys, in every spelling of scheme, host and port")
     func slashless() async throws {
         try await TestServer.with { (server) async throws in
             func fill() async throws {
@@ -184,7 +184,7 @@ struct FilterSpellingTests {
         }
     }
 
-    @Test("A filter with a URL, a prefix or a host that is too long gets 414", arguments: ["url", "prefix", "host"])
+    @Test("A filter by a URL, a prefix or a host that is too long gets 414", arguments: ["url", "prefix", "host"])
     func tooLong(name: String) async throws {
         let text = String(repeating: "a", count: 9000)
         try await TestServer.with { (server) async throws in
@@ -200,7 +200,8 @@ struct FilterSpellingTests {
         }
     }
 
-    @Test("A removal by the MD5 of a URL removes its responses, in every spelling in which they were fetched")
+    @Test(
+        "A removal by the MD5 of a URL removes the URL's responses, which /fetch stored under any spelling of the URL")
     func keyOfResponses() async throws {
         let origin = try ScriptedOrigin { _, connection in
             try connection.respond(fields: [.cacheControl: "max-age=600"], body: "x")
@@ -214,7 +215,7 @@ struct FilterSpellingTests {
                 }
                 if isDownloaded { _ = try await server.download(["url": .string(url), "ttl": 60]) }
                 let count = isDownloaded ? 5 : 4
-                try await poll("all to be stored") { server.service.totals.entries == count }
+                try await poll("all responses to be stored") { server.service.totals.entries == count }
                 let reply = try await server.client.request("DELETE", "/entries/\(md5(url))")
                 #expect(try reply.member("removed") == .number(count - 1))
                 #expect(server.service.totals.entries == 1)
@@ -222,7 +223,7 @@ struct FilterSpellingTests {
         }
     }
 
-    @Test("A prefix of a caller's own key is matched as written")
+    @Test("A prefix of a caller's own key matches only in the same spelling")
     func keys() async throws {
         try await TestServer.with { (server) async throws in
             for key in ["Note.", "note", "HTTP:x", "%41"] { try await server.put(key, [1]) }
@@ -252,7 +253,7 @@ struct FilterSpellingTests {
                         #expect(reply.status == 200)
                     }
                 }
-                try await poll("all to be stored") { server.service.totals.entries == 8 }
+                try await poll("all responses to be stored") { server.service.totals.entries == 8 }
             }
             for (name, value) in [
                 ("url", base + "/m\u{FC}?q=%c3"), ("url", base + "/m%c3%BC?q=%c3"), ("prefix", base + "/m%c3%bc"),
@@ -269,7 +270,7 @@ struct FilterSpellingTests {
     }
 
     @Test(
-        "A response that is still arriving in another spelling is not kept after a removal by URL, MD5, prefix or host",
+        "A removal by URL, MD5, prefix or host also discards a response that still arrives under another spelling",
         arguments: ["url", "md5", "prefix", "host"])
     func underWay(filter: String) async throws {
         let gate = Gate("the origin's answer")

@@ -9,7 +9,7 @@ struct JSONTests {
     private static let json: HTTPFields = [.contentType: "application/json"]
     private static let url = "https://api.example.com/users"
 
-    @Test("JSON stored by URL and params comes back byte for byte, in any order of the params")
+    @Test("JSON that was stored by URL and params is returned byte for byte, for any order of the params")
     func roundTrip() async throws {
         try await TestServer.with { (server) async throws in
             let body = #"{ "n": 1.50, "big": 12345678901234567890 }"#
@@ -30,7 +30,7 @@ struct JSONTests {
         }
     }
 
-    @Test("GET /json finds a download by url and params, and PUT /json replaces it")
+    @Test("GET /json returns the JSON of a download with the same url and params, and PUT /json replaces this JSON")
     func sharedWithDownloads() async throws {
         let origin = try ScriptedOrigin { request, connection in
             try connection.respond(
@@ -52,7 +52,7 @@ struct JSONTests {
         }
     }
 
-    @Test("An empty body, {} and null get 422, invalid JSON gets 400, and a ttl of 0 removes the entry")
+    @Test("A PUT of an empty body, {} or null gets 422, invalid JSON gets 400, and a ttl of 0 removes the entry")
     func refused() async throws {
         try await TestServer.with { (server) async throws in
             let path = "/json?url=\(Self.url.percentEncoded)"
@@ -110,7 +110,7 @@ struct JSONTests {
                     #expect(part["Content-Range"] == "bytes 0-1/\(length + 2)")
                     #expect(try await server.get(path, fields: [.range: "bytes=-1"]).text == "]")
                     #expect(try await server.get(path, fields: [.range: "bytes=\(length + 2)-"]).status == 416)
-                    // The content of the entry has the bytes as they arrived.
+                    // The content of the entry has the unchanged bytes of the origin.
                     #expect(try await server.get("/entries/\(md5(url))/content").body == bytes)
                     _ = try await server.client.request("DELETE", "/entries/\(md5(url))")
                 }
@@ -118,7 +118,7 @@ struct JSONTests {
         }
     }
 
-    @Test("A byte order mark before the body of any call is ignored")
+    @Test("Every call that reads JSON ignores a byte order mark before the body")
     func callsWithByteOrderMark() async throws {
         let origin = try ScriptedOrigin { _, connection in try connection.respond(body: "x") }
         defer { origin.stop() }
@@ -144,7 +144,7 @@ struct JSONTests {
     }
 
     @Test(
-        "JSON in another encoding than UTF-8 is refused with an explanation, whether its charset is declared or not",
+        "JSON in another encoding than UTF-8 gets an error with an explanation, with or without a declared charset",
         arguments: [
             (String.Encoding.utf16, "UTF-16"), (.utf16LittleEndian, "UTF-16"), (.utf16BigEndian, "UTF-16"),
             (.utf32LittleEndian, "UTF-32"), (.isoLatin1, "UTF-8"),
@@ -186,7 +186,7 @@ struct JSONTests {
         ("PATCH", "/entries/k", #"{"tags": ["x"]}"#), ("PUT", "/namespaces/a", #"{"version": "x"}"#),
     ]
 
-    @Test("JSON is accepted in UTF-8, and ASCII text also with a declared charset that extends ASCII")
+    @Test("PUT accepts UTF-8 JSON, and ASCII JSON with any declared charset that extends ASCII")
     func takenCharsets() async throws {
         try await TestServer.with { (server) async throws in
             try await server.put("k", [1])
@@ -204,7 +204,7 @@ struct JSONTests {
     }
 
     @Test(
-        "JSON with a declared charset other than UTF-8 gets 415 with an explanation, and no entry is stored",
+        "A PUT of JSON with a declared charset other than UTF-8 gets 415 with an explanation, and stores no entry",
         arguments: [
             ("iso-8859-1", false), ("US-ASCII", false), ("\"latin1\"", false), ("windows-1252", false),
             ("utf-16", true),
@@ -226,7 +226,7 @@ struct JSONTests {
         }
     }
 
-    @Test("A download with another declared charset than UTF-8 is JSON only when it is ASCII")
+    @Test("A download with a declared charset other than UTF-8 is JSON only when its bytes are ASCII")
     func declaredDownload() async throws {
         let origin = try ScriptedOrigin { request, connection in
             let charset = request.target.dropFirst().split(separator: "/")[0]

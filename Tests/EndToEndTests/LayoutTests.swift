@@ -6,7 +6,7 @@ import Testing
 
 @Suite("The layouts of bodies on the disk")
 struct LayoutTests {
-    @Test("In the hashed layout the MD5 of the canonical URL is the key, and the name of a large body's file")
+    @Test("In the hashed layout, the key of an entry and the file name of a large body are the canonical URL's MD5")
     func hashed() async throws {
         let origin = try ScriptedOrigin { request, connection in
             try connection.respond(body: String(repeating: "x", count: request.target == "/small" ? 100 : 100_000))
@@ -60,7 +60,7 @@ struct LayoutTests {
     }
 
     @Test(
-        "In the readable layout /a and /a/b are stored side by side, in both orders",
+        "In the readable layout, the bodies of /a and /a/b are stored side by side, in both orders of storing",
         arguments: [["/a", "/a/b", "/a/b/c"], ["/a/b/c", "/a/b", "/a"]])
     func nested(paths: [String]) async throws {
         let origin = try ScriptedOrigin { request, connection in try connection.respond(body: request.target) }
@@ -88,7 +88,7 @@ struct LayoutTests {
 @Suite("Damaged bodies")
 struct CorruptionTests {
     @Test(
-        "A body with a flipped byte, truncated or removed is not served, and is downloaded again",
+        "A body with a flipped byte, a truncated body or a removed body is not served, and is downloaded again",
         arguments: ["flip", "truncate", "remove"])
     func damagedFile(how: String) async throws {
         let body = String(repeating: "precious ", count: 10_000)
@@ -114,7 +114,7 @@ struct CorruptionTests {
             #expect(try await server.download(call).member("outcome") == "downloaded")
             #expect(try await server.content(of: url) == body)
         }
-        // Damage during a stop is noticed after the restart.
+        // The restarted server notices damage that happened while no server ran.
         try damage(path, how)
         try await TestServer.with(clock: clock, directory: directory) { (server) async throws in
             #expect(try await server.get("/entries/\(md5(url))/content").status == 404)

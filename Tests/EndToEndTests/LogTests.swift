@@ -63,7 +63,7 @@ struct LogTests {
         #expect(!larder.process.output.contains("secret"))
     }
 
-    @Test("A failed download without waiters also logs a warning")
+    @Test("A failed download for which no caller waits any longer also logs a warning")
     func failedInBackground() async throws {
         let origin = try ScriptedOrigin { _, connection in try connection.respond(500) }
         defer { origin.stop() }
@@ -76,7 +76,7 @@ struct LogTests {
         _ = try await larder.stop()
     }
 
-    @Test("A JSON line has numbers as numbers, and a text line has the same values")
+    @Test("A log line in JSON has numbers as JSON numbers, and a log line as text has the same values")
     func numbers() async throws {
         let directory = try TemporaryDirectory()
         let larder = try await LarderProcess(
@@ -106,7 +106,7 @@ struct LogTests {
         #expect(people.output.contains(" draining delay=0.25\n"), "\(people.output)")
     }
 
-    @Test("A server at an IPv6 address is reachable, and the log, the check and errors show its URL with brackets")
+    @Test("A server at an IPv6 address is reachable; the log, larder check and errors show its URL with brackets")
     func addresses() async throws {
         let directory = try TemporaryDirectory()
         let larder = try await LarderProcess(

@@ -22,7 +22,7 @@ struct MetricsTests {
             #expect(try await server.client.request("POST", "/memory/trim").status == 200)
             let samples = MetricSamples(try await server.get("/metrics").text)
             let counted = samples.values(of: "route", in: "larder_http_requests_total")
-            // HEAD counts as GET, and all methods of a path for any method count together.
+            // A HEAD counts as a GET. On a path that accepts any method, all methods count together.
             let described = try OpenAPIDocument.repository().operations
                 .filter { $0.method == "GET" || ($0.method != "HEAD" && !$0.takesRest) }.map(\.id)
             #expect(described.count > 30 && Set(described).isSubset(of: counted))
@@ -30,7 +30,7 @@ struct MetricsTests {
         }
     }
 
-    @Test("The number of running transfers includes downloads and fetches")
+    @Test("The number of running transfers includes those of downloads and those of /fetch")
     func runningTransfers() async throws {
         let gate = Gate("both transfers have been counted")
         let origin = try ScriptedOrigin { _, connection in
@@ -52,7 +52,7 @@ struct MetricsTests {
 
     // MARK: - Removed entries
 
-    @Test("Every purge counts its entries by kind, and neither as expired nor as evicted")
+    @Test("The entries that a purge removes count as purged, by kind, and neither as expired nor as evicted")
     func purges() async throws {
         let origin = try ScriptedOrigin { _, connection in try connection.respond(body: "x") }
         defer { origin.stop() }
@@ -63,7 +63,7 @@ struct MetricsTests {
                 "PUT", "/json?url=http://h.example/", fields: [.contentType: "application/json"],
                 body: Array("[1]".utf8))
             #expect(json.status == 200)
-            // A replaced entry is not purged.
+            // The replacement of an entry does not count as a purge.
             #expect(try await server.put("a", [2], query: "tags=t").status == 200)
             #expect(try await server.client.request("DELETE", "/entries?tag=t&dryRun=true").status == 200)
             #expect(try await value(#"larder_purges_total{kind="data"}"#, server) == 0)
@@ -80,7 +80,7 @@ struct MetricsTests {
         }
     }
 
-    @Test("Entries of a namespace that is removed or gets a new version count once as purged, and no counter falls")
+    @Test("The entries of a removed or newly versioned namespace count once as purged, and no counter decreases")
     func purgedNamespaces() async throws {
         try await TestServer.with { (server) async throws in
             let purges = #"larder_purges_total{kind="data"}"#
@@ -100,7 +100,7 @@ struct MetricsTests {
         }
     }
 
-    @Test("Expired entries count as expired when the upkeep removes them, not before")
+    @Test("An expired entry counts as expired when the periodic upkeep removes the entry, and not before")
     func expiries() async throws {
         try await TestServer.with { (server) async throws in
             for key in ["a", "b", "c"] { #expect(try await server.put(key, [1], query: "ttl=60").status == 200) }
@@ -116,7 +116,7 @@ struct MetricsTests {
         }
     }
 
-    @Test("Evicted entries count by reason: the disk limit, the reserve, or the responses of one URL")
+    @Test("Evicted entries count by the reason of their eviction: disk limit, disk reserve, or variants of one URL")
     func evictions() async throws {
         let origin = try ScriptedOrigin { _, connection in
             try connection.respond(fields: [.vary: "Accept-Language", .cacheControl: "max-age=60"], body: "x")
@@ -184,7 +184,7 @@ struct MetricsTests {
 
     // MARK: - Bytes and the process
 
-    @Test("The counter of sent bytes includes heads and bodies, on open and closed connections, and never falls")
+    @Test("The counter of sent bytes includes heads and bodies, on open and closed connections, and never decreases")
     func sentBytes() async throws {
         try await TestServer.with { (server) async throws in
             let body = [UInt8](repeating: 7, count: 200_000)

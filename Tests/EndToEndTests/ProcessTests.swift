@@ -6,7 +6,8 @@ import Testing
 
 @Suite("The executable")
 struct ProcessTests {
-    @Test("Entries survive a restart, and a running server locks its directory against a second server and verify")
+    @Test(
+        "Entries survive a restart, and a running server locks its directory against a second server and larder verify")
     func restart() async throws {
         let directory = try TemporaryDirectory()
         let path = directory.path("cache")
@@ -22,7 +23,7 @@ struct ProcessTests {
         #expect(FileManager.default.fileExists(atPath: path + "/CACHEDIR.TAG"))
     }
 
-    @Test("The executable loads jemalloc, because threads that free each other's memory wait in glibc's heap")
+    @Test("The executable uses jemalloc, because glibc's malloc makes threads wait that free each other's memory")
     func allocator() async throws {
         let directory = try TemporaryDirectory()
         let larder = try await LarderProcess(directory: directory.path("cache"))
@@ -33,7 +34,7 @@ struct ProcessTests {
         #expect(try await larder.stop() == .status(0))
     }
 
-    @Test("SIGTERM right after the line `listening` ends the server in order")
+    @Test("SIGTERM immediately after the log line `listening` ends the server with status 0")
     func stoppedAtOnce() async throws {
         let directory = try TemporaryDirectory()
         for _ in 0..<5 {
@@ -80,11 +81,11 @@ struct ProcessTests {
         }
         while write(log, spaces, spaces.count) > 0 {}
         process.kill(SIGTERM)
-        try await poll("the exit") { process.hasExited != nil }
+        try await poll("the exit of the server") { process.hasExited != nil }
         #expect(process.hasExited == .status(0))
     }
 
-    @Test("SIGUSR2 does not end the server, because operators of other servers may send it")
+    @Test("SIGUSR2 does not end the server, because operators may send it from habit with other servers")
     func unknownSignal() async throws {
         let directory = try TemporaryDirectory()
         let larder = try await LarderProcess(directory: directory.path("cache"))
@@ -94,7 +95,7 @@ struct ProcessTests {
     }
 
     @Test(
-        "After SIGTERM /readyz turns 503, requests succeed during the delay, running requests end, and the exit is 0"
+        "After SIGTERM, /readyz answers 503, requests in the drain delay succeed, and the server exits with status 0"
     )
     func drain() async throws {
         let gate = Gate("the origin's answer")
@@ -124,7 +125,7 @@ struct ProcessTests {
         #expect(try await larder.process.wait() == .status(0))
     }
 
-    @Test("The server ends with status 0 after --drain-timeout, despite a silent origin and a silent client")
+    @Test("After --drain-timeout, the server exits with status 0, even if an origin and a client are silent")
     func drainTimeout() async throws {
         let gate = Gate("never")
         let origin = try ScriptedOrigin { _, _ in try gate.waitBlocking() }
@@ -156,7 +157,7 @@ struct ProcessTests {
         _ = try await again.stop()
     }
 
-    @Test("SIGUSR1 and the trim call give memory back to the system, and all bodies are still served")
+    @Test("SIGUSR1 and POST /memory/trim return memory to the system, and all bodies are still served")
     func givingMemoryBack() async throws {
         let directory = try TemporaryDirectory()
         let larder = try await LarderProcess(directory: directory.path("cache"))
@@ -172,7 +173,7 @@ struct ProcessTests {
         func memoryBytes() async throws -> Int {
             Int(try #require(try await client.request("GET", "/stats").member("memoryBytes")?.doubleValue))
         }
-        // A body that is read while hits are being written is not kept in memory; the next read loads it.
+        // Bodies that are read while the server writes hits are not kept in memory, so the test reads all bodies again.
         for _ in 0..<20 where try await memoryBytes() < 50_000_000 { try await readAll() }
         #expect(try await memoryBytes() > 50_000_000)
         let resident = larder.residentBytes
@@ -181,7 +182,7 @@ struct ProcessTests {
         try await poll("less resident memory") { larder.residentBytes < resident - 40_000_000 }
         try await readAll()
         let held = try await memoryBytes()
-        // The trim that the signal started may have removed the first of these bodies.
+        // The trim after SIGUSR1 may not have ended yet, so it may have removed the first bodies again.
         #expect(held > 45_000_000)
 
         let some = try await client.request("POST", "/memory/trim?target=10MiB")
@@ -207,7 +208,7 @@ struct ProcessTests {
         #expect(try await larder.stop() == .status(0))
     }
 
-    @Test("At the level debug each request leaves one line, without the query, which may hold a secret")
+    @Test("At the log level debug, each request has one log line, without the query, which may contain a secret")
     func logs() async throws {
         let directory = try TemporaryDirectory()
         let larder = try await LarderProcess(
@@ -223,7 +224,7 @@ struct ProcessTests {
         #expect(!larder.process.output.contains("s3cret"))
     }
 
-    @Test("The server runs on after the reader of its log has left")
+    @Test("The server continues after the reader of its log has closed the pipe")
     func closedLog() async throws {
         let directory = try TemporaryDirectory()
         // `sed` exits after the line with the port. Descriptor 3, beside the pipe, tells the test the process id and
@@ -245,7 +246,7 @@ struct ProcessTests {
         #expect(shell.output.contains("exit 0"), "\(shell.output)")
     }
 
-    @Test("A wrong option is refused with its name and the expected value")
+    @Test("An invalid option stops the start with the option's name and the expected value")
     func options() async throws {
         for (arguments, words) in [
             (["serve", "--port", "99999"], "--port"), (["serve", "--memory-limit", "lots"], "--memory-limit"),
@@ -272,7 +273,7 @@ struct ProcessTests {
         #expect(help.text.contains("LARDER_MEMORY_LIMIT"))
     }
 
-    @Test("A port in use is refused with the option that chooses another port")
+    @Test("A port in use stops the start with the name of the option that chooses another port")
     func portInUse() async throws {
         let origin = try ScriptedOrigin { _, _ in }
         defer { origin.stop() }
@@ -296,7 +297,7 @@ struct ProcessTests {
         #expect(admin.text.contains("choose another port with --admin-port"), "\(admin.text)")
     }
 
-    @Test("A text line of the log stays one line for any value, and has no control characters")
+    @Test("A log line as text is one line for any value, and contains no control characters")
     func textLog() async throws {
         let parent = try TemporaryDirectory()
         let process = try ChildProcess(
@@ -315,7 +316,7 @@ struct ProcessTests {
         #expect(try await process.wait() == .status(0))
     }
 
-    @Test("An unknown LARDER_ variable causes a warning with its name, not its value, and the server starts")
+    @Test("An unknown LARDER_ variable causes a warning with the variable's name, not its value, and the server starts")
     func unknownVariables() async throws {
         let directory = try TemporaryDirectory()
         let larder = try await LarderProcess(

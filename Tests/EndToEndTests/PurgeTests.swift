@@ -21,7 +21,8 @@ struct PurgeTests {
         return try await server.client.request("DELETE", path)
     }
 
-    @Test("After a purge during a first download, the waiters get their answer, but no entry is kept", arguments: ways)
+    @Test(
+        "After a purge during a first download, the waiters get their answer, and no entry is stored", arguments: ways)
     func firstDownload(way: String) async throws {
         try await TestServer.withGatedOrigin { server, origin, gate in
             let url = origin.url("/a")
@@ -35,7 +36,9 @@ struct PurgeTests {
         }
     }
 
-    @Test("A PUT that gets 200 is stored, even after a purge while its body arrived", arguments: ["key", "all"])
+    @Test(
+        "A PUT that gets 200 has stored its body, even if a purge ran while the body arrived",
+        arguments: ["key", "all"])
     func upload(way: String) async throws {
         try await TestServer.with { server in
             let upload = try RawConnection(port: server.api.port)
@@ -54,7 +57,9 @@ struct PurgeTests {
         }
     }
 
-    @Test("A purge during a refresh, also by the entry's own tag, leaves no entry", arguments: ways, [200, 304])
+    @Test(
+        "After a purge during a refresh, no entry exists, even if the purge selects the entry by its own tag",
+        arguments: ways, [200, 304])
     func refresh(way: String, status: Int) async throws {
         let gate = Gate("the origin's second answer")
         let origin = try ScriptedOrigin { request, connection in
@@ -78,7 +83,7 @@ struct PurgeTests {
         }
     }
 
-    @Test("A caller that adds too many tags after a purge gets 400, and does not affect the waiters")
+    @Test("A caller with too many tags that joins a download after a purge gets 400, and does not affect the waiters")
     func laterTags() async throws {
         try await TestServer.withGatedOrigin { server, origin, gate in
             let url = origin.url("/a")
@@ -99,7 +104,7 @@ struct PurgeTests {
         }
     }
 
-    @Test("Callers after a purge share one new request to the origin, and get its answer")
+    @Test("The callers after a purge share one new request to the origin, and get the answer to it")
     func laterCallers() async throws {
         let first = Gate("the first answer")
         let second = Gate("the second answer")

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Refused connections")
 struct RefusedConnectionTests {
-    @Test("A connection over the limit of its address gets 503, and counts on /metrics, but not as a request")
+    @Test("A connection beyond the limit of its address gets 503; /metrics counts it as a connection, not as a request")
     func perAddress() async throws {
         try await TestServer.with(configure: { $0.maxConnectionsPerClient = 2 }) { (server) async throws in
             let port = server.api.port

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("The revalidation of entries")
 struct RevalidationTests {
-    @Test("A 304 from another URL than the stored body's URL is not accepted, and the body is downloaded")
+    @Test("A 304 from another URL than the stored body's URL is not accepted, and Larder downloads the body")
     func redirectMoved() async throws {
         let dates = ["/v1": "Sat, 10 Jan 2026 00:00:00 GMT", "/v2": "Mon, 05 Jan 2026 00:00:00 GMT"]
         let origin = try ScriptedOrigin { request, connection in
@@ -28,7 +28,7 @@ struct RevalidationTests {
         }
     }
 
-    @Test("A 304 with another ETag than the entry's ETag is not accepted, and the body is downloaded")
+    @Test("A 304 with another ETag than the entry's ETag is not accepted, and Larder downloads the body")
     func otherVersion() async throws {
         let origin = try ScriptedOrigin { request, connection in
             if request["If-None-Match"] != nil { return try connection.respond(304, fields: [.eTag: "\"2\""]) }
@@ -45,7 +45,7 @@ struct RevalidationTests {
     }
 
     @Test(
-        "A 304 with another strong ETag confirms an entry only by a strong date (RFC 9110 §8.8.2.2)",
+        "A 304 with another strong ETag confirms an entry only if Last-Modified is a strong date (RFC 9110 §8.8.2.2)",
         arguments: [("W/\"1\"", true), ("\"1-gzip\"", true), ("W/\"1\"", false)])
     func strongDate(tag: String, isStrong: Bool) async throws {
         // A body that was modified within the last minute before the download may have been modified again.
@@ -109,7 +109,7 @@ struct RevalidationTests {
         }
     }
 
-    @Test("A JSON stored during a revalidation stays, although a 304 with another ETag leads to a new body")
+    @Test("JSON that is stored during a revalidation stays, even if the revalidation leads to a new body")
     func storedDuringRevalidation() async throws {
         let gate = Gate("the JSON has been stored")
         let origin = try unconfirmingOrigin(gate)
@@ -132,7 +132,7 @@ struct RevalidationTests {
         }
     }
 
-    @Test("A PATCH during a revalidation stays, although a 304 with another ETag leads to a new body")
+    @Test("A PATCH during a revalidation stays in effect, even if the revalidation leads to a new body")
     func patchDuringRevalidation() async throws {
         let gate = Gate("the entry has been changed")
         let origin = try unconfirmingOrigin(gate)
@@ -155,7 +155,8 @@ struct RevalidationTests {
         }
     }
 
-    @Test("A call with respond-async downloads an entry with a damaged body, and does not report it as cached")
+    @Test(
+        "If a body is damaged, a download with respond-async downloads it again instead of reporting it as cached")
     func asyncLooksAtTheBody() async throws {
         let origin = try ScriptedOrigin { _, connection in
             try connection.respond(body: String(repeating: "x", count: 100_000))
@@ -175,7 +176,7 @@ struct RevalidationTests {
         }
     }
 
-    @Test("The tags of simultaneous hits are all kept")
+    @Test("Simultaneous hits add all their tags to the entry")
     func tagsUnite() async throws {
         let origin = try ScriptedOrigin { _, connection in try connection.respond(body: "x") }
         defer { origin.stop() }

@@ -57,7 +57,7 @@ struct ScaleTests {
         #expect(try await larder.stop() == .status(0))
     }
 
-    @Test("100 simultaneous downloads of one second each end in under 3 seconds")
+    @Test("100 simultaneous downloads, each of one second, end in under 3 seconds")
     func hundredSlowURLs() async throws {
         // The origin takes a second of real time, because this test measures time.
         let origin = try ScriptedOrigin { request, connection in
@@ -79,7 +79,7 @@ struct ScaleTests {
         }
     }
 
-    @Test("100,000 entries are each listed once while other entries change, and a start takes under a second")
+    @Test("Of 100,000 entries, each is listed once while other entries change, and a start takes under a second")
     func hundredThousand() async throws {
         let directory = try TemporaryDirectory()
         let count = 100_000

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Origins over HTTPS, HTTP/2 and FTP")
 struct SecureOriginTests {
-    @Test("A download over HTTPS succeeds when the CA is trusted, and gets 502 when it is not")
+    @Test("A download over HTTPS succeeds when the origin's CA is trusted, and gets 502 when it is not")
     func https() async throws {
         let origin = try ScriptedOrigin { _, connection in try connection.respond(body: "over TLS") }
         defer { origin.stop() }
@@ -26,7 +26,7 @@ struct SecureOriginTests {
         }
     }
 
-    @Test("A download over FTP succeeds when the schemes allow it, and gets 403 when they do not")
+    @Test("A download over FTP succeeds when the permitted schemes include ftp, and gets 403 when they do not")
     func ftp() async throws {
         let file = (0..<300_000).map { UInt8($0 % 250) }
         let origin = try ScriptedFTPOrigin(files: ["/pub/file.bin": file])
@@ -43,7 +43,7 @@ struct SecureOriginTests {
         }
     }
 
-    @Test("A redirect is followed, but not to a scheme or an address that is not allowed")
+    @Test("Larder follows a redirect, but not to a scheme or an address that is not allowed")
     func redirects() async throws {
         let target = try ScriptedOrigin { _, connection in try connection.respond(body: "there") }
         defer { target.stop() }

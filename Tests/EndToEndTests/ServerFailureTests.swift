@@ -28,7 +28,7 @@ struct ServerFailureTests {
     }
 
     @Test(
-        "A full disk gives 507 and a log line; held entries are served, and a removal makes room",
+        "On a full disk, a store gets 507 and a log line; stored entries are served, and a removal makes room",
         .enabled(if: canMount, "it needs a file system of its own"))
     func fullDisk() async throws {
         let directory = try TemporaryDirectory()
@@ -58,11 +58,11 @@ struct ServerFailureTests {
     }
 
     @Test(
-        "When the disk fills up during 100 stores, each gets 507 or stores a whole body; with new room, stores succeed",
+        "If the disk fills up during 100 stores, each gets 507 or stores a whole body; with new room, stores succeed",
         .enabled(if: canMount, "it needs a file system of its own"))
     func fullDiskInTheMiddle() async throws {
         let body = [UInt8](repeating: 7, count: 400 << 10)
-        // The answer states no length, so the server cannot refuse it before the disk is full.
+        // The origin's answer states no length, so the server cannot refuse the answer before the disk is full.
         let origin = try ScriptedOrigin { _, connection in
             try connection.sendHead(fields: [.connection: "close"])
             for start in stride(from: 0, to: body.count, by: 64 << 10) {
@@ -124,14 +124,16 @@ struct ServerFailureTests {
             #expect(status != 200 || reply.body == body, "\(path)")
         }
         #expect(try await client.request("GET", "/readyz").status == 200)
-        // The file is truncated, because a removed file keeps its room while the child process of another test has it
+        // The file is truncated, because a removed file keeps its room while another test's child process has it
         // open.
         #expect(truncate(foreign, 0) == 0)
         for number in 200..<230 { #expect(try await store(number).status == 200, "\(number)") }
         #expect(try await larder.stop() == .status(0))
     }
 
-    @Test("If the index file is removed, a PUT gets 500 without Retry-After and is logged, and the server is not ready")
+    @Test(
+        "If the index file is removed, a PUT gets 500 without Retry-After and a log line, and /readyz reports not ready"
+    )
     func lostIndex() async throws {
         let directory = try TemporaryDirectory()
         let larder = try await LarderProcess(directory: directory.path("cache"))
@@ -146,7 +148,7 @@ struct ServerFailureTests {
         #expect(try await larder.stop() == .status(0))
     }
 
-    @Test("A file in place of a directory of the cache causes a 500, and a log line with the system's error text")
+    @Test("A file in place of a directory of the cache causes a 500 and a log line with the system's error text")
     func brokenDirectory() async throws {
         let directory = try TemporaryDirectory()
         let larder = try await LarderProcess(

@@ -21,7 +21,7 @@ struct SingleFlightTests {
         }
     }
 
-    @Test("Clients that hang up, among them the first client, do not affect the other clients")
+    @Test("If clients disconnect, even the client that started the download, the other clients get their answer")
     func hangUps() async throws {
         try await TestServer.withGatedOrigin { server, origin, gate in
             let call: JSON = ["url": .string(origin.url("/slow")), "ttl": 60]
@@ -57,7 +57,7 @@ struct SingleFlightTests {
         }
     }
 
-    @Test("A call with refresh does not join a download that began before it, and gets the origin's newer body")
+    @Test("A download with refresh does not join a download that began earlier, and gets the origin's newer body")
     func refreshDuringDownload() async throws {
         try await TestServer.withGatedOrigin { server, origin, gate in
             async let first = server.download(["url": .string(origin.url("/slow")), "ttl": 60])
@@ -75,7 +75,7 @@ struct SingleFlightTests {
         }
     }
 
-    @Test("A PATCH during a refresh takes precedence over the tags, the pin and the ttl of the refresh")
+    @Test("If a PATCH comes during a refresh, the entry keeps the tags, the pin and the ttl of the PATCH")
     func patchDuringRefresh() async throws {
         let gate = Gate("the entry has been changed")
         let origin = try ScriptedOrigin { request, connection in
@@ -102,7 +102,7 @@ struct SingleFlightTests {
         }
     }
 
-    @Test("A caller that joins a refresh after a PATCH adds its tag and its pin, although the PATCH removed both")
+    @Test("A caller that joins a refresh after a PATCH adds its own tag and its pin, even if the PATCH removed both")
     func joinAfterPatch() async throws {
         let gate = Gate("the caller has joined")
         let origin = try ScriptedOrigin { request, connection in
@@ -131,7 +131,7 @@ struct SingleFlightTests {
         }
     }
 
-    @Test("The entry gets the tags, the pin and the stale allowance of a caller that joined its download")
+    @Test("The entry gets the tags, the pin and the staleIfError of a caller that joined its download")
     func wishesOfJoiner() async throws {
         try await TestServer.withGatedOrigin { server, origin, gate in
             let url = origin.url("/slow")
@@ -148,7 +148,7 @@ struct SingleFlightTests {
         }
     }
 
-    @Test("A hit with a stale allowance changes the entry's allowance, and a refresh without one keeps the allowance")
+    @Test("A hit with staleIfError sets the entry's staleIfError, and a refresh without staleIfError keeps the value")
     func allowanceOnHit() async throws {
         let origin = try ScriptedOrigin { _, connection in try connection.respond(body: "x") }
         defer { origin.stop() }
@@ -164,7 +164,7 @@ struct SingleFlightTests {
         }
     }
 
-    @Test("A download ends and is stored even after all clients have left")
+    @Test("After all clients of a download have disconnected, the download continues, and its entry is stored")
     func everybodyLeaves() async throws {
         try await TestServer.withGatedOrigin { server, origin, gate in
             let call: JSON = ["url": .string(origin.url("/slow")), "ttl": 60]
@@ -178,7 +178,7 @@ struct SingleFlightTests {
         }
     }
 
-    @Test("The entry gets the tags of all joining callers, and the ttl of the first caller")
+    @Test("The entry gets the tags of all callers that share its download, and the ttl of the first caller")
     func joining() async throws {
         try await TestServer.withGatedOrigin { server, origin, gate in
             let url = JSON.string(origin.url("/a"))
@@ -195,7 +195,7 @@ struct SingleFlightTests {
         }
     }
 
-    @Test("Two URLs, or two sets of fields, with one MD5 never share a download; the second is refused as keyInUse")
+    @Test("Two URLs, or two sets of fields, with one MD5 never share a download; the second caller gets keyInUse")
     func collisions() async throws {
         try await TestServer.withGatedOrigin { server, origin, gate in
             let first = DownloadRequest(url: try CanonicalURL(origin.url("/first")))
@@ -221,7 +221,7 @@ struct SingleFlightTests {
             gate.open()
             try await running.end.wait()
             #expect(running.outcome.elements == ["downloaded"])
-            // After the first download, the second compares the held entry with its URL, and replaces the entry.
+            // The second download finds the entry of the first download's URL under its key, and replaces the entry.
             let replacing = download(others[0])
             try await replacing.end.wait()
             #expect(replacing.outcome.elements == ["downloaded"])

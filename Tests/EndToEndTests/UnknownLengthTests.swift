@@ -3,11 +3,11 @@ import Primitives
 import TestSupport
 import Testing
 
-/// Each way into the cache refuses a body that turns out longer than the disk limit, and evicts no requested entry.
+/// Each way into the cache refuses a body that is longer than the disk limit, and evicts no entry that was read before.
 @Suite("Bodies of unknown length, on every way into the cache")
 struct UnknownLengthTests {
     private static let piece = [UInt8](repeating: 7, count: 1 << 18)
-    /// The number of pieces of a body, which are 16 MiB together: twice the disk limit.
+    /// The number of pieces of a body. Together the pieces are 16 MiB long, twice the disk limit.
     private static let pieceCount = 64
 
     /// An origin that answers every request with 16 MiB, and does not announce the length.
@@ -67,7 +67,7 @@ struct UnknownLengthTests {
     }
 
     @Test(
-        "A download of unknown length that exceeds the disk limit gets 507, and requested entries are not evicted",
+        "A download of unknown length over the disk limit gets 507, and entries that were read before are not evicted",
         arguments: ["/chunked", "/closed", "/coded"])
     func download(path: String) async throws {
         let origin = try Self.origin()
@@ -78,7 +78,7 @@ struct UnknownLengthTests {
         }
     }
 
-    @Test("Each download of a batch that exceeds the disk limit gets 507, and requested entries are not evicted")
+    @Test("Each download of a batch over the disk limit gets 507, and entries that were read before are not evicted")
     func batch() async throws {
         let origin = try Self.origin()
         defer { origin.stop() }
@@ -91,7 +91,7 @@ struct UnknownLengthTests {
         }
     }
 
-    @Test("An FTP file of unknown size that exceeds the disk limit gets 507, and requested entries are not evicted")
+    @Test("An FTP file of unknown size over the disk limit gets 507, and entries that were read before are not evicted")
     func ftp() async throws {
         var behaviour = ScriptedFTPOrigin.Behaviour()
         behaviour.tellsSize = false
@@ -105,7 +105,7 @@ struct UnknownLengthTests {
     }
 
     @Test(
-        "A /fetch body that exceeds the disk limit is passed on but not stored, and requested entries are not evicted",
+        "Larder passes on a /fetch body over the disk limit without storing it; entries read before are not evicted",
         arguments: ["/chunked", "/closed"])
     func fetch(path: String) async throws {
         let origin = try Self.origin()
@@ -118,7 +118,7 @@ struct UnknownLengthTests {
         }
     }
 
-    @Test("A chunked PUT that exceeds the disk limit gets 507, and requested entries are not evicted")
+    @Test("A chunked PUT over the disk limit gets 507, and entries that were read before are not evicted")
     func put() async throws {
         try await check { (server) async throws in
             let reply = try await server.client.withConnection { connection in
@@ -136,7 +136,7 @@ struct UnknownLengthTests {
         }
     }
 
-    @Test("A chunked body that fits the disk limit is stored, by a download and by /fetch")
+    @Test("A download and a /fetch with a chunked body that fits the disk limit are stored")
     func fits() async throws {
         let origin = try ScriptedOrigin { _, connection in
             try connection.startChunks(fields: [.cacheControl: "max-age=60"])

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("The command larder verify")
 struct VerifyCommandTests {
-    @Test("Verify reports an index that cannot be read, and leaves it unchanged")
+    @Test("The command larder verify reports an index that it cannot read, and leaves it unchanged")
     func unreadableIndex() async throws {
         let directory = try TemporaryDirectory()
         let larder = try await LarderProcess(directory: directory.path("cache"))
@@ -23,7 +23,7 @@ struct VerifyCommandTests {
         #expect(names.contains { $0.hasPrefix("index.sqlite.corrupt-") }, "\(names)")
     }
 
-    @Test("Verify exits with 2, not with 1 as for findings, when a file of the cache cannot be opened")
+    @Test("If larder verify cannot open a file of the cache, it exits with 2, and not with 1 as for damage")
     func verifyWithoutAccess() async throws {
         for name in ["bodies.slab", "index.sqlite"] {
             let directory = try TemporaryDirectory()
@@ -40,7 +40,7 @@ struct VerifyCommandTests {
         }
     }
 
-    @Test("Verify evicts no entry, even when its own disk limit is lower than the size of the cache")
+    @Test("The command larder verify evicts no entry, even if its own disk limit is lower than the size of the cache")
     func verifyAboveLimit() async throws {
         let directory = try TemporaryDirectory()
         let path = directory.path("cache")
@@ -56,7 +56,7 @@ struct VerifyCommandTests {
         }
     }
 
-    @Test("Verify refuses a directory that is no cache, and leaves it unchanged")
+    @Test("The command larder verify refuses a directory that is not a cache, and leaves it unchanged")
     func verifyForeignDirectory() async throws {
         let directory = try TemporaryDirectory()
         try directory.write("mine", to: "thesis.txt")

@@ -11,7 +11,7 @@ struct WritePreconditionTests {
     private static let json: HTTPFields = [.contentType: "application/json"]
     private static let longAgo = "Thu, 01 Jan 1970 00:00:00 GMT"
 
-    /// A call that changes held entries or a namespace.
+    /// A call that changes stored entries or a namespace.
     struct Call: Sendable, CustomTestStringConvertible {
         var method: String
         var path: String
@@ -60,13 +60,13 @@ struct WritePreconditionTests {
         return try #require(try await server.get(path)["ETag"])
     }
 
-    @Test("A call with a condition that does not hold gets 412 and changes no state", arguments: calls)
+    @Test("A call gets 412 and changes no state if its condition does not hold", arguments: calls)
     func refused(call: Call) async throws {
         try await withEntries { (server) async throws in
             var conditions: [HTTPFields] = [[.ifMatch: "\"other\""], [.ifNoneMatch: "*"], [.ifMatch: ""]]
             if call.isTagged {
                 let etag = try await etag(of: call, on: server)
-                // §13.1.1: If-Match compares strongly, If-None-Match weakly.
+                // RFC 9110 §13.1.1: If-Match compares strongly, If-None-Match weakly.
                 conditions += [
                     [.ifNoneMatch: etag], [.ifNoneMatch: "\"other\", W/\(etag)"], [.ifMatch: "W/\(etag)"],
                     [.ifUnmodifiedSince: Self.longAgo], [.ifMatch: etag, .ifNoneMatch: etag],
@@ -83,12 +83,12 @@ struct WritePreconditionTests {
         }
     }
 
-    @Test("A call with a condition that holds succeeds", arguments: calls)
+    @Test("A call succeeds if its condition holds", arguments: calls)
     func allowed(call: Call) async throws {
         var conditions: [HTTPFields] = [
             [.ifMatch: "*"], [.ifNoneMatch: "\"other\""],
-            // RFC 9110 §13.1.3: If-Modified-Since is for GET and HEAD only. §13.1.4: a value that is no date is
-            // ignored.
+            // RFC 9110 §13.1.3: If-Modified-Since is for GET and HEAD only.
+            // RFC 9110 §13.1.4: a value that is no date is ignored.
             [.ifModifiedSince: "Fri, 31 Dec 2100 00:00:00 GMT"], [.ifUnmodifiedSince: "yesterday"],
         ]
         conditions.append(
@@ -101,7 +101,7 @@ struct WritePreconditionTests {
         }
         if call.isTagged {
             try await withEntries { (server) async throws in
-                // §13.2.2: If-Unmodified-Since is ignored beside If-Match.
+                // RFC 9110 §13.2.2: If-Unmodified-Since is ignored beside If-Match.
                 let fields: HTTPFields = [
                     .ifMatch: "\"x\", \(try await etag(of: call, on: server))", .ifUnmodifiedSince: Self.longAgo,
                 ]
@@ -110,7 +110,9 @@ struct WritePreconditionTests {
         }
     }
 
-    @Test("A failed condition gets 412 before the server asks for the body", arguments: calls)
+    @Test(
+        "A PUT gets 412 before the server asks for the body with 100 Continue, if the PUT's condition fails",
+        arguments: calls)
     func beforeTheBody(call: Call) async throws {
         try await withEntries { (server) async throws in
             for expectation in ["Expect: 100-continue\r\n", ""] {
@@ -127,7 +129,7 @@ struct WritePreconditionTests {
         }
     }
 
-    @Test("Exactly one of the PUTs that race with If-None-Match: *, or with one ETag in If-Match, succeeds")
+    @Test("Of several PUTs with If-None-Match: *, or with one ETag in If-Match, that race, exactly one succeeds")
     func race() async throws {
         try await TestServer.with { (server) async throws in
             let calls = [
@@ -152,7 +154,7 @@ struct WritePreconditionTests {
         }
     }
 
-    @Test("An upload that has begun gets 412 when another request stores a body meanwhile")
+    @Test("A PUT with If-None-Match gets 412 if another request stores a body while the PUT's body arrives")
     func changedMeanwhile() async throws {
         try await TestServer.with { (server) async throws in
             for path in ["/entries/k/content", "/json?url=http://c.example/k"] {
@@ -171,8 +173,10 @@ struct WritePreconditionTests {
         }
     }
 
-    /// RFC 9110 §13.2.1: a server ignores conditions where the answer without them would be neither 2xx nor 412.
-    @Test("An error in the head of a request, or a missing entry, takes precedence over the request's conditions")
+    /// RFC 9110 §13.2.1: a server ignores conditions if without them the answer would be neither 2xx nor 412.
+    @Test(
+        "If a request has an error in its head or names a missing entry, it gets this error even if its condition fails"
+    )
     func otherErrorsFirst() async throws {
         try await withEntries { (server) async throws in
             let fields: HTTPFields = [.ifMatch: "\"other\"", .contentType: "application/json"]
@@ -191,13 +195,13 @@ struct WritePreconditionTests {
             var text = fields
             text[.contentType] = "text/plain"
             #expect(try await server.client.request("PATCH", "/entries/k", fields: text, text: "{}").status == 415)
-            // A PUT would store an entry, so its conditions count (§13.1.1).
+            // A PUT of a missing entry would succeed without its condition, so the condition counts (RFC 9110 §13.1.1).
             #expect(try await server.put("none", [1], fields: [.ifMatch: "*"]).status == 412)
             #expect(try await server.putNamespace("none").status == 200)
         }
     }
 
-    @Test("The conditions of a DELETE by the MD5 of a URL apply to all entries of that URL together")
+    @Test("The conditions of a DELETE by the MD5 of a URL must hold for all entries of the URL together")
     func allForAURL() async throws {
         let origin = try ScriptedOrigin { _, connection in
             try connection.respond(fields: [.cacheControl: "max-age=600"], body: "x")
@@ -207,7 +211,7 @@ struct WritePreconditionTests {
             let path = "/entries/\(md5(origin.url("/a")))"
             _ = try await server.get("/fetch/\(origin.url("/a"))")
             try await poll("the response to be stored") { server.service.totals.entries == 1 }
-            // No entry has the key itself, but the DELETE would remove the stored response.
+            // No entry has this key, but without the condition the DELETE would remove the stored response of the URL.
             #expect(try await server.client.request("DELETE", path, fields: [.ifMatch: "*"]).status == 412)
             _ = try await server.download(["url": .string(origin.url("/a")), "ttl": 600])
             let other: HTTPFields = [.ifMatch: "\"other\""]
@@ -219,7 +223,7 @@ struct WritePreconditionTests {
         }
     }
 
-    @Test("If-Unmodified-Since is compared with the origin's Last-Modified, or else with the time of storing")
+    @Test("Larder compares If-Unmodified-Since with the origin's Last-Modified, or without it with the time of storing")
     func dates() async throws {
         let origin = try ScriptedOrigin { request, connection in
             let isDated = request.target == "/dated"
@@ -244,7 +248,7 @@ struct WritePreconditionTests {
         }
     }
 
-    @Test("A DELETE cancels a running download if its condition holds; otherwise the download runs on")
+    @Test("A DELETE cancels a running download if its condition holds, and otherwise the download continues")
     func cancelling() async throws {
         try await TestServer.withGatedOrigin { server, origin, _ in
             let url = origin.url("/a")

@@ -13,7 +13,8 @@ struct AccessProcessTests {
         }
     }
 
-    @Test("Without tokens, the server refuses to listen beyond loopback, and prints commands that start it")
+    @Test(
+        "The server without tokens refuses to listen beyond loopback, and prints commands that would start the server")
     func exposed() async throws {
         let directory = try TemporaryDirectory()
         let refused = try await run(["serve", "--host", "0.0.0.0", "--port", "0", "--directory", "c"], in: directory)
@@ -21,7 +22,8 @@ struct AccessProcessTests {
         let lines = refused.text.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
         let commands = lines.filter { $0.hasPrefix("larder ") }
         #expect(commands.count == 3)
-        // The first command makes a token. The second starts the server with tokens, the third with --open.
+        // The server prints three commands: the first creates a token, the second starts the server with tokens, and
+        // the third starts the server with `--open`.
         let made = try await run(Array(commands[0].split(separator: " ").dropFirst().map(String.init)), in: directory)
         #expect(made.exit == .status(0), "\(made.text)")
         let token = made.text.trimmingCharacters(in: .whitespacesAndNewlines)
@@ -42,7 +44,7 @@ struct AccessProcessTests {
         #expect(both.text.contains("exclude each other"))
     }
 
-    @Test("SIGHUP does not end a server without files to reload")
+    @Test("SIGHUP does not end a server that has no files to reload")
     func hangUp() async throws {
         let directory = try TemporaryDirectory()
         let larder = try await LarderProcess(directory: directory.path("cache"))
@@ -53,7 +55,7 @@ struct AccessProcessTests {
     }
 
     @Test(
-        "The token commands make, list and remove tokens; a server rereads them at SIGHUP and ignores a broken file")
+        "The token commands edit the tokens file, and at SIGHUP the server reads the file again unless it is broken")
     func reload() async throws {
         let directory = try TemporaryDirectory()
         let path = directory.path("tokens")
@@ -96,7 +98,7 @@ struct AccessProcessTests {
         #expect(!larder.process.output.contains(one.suffix(43)) && !larder.process.output.contains(two.suffix(43)))
     }
 
-    @Test("The log has a line for each change, with token, target and count, and no line for a read")
+    @Test("The log has a line with token, target and count for each changing call, and no line for a read")
     func audit() async throws {
         let directory = try TemporaryDirectory()
         let path = directory.path("tokens")
@@ -132,7 +134,7 @@ struct AccessProcessTests {
         #expect(!larder.process.output.contains("secret"))
     }
 
-    @Test("The log has a line for each download, one line for a batch with its count, and no line for a hit")
+    @Test("The log has one line for a download, one line with the count for a batch, and no line for a hit")
     func downloads() async throws {
         let origin = try ScriptedOrigin { _, connection in try connection.respond(body: "x") }
         defer { origin.stop() }
@@ -154,7 +156,7 @@ struct AccessProcessTests {
             words == [["download", .string(key), 1], ["downloadAll", "batch", 2], ["download", .string(key), 1]])
     }
 
-    @Test("No line of the log contains a URL's password or a token, on any level")
+    @Test("On every log level, no line of the log contains a token or the password of a URL")
     func secretsInPaths() async throws {
         let directory = try TemporaryDirectory()
         let larder = try await LarderProcess(

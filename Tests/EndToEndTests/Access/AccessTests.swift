@@ -23,7 +23,7 @@ struct AccessTests {
                 case "/fetch/*": return "/fetch/\(origin)/\(which)"
                 case "/fetch": return "/fetch?url=\("\(origin)/\(which)".percentEncoded)"
                 case "/json", "/explain": return "\(pattern)?url=\("\(origin)/\(which)".percentEncoded)"
-                // The server refuses the invalid type at once. A valid call would not end.
+                // The server refuses the invalid type immediately. The answer to a valid call would not end.
                 case "/events": return "/events?type=none"
                 case "/dashboard/:file": return "/dashboard/main.js"
                 case "/namespaces/:name": return "/namespaces/\(which == "held" ? "default" : "none")"
@@ -34,7 +34,7 @@ struct AccessTests {
         }
     }
 
-    @Test("Without a sufficient token, no call reveals data, or whether an entry exists")
+    @Test("A call without a sufficient token reveals neither data nor whether an entry exists")
     func refused() async throws {
         let origin = try ScriptedOrigin { _, connection in
             try connection.respond(fields: [.contentType: "application/json", .cacheControl: "max-age=60"], body: "{}")
@@ -71,7 +71,7 @@ struct AccessTests {
                 if Self.publicPaths.contains(path) {
                     #expect(try await ask(method, held, [:]).status == 200, "\(method) \(held)")
                     #expect(try await ask(method, held, TestTokens.fields("Bearer x", for: held)).status == 200)
-                    // A public path gives every caller a 405 for another method.
+                    // On a public path, a request with another method gets 405, even without a token.
                     let other = try await ask("DELETE", held, [:])
                     #expect(other.status == 405 && other["Allow"] == "GET, HEAD", "DELETE \(held)")
                     continue
@@ -96,8 +96,8 @@ struct AccessTests {
                     }
                 }
                 for scope in Scope.allCases {
-                    // A token with too many scopes would change the stored entry, so only the missing entry is
-                    // requested.
+                    // The token lacks one scope. A call that does not need this scope succeeds, so the request names
+                    // the missing entry, and the stored entry stays.
                     let reply = try await ask(method, none, tokens.fields("no-\(scope)", for: none))
                     guard reply.status == 403, let challenge = reply["WWW-Authenticate"] else { continue }
                     #expect(challenge.contains("scope=\"\(scope)\""))
@@ -140,7 +140,7 @@ struct AccessTests {
         }
     }
 
-    @Test("The origin gets the Authorization that is meant for it, and never a token of Larder")
+    @Test("Larder sends a caller's own Authorization to the origin, and never sends a token of Larder to the origin")
     func notForwarded() async throws {
         let origin = try ScriptedOrigin { request, connection in
             let names = request.fields.map(\.name.canonicalName).filter { $0.contains("authorization") }
@@ -218,7 +218,7 @@ struct AccessTests {
         }
     }
 
-    @Test("Pinning or unpinning a download needs the scope write, also in a batch")
+    @Test("A download that pins or unpins its entry needs a token with the scope write, also in a batch")
     func pinning() async throws {
         let origin = try ScriptedOrigin { _, connection in try connection.respond(body: "x") }
         defer { origin.stop() }
@@ -243,7 +243,7 @@ struct AccessTests {
         }
     }
 
-    @Test("The admin port serves probes and metrics without a token, and no other call")
+    @Test("The admin port answers probes and metrics without a token, and answers all other calls with 404")
     func adminPort() async throws {
         let tokens = try TestTokens([.init(name: "me")])
         try await TestServer.with(tokens: tokens.store, configure: { $0.adminPort = 0 }) { (server) async throws in

@@ -18,7 +18,7 @@ struct BasicTokenTests {
         }
     }
 
-    @Test("On every call, a token is accepted as password or user name of Basic, and does not reach the origin")
+    @Test("Every call accepts a token as the user name or password of Basic, and the origin does not get the token")
     func counts() async throws {
         let origin = try Self.origin()
         defer { origin.stop() }
@@ -49,7 +49,7 @@ struct BasicTokenTests {
     }
 
     @Test(
-        "Beside Larder-Authorization, a token in Authorization is ignored and removed; other credentials are passed on")
+        "Beside Larder-Authorization, Larder drops a token in Authorization, but passes on other credentials")
     func beside() async throws {
         let origin = try Self.origin()
         defer { origin.stop() }
@@ -71,7 +71,9 @@ struct BasicTokenTests {
         }
     }
 
-    @Test("A server without tokens also removes a Larder token in Authorization, and refuses it in any other field")
+    @Test(
+        "A server without tokens also removes a Larder token from Authorization, and refuses a token in any other field"
+    )
     func withoutTokens() async throws {
         let origin = try Self.origin()
         defer { origin.stop() }
@@ -96,7 +98,9 @@ struct BasicTokenTests {
         }
     }
 
-    @Test("Malformed credentials with a token, and a token in a field for the origin, get 400, and no origin is asked")
+    @Test(
+        "Malformed credentials with a token get 400, as does a token in a field for the origin; no origin is contacted"
+    )
     func otherForms() async throws {
         let origin = try Self.origin()
         defer { origin.stop() }
@@ -140,7 +144,7 @@ struct BasicTokenTests {
         }
     }
 
-    @Test("A token in the path of any call is refused with 400, raw and encoded, with or without credentials")
+    @Test("A call with a raw or percent-encoded token in its path gets 400, with or without credentials")
     func inPath() async throws {
         let tokens = try TestTokens([.init(name: "me")])
         try await TestServer.with(tokens: tokens.store) { (server) async throws in
@@ -163,7 +167,7 @@ struct BasicTokenTests {
         }
     }
 
-    @Test("A token in a query or in a URL for an origin is refused, raw and percent-encoded, and no origin is asked")
+    @Test("Larder refuses a raw or percent-encoded token in a query or in the URL of an origin, and contacts no origin")
     func inURL() async throws {
         let origin = try Self.origin()
         defer { origin.stop() }
@@ -193,7 +197,7 @@ struct BasicTokenTests {
         }
     }
 
-    @Test("A 401 offers Bearer and Basic, but only Bearer to scripts of web pages")
+    @Test("A 401 offers the schemes Bearer and Basic, but to scripts of web pages it offers only Bearer")
     func challenge() async throws {
         let tokens = try TestTokens([.init(name: "me")])
         try await TestServer.with(tokens: tokens.store) { (server) async throws in

@@ -14,7 +14,7 @@ struct TLSProcessTests {
         directory = try TemporaryDirectory()
     }
 
-    /// Calls the authority on a thread that may block, because it runs a process.
+    /// Calls the authority on a thread that may block, because the authority runs a process.
     private func withAuthority<Result: Sendable>(
         _ body: @escaping @Sendable (TestAuthority) throws -> Result
     ) async throws -> Result {
@@ -46,7 +46,7 @@ struct TLSProcessTests {
         }
     }
 
-    @Test("Stored bodies come back whole over https, with several requests on each connection")
+    @Test("Over https, the server answers several requests on each connection with whole bodies")
     func stored() async throws {
         let larder = try await start()
         let server = "https://127.0.0.1:\(larder.port)"
@@ -66,7 +66,7 @@ struct TLSProcessTests {
         #expect(try await larder.stop() == .status(0))
     }
 
-    @Test("A client of a miss over https gets the first half of the body before the origin sends the second half")
+    @Test("On a miss over https, the client gets the first half of the body before the origin sends the second half")
     func streams() async throws {
         let half = pattern(300_000, seed: 2)
         let gate = Gate("second half")
@@ -97,7 +97,7 @@ struct TLSProcessTests {
         #expect(try await larder.stop() == .status(0))
     }
 
-    @Test("Plain HTTP gets no answer on the TLS port, and works on the port for probes and metrics")
+    @Test("A plain HTTP request gets no answer on the TLS port, and gets an answer on the port for probes and metrics")
     func plain() async throws {
         let larder = try await start(["--admin-port", "0"])
         await #expect(throws: (any Error).self) { try await larder.client.request("GET", "/livez") }
@@ -109,7 +109,8 @@ struct TLSProcessTests {
         #expect(try await larder.stop() == .status(0))
     }
 
-    @Test("SIGHUP loads a new certificate for new connections, and mismatched files are not used")
+    @Test(
+        "After SIGHUP, new connections get the new certificate, but a certificate without its matching key is not used")
     func reload() async throws {
         let (first, second) = try await withAuthority { authority in
             (try authority.issue("first", for: .server), try authority.issue("second", for: .server))
@@ -165,7 +166,7 @@ struct TLSProcessTests {
         #expect(try await larder.stop() == .status(0))
     }
 
-    @Test("With --tls-client-ca, only certificates of its authorities are accepted, and SIGHUP loads other authorities")
+    @Test("With --tls-client-ca, clients need a certificate of the file's authorities, and SIGHUP loads a changed file")
     func clients() async throws {
         let others = try await blocking { try TestAuthority() }
         let (good, other) = try await withAuthority { authority in
@@ -185,7 +186,8 @@ struct TLSProcessTests {
         #expect(try await larder.stop() == .status(0))
     }
 
-    @Test("Unusable TLS files and incomplete TLS options are refused with their name and a remedy")
+    @Test(
+        "The start fails for unusable TLS files and incomplete TLS options, with an error that names them and a remedy")
     func mistakes() async throws {
         let (certificate, key) = (authority.serverCertificateFile, authority.serverKeyFile)
         let otherKey = try await withAuthority { try $0.issue("other", for: .server).keyFile }

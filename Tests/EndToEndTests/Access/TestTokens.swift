@@ -36,7 +36,7 @@ struct TestTokens: Sendable {
     /// Returns the text of a token, as its bearer sends it.
     func secret(_ name: String) -> String { secrets[name]! }
 
-    /// Returns the field with a token for a target, and the field with a namespace if the target accepts it; see
+    /// Returns the field with a token for a target, and the namespace field if the target accepts this field; see
     /// ``target(_:in:)``.
     func fields(_ name: String, for target: String, in namespace: String? = nil) -> HTTPFields {
         var fields = Self.fields("Bearer \(secrets[name]!)", for: target)
@@ -44,7 +44,7 @@ struct TestTokens: Sendable {
         return fields
     }
 
-    /// Returns a target within a namespace. `/fetch` gets a prefix, because it does not accept the namespace field.
+    /// Returns a target within a namespace. `/fetch` gets a prefix, because `/fetch` refuses the namespace field.
     static func target(_ target: String, in namespace: String) -> String {
         target.hasPrefix("/fetch") ? "/@\(namespace)" + target : target
     }

@@ -33,7 +33,7 @@ struct TokenRateTests {
         }
     }
 
-    @Test("A batch counts as one request for each of its elements, and refused requests count, too")
+    @Test("Each element of a batch counts as one request against the token's rate, and a refused request counts, too")
     func batchRate() async throws {
         let start = ContinuousClock.now
         let passed = Locked(Duration.zero)
@@ -47,7 +47,7 @@ struct TokenRateTests {
             let batch = "[" + Array(repeating: #"{"url": "x"}"#, count: 30).joined(separator: ",") + "]"
             #expect(try await ask("POST", "/downloads", batch) == 200)
             #expect(try await ask("GET", "/entries") == 429)
-            // The burst is 10, and the batch took 30. A little more than 4 seconds bring the balance back to 1.
+            // The burst is 10, and the batch took 30. The balance is back at 1 between 4.1 and 4.3 seconds later.
             passed.withLock { $0 = .milliseconds(4100) }
             #expect(try await ask("GET", "/entries") == 429)
             passed.withLock { $0 = .milliseconds(4300) }
@@ -56,7 +56,7 @@ struct TokenRateTests {
         }
     }
 
-    @Test("Retry-After of an overdrawn token is the time until its next request is allowed")
+    @Test("Retry-After of a token that exceeded its rate is the time until the token's next request is allowed")
     func retryAfter() async throws {
         let start = ContinuousClock.now
         let tokens = try TestTokens([.init(name: "slow", rate: 0.1)], clock: { start })

@@ -20,7 +20,7 @@ struct WebPageTests {
         #expect(server.space.cache.hitsAtHand > 0)
     }
 
-    @Test("A request to a foreign host name gets 421, also if an answer is ready; localhost and addresses are accepted")
+    @Test("A Host field with a foreign name gets 421, even if an answer is ready; localhost and addresses are accepted")
     func rebinding() async throws {
         try await TestServer.with(configure: { $0.allowedHosts = ["cache.internal"] }) { (server) async throws in
             let target = "/entries/a/content"
@@ -47,7 +47,7 @@ struct WebPageTests {
         }
     }
 
-    @Test("The host of an absolute target decides about a 421, and the Host field is ignored (RFC 9112 §3.2.2)")
+    @Test("For a target that is a whole URL, Larder checks the URL's host and ignores the Host field (RFC 9112 §3.2.2)")
     func rebindingInTarget() async throws {
         try await TestServer.with { (server) async throws in
             let path = "/entries/a/content"
@@ -88,7 +88,7 @@ struct WebPageTests {
                 #expect(try await server.get(target, fields: fields).status == 403, "\(fields)")
                 #expect(try await server.get("/fetch/\(origin.url("/b"))", fields: fields).status == 403)
                 var form = fields
-                // A page's form may send this type without a preflight.
+                // A browser sends a form of this media type without a preflight.
                 form[.contentType] = "application/x-www-form-urlencoded"
                 let reply = try await server.client.request("POST", "/download", fields: form, text: download)
                 #expect(reply.status == 403)
@@ -108,7 +108,7 @@ struct WebPageTests {
         }
     }
 
-    @Test("A link on another site may open stored entries and their list, and no other call")
+    @Test("A link on a page of another site can open stored entries and their list, but can make no other call")
     func links() async throws {
         let origin = try ScriptedOrigin { _, connection in try connection.respond(body: "x") }
         defer { origin.stop() }
@@ -131,7 +131,7 @@ struct WebPageTests {
         }
     }
 
-    @Test("A request without Host is served, because browsers always send Host")
+    @Test("A request without Host is served, because it cannot come from a browser")
     func withoutHost() async throws {
         try await TestServer.with { (server) async throws in
             let text = try await server.client.withConnection { connection in
@@ -142,7 +142,7 @@ struct WebPageTests {
         }
     }
 
-    @Test("A page of an allowed origin may make calls and read the answers, and other pages may not")
+    @Test("A page of an allowed origin may make calls and read the answers, and a page of another origin may not")
     func allowed() async throws {
         let app = "https://app.example"
         try await TestServer.with(configure: { $0.corsOrigins = [app] }) { (server) async throws in
@@ -178,7 +178,7 @@ struct WebPageTests {
         }
     }
 
-    @Test("A preflight needs no token, but the call that follows it does")
+    @Test("A CORS preflight needs no token, but the call after the preflight needs a token")
     func withTokens() async throws {
         let app = "https://app.example"
         let tokens = try TestTokens([.init(name: "me")])

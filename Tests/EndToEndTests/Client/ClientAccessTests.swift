@@ -8,7 +8,7 @@ import Testing
 @Suite("Addresses, tokens and failures of the client commands")
 struct ClientAccessTests {
     @Test(
-        "A malformed server address is refused with the names of its settings and an example",
+        "A client command refuses a malformed server address with the names of the settings and an example",
         arguments: ["127.0.0.1:8080", "localhost", "ftp://h/", "http://h/?x=1", "unix:/run/larder"])
     func badAddress(address: String) async throws {
         let output = try await ClientCommands(server: address).run(["stats"])
@@ -18,7 +18,7 @@ struct ClientAccessTests {
             "\(output.errors)")
     }
 
-    @Test("A command reads its token from the environment, is limited to the token's scopes, and never prints it")
+    @Test("A client command reads its token from the environment, never prints it, and gets only the token's scopes")
     func tokens() async throws {
         let tokens = try TestTokens([.init(name: "reader", scopes: [.read]), .init(name: "me")])
         try await TestServer.with(tokens: tokens.store) { (server) async throws in
@@ -45,7 +45,9 @@ struct ClientAccessTests {
         }
     }
 
-    @Test("The flag --namespace selects a namespace, and an unknown namespace is an error with its name")
+    @Test(
+        "The flag --namespace selects a namespace, and the error for an unknown namespace contains the namespace's name"
+    )
     func namespace() async throws {
         try await TestServer.with { (server) async throws in
             let larder = ClientCommands(server)
@@ -61,7 +63,7 @@ struct ClientAccessTests {
         }
     }
 
-    @Test("An unreachable server, or a server that is not Larder, is an error with the address or its setting")
+    @Test("If the server is unreachable or is not Larder, a command fails with the address or the address's setting")
     func noServer() async throws {
         let port = try RefusingPort()
         let gone = try await ClientCommands(server: port.url("")).run(["ls"])
@@ -81,7 +83,7 @@ struct ClientAccessTests {
         #expect(try await ClientCommands(server: teapot.url("")).run(["ls"]).exit == .status(1))
     }
 
-    @Test("A command trusts a server certificate if the certificate's authority is configured")
+    @Test("A client command trusts the server's certificate if the authority of the certificate is configured")
     func secure() async throws {
         try await TestServer.with { (server) async throws in
             let front = try await TLSFront(originPort: server.api.port)
@@ -96,7 +98,7 @@ struct ClientAccessTests {
         }
     }
 
-    @Test("A command with wrong arguments exits with 64 and a message, and the help lists every command")
+    @Test("A client command with wrong arguments exits with 64 and a message, and the help lists every command")
     func usage() async throws {
         let larder = ClientCommands(server: "http://127.0.0.1:1")
         for arguments in [

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("The client commands")
 struct ClientCommandTests {
-    @Test("The download command prints outcome and entry, a second download is cached, and get reads the body")
+    @Test("The download command prints the outcome and the entry, and the get command prints the downloaded body")
     func download() async throws {
         let origin = try ScriptedOrigin { request, connection in
             try connection.respond(fields: [.contentType: "text/csv"], body: request["Accept"] ?? "")
@@ -36,7 +36,7 @@ struct ClientCommandTests {
         }
     }
 
-    @Test("The get command writes a body to a file completely or not at all, and to standard output byte for byte")
+    @Test("The get command writes a file completely or not at all, and writes a body to standard output byte for byte")
     func output() async throws {
         let content = (0..<300_000).map { UInt8(truncatingIfNeeded: $0) }
         let origin = try ScriptedOrigin { request, connection in
@@ -69,7 +69,7 @@ struct ClientCommandTests {
         }
     }
 
-    @Test("The put command stores a file or standard input under a key, or JSON under a URL, where downloads find it")
+    @Test("The put command stores a file or standard input under a key, or JSON under a URL for later downloads")
     func put() async throws {
         try await TestServer.with { (server) async throws in
             let larder = ClientCommands(server)
@@ -96,7 +96,7 @@ struct ClientCommandTests {
         }
     }
 
-    @Test("The ls command lists entries across pages, rm removes them, and the exit status reports missing entries")
+    @Test("The ls command lists all pages of entries, and the rm command removes entries and reports a missing entry")
     func listing() async throws {
         try await TestServer.with { (server) async throws in
             let larder = ClientCommands(server)
@@ -131,7 +131,9 @@ struct ClientCommandTests {
         }
     }
 
-    @Test("The explain command reports a hit in text and exit status, and rm of a URL removes all its entries")
+    @Test(
+        "The explain command reports a hit by its text and exit status, and the rm command removes all entries of a URL"
+    )
     func explain() async throws {
         let origin = try ScriptedOrigin { _, connection in
             try connection.respond(fields: [.cacheControl: "max-age=60"], body: "x")

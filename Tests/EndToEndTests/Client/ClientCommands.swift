@@ -39,7 +39,7 @@ struct ClientCommands: Sendable {
             get throws { try text.split(separator: "\n").map { try JSON(parsing: String($0)) } }
         }
 
-        /// The values of the lines that have a name and a tab before them.
+        /// The values by name, if each line of the output has a name, a tab and a value.
         var values: [String: String] {
             var values: [String: String] = [:]
             for line in text.split(separator: "\n") {

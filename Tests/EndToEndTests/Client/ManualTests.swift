@@ -20,7 +20,9 @@ struct ManualTests {
         #expect(!shown.text.contains("warning:") && !shown.text.contains("error:"), "\(shown.text)")
     }
 
-    @Test("Each shell has a script that completes command lines", arguments: ["bash", "zsh", "fish"])
+    @Test(
+        "For each shell, the executable prints a script that completes command lines",
+        arguments: ["bash", "zsh", "fish"])
     func completions(shell: String) async throws {
         let larder = ClientCommands(server: "http://127.0.0.1:1")
         let script = try await larder.run(["--generate-completion-script", shell])

@@ -16,7 +16,7 @@ struct TerminalOutputTests {
         return (try await run.process.wait(), try await terminal.outputToEnd())
     }
 
-    @Test("The get command prints only text to a terminal, and any body to a pipe or with --output -")
+    @Test("The get command prints only text to a terminal, but prints any body to a pipe or with --output -")
     func body() async throws {
         let hostile = "a\u{1b}]0;x\u{7}b"
         let server = try ScriptedOrigin { request, connection in
@@ -34,7 +34,8 @@ struct TerminalOutputTests {
         #expect(try await larder.run(["get", "binary"]).text == hostile)
     }
 
-    @Test("On a terminal, ls shortens its lines to the width and shows the URL first; a pipe and --json get full URLs")
+    @Test(
+        "The ls command shortens its lines to the width of a terminal, but prints full URLs to a pipe and with --json")
     func list() async throws {
         let url = "http://h.example/" + String(repeating: "very-long/", count: 30) + "end"
         try await TestServer.with { (server) async throws in

@@ -10,7 +10,7 @@ struct WarmCommandTests {
         Array((0..<count).map { origin.url("/\($0)") + "\n" }.joined().utf8)
     }
 
-    /// An origin that answers the first `count` URLs of a list at once, and the later URLs when the gate opens.
+    /// An origin that answers the first `count` URLs of a list immediately, and the later URLs when the gate opens.
     private func gatedOrigin(answering count: Int, _ gate: Gate) throws -> ScriptedOrigin {
         try ScriptedOrigin { request, connection in
             if (Int(request.target.dropFirst()) ?? 0) >= count { try gate.waitBlocking() }
@@ -18,7 +18,8 @@ struct WarmCommandTests {
         }
     }
 
-    @Test("Each listed URL is downloaded and kept with its own ttl, and a second run does not contact the origin")
+    @Test(
+        "The command larder warm stores each listed URL with its own ttl, and a second run does not contact the origin")
     func twice() async throws {
         let origin = try ScriptedOrigin { _, connection in
             try connection.respond(body: String(repeating: "x", count: 1000))
@@ -53,7 +54,7 @@ struct WarmCommandTests {
         }
     }
 
-    @Test("A failed URL is reported with its reason, the other URLs are downloaded, and the exit status is 1")
+    @Test("If a URL fails, larder warm reports the reason, downloads the other URLs, and exits with 1")
     func failures() async throws {
         let origin = try ScriptedOrigin { request, connection in
             try connection.respond(request.target == "/1" ? 404 : 200, body: "x")
@@ -76,7 +77,8 @@ struct WarmCommandTests {
         }
     }
 
-    @Test("A run after a killed run downloads only the remaining URLs, so the origin gets each URL once")
+    @Test(
+        "After a kill, the next run of larder warm downloads only the remaining URLs, so the origin gets each URL once")
     func killed() async throws {
         let gate = Gate("the later answers")
         let origin = try gatedOrigin(answering: 50, gate)
@@ -104,7 +106,7 @@ struct WarmCommandTests {
         }
     }
 
-    @Test("An interrupt ends the command with a summary of finished and unfinished URLs")
+    @Test("At SIGINT, larder warm ends with a summary of the finished and the unfinished URLs")
     func interrupted() async throws {
         let gate = Gate("the later answers")
         let origin = try gatedOrigin(answering: 20, gate)
@@ -125,7 +127,7 @@ struct WarmCommandTests {
         }
     }
 
-    @Test("The loss of the server ends the command with status 69, a summary and an error")
+    @Test("If the server goes away, larder warm ends with status 69, a summary and an error")
     func serverGone() async throws {
         let gate = Gate("never")
         let origin = try gatedOrigin(answering: 1, gate)
@@ -145,7 +147,7 @@ struct WarmCommandTests {
         #expect(!output.errors.isEmpty)
     }
 
-    @Test("On a terminal, the progress is redrawn in place, and the summary replaces it")
+    @Test("On a terminal, larder warm redraws its progress in place, and at the end replaces it with the summary")
     func terminal() async throws {
         let rest = Gate("the rest of the large body")
         let origin = try ScriptedOrigin { request, connection in

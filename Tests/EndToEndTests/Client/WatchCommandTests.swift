@@ -6,7 +6,9 @@ import Testing
 
 @Suite("The command larder watch")
 struct WatchCommandTests {
-    @Test("The command prints each event at once, and after a lost connection continues behind the last event")
+    @Test(
+        "The command larder watch prints an event immediately, and after a lost connection resumes behind the last event"
+    )
     func lines() async throws {
         let gate = Gate("the second event")
         let server = try ScriptedOrigin { request, connection in
@@ -40,7 +42,7 @@ struct WatchCommandTests {
         #expect(server.requests[0]["Larder-Namespace"] == nil)
     }
 
-    @Test("The command ends with an error when the server is unreachable or refuses the request")
+    @Test("The command larder watch ends with an error when the server is unreachable or refuses the request")
     func refused() async throws {
         let port = try RefusingPort()
         #expect(try await ClientCommands(server: port.url("")).run(["watch"]).exit == .status(69))

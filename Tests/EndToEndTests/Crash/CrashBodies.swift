@@ -18,7 +18,7 @@ enum CrashBody {
         return body
     }
 
-    /// The version that a body states; `nil` when the body is not complete, or not of that name.
+    /// The version that a body states; `nil` when the body is not complete, or has another name.
     static func version(of body: [UInt8], name: String) -> Int? {
         let head = body.prefix { $0 != UInt8(ascii: "\n") }
         let words = String(decoding: head, as: UTF8.self).split(separator: " ")

@@ -5,7 +5,7 @@ import TestSupport
 /// The name of an entry in the load: a caller's key `w1-3`, or a URL with the path `/d/w1/3` or `/d/w1/3/x`.
 struct CrashName {
     let text: String
-    /// The tag. Half of a worker's names have the same tag, among keys and among URLs.
+    /// The tag of the entry. A worker uses two tags: half of its keys and half of its URLs have each tag.
     let tag: String
 
     /// All names of a worker, which no other worker uses. Some paths lie inside others: `/d/w1/3` beside `/d/w1/3/x`.
@@ -20,7 +20,7 @@ struct CrashName {
     static func isURL(_ text: String) -> Bool { text.contains("/") }
 }
 
-/// A call of a worker, and its effect on the names that it concerns.
+/// A call of a worker, and the effect of the call on one or more names.
 struct CrashCall {
     var method: String
     var target: String
@@ -33,8 +33,8 @@ struct CrashCall {
     /// The number of entries that the response must report as removed; `nil` for a call that removes no entries.
     var removed: Int?
 
-    /// Whether the response is the expected response. It is predictable, because no other worker uses the names of this
-    /// call.
+    /// Whether the response is the expected response. The response is predictable, because no other worker uses the
+    /// names of this call.
     func isAnswered(by reply: HTTPReply) throws -> Bool {
         guard let removed else { return reply.status == 200 }
         if removed == 0, !target.contains("?") { return reply.status == 404 }

@@ -31,7 +31,7 @@ struct DeployedMetricsTests {
         return expressions
     }
 
-    @Test("Alerts and dashboard name only metrics, labels, routes and outcomes that exist")
+    @Test("The alerts and the Grafana dashboard query only metrics, labels, routes and outcomes that exist")
     func names() async throws {
         let samples = try await Self.samples()
         let routes = Set(try OpenAPIDocument.repository().operations.map(\.id))
@@ -87,7 +87,7 @@ struct DeployedMetricsTests {
         #expect(Set(alerts.compactMap(\.stringValue)) == Set(fired.compactMap { $0["alertname"]?.stringValue }))
     }
 
-    @Test("A parsed query has its metrics, their matchers, and the labels of its aggregation")
+    @Test("The parser of a query finds the metrics, the matchers of each metric, and the labels of the aggregation")
     func queries() throws {
         let query = MetricQuery(#"sum by (route, le) (rate(larder_a{route!~"x|y",le="1"}[5m])) / larder_b > 2"#)
         #expect(query.selectors.map(\.metric) == ["larder_a", "larder_b"])

@@ -9,7 +9,7 @@ struct Deployment {
     let variables: [String: String]
     /// The time from the stop signal, or from the hook before the signal, until the server is killed.
     let grace: Duration
-    /// The delay of the hook before the stop signal.
+    /// The duration of the preStop hook, which runs before the stop signal.
     var hook: Duration = .zero
     /// The limits of the memory and of the volume, in bytes; `nil` without a limit.
     var memory: Int?

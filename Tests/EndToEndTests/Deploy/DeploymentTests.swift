@@ -29,7 +29,7 @@ struct DeploymentTests {
         }
     }
 
-    @Test("The grace period covers the hook before the stop signal, the drain, and the closing of the index")
+    @Test("The grace period of Kubernetes covers the preStop hook, the drain, and the closing of the index")
     func grace() throws {
         for deployment in try Deployment.all() {
             let configuration = try deployment.configuration
@@ -54,7 +54,7 @@ struct DeploymentTests {
         }
     }
 
-    @Test("Dockerfile, Kubernetes and Prometheus agree on the ports and on the user")
+    @Test("Dockerfile, Kubernetes and Prometheus name the same ports and the same user")
     func agreement() throws {
         let image = try Deployment.image().configuration
         let dockerfile = try DeployedFile("Dockerfile")

@@ -6,7 +6,7 @@ struct MetricQuery {
         let matchers: [Matcher]
     }
 
-    /// A condition between the braces.
+    /// A condition on a label, which stands in the braces behind the metric.
     struct Matcher {
         let label: String
         /// The alternatives of a regular expression, or a single value.

@@ -34,7 +34,7 @@ struct NetworkPolicyTests {
         try rule().members(named: "ipBlock").map { try Block($0) }
     }
 
-    @Test("The egress rule and the address policy agree on both ends of each range and on the addresses beside them")
+    @Test("The egress rule permits the same addresses as the address policy, at both ends of each range and one beyond")
     func ranges() throws {
         let blocks = try Self.blocks()
         let special = (SpecialPurposeRanges.v4 + SpecialPurposeRanges.v6).map(\.range)
@@ -56,7 +56,7 @@ struct NetworkPolicyTests {
         #expect(ports.allSatisfy { $0["protocol"]?.stringValue == "TCP" && $0["endPort"] == nil })
     }
 
-    @Test("Each exception lies within the range of its block, as Kubernetes demands")
+    @Test("Each exception of an ipBlock lies within the block's range, as Kubernetes demands")
     func exceptions() throws {
         for block in try Self.blocks() {
             for exception in block.exceptions {

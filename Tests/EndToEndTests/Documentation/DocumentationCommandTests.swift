@@ -29,7 +29,7 @@ struct DocumentationCommandTests {
         return hasData && !words.contains("-G") ? "POST" : "GET"
     }
 
-    @Test("Each command on the page runs unchanged in a shell, and calls the operation that it documents")
+    @Test("Each command on the page /docs runs unchanged in a shell, and calls the operation that it documents")
     func commands() async throws {
         let server = "http://127.0.0.1:8080"
         let document = try OpenAPIDocument.repository()

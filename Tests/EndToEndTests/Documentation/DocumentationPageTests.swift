@@ -14,7 +14,7 @@ struct DocumentationPageTests {
         try page(JSON(yaml: OpenAPIDocument.repositoryText()))
     }
 
-    @Test("The page has every call with its parameters, its request types and all its answers")
+    @Test("The page /docs has every call of openapi.yaml with its parameters, its request types and all its answers")
     func calls() throws {
         let page = try Self.repository()
         for operation in try OpenAPIDocument.repository().operations {
@@ -30,7 +30,7 @@ struct DocumentationPageTests {
         }
     }
 
-    @Test("The page has every schema and every shared answer with all fields")
+    @Test("The page /docs has every schema and every shared answer of openapi.yaml with all fields")
     func components() throws {
         let page = try Self.repository()
         let components = try #require(try OpenAPIDocument.repository().root["components"])
@@ -48,7 +48,7 @@ struct DocumentationPageTests {
         }
     }
 
-    @Test("The page is well formed, and each internal link has a target")
+    @Test("The page /docs is well formed, and each link within the page has a target")
     func wellFormed() throws {
         let page = try Self.repository()
         #expect(page.imbalances.isEmpty && page.strayCount == 1)
@@ -62,7 +62,7 @@ struct DocumentationPageTests {
     }
 
     @Test(
-        "The page states the constraints of a schema in words",
+        "The page /docs states the constraints of a schema in words",
         arguments: [
             ("{type: integer, minimum: 1, maximum: 9, default: 5}", "integer, 1 to 9, default <code>5</code>"),
             ("{type: [string, 'null'], maxLength: 8}", "string or null, at most 8 characters"),
@@ -82,7 +82,7 @@ struct DocumentationPageTests {
 
     private static let hostile = #"</code></p>"'><script src="//evil.test">alert(1)</script><img src=x onerror=y>&lt;"#
 
-    @Test("Text that looks like markup is escaped everywhere on the page")
+    @Test("The page /docs escapes text that looks like markup, everywhere")
     func hostileText() throws {
         let text = JSON.string(Self.hostile)
         let schema: JSON = [
@@ -123,7 +123,7 @@ struct DocumentationPageTests {
         #expect(page.text.contains("&amp;lt;"))
     }
 
-    @Test("A document with a dangling reference is refused, and so is YAML that has no equivalent in JSON")
+    @Test("An API description with a dangling reference is refused, and so is YAML that has no equivalent in JSON")
     func faults() throws {
         let broken: JSON = ["paths": ["/a": ["get": ["parameters": [["$ref": "#/components/parameters/None"]]]]]]
         #expect(throws: APIDescription.Fault.self) { try APIDescription(broken) }

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("The routes of /docs")
 struct DocumentationRouteTests {
-    @Test("The page is made from the repository's openapi.yaml, and has a style sheet and no scripts")
+    @Test("The page /docs is made from the repository's openapi.yaml, and has a style sheet and no scripts")
     func page() async throws {
         try await TestServer.with { (server) async throws in
             let page = try await server.get("/docs")
@@ -31,7 +31,7 @@ struct DocumentationRouteTests {
         }
     }
 
-    @Test("A client revalidates the page on each use, and gets 304 if its copy is current")
+    @Test("A client revalidates the page /docs on each use, and gets 304 if the client's copy is current")
     func validation() async throws {
         try await TestServer.with { (server) async throws in
             var tags: Set<String> = []
@@ -53,7 +53,7 @@ struct DocumentationRouteTests {
         }
     }
 
-    @Test("The page and its style sheet need no token, and are served under any host name")
+    @Test("The page /docs and its style sheet need no token, and are served under any host name")
     func forEverybody() async throws {
         let tokens = try TestTokens([.init(name: "me")])
         try await TestServer.with(tokens: tokens.store) { (server) async throws in

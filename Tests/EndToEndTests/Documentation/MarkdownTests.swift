@@ -5,7 +5,7 @@ import Testing
 @Suite("Descriptions as HTML")
 struct MarkdownTests {
     @Test(
-        "Inline Markdown becomes HTML, and all other text is escaped",
+        "Inline Markdown of a description becomes HTML, and all other text is escaped",
         arguments: [
             ("a `b` c", "a <code>b</code> c"), ("**a**, *b*", "<strong>a</strong>, <em>b</em>"),
             ("**a `b`**", "<strong>a <code>b</code></strong>"),
@@ -21,7 +21,7 @@ struct MarkdownTests {
         #expect(Markdown.inline(text).text == html)
     }
 
-    @Test("Paragraphs, lists, tables and code blocks become blocks of HTML")
+    @Test("Paragraphs, lists, tables and code blocks of a description become blocks of HTML")
     func blocks() {
         let text = """
             One
@@ -64,7 +64,7 @@ struct MarkdownTests {
         #expect(MarkdownBlock.blocks(of: text).last == .code(code, language: language))
     }
 
-    @Test("Each shell command is shown separately, with all its lines")
+    @Test("Each shell command of a description is shown separately, with all its lines")
     func commands() {
         let text = "curl a\nprintf x |\n  curl b \\\n  -d c\ncurl d"
         #expect(Markdown.commands(text) == ["curl a", "printf x |\n  curl b \\\n  -d c", "curl d"])

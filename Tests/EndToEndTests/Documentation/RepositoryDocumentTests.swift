@@ -17,7 +17,7 @@ struct RepositoryDocumentTests {
         }
     }
 
-    @Test("docs/api.md has every call of openapi.yaml, and no other")
+    @Test("docs/api.md has every call of openapi.yaml, and no other call")
     func calls() throws {
         var listed: Set<String> = []
         var path = ""
@@ -55,7 +55,7 @@ struct RepositoryDocumentTests {
         #expect(try #require(said).output.1 == measured)
     }
 
-    @Test("Every link within the repository has a target")
+    @Test("Every link to a place within the repository has a target")
     func links() throws {
         let documents = try RepositoryDocument.all()
         var count = 0

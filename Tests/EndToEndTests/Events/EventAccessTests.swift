@@ -17,7 +17,7 @@ struct EventAccessTests {
         }
     }
 
-    @Test("A token gets the events of its own namespaces only, and calls for other namespaces are refused")
+    @Test("A listener gets only the events of its token's namespaces, and a call for another namespace is refused")
     func namespaces() async throws {
         let tokens = try TestTokens([
             .init(name: "me", namespaces: nil), .init(name: "a", scopes: [.read], namespaces: ["a"]),
@@ -61,7 +61,7 @@ struct EventAccessTests {
         }
     }
 
-    @Test("A revoked token ends its own stream, and the streams of other tokens go on")
+    @Test("The revocation of a token ends the event streams of this token, and other tokens' streams go on")
     func revoked() async throws {
         var limits = EventHub.Limits()
         limits.heartbeat = .milliseconds(20)

@@ -28,7 +28,7 @@ struct EventListenerTests {
         }
     }
 
-    @Test("A listener that was away for too long, or during a restart, gets a reset and then all new events")
+    @Test("A listener that missed events because of a long absence or a restart gets a reset, and then all new events")
     func reset() async throws {
         var limits = EventHub.Limits()
         limits.windowCount = 10
@@ -60,7 +60,7 @@ struct EventListenerTests {
         }
     }
 
-    @Test("A stalled listener is disconnected, and meanwhile the other listeners get all events")
+    @Test("A stalled listener is disconnected, and the other listeners get all events")
     func stalled() async throws {
         var limits = EventHub.Limits()
         limits.windowBytes = 4 << 20
@@ -118,7 +118,7 @@ struct EventListenerTests {
         }
     }
 
-    @Test("A draining server completes its streams, drops stalled listeners, and refuses new listeners")
+    @Test("A draining server ends its event streams completely, drops stalled listeners, and refuses new listeners")
     func drain() async throws {
         var limits = EventHub.Limits()
         limits.windowBytes = 64 << 20
@@ -146,7 +146,7 @@ struct EventListenerTests {
         }
     }
 
-    @Test("SIGTERM completes the streams, and the executable exits long before its drain timeout")
+    @Test("At SIGTERM, the server ends its event streams completely, and exits long before its drain timeout")
     func process() async throws {
         let directory = try TemporaryDirectory()
         let larder = try await LarderProcess(

@@ -8,7 +8,7 @@ import Testing
 /// Needs a thousand connections. `scripts/test` runs this suite alone, after the other tests.
 @Suite("A thousand listeners of events", .serialized)
 struct EventScaleTests {
-    @Test("An event arrives within 200 ms after the call that caused it began")
+    @Test("A listener gets an event within 200 ms after the start of the call that caused the event")
     func latency() async throws {
         try await TestServer.with { (server) async throws in
             let listener = try await server.listen()
@@ -23,7 +23,7 @@ struct EventScaleTests {
         }
     }
 
-    @Test("1,000 listeners beside 100 stalled listeners get all events, and the server notices when they leave")
+    @Test("1,000 listeners beside 100 stalled listeners get all events, and the server notices when listeners leave")
     func thousand() async throws {
         let (count, events) = (1000, 20)
         let configure: (inout Configuration) -> Void = { $0.maxListeners = 2000 }

@@ -58,7 +58,7 @@ struct EventTests {
         }
     }
 
-    @Test("Bytes right before a pause of the origin are reported during the pause")
+    @Test("When the origin pauses, the bytes that it sent before are reported during the pause")
     func pause() async throws {
         let gate = Gate("the rest of the body")
         let arrived = Gate("the first byte")
@@ -84,7 +84,7 @@ struct EventTests {
         }
     }
 
-    @Test("A revalidated download is reported as served from the cache, and reports no stored entry")
+    @Test("A revalidated download is reported as served from the cache, without an event for a stored entry")
     func revalidated() async throws {
         let origin = try ScriptedOrigin { request, connection in
             let isKnown = request["If-None-Match"] != nil
@@ -153,7 +153,7 @@ struct EventTests {
         }
     }
 
-    @Test("Stored, removed and expired entries are reported, also for /fetch, and reads are not reported")
+    @Test("Stored, removed and expired entries are reported, also those of /fetch, and reads are not reported")
     func entries() async throws {
         let origin = try ScriptedOrigin { _, connection in
             try connection.respond(fields: [.cacheControl: "max-age=60"], body: "fetched")
@@ -185,7 +185,7 @@ struct EventTests {
         }
     }
 
-    @Test("Each evicted entry is reported, by a separate event or in the count of an event for several entries")
+    @Test("Each evicted entry is reported, by an event of its own or in the count of an event for several entries")
     func evicted() async throws {
         try await TestServer.with(configure: { $0.diskLimit = 400_000 }) { (server) async throws in
             let listener = try await server.listen("type=entry.evicted")
@@ -215,7 +215,7 @@ struct EventTests {
             #expect(last.data["count"] == 300)
             #expect(last.data["selector"] == ["tag": "many"])
             #expect(last.data["key"] == nil)
-            // The event with the count reaches every listener, because it can concern any key.
+            // The event with the count reaches every listener, because the event can concern any key.
             #expect(try await one.wait(for: 1).map(\.id) == [last.id])
             #expect(try await server.client.request("DELETE", "/entries?all=true").member("removed") == 1)
             #expect(try await all.wait(for: 102)[101].key == "other")
@@ -233,8 +233,8 @@ struct EventTests {
             let first = try #require(listener.lastID)
             try await server.put("x", [1])
             try await listener.wait(for: 1)
-            // The filter excludes this event. A heartbeat still passes its id on, so that the client can resume behind
-            // it.
+            // The filter excludes the event of this PUT. A heartbeat still sends the event's id, so that the client can
+            // resume behind the event.
             try await server.put("y", [1])
             try await poll("a later id") { listener.lastID != first && listener.lastID != listener.events[0].id }
             let heartbeats = listener.heartbeats

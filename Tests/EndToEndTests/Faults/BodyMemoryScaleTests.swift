@@ -28,7 +28,7 @@ struct BodyMemoryScaleTests {
                 // The server may close a refused connection before the client has sent the whole body.
                 try? connection.send(body)
                 sent.add()
-                // All bodies are in flight at the same time.
+                // No client sends its last byte before all clients have sent the rest of their bodies.
                 try sent.waitBlocking(for: Self.clients, limit: .seconds(60))
                 try? connection.send("]")
                 return try connection.readReply().status

@@ -29,7 +29,7 @@ struct ClockJumpTests {
                 try await Self.expectSound(server, origin)
             }
         }
-        // This server starts after the jumps, with entries from before them.
+        // This server starts after the jumps, with entries from before the jumps.
         try await TestServer.with(clock: clock, directory: directory) { (server) async throws in
             try await Self.expectSound(server, origin)
             #expect(try await server.client.request("DELETE", "/entries?all=true").status == 200)
@@ -48,7 +48,7 @@ struct ClockJumpTests {
         #expect(try await fetch(server, origin).status == 200)
     }
 
-    /// Expects that every held entry is whole and fresh for a minute at most, and that each download and fetch succeeds
+    /// Expects that every entry is whole and fresh for a minute at most, and that each download and fetch succeeds
     /// with the right body.
     private static func expectSound(_ server: TestServer, _ origin: ScriptedOrigin) async throws {
         let latest = server.clock.now() + .seconds(60)

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("The limit of file descriptors")
 struct DescriptorTests {
-    /// The lowest free descriptor number of the process. With this number as its limit, the process gets no further
+    /// The lowest free descriptor number of the process. With this number as the limit, the process gets no further
     /// descriptor.
     private static func lowestFree(_ larder: LarderProcess) throws -> Int {
         let open = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(larder.process.pid)/fd")
@@ -38,12 +38,12 @@ struct DescriptorTests {
         #expect(try await larder.stop() == .status(0))
     }
 
-    @Test("Calls that need a descriptor fail when none is free, lose no entry, and succeed after the limit rises")
+    @Test("A call that needs a descriptor when none is free fails, loses no entry, and succeeds after the limit rises")
     func exhausted() async throws {
         let origin = try ScriptedOrigin { request, connection in try connection.respond(body: request.target) }
         defer { origin.stop() }
         let directory = try TemporaryDirectory()
-        // Every body is a file, and the server opens it for each read.
+        // Every body is a file, and the server opens the file for each read.
         let larder = try await LarderProcess(
             directory: directory.path("cache"),
             arguments: ["--layout", "hashed", "--inline-limit", "0", "--memory-limit", "0"])
@@ -76,7 +76,7 @@ struct DescriptorTests {
             #expect(download.status >= 500, "\(download.text)")
             let fetched = try ask("GET", "/fetch/" + origin.url("/b"))
             #expect(fetched.status >= 500, "\(fetched.text)")
-            // The server has no descriptor to accept this connection, so it waits in the kernel's queue.
+            // The server has no descriptor to accept this connection, so the connection waits in the kernel's queue.
             let late = try RawConnection(port: larder.port)
             try late.sendRequest("GET", "/entries/held/content")
             return late

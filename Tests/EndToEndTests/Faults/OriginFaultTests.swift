@@ -34,7 +34,7 @@ struct OriginFaultTests {
 
     /// An origin that answers properly until `isFailing` returns `true`.
     private static func origin(_ fault: Fault, isFailing: @escaping @Sendable () -> Bool) throws -> ScriptedOrigin {
-        // The answer to a TLS client goes out before any request, because the client waits for a handshake.
+        // The origin answers a TLS client before any request, because the client first waits for a handshake.
         let greet: @Sendable (ScriptedOrigin.Connection) throws -> Void = { connection in
             guard fault == .noTLS, isFailing() else { return }
             try connection.respond(400, fields: [.connection: "close"], body: "no TLS here")
@@ -73,7 +73,7 @@ struct OriginFaultTests {
     }
 
     @Test(
-        "During a failure, downloads get 502 with a detail and no entry changes; afterwards requests succeed",
+        "While the origin fails, downloads get 502 with a detail and no entry changes; later downloads succeed",
         arguments: Fault.allCases)
     func fails(_ fault: Fault) async throws {
         let isFailing = Locked(false)
@@ -122,8 +122,8 @@ struct OriginFaultTests {
             for round in 1...5 {
                 let long: JSON = ["url": .string(origin.url("/long")), "ttl": 60, "refresh": true]
                 #expect([200, 502].contains(try await server.download(long).status))
-                // Bytes that arrive after the next request was sent look like its response, so the test waits for them
-                // here.
+                // Bytes that arrive after the next request look like the response to this request, so the test waits
+                // here until the origin has sent them.
                 try await leftovers.wait(for: round)
                 let next: JSON = ["url": .string(origin.url("/next")), "ttl": 60, "refresh": true]
                 #expect(try await server.download(next).status == 200)

@@ -11,7 +11,8 @@ struct ReadOnlyDiskTests {
     private static let words = "Read-only file system"
     private let large = [UInt8](repeating: 5, count: 100_000)
 
-    @Test("Server and verify refuse a read-only disk with a reason, and a writable disk has all entries again")
+    @Test(
+        "The server and larder verify refuse a read-only disk with a reason, and find all entries once it is writable")
     func atStart() async throws {
         guard let disk = try SmallDisk(size: "32m") else {
             return withKnownIssue("no small file system could be mounted") { Issue.record("mount failed") }
@@ -37,7 +38,7 @@ struct ReadOnlyDiskTests {
         #expect(try await LarderProcess.verify(path).exit == .status(0))
     }
 
-    @Test("On a disk that becomes read-only, stores and downloads get 500, and held entries are served")
+    @Test("When the disk becomes read-only, stores and downloads get 500, and stored entries are still served")
     func meanwhile() async throws {
         let origin = try ScriptedOrigin { request, connection in
             try connection.respond(fields: [.cacheControl: "max-age=60"], body: request.target)

@@ -24,7 +24,7 @@ struct StalledReaderScaleTests {
     }
 
     @Test(
-        "Stalled clients take at most the shared memory and 32 KiB each, and no descriptors except their sockets",
+        "Each stalled client takes at most 32 KiB beside the shared memory, and no descriptor except its socket",
         arguments: Body.allCases)
     func stalled(body: Body) async throws {
         let bytes = [UInt8](repeating: 0x78, count: Self.size)

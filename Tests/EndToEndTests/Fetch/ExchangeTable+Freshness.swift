@@ -1,6 +1,6 @@
 import Testing
 
-/// The freshness lifetime of answers (RFC 9111 §4.2, §4.2.1, §5.2, §5.3), and their age (§4.2.3, §5.1).
+/// The freshness lifetime of answers (RFC 9111 §4.2, §4.2.1, §5.2, §5.3), and their age (RFC 9111 §4.2.3, §5.1).
 extension ExchangeTable {
     static let freshness: [Exchange] = [
         row(

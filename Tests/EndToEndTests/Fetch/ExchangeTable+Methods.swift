@@ -33,7 +33,8 @@ extension ExchangeTable {
         after("POST", answer(status), is: .hit)
     }
 
-    /// Makes a row: an answer at `x` is stored, a POST to the row's URL follows, and a GET of `x` shows the effect.
+    /// Makes a row: an answer of the URL with the suffix `x` is stored, a POST to the row's URL follows, and a GET with
+    /// the suffix shows the effect.
     private static func other(_ name: String, _ posted: Exchange.Answer, is outcome: Exchange.Outcome)
         -> Exchange
     {
@@ -131,7 +132,8 @@ extension ExchangeTable {
 
     static let methods: [Exchange] = changes + reads + successes + errors + locations + posts
 
-    /// Makes a row: an answer at `x` has cache groups, a request invalidates groups, and a GET of `x` shows the effect.
+    /// Makes a row: an answer of the URL with the suffix `x` has cache groups, a request to the row's URL invalidates
+    /// groups, and a GET with the suffix shows the effect.
     private static func group(
         _ name: String, _ groups: String, _ method: String = "POST", _ status: Int = 200,
         invalidates: String,

@@ -79,9 +79,9 @@ struct Exchange: Sendable {
         case staleAfterError
         /// The stored answer, after the origin answered 304.
         case revalidated
-        /// A new answer to a conditional request.
+        /// A new answer to a request with a validator of Larder.
         case replaced
-        /// A new answer to a request without conditions of Larder's own.
+        /// A new answer to a request without a validator of Larder.
         case forwarded
         /// 304 by the cache itself.
         case notModified

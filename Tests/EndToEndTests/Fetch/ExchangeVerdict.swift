@@ -34,7 +34,7 @@ struct ExchangeVerdict {
         }
     }
 
-    /// Larder's own member of Cache-Status. It stands last.
+    /// Larder's own member of Cache-Status, which is the last member.
     private var told: String {
         reply.fields[values: HTTPField.Name("Cache-Status")!].last ?? ""
     }

@@ -10,7 +10,7 @@ struct FetchCrowdTests {
         try await HTTPClient(port: server.api.port).request("GET", "/fetch/" + url, fields: fields)
     }
 
-    /// Sends requests at once, opens the gate when one fetch runs and all other requests wait for it, and returns the
+    /// Sends simultaneous requests, opens the gate when one is fetched and all others wait for it, and returns the
     /// answers' texts.
     private func crowd(
         _ server: TestServer, of size: Int, _ url: String, opening gate: Gate, _ whenAllWait: () -> Void = {}
@@ -26,7 +26,7 @@ struct FetchCrowdTests {
     }
 
     @Test(
-        "Simultaneous clients that must validate share a single 304, right after the answer was stored and later",
+        "Simultaneous clients of an answer that must be validated share one validation, at any age of the answer",
         arguments: ["no-cache", "max-age=0", "max-age=0, must-revalidate", "no-cache, max-age=60"], [0, 11])
     func validation(control: String, pause: Int) async throws {
         let gate = Gate("all clients to wait")
@@ -68,7 +68,9 @@ struct FetchCrowdTests {
         }
     }
 
-    @Test("Waiting clients share an answer even if it takes longer to arrive than it stays fresh", arguments: [1, 3])
+    @Test(
+        "Waiting clients share an answer even if its transfer takes longer than its freshness lifetime",
+        arguments: [1, 3])
     func slow(rounds: Int) async throws {
         let gates = (0..<rounds).map { Gate("the crowd of round \($0)") }
         let origin = try ScriptedOrigin { request, connection in
@@ -88,7 +90,7 @@ struct FetchCrowdTests {
         }
     }
 
-    @Test("Waiting clients do not share an answer that is stale when it arrives and has must-revalidate")
+    @Test("Waiting clients do not share an answer with must-revalidate that is already stale when it arrives")
     func slowAndStrict() async throws {
         let gate = Gate("the first answer")
         let origin = try ScriptedOrigin { request, connection in
@@ -105,7 +107,7 @@ struct FetchCrowdTests {
         }
     }
 
-    @Test("An answer with an Age beyond its max-age is not shared, however quick the origin is")
+    @Test("Waiting clients do not share an answer with an Age beyond its max-age, however quick the origin is")
     func oldAnswer() async throws {
         let gate = Gate("the first answer")
         let origin = try ScriptedOrigin { request, connection in

@@ -18,7 +18,7 @@ struct FetchFenceTests {
         return reply
     }
 
-    @Test("Every answer of /fetch has the sandbox and nosniff, for every kind of request and every status")
+    @Test("Every answer of /fetch has the CSP sandbox and nosniff, for every kind of request and every status")
     func policy() async throws {
         let origin = try ScriptedOrigin { request, connection in
             switch request.target {
@@ -67,7 +67,7 @@ struct FetchFenceTests {
         }
     }
 
-    @Test("The origin's own policies stay beside Larder's, and its X-Content-Type-Options is replaced")
+    @Test("An answer of /fetch keeps the origin's CSP beside Larder's, and has only Larder's X-Content-Type-Options")
     func ownPolicies() async throws {
         let origin = try ScriptedOrigin { _, connection in
             var fields: HTTPFields = [.cacheControl: "max-age=60", .xContentTypeOptions: "sniff"]
@@ -88,7 +88,7 @@ struct FetchFenceTests {
     }
 
     @Test(
-        "A field that concerns the whole host is dropped from new and stored answers, 304, 103 and errors",
+        "Larder drops fields that concern the whole host from new and stored answers, 304, 103 and errors",
         arguments: [
             "Clear-Site-Data", "Service-Worker-Allowed", "Strict-Transport-Security", "Public-Key-Pins",
             "Public-Key-Pins-Report-Only", "Alt-Svc", "NEL", "Report-To", "Reporting-Endpoints", "Expect-CT",
@@ -133,7 +133,7 @@ struct FetchFenceTests {
         }
     }
 
-    @Test("A page of an allowed origin gets Larder's own CORS fields, and no CORS fields of the fetched answer")
+    @Test("A page of an allowed origin gets Larder's own CORS fields, and none of the fetched answer's CORS fields")
     func crossOrigin() async throws {
         let origin = try ScriptedOrigin { _, connection in
             var fields: HTTPFields = [.cacheControl: "max-age=60", .accessControlAllowOrigin: "*"]
@@ -164,7 +164,7 @@ struct FetchFenceTests {
     ]
 
     @Test(
-        "A request for a worker's script gets 403, even with a ready answer; Vary always names the deciding fields",
+        "A request for a worker's script gets 403, also if an answer is ready; Vary names the fields that decide this",
         arguments: workerRequests)
     func workers(name: String, value: String) async throws {
         let origin = try ScriptedOrigin { _, connection in
@@ -221,7 +221,7 @@ struct FetchFenceTests {
         }
     }
 
-    @Test("Every answer of /entries/{key}/content and /json has the sandbox and nosniff, with every status")
+    @Test("Every answer of /entries/{key}/content and /json has the CSP sandbox and nosniff, with every status")
     func content() async throws {
         try await TestServer.with { (server) async throws in
             try await server.put("k", Array("<b>".utf8))

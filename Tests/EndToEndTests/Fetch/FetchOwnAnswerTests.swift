@@ -41,7 +41,7 @@ struct FetchOwnAnswerTests {
         }
     }
 
-    @Test("If-Modified-Since never matches an answer without Last-Modified, and a 304 keeps the client's cookies")
+    @Test("If-Modified-Since never gets 304 without a Last-Modified, and If-None-Match's 304 has the origin's cookie")
     func weakConditions() async throws {
         let origin = try ScriptedOrigin { request, connection in
             var fields: HTTPFields = [.cacheControl: "no-store", .setCookie: "session=1", .eTag: "\"v7\""]
@@ -69,7 +69,9 @@ struct FetchOwnAnswerTests {
         }
     }
 
-    @Test("A fetch ends when its client leaves, if Larder will not store the answer", arguments: [false, true])
+    @Test(
+        "If Larder will not store an answer, the fetch of the answer ends when its client leaves",
+        arguments: [false, true])
     func abandoned(saysNoStore: Bool) async throws {
         let hasEnded = Counter("ended requests")
         let origin = try ScriptedOrigin { request, connection in
@@ -95,8 +97,8 @@ struct FetchOwnAnswerTests {
         }
     }
 
-    /// An origin with a body of 4 MiB. The first request for all of it gets the first MiB, and the rest when the gate
-    /// opens.
+    /// An origin with a body of 4 MiB. The first request for the whole body gets 1 MiB immediately, and the rest when
+    /// the gate opens.
     private func film(_ gate: Gate, servesRanges: Bool = true, acceptRanges: String? = "bytes") throws -> ScriptedOrigin
     {
         let size = 4 << 20
@@ -143,7 +145,9 @@ struct FetchOwnAnswerTests {
         }
     }
 
-    @Test("A request for a range far ahead waits if the origin does not serve ranges", arguments: ["none", nil])
+    @Test(
+        "If the origin does not serve ranges, a request for a range far ahead waits for the bytes",
+        arguments: ["none", nil])
     func noRanges(acceptRanges: String?) async throws {
         let gate = Gate("the rest of the film")
         let origin = try film(gate, servesRanges: false, acceptRanges: acceptRanges)
@@ -158,7 +162,7 @@ struct FetchOwnAnswerTests {
             if asked == 2 { try await origin.waitForRequests(2) }
             try await poll("the first MiB of each answer") { server.service.metrics.receivedBytes.value >= asked << 20 }
             async let second = get(server, origin.url("/film"), [.range: "bytes=-2000"])
-            try await poll("the ranges to wait") { server.service.metrics.joins.value == joins + 3 - asked }
+            try await poll("the range requests to wait") { server.service.metrics.joins.value == joins + 3 - asked }
             gate.open()
             #expect(try await whole.body.count == 4 << 20)
             #expect(try await first.body.count == 1000)

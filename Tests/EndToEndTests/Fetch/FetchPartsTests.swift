@@ -96,7 +96,9 @@ struct FetchPartsTests {
         }
     }
 
-    @Test("A part with a changed file date is verified and served; a damaged part is fetched again")
+    @Test(
+        "If a stored part's file has a new date, Larder verifies the part and serves it, but fetches a damaged part again"
+    )
     func touchedPart() async throws {
         let whole = pattern(200_000, seed: 7)
         let origin = try ScriptedOrigin { _, connection in
@@ -128,7 +130,8 @@ struct FetchPartsTests {
     }
 
     @Test(
-        "Stale parts that a 304 or a HEAD confirms stay parts (RFC 9111 §4.3.4, §4.3.5)", arguments: [18, 36],
+        "A 304 or a HEAD that confirms stale parts makes them fresh, and they stay parts (RFC 9111 §4.3.4, §4.3.5)",
+        arguments: [18, 36],
         ["GET", "HEAD"])
     func confirmed(held: Int, method: String) async throws {
         let origin = try origin()
@@ -157,7 +160,7 @@ struct FetchPartsTests {
         }
     }
 
-    @Test("Parts of two versions are never combined")
+    @Test("Larder never combines parts of two versions of a body")
     func versions() async throws {
         let origin = try origin(etag: { "\"v\($0.index)\"" })
         defer { origin.stop() }
@@ -235,7 +238,7 @@ struct FetchPartsTests {
         }
     }
 
-    @Test("A POST answer with its target as Content-Location serves later GETs (RFC 9110 §9.3.3)")
+    @Test("The answer to a POST with the POST's URL as Content-Location serves later GETs (RFC 9110 §9.3.3)")
     func post() async throws {
         let origin = try ScriptedOrigin { request, connection in
             let fields: HTTPFields = [.cacheControl: "max-age=60", .contentLocation: request.target]

@@ -27,7 +27,7 @@ struct FetchPreconditionTests {
     }
 
     @Test(
-        "A request gets 412 if the origin's version is not in If-Match, for body and range (RFC 9110 §13.1.1)",
+        "A GET gets 412 if If-Match does not list the origin's ETag, with or without a Range (RFC 9110 §13.1.1)",
         arguments: ["max-age=60", "no-store"], [nil, "bytes=2-4"])
     func otherVersion(cacheControl: String, range: String?) async throws {
         let origin = try origin(cacheControl: cacheControl)
@@ -56,7 +56,8 @@ struct FetchPreconditionTests {
         }
     }
 
-    @Test("The origin decides If-Match when the stored answer is stale", arguments: ["\"v1\"", "\"v0\""])
+    @Test(
+        "When the stored answer is stale, the origin evaluates the client's If-Match", arguments: ["\"v1\"", "\"v0\""])
     func stale(condition: String) async throws {
         let origin = try origin(cacheControl: "max-age=60")
         defer { origin.stop() }
@@ -71,7 +72,7 @@ struct FetchPreconditionTests {
         }
     }
 
-    @Test("A POST with If-Match gets the origin's answer, even if it is a new version (RFC 9110 §13.1.1)")
+    @Test("A POST with If-Match gets the origin's answer, even if the answer has a new ETag (RFC 9110 §13.1.1)")
     func changeWithCondition() async throws {
         let origin = try ScriptedOrigin { request, connection in
             try connection.respond(

@@ -8,7 +8,8 @@ struct FetchPrivacyTests {
         try await HTTPClient(port: server.api.port).request("GET", "/fetch/" + url, fields: fields)
     }
 
-    @Test("A part that a ttl stored for a caller with Authorization is never combined with parts for all callers")
+    @Test(
+        "A part that Larder stored only because of a caller's ttl and credentials is never combined with public parts")
     func partsOfOthers() async throws {
         let body = Array("0123456789".utf8)
         let origin = try ScriptedOrigin { request, connection in
@@ -38,7 +39,7 @@ struct FetchPrivacyTests {
     }
 
     @Test(
-        "A private or no-store 304 reaches the client that caused it, and no waiter (RFC 9111 §5.2.2.5, §5.2.2.7)",
+        "A 304 with private or no-store reaches the revalidating client and no waiter (RFC 9111 §5.2.2.5, §5.2.2.7)",
         arguments: ["private, max-age=60", "no-store, max-age=60"])
     func confirmedForOne(cacheControl: String) async throws {
         let gate = Gate("the first 304")
@@ -61,7 +62,7 @@ struct FetchPrivacyTests {
             async let first = get(server, url, [.cookie: "alice"])
             try await origin.waitForRequests(2)
             async let second = get(server, url, [.cookie: "bob"])
-            try await poll("the second to wait") { server.service.metrics.joins.value == 1 }
+            try await poll("the second client to wait") { server.service.metrics.joins.value == 1 }
             gate.open()
             #expect(try await first[.setCookie] == "id=alice")
             #expect(try await second[.setCookie] == "id=bob")
@@ -69,7 +70,7 @@ struct FetchPrivacyTests {
         }
     }
 
-    @Test("The cookie of a 304 reaches the client that caused it, and no waiter (RFC 9111 §7.3)")
+    @Test("The cookie of a 304 reaches the client of the revalidation, and no waiter (RFC 9111 §7.3)")
     func confirmedCookie() async throws {
         let gate = Gate("the first 304")
         let origin = try ScriptedOrigin { request, connection in
@@ -91,7 +92,7 @@ struct FetchPrivacyTests {
             async let first = get(server, url, [.cookie: "alice"])
             try await origin.waitForRequests(2)
             async let second = get(server, url, [.cookie: "bob"])
-            try await poll("the second to wait") { server.service.metrics.joins.value == 1 }
+            try await poll("the second client to wait") { server.service.metrics.joins.value == 1 }
             gate.open()
             #expect(try await first.fields[values: .setCookie] == ["id=alice"])
             #expect(try await second.fields[values: .setCookie] == ["id=first"])
@@ -100,7 +101,7 @@ struct FetchPrivacyTests {
         }
     }
 
-    @Test("An answer with a cookie and no stated lifetime reaches only the client that caused it (RFC 9111 §7.3)")
+    @Test("An answer with a cookie and no stated lifetime reaches only the client of the fetch (RFC 9111 §7.3)")
     func unstatedCookie() async throws {
         let gate = Gate("the first answer")
         let origin = try ScriptedOrigin { request, connection in
@@ -124,7 +125,7 @@ struct FetchPrivacyTests {
         }
     }
 
-    @Test("A 103 reaches only the client that caused it (RFC 8297 §2)")
+    @Test("A 103 reaches only the client of the request that the origin answers with it (RFC 8297 §2)")
     func hintsOfOthers() async throws {
         let gate = Gate("the hints")
         let origin = try ScriptedOrigin { request, connection in
@@ -137,7 +138,7 @@ struct FetchPrivacyTests {
             async let first = get(server, origin.url("/a"), [.cookie: "alice"])
             try await origin.waitForRequests(1)
             async let second = get(server, origin.url("/a"), [.cookie: "bob"])
-            try await poll("the second to wait") { server.service.metrics.joins.value == 1 }
+            try await poll("the second client to wait") { server.service.metrics.joins.value == 1 }
             gate.open()
             #expect(try await first.interim.compactMap { $0["Link"] } == ["</alice>"])
             #expect(try await second.interim.compactMap { $0["Link"] } == ["</bob>"])
@@ -145,7 +146,7 @@ struct FetchPrivacyTests {
         }
     }
 
-    @Test("A ttl stores an answer without its cookies, which reach only the client that fetched it")
+    @Test("An answer that Larder stores because of a ttl loses its cookies, and only the fetching client gets them")
     func cookieUnderTTL() async throws {
         let gate = Gate("the first answer")
         let origin = try ScriptedOrigin { request, connection in
@@ -177,7 +178,7 @@ struct FetchPrivacyTests {
                     #expect(second.text == "body" && second[.setCookie] == nil, "\(path)")
                 }
                 server.clock.advance(by: .seconds(61))
-                // The cookie of a 304 reaches the client that caused it, and is not stored.
+                // The cookie of a 304 reaches the client of the revalidation, and is not stored.
                 #expect(try await get(server, url, [ttl: "60", .cookie: "bob"])[.setCookie] == "id=bob", "\(path)")
                 try await server.waitForFetches()
                 #expect(try await get(server, url, [ttl: "60"])[.setCookie] == nil, "\(path)")
@@ -185,7 +186,7 @@ struct FetchPrivacyTests {
         }
     }
 
-    @Test("A shared answer loses its cookie when a caller's ttl keeps it beyond its own lifetime")
+    @Test("A shared answer loses its cookie once only a caller's ttl, and not the origin's lifetime, keeps it fresh")
     func cookieBeforeTTL() async throws {
         let origin = try ScriptedOrigin { request, connection in
             if request["If-None-Match"] != nil { return try connection.respond(304, fields: [.eTag: "\"v1\""]) }
@@ -208,7 +209,9 @@ struct FetchPrivacyTests {
         }
     }
 
-    @Test("A private 304 or HEAD is not shared, even if Connection names Cache-Control", arguments: ["GET", "HEAD"])
+    @Test(
+        "A private answer to a revalidation or a HEAD is not shared, even if Connection names Cache-Control",
+        arguments: ["GET", "HEAD"])
     func hiddenPrivate(method: String) async throws {
         let origin = try ScriptedOrigin { request, connection in
             guard request.index > 0 else {
@@ -255,7 +258,7 @@ struct FetchPrivacyTests {
         }
     }
 
-    @Test("A private 304 for a caller with a ttl stores no answer for callers without a ttl")
+    @Test("A private 304 for a caller with a ttl makes no answer available to callers without a ttl")
     func privateForTTL() async throws {
         let origin = try ScriptedOrigin { request, connection in
             if request["If-None-Match"] != nil {

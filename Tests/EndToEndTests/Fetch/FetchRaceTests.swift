@@ -37,7 +37,7 @@ struct FetchRaceTests {
         }
     }
 
-    @Test("A new answer replaces an answer that was stored while the clock was ahead")
+    @Test("A new answer replaces an answer that Larder stored while its clock was ahead")
     func clockSetBack() async throws {
         let origin = try ScriptedOrigin { request, connection in
             try connection.respond(fields: [.cacheControl: "max-age=60"], body: "\(request.index)")
@@ -54,7 +54,7 @@ struct FetchRaceTests {
         }
     }
 
-    @Test("After a purge of the response that waiting clients validate, the clients share one new request")
+    @Test("If a purge removes the response that waiting clients validate, the clients share one new request")
     func purgedMeanwhile() async throws {
         let (validation, answer) = (Gate("all clients to wait"), Gate("all clients to wait again"))
         let origin = try ScriptedOrigin { request, connection in
@@ -88,7 +88,8 @@ struct FetchRaceTests {
         }
     }
 
-    @Test("A 304 confirms a copy of the same version that was stored during the validation, without another request")
+    @Test(
+        "If a copy of the same version is stored during a validation, the 304 confirms the copy without a new request")
     func sameVersion() async throws {
         let gate = Gate("the newer copy to be stored")
         let origin = try ScriptedOrigin { request, connection in
@@ -116,12 +117,12 @@ struct FetchRaceTests {
     }
 
     @Test(
-        "After a 304 that no other client may use, simultaneous clients do not wait for each other",
+        "After a 304 that only its own client may use, simultaneous clients do not wait for each other",
         arguments: [[:], [.range: "bytes=5-9", .ifNoneMatch: "\"v1\""]] as [HTTPFields])
     func unshareable304(fields: HTTPFields) async throws {
         let origin = try ScriptedOrigin { request, connection in
             if request["If-None-Match"] != nil {
-                // In the first case, the ETag of the 304 differs from the validator of the request.
+                // Without a Range, the ETag of the 304 differs from the ETag that Larder validates.
                 return try connection.respond(304, fields: [.eTag: request["Range"] == nil ? "\"v2\"" : "\"v1\""])
             }
             try connection.respond(fields: [.cacheControl: "no-cache", .eTag: "\"v1\""], body: "hello")

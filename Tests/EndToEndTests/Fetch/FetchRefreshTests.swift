@@ -10,7 +10,7 @@ struct FetchRefreshTests {
         return reply
     }
 
-    @Test("A HEAD for a stale answer starts a background refresh with GET (RFC 5861 §3)")
+    @Test("A HEAD request that gets a stale answer starts a background refresh with GET (RFC 5861 §3)")
     func head() async throws {
         let origin = try ScriptedOrigin { request, connection in
             try connection.respond(
@@ -27,7 +27,7 @@ struct FetchRefreshTests {
         }
     }
 
-    @Test("A client that has read a reloaded answer to its end never gets the older answer again")
+    @Test("A client that has read a reloaded answer to its end never again gets the answer before the reload")
     func reload() async throws {
         let origin = try ScriptedOrigin { request, connection in
             // The body is too long for the slab, so storing it takes longer.
@@ -78,7 +78,7 @@ struct FetchRefreshTests {
         }
     }
 
-    @Test("A stale variant is refreshed at once, although another variant is being fetched (RFC 5861 §3)")
+    @Test("A stale variant is refreshed immediately, even during a fetch of another variant (RFC 5861 §3)")
     func otherVariantUnderWay() async throws {
         let gate = Gate("the answer in German")
         let origin = try ScriptedOrigin { request, connection in

@@ -4,7 +4,7 @@ import Primitives
 import TestSupport
 import Testing
 
-/// A thousand clients at once. `scripts/test` runs this suite alone, after all other tests.
+/// A thousand simultaneous clients. `scripts/test` runs this suite alone, after all other tests.
 @Suite("/fetch for a thousand clients", .serialized)
 struct FetchScaleTests {
     private static let clients = 1000

@@ -28,7 +28,7 @@ struct FetchSharingTests {
                         try await get(server, origin.url("/a"), [.acceptLanguage: language]).text == language
                     }
                 }
-                try await poll("all but one to wait") { server.service.metrics.joins.value == 19 }
+                try await poll("all clients but one to wait") { server.service.metrics.joins.value == 19 }
                 gate.open()
                 for try await isRight in group { #expect(isRight) }
             }
@@ -36,7 +36,7 @@ struct FetchSharingTests {
         }
     }
 
-    @Test("An unshareable answer to an authorised caller does not stop other callers from sharing")
+    @Test("If the answer to an authorised caller cannot be shared, the other callers still share an answer")
     func notForAuthorized() async throws {
         let gate = Gate("the answer for all")
         let origin = try ScriptedOrigin { request, connection in
@@ -49,13 +49,15 @@ struct FetchSharingTests {
             try await server.waitForFetches()
             async let first = get(server, origin.url("/a"))
             async let second = get(server, origin.url("/a"))
-            try await poll("one to wait for the other") { server.service.metrics.joins.value == 1 }
+            try await poll("a client to wait for the other client") { server.service.metrics.joins.value == 1 }
             gate.open()
             #expect(try await [first.text, second.text] == ["1", "1"])
         }
     }
 
-    @Test("A 304 for a client's own condition does not extend the 10 seconds without sharing after an error")
+    @Test(
+        "After an error, requests share no fetch for 10 s; a 304 for a client's own condition does not extend this time"
+    )
     func notForConditional() async throws {
         let origin = try ScriptedOrigin { request, connection in
             switch (request.index, request["If-None-Match"]) {
@@ -78,7 +80,7 @@ struct FetchSharingTests {
         }
     }
 
-    @Test("Tags of callers that wait for the head, join during the body or hit are added to the first caller's tags")
+    @Test("Callers that wait for the head, join during the body or hit add their tags to the tags of the first caller")
     func tags() async throws {
         let (head, body) = (Gate("the head"), Gate("the body"))
         let origin = try ScriptedOrigin { _, connection in
@@ -108,7 +110,7 @@ struct FetchSharingTests {
         }
     }
 
-    @Test("The tags of several Larder-Tags lines form a single list")
+    @Test("The tags of several Larder-Tags field lines form a single list")
     func tagLines() async throws {
         let origin = try ScriptedOrigin { _, connection in
             try connection.respond(fields: [.cacheControl: "max-age=60"], body: "x")
@@ -125,7 +127,7 @@ struct FetchSharingTests {
         }
     }
 
-    @Test("The transfer of an answer that no client reads ends when the answer turns out too large to store")
+    @Test("A transfer that no client reads ends when its body turns out to be too large to store")
     func unread() async throws {
         let (isAsked, hasLeft, isOver) = (Gate("the request"), Gate("the client to leave"), Gate("the transfer's end"))
         let origin = try ScriptedOrigin { _, connection in
@@ -169,7 +171,7 @@ struct FetchSharingTests {
         }
     }
 
-    @Test("An answer is not stored if its group is invalidated while it arrives (RFC 9875 §3)")
+    @Test("An answer is not stored if its cache group is invalidated while the answer arrives (RFC 9875 §3)")
     func lateGroup() async throws {
         let gate = Gate("the invalidation")
         let origin = try ScriptedOrigin { request, connection in
@@ -194,7 +196,7 @@ struct FetchSharingTests {
         }
     }
 
-    @Test("Tags of a hit on several parts are added to each part")
+    @Test("The tags of a hit that is answered from several parts are added to each part")
     func partTags() async throws {
         let text = Array("0123456789".utf8)
         let origin = try ScriptedOrigin { request, connection in
@@ -218,7 +220,7 @@ struct FetchSharingTests {
     }
 
     @Test(
-        "An unshareable answer due to a client's min-fresh or cookie does not stop other clients from sharing",
+        "If min-fresh or a cookie makes one client's answer unshareable, the other clients still share",
         arguments: [[.cacheControl: "min-fresh=5"], [.cookie: "id=1"]] as [HTTPFields])
     func notForOneClient(fields: HTTPFields) async throws {
         let gate = Gate("the answer for all")
@@ -234,7 +236,7 @@ struct FetchSharingTests {
             server.clock.advance(by: .seconds(2))
             async let first = get(server, origin.url("/a"))
             async let second = get(server, origin.url("/a"))
-            try await poll("one to wait for the other") { server.service.metrics.joins.value == 1 }
+            try await poll("a client to wait for the other client") { server.service.metrics.joins.value == 1 }
             gate.open()
             #expect(try await [first.text, second.text] == ["1", "1"])
         }

@@ -26,7 +26,7 @@ struct FetchStreamingTests {
         try await HTTPClient(port: server.api.port).request("GET", "/fetch/" + url, fields: fields)
     }
 
-    @Test("An answer is stored although its first client leaves in the middle")
+    @Test("An answer is stored although its first client leaves during the transfer")
     func leaderLeaves() async throws {
         let gate = Gate("second half")
         let origin = try halfway(gate)
@@ -44,7 +44,7 @@ struct FetchStreamingTests {
         }
     }
 
-    @Test("A client gets the head of a short answer before its late body", arguments: ["max-age=60", "no-store"])
+    @Test("A client gets the head of a short answer before its body arrives", arguments: ["max-age=60", "no-store"])
     func lateBody(control: String) async throws {
         let gate = Gate("body")
         let origin = try ScriptedOrigin { _, connection in
@@ -88,7 +88,7 @@ struct FetchStreamingTests {
         }
     }
 
-    @Test("A late client reads received bytes or a range of them from the cache, and later bytes as they arrive")
+    @Test("A late client gets the received bytes, or a range of them, from the cache, and later bytes as they arrive")
     func joins() async throws {
         let gate = Gate("second half")
         let origin = try halfway(gate)
@@ -101,7 +101,7 @@ struct FetchStreamingTests {
                 hasHead.open()
                 return try connection.read(half.count * 2)
             }
-            // The test waits for the head, because a range requested before it goes to the origin separately.
+            // The test waits for the head, because before the head Larder sends a request for a range to the origin.
             try await hasHead.wait()
             let hasJoined = Gate("the head of the second answer")
             async let second = HTTPClient(port: server.api.port).withConnection { [half] connection in
@@ -126,7 +126,7 @@ struct FetchStreamingTests {
         }
     }
 
-    @Test("If a body breaks off, its client gets the received bytes and an early end, and no entry is stored")
+    @Test("If the origin breaks off a body, the client gets the received bytes, and no entry is stored")
     func breaksOff() async throws {
         let origin = try ScriptedOrigin { [half] _, connection in
             try connection.sendHead(fields: [.contentLength: String(half.count * 2), .cacheControl: "max-age=60"])
@@ -148,7 +148,7 @@ struct FetchStreamingTests {
         }
     }
 
-    @Test("A purge during a stream keeps the streamed answer out of the cache, and the client gets the whole answer")
+    @Test("A purge during a transfer keeps the answer out of the cache, and the client gets the whole answer")
     func purged() async throws {
         let gate = Gate("second half")
         let origin = try halfway(gate)
@@ -204,7 +204,7 @@ struct FetchStreamingTests {
         }
     }
 
-    @Test("A stale answer is served at once and refreshed in the background (RFC 5861 §3)")
+    @Test("A stale answer is served immediately, and refreshed in the background (RFC 5861 §3)")
     func staleWhileRevalidate() async throws {
         let origin = try ScriptedOrigin { request, connection in
             try connection.respond(
@@ -246,7 +246,7 @@ struct FetchStreamingTests {
         #expect(try await larder.stop() == .status(0))
     }
 
-    @Test("A background refresh with an unstorable answer ends, and the next refresh begins")
+    @Test("A background refresh that gets an unstorable answer ends, and the next refresh can begin")
     func refreshNotKept() async throws {
         let large = pattern(1 << 20, seed: 6)
         let origin = try ScriptedOrigin { request, connection in
@@ -266,7 +266,7 @@ struct FetchStreamingTests {
         }
     }
 
-    @Test("A head of 28,000 bytes gets through, and a head of 60,000 bytes gets 502", arguments: [28_000, 60_000])
+    @Test("A head of 28,000 bytes reaches its client, a head of 60,000 bytes gets 502", arguments: [28_000, 60_000])
     func largeHead(count: Int) async throws {
         let origin = try ScriptedOrigin { _, connection in
             try connection.respond(
@@ -279,7 +279,7 @@ struct FetchStreamingTests {
         }
     }
 
-    @Test("A response head that leaves no room for the records of many request fields gets 502", arguments: [60, 100])
+    @Test("Larder answers 502 if a head is too large to store beside the request's fields", arguments: [60, 100])
     func largeHeadForMany(fieldCount: Int) async throws {
         let count = Locked(0)
         let origin = try ScriptedOrigin { _, connection in
@@ -327,7 +327,7 @@ struct FetchStreamingTests {
             begun.open()
             if isEarly {
                 try? stream.send("HTTP/1.1 413 No\r\nContent-Length: 5\r\n\r\nlarge")
-                // Closing with unread bytes resets the connection, and the answer may be lost with it.
+                // A close with unread bytes would reset the connection, and the client could lose the answer.
                 while let some = try? stream.readSome(), !some.isEmpty {}
                 return
             }
@@ -353,7 +353,7 @@ struct FetchStreamingTests {
         }
     }
 
-    @Test("An upload through a stopped gateway is discarded, and its client gets 503")
+    @Test("A client that uploads after the gateway of /fetch has stopped gets 503, and Larder drops the upload")
     func refusedUpload() async throws {
         try await TestServer.with { (server) async throws in
             server.space.gateway.stop()
@@ -363,7 +363,7 @@ struct FetchStreamingTests {
         }
     }
 
-    @Test("If-None-Match gets 304 for an answer of unknown length (RFC 9110 §13.1.2)")
+    @Test("A request with If-None-Match gets 304 for an answer of unknown length (RFC 9110 §13.1.2)")
     func conditionWithoutLength() async throws {
         let origin = try ScriptedOrigin { _, connection in
             try connection.startChunks(fields: [.cacheControl: "max-age=60", .eTag: "\"v1\""])

@@ -20,7 +20,7 @@ struct FetchWireTests {
     }
 
     @Test(
-        "The target of a URL reaches the origin byte for byte",
+        "Larder sends the target of a URL to the origin byte for byte",
         arguments: [
             "/", "/?", "//", "//a//b", "/a%2Fb", "/a%2fb", "/../a", "/a/./b/..", "/%7Eu", "/~u",
             "/?a=1&&b", "/?q=a?b/c",
@@ -35,7 +35,7 @@ struct FetchWireTests {
         }
     }
 
-    @Test("A URL with folded slashes, http:/host, gets the same answer as http://host")
+    @Test("A fetch of the URL http:/host, with one slash, gets the same answer as a fetch of http://host")
     func foldedSlashes() async throws {
         let origin = try ScriptedOrigin { _, connection in
             try connection.respond(fields: [.cacheControl: "max-age=60"], body: "x")
@@ -49,7 +49,7 @@ struct FetchWireTests {
     }
 
     @Test(
-        "Field lines keep their order, bytes and case in new and stored answers (RFC 9110 §5.3, §5.5)"
+        "The field lines of an answer keep their order, bytes and case, also when it is stored (RFC 9110 §5.3, §5.5)"
     )
     func lines() async throws {
         let head =
@@ -99,7 +99,7 @@ struct FetchWireTests {
         }
     }
 
-    @Test("GET /fetch?url= fetches the exact URL with ttl and updateExpiry")
+    @Test("GET /fetch?url=…&ttl=… requests exactly this URL, and a hit with updateExpiry renews the expiry date")
     func query() async throws {
         let origin = try ScriptedOrigin { request, connection in
             try connection.respond(
@@ -164,7 +164,9 @@ struct FetchWireTests {
         }
     }
 
-    @Test("A PATCH of a response during its validation stays, after a 304 and after a new body", arguments: [304, 200])
+    @Test(
+        "A PATCH of a response during its validation takes effect, after a 304 and after a new body",
+        arguments: [304, 200])
     func patchDuringValidation(status: Int) async throws {
         let gate = Gate("the response has been changed")
         let origin = try ScriptedOrigin { request, connection in
@@ -201,7 +203,7 @@ struct FetchWireTests {
         }
     }
 
-    @Test("A cache group is listed and purged as a tag, even if its name is not a valid tag")
+    @Test("Larder lists and purges a cache group as a tag, even if the group's name is not a valid tag")
     func groupWithComma() async throws {
         let long = String(repeating: "g", count: 200)
         let origin = try ScriptedOrigin { _, connection in
@@ -220,7 +222,7 @@ struct FetchWireTests {
         }
     }
 
-    @Test("Blank members of Larder-Tags are ignored (RFC 9110 §5.6.1.2)")
+    @Test("Larder ignores blank members of Larder-Tags (RFC 9110 §5.6.1.2)")
     func blankTags() async throws {
         let origin = try ScriptedOrigin { _, connection in
             try connection.respond(fields: [.cacheControl: "max-age=60"], body: "x")
@@ -253,7 +255,7 @@ struct FetchWireTests {
         }
     }
 
-    @Test("Origins at forbidden addresses are refused with 403")
+    @Test("A fetch from an origin with a forbidden address gets 403")
     func refused() async throws {
         let origin = try ScriptedOrigin { _, connection in try connection.respond(body: "x") }
         defer { origin.stop() }
@@ -263,7 +265,7 @@ struct FetchWireTests {
         }
     }
 
-    @Test("A request to the origin ends when a stale answer replaces its error (RFC 5861 §4)")
+    @Test("When Larder serves a stale answer for an origin's error, it cancels the request to the origin (RFC 5861 §4)")
     func staleAnswerEndsTheFlight() async throws {
         let origin = try ScriptedOrigin { request, connection in
             let fields: HTTPFields = [.cacheControl: "max-age=60, stale-if-error=60"]
@@ -279,7 +281,7 @@ struct FetchWireTests {
         }
     }
 
-    @Test("A repeated Larder field is refused with 400")
+    @Test("A request with a repeated Larder field gets 400")
     func twice() async throws {
         try await TestServer.with { (server) async throws in
             let ttl = HTTPField.Name("Larder-TTL")!
@@ -291,7 +293,7 @@ struct FetchWireTests {
         }
     }
 
-    @Test("Max-Forwards counts down for OPTIONS, which gets 501 at zero (RFC 9110 §7.6.2)")
+    @Test("Larder decrements Max-Forwards of OPTIONS, and answers 501 when it is zero (RFC 9110 §7.6.2)")
     func maxForwards() async throws {
         let origin = try ScriptedOrigin { request, connection in
             try connection.respond(body: request["Max-Forwards"] ?? "")
@@ -321,7 +323,7 @@ struct FetchWireTests {
         }
     }
 
-    @Test("A HEAD with a body is refused with 400")
+    @Test("A HEAD request with a body gets 400")
     func headWithBody() async throws {
         try await TestServer.with { (server) async throws in
             let reply = try await HTTPClient(port: server.api.port)

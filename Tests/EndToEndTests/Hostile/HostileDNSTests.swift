@@ -13,7 +13,7 @@ private let isPossible: Bool = {
 /// Name servers that answer with forbidden addresses. The executable asks them like any other name server.
 @Suite("Hostile DNS", .enabled(if: isPossible, "binding port 53 and mounting another resolv.conf need privileges"))
 struct HostileDNSTests {
-    @Test("Refused addresses of a name are skipped, and a name without allowed addresses gets 403")
+    @Test("Larder skips the refused addresses of a name, and answers 403 if the name has no allowed address")
     func answers() async throws {
         let canary = try ScriptedOrigin { _, connection in try connection.respond(body: "secret") }
         defer { canary.stop() }
@@ -81,7 +81,7 @@ struct HostileDNSTests {
         #expect(try await larder.stop() == .status(0))
     }
 
-    @Test("An origin gets the final dot of a host in its Host field, through /download and /fetch (RFC 9110 §7.2)")
+    @Test("Larder keeps the final dot of a host in the Host field for the origin (RFC 9110 §7.2)")
     func finalDot() async throws {
         let dns = try ScriptedDNS(address: "127.0.0.75") { $0.name == "a.test" ? ["127.0.0.9"] : [] }
         defer { dns.stop() }

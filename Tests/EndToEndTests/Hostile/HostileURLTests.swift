@@ -7,7 +7,7 @@ import Testing
 /// URLs of forbidden addresses: every spelling, requested directly and as the target of a redirect.
 @Suite("Hostile URLs")
 struct HostileURLTests {
-    /// Hosts that are not globally routable, in the spellings that libcurl accepts and in some that it rejects.
+    /// Hosts that are not globally routable, in the spellings that libcurl accepts and some that libcurl rejects.
     static let hosts: [String] = [
         // Loopback: dotted, short, decimal, octal, hexadecimal, mixed, with extra zeros and dots.
         "127.0.0.1", "127.1", "127.0.1", "2130706433", "0x7f000001", "0x7F.0.0.1", "0x7f.1", "0177.0.0.1", "0177.1",
@@ -75,7 +75,7 @@ struct HostileURLTests {
         #expect([400, 403].contains(fetch.status), "\(what) \(url): \(fetch.text)", sourceLocation: sourceLocation)
     }
 
-    @Test("Every hostile URL is refused, and no connection is made")
+    @Test("Larder refuses every hostile URL, and opens no connection")
     func straight() async throws {
         let canary = try ScriptedOrigin { _, connection in try connection.respond(body: "secret") }
         defer { canary.stop() }
@@ -91,7 +91,7 @@ struct HostileURLTests {
         #expect(canary.connectionCount == 0)
     }
 
-    @Test("A redirect from an allowed origin to a hostile URL is refused")
+    @Test("Larder refuses a redirect from an allowed origin to a hostile URL")
     func redirects() async throws {
         let canary = try ScriptedOrigin { _, connection in try connection.respond(body: "secret") }
         defer { canary.stop() }
@@ -132,7 +132,7 @@ struct HostileURLTests {
         }
     }
 
-    @Test("A denied origin is refused even if an allow rule names it")
+    @Test("Larder refuses a denied origin even if an allow rule names the origin")
     func denials() async throws {
         let origin = try ScriptedOrigin { _, connection in try connection.respond(body: "x") }
         defer { origin.stop() }
@@ -149,7 +149,7 @@ struct HostileURLTests {
         #expect(origin.requestCount == 1)
     }
 
-    @Test("Legitimate URLs of allowed origins are fetched")
+    @Test("Larder fetches legitimate URLs of allowed origins")
     func legitimate() async throws {
         let origin = try ScriptedOrigin { request, connection in try connection.respond(body: request["Host"] ?? "") }
         defer { origin.stop() }

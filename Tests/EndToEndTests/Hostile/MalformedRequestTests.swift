@@ -94,7 +94,7 @@ struct MalformedRequestTests {
         ("PUT /entries/x/content HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1 \r\n\r\nx", .library(400)),
         ("PUT /entries/x/content HTTP/1.1\r\nHost: localhost\r\nContent-Length:\r\n\r\nx", .library(400)),
         ("GET /entries HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\nContent-Length: 1\r\n\r\nx", .problem(400)),
-        // §2.2, §5: lines.
+        // RFC 9112 §2.2, §5: lines.
         ("GET /entries HTTP/1.1\nHost: localhost\n\n", .problem(400)),
         ("GET /entries HTTP/1.1\r\nHost: localhost\nX: y\r\n\r\n", .problem(400)),
         ("GET /entries HTTP/1.1\r\nHost: localhost\r\nX: y\n\r\n", .problem(400)),
@@ -110,7 +110,7 @@ struct MalformedRequestTests {
         ("GET /entries HTTP/1.1\r\nHost: localhost\r\nX(y): a\r\n\r\n", .problem(400)),
         ("GET /entries HTTP/1.1\r\nHost: localhost\r\n: a\r\n\r\n", .problem(400)),
         ("GET /entries HTTP/1.1\r\nHost: localhost\r\nno colon\r\n\r\n", .library(400)),
-        // §3: request lines and targets.
+        // RFC 9112 §3: request lines and targets.
         ("GET /entries\u{0}x HTTP/1.1\r\nHost: localhost\r\n\r\n", .problem(400)),
         ("GET /entries x HTTP/1.1\r\nHost: localhost\r\n\r\n", .problem(400)),
         ("GET  /entries HTTP/1.1\r\nHost: localhost\r\n\r\n", .problem(400)),
@@ -135,14 +135,14 @@ struct MalformedRequestTests {
             "GET /entries HTTP/1.1\r\nHost: localhost\r\nX: \(String(repeating: "a", count: 20_000))\r\n\r\n",
             .problem(431)
         ),
-        // §3.2: Host.
+        // RFC 9112 §3.2: Host.
         ("GET /entries HTTP/1.1\r\n\r\n", .problem(400)),
         ("GET /entries HTTP/1.1\r\nHost: localhost\r\nHost: localhost\r\n\r\n", .problem(400)),
         ("GET /entries HTTP/1.1\r\nHost: localhost\r\nHost: evil.example\r\n\r\n", .problem(400)),
         ("GET /entries HTTP/1.1\r\nHost: localhost/x\r\n\r\n", .problem(400)),
         ("GET /entries HTTP/1.1\r\nHost: a@localhost\r\n\r\n", .problem(400)),
         ("GET /entries HTTP/1.1\r\nHost: localhost, evil.example\r\n\r\n", .problem(400)),
-        // §7.1: chunks. The invalid chunks that libmicrohttpd accepts never move the end of the body.
+        // RFC 9112 §7.1: chunks. The invalid chunks that libmicrohttpd accepts never move the end of the body.
         (
             "PUT /entries/x/content HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nx\r\n",
             .problem(400)
@@ -184,7 +184,7 @@ struct MalformedRequestTests {
     private static let chunked =
         "PUT /entries/x/content HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
 
-    /// libmicrohttpd ends a line at NUL LF as at CRLF, and takes a line that begins with a NUL for an empty line.
+    /// For libmicrohttpd, NUL LF ends a line like CRLF, and a line that begins with a NUL is an empty line.
     private static let nulLineFeeds: [(String, Answer)] =
         [
             ("GET /entries HTTP/1.1\u{0}\nHost: localhost\r\n\r\n", .library(400)),
@@ -209,7 +209,7 @@ struct MalformedRequestTests {
         }
 
     @Test(
-        "Each malformed request gets its answer, and the bytes behind it do not become a request",
+        "Each malformed request gets the expected answer, and the bytes behind the request are not read as a request",
         arguments: cases.indices)
     func answered(index: Int) async throws {
         let (request, expected) = Self.cases[index]

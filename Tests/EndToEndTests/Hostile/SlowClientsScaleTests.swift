@@ -6,10 +6,9 @@ import Testing
 
 /// Clients that send as little as possible. `scripts/test` runs this suite alone, after all other tests.
 ///
-/// The cost for other clients is a ratio: the time of hits on the attacked server to the time of hits on a second
-/// server without slow clients, measured in turn. The cores that the slow clients take on a small machine therefore
-/// count on both sides. The attacked server's own processor time for slow clients has a separate bound, for each piece
-/// that a slow client sends or receives, because longer hits leave time for more pieces.
+/// The test compares the time of hits on the attacked server with the time of hits on a second server without slow
+/// clients. Both servers lose the processor time that the slow clients themselves take. A separate limit applies to
+/// the attacked server's processor time for each piece of a message that a slow client sends or receives.
 @Suite("2,000 slow clients", .serialized)
 struct SlowClientsScaleTests {
     private static let count = 2000
@@ -17,8 +16,8 @@ struct SlowClientsScaleTests {
     /// after they connected.
     private static let hits = 1000
 
-    /// The limit of the processor time for a piece, as a multiple of the time for a hit. A piece costs a turn of the
-    /// loop, a read, and for a body a write into a file.
+    /// The limit of the processor time for a piece, as a multiple of the time for a hit. For a piece, the server runs
+    /// its event loop once and reads; for a piece of a body, it also writes a file.
     private static let hitsOfPiece = 4.0
     /// The seconds that a client of slowhttptest waits between two pieces that it sends or receives. The server notices
     /// a received piece only when the socket has room for more.
@@ -67,13 +66,13 @@ struct SlowClientsScaleTests {
         #expect(held >= descriptors, "they were there until the end")
         #expect(cost.p99 < 2)
         #expect(cost.hitsOfPiece < Self.hitsOfPiece)
-        try await poll("connections to be given back") { try Self.descriptors(of: larder) <= idle + 16 }
+        try await poll("the connections to be closed") { try Self.descriptors(of: larder) <= idle + 16 }
         #expect(try await larder.stop() == .status(0))
         #expect(try await other.stop() == .status(0))
     }
 
     @Test(
-        "Slow heads, bodies and readers of slowhttptest at most double the time of other clients' hits",
+        "Slow heads, bodies and reads of the tool slowhttptest at most double the time of other clients' hits",
         arguments: [
             ["-H", "-u", "/entries/a/content"],
             ["-B", "-t", "PUT", "-s", "9999", "-u", "/entries/slow/content"],
@@ -106,7 +105,7 @@ struct SlowClientsScaleTests {
         #expect(held >= descriptors, "they were there until the end")
         #expect(cost.p99 < 2)
         #expect(cost.hitsOfPiece < Self.hitsOfPiece)
-        try await poll("connections to be given back") { try Self.descriptors(of: larder) <= idle + 16 }
+        try await poll("the connections to be closed") { try Self.descriptors(of: larder) <= idle + 16 }
         #expect(try await larder.stop() == .status(0))
         #expect(try await other.stop() == .status(0))
     }
@@ -126,8 +125,8 @@ struct SlowClientsScaleTests {
         return (attacked, other)
     }
 
-    /// Returns the median ratio of nine p99s of hits on `larder` to p99s on `other`, measured in turn, and the
-    /// processor time of a piece as a multiple of a hit's. `pieces` returns the number of pieces so far.
+    /// Measures the p99 of hits on `larder` and on `other` in turn, nine times. Returns the median of the nine ratios,
+    /// and the processor time of a piece divided by that of a hit. `pieces` returns the number of pieces so far.
     private static func cost(
         of larder: LarderProcess, beside other: LarderProcess, pieces: () -> Double
     ) async throws -> (p99: Double, hitsOfPiece: Double) {

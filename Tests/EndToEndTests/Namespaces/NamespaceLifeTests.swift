@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Settings, versions and removal of namespaces")
 struct NamespaceLifeTests {
-    @Test("Settings of a namespace are shown, stay when a request omits them, and hold after a restart")
+    @Test("The settings of a namespace are shown, are kept by a PUT that omits them, and survive a restart")
     func settings() async throws {
         let directory = try TemporaryDirectory()
         try await TestServer.with(directory: directory) { (server) async throws in
@@ -57,7 +57,7 @@ struct NamespaceLifeTests {
     }
 
     @Test(
-        "Invalid settings of a namespace are refused with a pointer to the mistake",
+        "Invalid settings of a namespace get an error with a pointer to the invalid member",
         arguments: [
             (#"{"version": ""}"#, "/version"), (#"{"version": true}"#, "/version"),
             (#"{"defaultTTL": -1}"#, "/defaultTTL"),
@@ -77,7 +77,7 @@ struct NamespaceLifeTests {
         }
     }
 
-    @Test("A new version empties the namespace at once, on disk and in ready answers, and frees the disk")
+    @Test("A new version empties the namespace immediately, on disk and in ready answers, and frees the disk space")
     func begunAnew() async throws {
         let origin = try ScriptedOrigin { request, connection in
             try connection.respond(fields: [.cacheControl: "max-age=1000"], body: "\(request.index)")
@@ -113,7 +113,7 @@ struct NamespaceLifeTests {
         }
     }
 
-    @Test("A download that runs during a version change answers its waiters and is not stored")
+    @Test("If a download runs during a version change, its waiters get their answer, and no entry is stored")
     func runningDownload() async throws {
         try await TestServer.withGatedOrigin { server, origin, gate in
             try await server.putNamespace("a", ["version": "1"])
@@ -132,7 +132,8 @@ struct NamespaceLifeTests {
         }
     }
 
-    @Test("A request with a slow body uses the version of the namespace in which it began, even after a new version")
+    @Test(
+        "A request with a slow body uses the namespace version of the request's beginning, even after a version change")
     func slowRequest() async throws {
         let origin = try ScriptedOrigin { _, connection in try connection.respond(body: "x") }
         defer { origin.stop() }
@@ -168,7 +169,7 @@ struct NamespaceLifeTests {
         }
     }
 
-    @Test("All downloads of a batch, even the late ones, use the version of the namespace in which the batch began")
+    @Test("All downloads of a batch use the namespace version of the batch's beginning, even after a version change")
     func batch() async throws {
         try await TestServer.withGatedOrigin { server, origin, gate in
             try await server.putNamespace("a", ["version": "1"])
@@ -189,7 +190,7 @@ struct NamespaceLifeTests {
         }
     }
 
-    @Test("Ended versions and removed namespaces leave no descriptors open, and the statistics keep their hits")
+    @Test("Ended versions and removed namespaces leave no open descriptors, and their hits stay in the statistics")
     func leavesNothing() async throws {
         try await TestServer.with { (server) async throws in
             func hits() async throws -> Double { try await server.get("/stats").member("hits")?.doubleValue ?? -1 }
@@ -226,7 +227,9 @@ struct NamespaceLifeTests {
         }
     }
 
-    @Test("Requests in four ended versions block no other namespace and no removal, but a new version gets 503")
+    @Test(
+        "While requests use four ended versions of a namespace, a PUT of a fifth version gets 503, but a DELETE succeeds"
+    )
     func heldByMany() async throws {
         try await TestServer.withGatedOrigin { server, origin, gate in
             let space = server.inNamespace("a")

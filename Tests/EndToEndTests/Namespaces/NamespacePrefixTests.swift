@@ -15,7 +15,7 @@ struct NamespacePrefixTests {
         }
     }
 
-    @Test("Every call with a namespace prefix uses that namespace, answered from the disk, from memory or ready")
+    @Test("Every call with a path prefix /@NAME uses this namespace, whether disk, memory or a ready answer serves it")
     func calls() async throws {
         let origin = try origin()
         defer { origin.stop() }
@@ -59,7 +59,7 @@ struct NamespacePrefixTests {
     }
 
     @Test(
-        "The namespace in a path is percent-decoded once, and an unknown namespace gets 404",
+        "Larder percent-decodes the namespace in a path once, and answers 404 for an unknown namespace",
         arguments: [
             ("/@ci/entries/k/content", 200), ("/%40ci/entries/k/content", 200), ("/@%63i/entries/k/content", 200),
             ("/%40%63%69/entries/k/content", 200), ("/@ci/entries/%6B/content", 200), ("/@none/entries", 404),
@@ -79,7 +79,7 @@ struct NamespacePrefixTests {
         }
     }
 
-    @Test("A request gets 400 if its path and Larder-Namespace name different namespaces, also for ready answers")
+    @Test("A request gets 400 if its path and its Larder-Namespace differ, even if an answer is ready")
     func disagreement() async throws {
         try await TestServer.with { (server) async throws in
             for name in ["a", "b"] {
@@ -98,7 +98,7 @@ struct NamespacePrefixTests {
         }
     }
 
-    @Test("/fetch refuses Larder-Namespace with 400, names the path to use and asks no origin")
+    @Test("The field Larder-Namespace on /fetch gets 400 with the path to use, and Larder contacts no origin")
     func fetchField() async throws {
         let origin = try origin()
         defer { origin.stop() }
@@ -125,7 +125,7 @@ struct NamespacePrefixTests {
     }
 
     @Test(
-        "The Vary of /fetch is the origin's Vary, byte for byte, followed by a separate line of Larder",
+        "In an answer of /fetch, the origin's Vary line stays unchanged, and Larder adds its Vary as a separate line",
         arguments: ["*", "accept ,  Foo", "Accept", nil])
     func vary(vary: String?) async throws {
         let origin = try ScriptedOrigin { _, connection in
@@ -165,7 +165,7 @@ struct NamespacePrefixTests {
         }
     }
 
-    @Test("A token works only in its namespaces, named by the path or not, and never reaches the origin")
+    @Test("A token works only in its namespaces, with or without /@NAME in the path, and never reaches the origin")
     func tokens() async throws {
         let origin = try ScriptedOrigin { request, connection in
             try connection.respond(
@@ -209,7 +209,7 @@ struct NamespacePrefixTests {
                 }
             }
             #expect(try await get("a", "/@a", "/stats").status == 403)
-            // A caller learns of a foreign namespace neither its contents nor its existence.
+            // A caller learns neither the contents nor the existence of another namespace.
             for prefix in ["/@default", "/@none"] {
                 for path in ["/stats", "/namespaces/a"] {
                     #expect(try await get("a", prefix, path).status == 403, "\(prefix)\(path)")
@@ -221,7 +221,7 @@ struct NamespacePrefixTests {
     }
 
     @Test(
-        "A call about the whole server or a named namespace ignores the prefix of any existing namespace"
+        "A call about the whole server or a named namespace ignores the path prefix of any existing namespace"
     )
     func server() async throws {
         try await TestServer.with { (server) async throws in

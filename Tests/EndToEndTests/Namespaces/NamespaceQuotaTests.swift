@@ -36,7 +36,9 @@ struct NamespaceQuotaTests {
         }
     }
 
-    @Test("The default namespace evicts unpinned entries for a new quota before the answer, and keeps pinned entries")
+    @Test(
+        "When the default namespace gets a lower quota, it evicts unpinned entries before it answers, never pinned ones"
+    )
     func handedOver() async throws {
         try await TestServer.with(configure: Self.configure) { (server) async throws in
             let body = [UInt8](repeating: 1, count: 1 << 20)
@@ -69,7 +71,8 @@ struct NamespaceQuotaTests {
     }
 
     @Test(
-        "A quota may be any JSON spelling of a whole byte count", arguments: ["1048576", "1048576.0", "1.048576e6"])
+        "A quota may be any JSON number that is a whole number of bytes",
+        arguments: ["1048576", "1048576.0", "1.048576e6"])
     func wholeNumbers(spelling: String) async throws {
         try await TestServer.with(configure: Self.configure) { (server) async throws in
             let made = try await server.putNamespace("a", ["diskLimit": .number(spelling), "memoryLimit": 0])
@@ -79,7 +82,7 @@ struct NamespaceQuotaTests {
     }
 
     @Test(
-        "A quota that is not a number of bytes is refused",
+        "A PUT of a quota that is not a number of bytes is refused",
         arguments: ["1.5", "-1", "-1048576.0", "1e19", "9223372036854775808", "1e400", "\"1.0\"", "\"\"", "true"])
     func noQuota(spelling: String) async throws {
         try await TestServer.with(configure: Self.configure) { (server) async throws in
@@ -89,7 +92,8 @@ struct NamespaceQuotaTests {
         }
     }
 
-    @Test("Namespaces share the memory limit like the disk limit, and together stay within the memory limit")
+    @Test(
+        "The namespaces share the memory limit as they share the disk limit, and together stay within the memory limit")
     func memory() async throws {
         try await TestServer.with(configure: Self.configure) { (server) async throws in
             try await server.putNamespace("a", ["memoryLimit": "2MiB"])
@@ -115,7 +119,7 @@ struct NamespaceQuotaTests {
         }
     }
 
-    @Test("A full namespace has its room again as soon as its new version is acknowledged")
+    @Test("The room of a full namespace is free as soon as its new version is acknowledged")
     func fullAndBegunAnew() async throws {
         try await TestServer.with(configure: Self.configure) { (server) async throws in
             try await server.putNamespace("a", ["version": 0, "diskLimit": "17MiB"])
@@ -134,7 +138,7 @@ struct NamespaceQuotaTests {
         }
     }
 
-    @Test("Room that a removed namespace leaves to a new namespace causes no eviction in a third namespace")
+    @Test("If a new namespace takes the room of a removed namespace, no entry of a third namespace is evicted")
     func removedAndGiven() async throws {
         try await TestServer.with(configure: Self.configure) { (server) async throws in
             let body = String(repeating: "x", count: 100_000)
@@ -157,7 +161,7 @@ struct NamespaceQuotaTests {
     }
 
     @Test(
-        "On a full disk a namespace can be removed, and creating a namespace gets 507",
+        "On a full disk a namespace can be removed, but a PUT of a new namespace gets 507",
         .enabled(if: getuid() == 0, "only root can mount a small file system"))
     func fullDisk() async throws {
         guard let disk = try SmallDisk(size: "64m") else {

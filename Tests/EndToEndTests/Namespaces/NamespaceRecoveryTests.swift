@@ -10,12 +10,12 @@ import Testing
 
 @Suite("The registry of namespaces after kills, on full disks, and after changes by operators")
 struct NamespaceRecoveryTests {
-    @Test("A change that the registry cannot store gets 500 and has no effect")
+    @Test("A change of a namespace that the registry cannot store gets 500 and has no effect")
     func unwritableRegistry() async throws {
         try await TestServer.with { (server) async throws in
             try await server.putNamespace("a", ["version": "1"])
             try await server.inNamespace("a").request("PUT", "/entries/k/content", text: "a")
-            // The directory takes the place of the file that the server writes first.
+            // The server cannot write the new registry, because a directory has the name of the file.
             let obstacle = server.directory.path("cache/namespaces.json.new")
             try FileManager.default.removeItem(atPath: obstacle)
             try FileManager.default.createDirectory(atPath: obstacle, withIntermediateDirectories: false)
@@ -29,7 +29,7 @@ struct NamespaceRecoveryTests {
         }
     }
 
-    @Test("The next start removes a directory that a kill left, and does not reuse its number")
+    @Test("If a kill leaves an unused directory, the next start removes it and does not reuse its number")
     func leftover() async throws {
         let directory = try TemporaryDirectory()
         try await TestServer.with(directory: directory) { (server) async throws in
@@ -56,7 +56,7 @@ struct NamespaceRecoveryTests {
         }
     }
 
-    @Test("The next start after a kill removes directories of old versions and of removed namespaces")
+    @Test("After a kill, the next start removes the directories of old versions and of removed namespaces")
     func retiredLeftover() async throws {
         let gate = Gate("the origin's answers")
         let origin = try ScriptedOrigin { _, _ in try gate.waitBlocking() }
@@ -92,7 +92,7 @@ struct NamespaceRecoveryTests {
     }
 
     @Test(
-        "A directory with an index that the registry never named is not used, and a warning names it",
+        "Larder warns about a directory with an index that the registry does not name, and does not use the directory",
         arguments: ["default.7", "a.7", "gone.3", "a.2"])
     func unknownDirectory(name: String) async throws {
         let directory = try TemporaryDirectory()
@@ -120,7 +120,7 @@ struct NamespaceRecoveryTests {
     }
 
     @Test(
-        "A missing namespaces.json beside its spare stops the start, so the default namespace keeps its origins"
+        "If only the spare of namespaces.json exists, the start fails, so the default namespace keeps its origins"
     )
     func lostBesideSpare() async throws {
         let directory = try TemporaryDirectory()
@@ -162,7 +162,7 @@ struct NamespaceRecoveryTests {
         #expect(names.contains("namespaces.json") && !names.contains("namespaces.json.first"))
     }
 
-    @Test("The entries in a cache directory of a build without namespaces are served")
+    @Test("Larder serves the entries in a cache directory of a build without namespaces")
     func noRegistry() async throws {
         let directory = try TemporaryDirectory()
         try await TestServer.with(directory: directory) { (server) async throws in
@@ -218,7 +218,7 @@ struct NamespaceRecoveryTests {
     }
 
     @Test(
-        "A damaged, missing or newer registry stops the start with a remedy, and no file is changed",
+        "If the registry is damaged, missing or newer, the start fails with a remedy, and changes no file",
         arguments: Damage.allCases)
     func refusedRegistry(damage: Damage) async throws {
         let directory = try TemporaryDirectory()
@@ -266,8 +266,8 @@ struct NamespaceRecoveryTests {
 
     private func text(of path: String) throws -> String { try String(contentsOfFile: path, encoding: .utf8) }
 
-    /// Returns the files below a directory with their lengths. The file of the locks contains the time of the last
-    /// start.
+    /// Returns the lengths of the files below a directory. The test does not compare contents, because the lock file
+    /// contains the time of the last start.
     private static func files(in directory: String) throws -> [String: Int] {
         try FileManager.default.subpathsOfDirectory(atPath: directory).reduce(into: [:]) { files, name in
             let attributes = try FileManager.default.attributesOfItem(atPath: "\(directory)/\(name)")

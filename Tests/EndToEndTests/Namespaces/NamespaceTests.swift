@@ -8,7 +8,7 @@ import Testing
 @Suite("The isolation of namespaces")
 struct NamespaceTests {
     @Test(
-        "The same key, URL and JSON are separate in each namespace for every call"
+        "In each namespace, the same key, URL or JSON is a separate entry, for every call"
     )
     func isolation() async throws {
         let origin = try ScriptedOrigin { request, connection in
@@ -64,7 +64,7 @@ struct NamespaceTests {
         }
     }
 
-    @Test("A download runs once in each namespace, and is listed, joined and cancelled only there")
+    @Test("A download of one URL runs once in each namespace, and only there it is listed, joined and cancelled")
     func downloads() async throws {
         try await TestServer.withGatedOrigin { server, origin, gate in
             try await server.putNamespace("a")
@@ -130,7 +130,7 @@ struct NamespaceTests {
             #expect(try await ask("a", "GET", "/namespaces/b").status == 403)
             #expect(try await ask("a", "PUT", "/namespaces/none", "{}").status == 403)
             #expect(try await ask("a", "DELETE", "/namespaces/b").status == 403)
-            // The scope purge does not allow administration.
+            // The scope purge does not permit changes of a namespace.
             #expect(try await ask("purger", "PUT", "/namespaces/a", #"{"diskLimit": 1}"#).status == 403)
             #expect(try await ask("purger", "DELETE", "/namespaces/a").status == 403)
             #expect(try await ask("purger", "GET", content).text == "a")
@@ -152,7 +152,9 @@ struct NamespaceTests {
         }
     }
 
-    @Test("Vary tells caches that another namespace or token may get another answer", arguments: [false, true])
+    @Test(
+        "The answers' Vary tells caches that another namespace or token may get another answer",
+        arguments: [false, true])
     func vary(hasTokens: Bool) async throws {
         let origin = try ScriptedOrigin { _, connection in
             try connection.respond(fields: [.cacheControl: "max-age=60", .vary: "Accept"], body: "{}")
@@ -184,7 +186,7 @@ struct NamespaceTests {
                 #expect(server.space.cache.hitsAtHand > 0, "\(target)")
             }
             #expect(try await get("/stats")[.vary] == nil)
-            // A cache must not give another namespace's 404 either.
+            // For a request in one namespace, a cache must not use a 404 of another namespace either.
             var fields = hasTokens ? tokens.fields("me", for: "/json") : [:]
             fields[HTTPField.Name("Larder-Namespace")!] = "none"
             let missing = try await server.get("/json?url=http://h/", fields: fields)
@@ -195,7 +197,7 @@ struct NamespaceTests {
         }
     }
 
-    @Test("A stale entry is not refreshed from an origin that its namespace may no longer contact")
+    @Test("Larder does not refresh a stale entry from an origin that its namespace may no longer contact")
     func narrowedRefresh() async throws {
         let origin = try ScriptedOrigin { _, connection in
             try connection.respond(
@@ -225,7 +227,7 @@ struct NamespaceTests {
         }
     }
 
-    @Test("A namespace's origins also hold for redirects and for connections that another namespace opened")
+    @Test("The permitted origins of a namespace also limit redirects and connections that another namespace opened")
     func origins() async throws {
         let origin = try ScriptedOrigin { request, connection in
             guard request.target == "/away" else { return try connection.respond(body: "x") }

@@ -49,7 +49,7 @@ struct PassingContentTests {
         return space.cache.parts.memory.peek(key) != nil
     }
 
-    @Test("A response that bypasses the memory tier equals a response from memory", arguments: [nil, "other"])
+    @Test("A response that bypasses the memory tier equals a response from the memory tier", arguments: [nil, "other"])
     func same(namespace: String?) async throws {
         try await withEntries(namespace: namespace) { (server, fields) async throws in
             for method in ["GET", "HEAD"] {
@@ -68,7 +68,7 @@ struct PassingContentTests {
         }
     }
 
-    @Test("A body outside of the page cache is served whole, and a request with a query uses the memory tier")
+    @Test("A body that is not in the page cache is served whole; a request with a query uses the memory tier")
     func cold() async throws {
         try await withEntries { (server, _) async throws in
             let cache = try #require(server.service.namespaces.find("default")).cache
@@ -76,7 +76,7 @@ struct PassingContentTests {
             var coldCount = 0
             for (number, key) in Self.keys.prefix(40).enumerated() {
                 let isPlain = number % 4 != 3
-                // An escaped path names the same key. Only its route finds the entry; no step before the route does.
+                // An escaped path names the same key. Only the route decodes a path, so earlier steps find no entry.
                 let path = Self.path(number % 2 == 0 ? key : "%65" + key.dropFirst())
                 #expect(slab.forget())
                 // The test checks the slot of another entry, because the check makes the kernel read the slot.
@@ -96,7 +96,9 @@ struct PassingContentTests {
         }
     }
 
-    @Test("A body outside of the page cache is reported as `soon` until the kernel has read it, and counts as one hit")
+    @Test(
+        "The lookup of a body outside of the page cache returns `soon` until the kernel has read it, and counts one hit"
+    )
     func soon() async throws {
         try await withEntries { (server, _) async throws in
             let cache = server.space.cache
@@ -124,7 +126,7 @@ struct PassingContentTests {
     }
 
     @Test(
-        "Conditional, range and malformed requests never get the plain body, from the page cache or from the disk",
+        "A conditional, range or malformed request never gets the plain body, in the page cache or on the disk",
         arguments: [false, true])
     func others(isCold: Bool) async throws {
         try await withEntries { (server, _) async throws in
@@ -169,7 +171,7 @@ struct PassingContentTests {
 }
 
 extension Slab {
-    /// Asks the kernel to drop its cached pages of the slab. Returns whether the kernel accepted that.
+    /// Asks the kernel to drop its cached pages of the slab. Returns whether the kernel accepted the request.
     fileprivate func forget() -> Bool {
         fsync(file.descriptor) == 0 && posix_fadvise(file.descriptor, 0, 0, POSIX_FADV_DONTNEED) == 0
     }

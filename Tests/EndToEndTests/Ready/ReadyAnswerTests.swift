@@ -73,7 +73,7 @@ struct ReadyAnswerTests {
     }
 
     @Test(
-        "A request with a field that can change the answer does not get the ready answer",
+        "A request with a field that could change the answer does not get the ready answer",
         arguments: [
             ("Range", "bytes=1-1", 206), ("If-None-Match", "*", 304), ("If-Match", "\"other\"", 412),
             ("If-Unmodified-Since", "Thu, 01 Jan 1970 00:00:00 GMT", 200), ("Cache-Control", "no-cache", 200),
@@ -92,7 +92,7 @@ struct ReadyAnswerTests {
 
     // MARK: - The end of a ready answer
 
-    @Test("A ready answer ends with the entry's freshness, to the millisecond")
+    @Test("Larder sends a ready answer until the exact millisecond of the entry's expiry date, and not after it")
     func expiry() async throws {
         try await withEntry { (server) async throws in
             server.clock.advance(by: .milliseconds(59_999))
@@ -102,7 +102,9 @@ struct ReadyAnswerTests {
         }
     }
 
-    @Test("A new version of the entry is served at once", arguments: ["two", "one"])
+    @Test(
+        "When a new version of an entry is stored, Larder immediately serves it in place of the ready answer",
+        arguments: ["two", "one"])
     func replaced(text: String) async throws {
         try await withEntry { (server) async throws in
             try await server.put(Self.key, Array(text.utf8), query: "ttl=60", fields: [.contentType: "text/html"])
@@ -113,7 +115,7 @@ struct ReadyAnswerTests {
     }
 
     @Test(
-        "A removal, a purge or a change of the entry ends its ready answer at once",
+        "A removal, a purge or a change of the entry immediately ends its ready answer",
         arguments: [
             ("DELETE", "/entries/k", ""), ("DELETE", "/entries?tag=t", ""), ("DELETE", "/entries?all=true", ""),
             ("PATCH", "/entries/k", #"{"ttl": 0}"#),
@@ -126,7 +128,7 @@ struct ReadyAnswerTests {
         }
     }
 
-    @Test("A slide to a shorter ttl ends the ready answer, and the next ready answer has the new expiry")
+    @Test("A hit that sets an earlier expiry date ends the ready answer, and the next ready answer has this date")
     func slide() async throws {
         let origin = try ScriptedOrigin { _, connection in try connection.respond(body: "body") }
         defer { origin.stop() }
@@ -143,7 +145,7 @@ struct ReadyAnswerTests {
         }
     }
 
-    @Test("An entry takes no more memory after each slide of its expiry")
+    @Test("Hits that renew an entry's expiry date again and again do not increase the memory that the entry takes")
     func slides() async throws {
         let origin = try ScriptedOrigin { _, connection in try connection.respond(body: "body") }
         defer { origin.stop() }
@@ -169,7 +171,7 @@ struct ReadyAnswerTests {
         }
     }
 
-    @Test("An entry that is requested by many spellings of its URL keeps only a few ready answers")
+    @Test("An entry that callers request by many spellings of its URL keeps only a few ready answers")
     func spellings() async throws {
         try await withEntry { (server) async throws in
             let paths = ["%6b", "%6B", "k"].flatMap { key in
@@ -199,7 +201,7 @@ struct ReadyAnswerTests {
 
     // MARK: - Counting
 
-    @Test("Hits of ready answers count in the entry, in the statistics and in the metrics")
+    @Test("Hits that ready answers serve count in the entry, in the statistics and in the metrics")
     func counted() async throws {
         try await withEntry { (server) async throws in
             let (hits, total) = (4, server.space.cache.memoryStatistics.hits)

@@ -25,7 +25,7 @@ struct ReadyFetchTests {
         return reply
     }
 
-    @Test("Age and the ttl of Cache-Status follow the clock to the last millisecond (RFC 9111 §5.1, §4.2)")
+    @Test("Age and the ttl of Cache-Status are correct in a ready answer to the last millisecond (RFC 9111 §5.1, §4.2)")
     func age() async throws {
         let origin = try ScriptedOrigin { _, connection in
             try connection.respond(fields: [.cacheControl: "max-age=60", .age: "7"], body: "body")
@@ -52,7 +52,7 @@ struct ReadyFetchTests {
         }
     }
 
-    @Test("A clock that is set back ends the ready answer, and a new ready answer is made")
+    @Test("When the clock is set back, Larder drops the ready answer and makes a new ready answer")
     func setBack() async throws {
         let origin = try ScriptedOrigin { _, connection in
             try connection.respond(fields: [.cacheControl: "max-age=60"], body: "body")
@@ -70,7 +70,7 @@ struct ReadyFetchTests {
         }
     }
 
-    @Test("Each variant answers only the requests that select it (RFC 9111 §4.1)")
+    @Test("The ready answer of a variant serves only requests that select the variant (RFC 9111 §4.1)")
     func vary() async throws {
         let origin = try ScriptedOrigin { request, connection in
             try connection.respond(
@@ -99,7 +99,7 @@ struct ReadyFetchTests {
         }
     }
 
-    @Test("A new response with another Vary ends the ready answer of the URL (RFC 9111 §4)")
+    @Test("A new response to a URL with another Vary ends the URL's ready answer (RFC 9111 §4)")
     func newVariant() async throws {
         let origin = try ScriptedOrigin { request, connection in
             var fields: HTTPFields = [.cacheControl: "max-age=60"]
@@ -118,7 +118,7 @@ struct ReadyFetchTests {
         }
     }
 
-    @Test("Requests with a ttl and requests without it have separate ready answers (without: RFC 9111 §5.2.2.5)")
+    @Test("Requests with a ttl and requests without a ttl never share a ready answer (RFC 9111 §5.2.2.5)")
     func ttl() async throws {
         let origin = try ScriptedOrigin { request, connection in
             try connection.respond(fields: [.cacheControl: "no-store"], body: "answer \(request.index)")
@@ -135,7 +135,7 @@ struct ReadyFetchTests {
         }
     }
 
-    @Test("A POST to the URL ends the ready answer (RFC 9111 §4.4)")
+    @Test("A POST to a URL ends the URL's ready answer (RFC 9111 §4.4)")
     func invalidated() async throws {
         let origin = try ScriptedOrigin { request, connection in
             try connection.respond(fields: [.cacheControl: "max-age=60"], body: "answer \(request.index)")
@@ -151,7 +151,7 @@ struct ReadyFetchTests {
     }
 
     @Test(
-        "Every kind of browser request gets ready answers with the same sandbox policy",
+        "Browser requests of every kind get ready answers with the same sandbox policy",
         arguments: [
             ("document", "text/html,*/*;q=0.8"), ("iframe", "text/html"), ("fencedframe", "text/html"),
             ("image", "image/avif,image/webp,*/*;q=0.8"), ("script", "*/*"), ("empty", "application/json"),
@@ -177,7 +177,7 @@ struct ReadyFetchTests {
         }
     }
 
-    @Test("Each spelling of a JSON entry's url and params has its own ready answer, and a PUT replaces all of them")
+    @Test("Each spelling of the url and params of JSON has its own ready answer, and a PUT replaces all of them")
     func json() async throws {
         try await TestServer.with { (server) async throws in
             let path = "/json?url=http%3A%2F%2Fa.example%2F&params=%7B%22a%22%3A1%7D"
@@ -215,7 +215,7 @@ struct ReadyFetchTests {
         }
     }
 
-    @Test("A ttl that came with credentials does not extend the origin's lifetime for other callers")
+    @Test("A ttl in a request with credentials does not make the answer stay fresh longer for other callers")
     func grantOfAnother() async throws {
         let origin = try ScriptedOrigin { request, connection in
             try connection.respond(fields: [.cacheControl: "public, max-age=10"], body: "answer \(request.index)")
@@ -231,7 +231,7 @@ struct ReadyFetchTests {
         }
     }
 
-    @Test("A later variant answers the requests that it matches, beside a variant without Vary (RFC 9111 §4.1)")
+    @Test("A variant with Vary answers its requests, although an older variant without Vary exists (RFC 9111 §4.1)")
     func laterVariant() async throws {
         let origin = try ScriptedOrigin { request, connection in
             var fields: HTTPFields = [.cacheControl: "max-age=60"]
@@ -249,7 +249,7 @@ struct ReadyFetchTests {
         }
     }
 
-    @Test("The variant in use gets a ready answer again after each store of another variant")
+    @Test("A requested variant gets a ready answer again each time after another variant is stored")
     func manyVariants() async throws {
         let origin = try ScriptedOrigin { request, connection in
             try connection.respond(

@@ -72,7 +72,7 @@ struct ReadyKeepingTests {
         }
     }
 
-    @Test("No ready answer is made from a changed entry, for HEAD, or for a request with fields that change the answer")
+    @Test("Larder makes no ready answer from a changed entry, for HEAD, or for fields that change the answer")
     func asksFirst() async throws {
         let made = Counter("made")
         let keep: @Sendable (ReadyAnswers, HotEntry.Mark, String, Call) -> Void = { ready, mark, _, call in
@@ -92,7 +92,7 @@ struct ReadyKeepingTests {
             #expect(try await client.request("GET", "/a").text == "looked at")
             #expect(made.value == 1)
             #expect(try await client.request("GET", "/a").text == "kept")
-            // The slide changes the entry after the mark was made, so no answer is made from the mark.
+            // `slide` renews the expiry date after the mark was made, so no answer is made from the mark.
             _ = server.space.cache.slide(try #require(try server.space.cache.entry(for: "k")))
             #expect(try await client.request("GET", "/b").text == "looked at")
             #expect(made.value == 1)
@@ -100,7 +100,7 @@ struct ReadyKeepingTests {
         }
     }
 
-    @Test("A renewed answer is sent, but not kept when other answers take its place during the renewal")
+    @Test("A renewed ready answer is sent, but not kept if other answers fill its place during the renewal")
     func refusedMeanwhile() async throws {
         let others = Recorder<Call>()
         let keep: @Sendable (ReadyAnswers, HotEntry.Mark, String, Call) -> Void = { ready, mark, target, call in
@@ -132,7 +132,7 @@ struct ReadyKeepingTests {
         }
     }
 
-    @Test("A renewal frees the old answer and keeps only the new answer")
+    @Test("The renewal of a ready answer frees the old answer and keeps only the new answer")
     func oldOneIsFreed() async throws {
         // `@unchecked Sendable` is safe because a single thread sets the property before it is read.
         final class Weak: @unchecked Sendable {
@@ -157,7 +157,7 @@ struct ReadyKeepingTests {
         }
     }
 
-    @Test("Of many answers to a target, at most three are prefetched")
+    @Test("Of many ready answers for one target, Larder prefetches at most three")
     func fewFetchedAhead() async throws {
         try await TestServer.with { (server) async throws in
             let cache = server.space.cache

@@ -31,7 +31,7 @@ struct GeneratedClientTests {
         return faults
     }
 
-    @Test("No schema has several types beside null")
+    @Test("In openapi.yaml, no schema has several types besides null")
     func types() throws {
         let faults = try Self.faults { path, value in
             (value["type"]?.arrayValue ?? []).count { $0 != .string("null") } > 1
@@ -39,13 +39,13 @@ struct GeneratedClientTests {
         #expect(faults == [])
     }
 
-    @Test("Every enumeration has a type")
+    @Test("In openapi.yaml, every enumeration has a type")
     func enumerations() throws {
         let faults = try Self.faults { path, value in value["enum"]?.arrayValue != nil && value["type"] == nil }
         #expect(faults == [])
     }
 
-    @Test("An integer that may exceed 2³¹ is an int64")
+    @Test("In openapi.yaml, an integer that may exceed 2³¹ has the format int64")
     func integers() throws {
         var count = 0
         let faults = try Self.faults { path, value in
@@ -59,7 +59,7 @@ struct GeneratedClientTests {
         #expect(count > 30)
     }
 
-    @Test("Every number has the format double")
+    @Test("In openapi.yaml, every number has the format double")
     func numbers() throws {
         let faults = try Self.faults { path, value in
             value["type"] == .string("number") && value["format"] != .string("double")
@@ -67,7 +67,7 @@ struct GeneratedClientTests {
         #expect(faults == [])
     }
 
-    @Test("A pattern stands only in a schema with a single type and without the format date-time")
+    @Test("In openapi.yaml, only a schema with a single type and without the format date-time has a pattern")
     func patterns() throws {
         let faults = try Self.faults { path, value in
             value["pattern"]?.stringValue != nil
@@ -76,7 +76,7 @@ struct GeneratedClientTests {
         #expect(faults == [])
     }
 
-    @Test("A parameter has a schema instead of content, and a header parameter is not an array")
+    @Test("In openapi.yaml, a parameter has a schema instead of content, and a header parameter is not an array")
     func parameters() throws {
         let faults = try Self.faults { path, value in
             guard let place = value["in"]?.stringValue, value["name"] != nil, place != "body" else { return false }
@@ -87,7 +87,7 @@ struct GeneratedClientTests {
         #expect(faults == [])
     }
 
-    @Test("No schema has a default where a missing value means no change")
+    @Test("In openapi.yaml, no member has a default if its absence means no change")
     func defaults() throws {
         // The server treats both fields the same, whether the client sends the default or no value.
         let known = ["/DownloadRequest/properties/updateExpiry", "/DownloadRequest/properties/refresh"]
@@ -98,7 +98,7 @@ struct GeneratedClientTests {
         #expect(faults == [])
     }
 
-    @Test("Every operation documents the general errors, and the errors of its tokens and bodies")
+    @Test("In openapi.yaml, every operation documents the general errors, and the errors of its tokens and bodies")
     func statuses() throws {
         let document = try OpenAPIDocument.repository()
         for operation in document.operations {
@@ -110,7 +110,7 @@ struct GeneratedClientTests {
         }
     }
 
-    @Test("A download with the declared defaults keeps the pin and the expiry of its entry")
+    @Test("A download with the documented default of every member keeps the pin and the expiry date of its entry")
     func declaredDefaults() async throws {
         let origin = try ScriptedOrigin { _, connection in try connection.respond(body: "a") }
         defer { origin.stop() }
@@ -134,7 +134,9 @@ struct GeneratedClientTests {
         }
     }
 
-    @Test("A download without a pin, in any form, keeps the pin of its entry", arguments: ["json", "form", "batch"])
+    @Test(
+        "A download that does not mention the pin, in any form, keeps the pin of its entry",
+        arguments: ["json", "form", "batch"])
     func pinLeftOut(form: String) async throws {
         let origin = try ScriptedOrigin { _, connection in
             try connection.respond(fields: [.eTag: "\"1\""], body: "a")

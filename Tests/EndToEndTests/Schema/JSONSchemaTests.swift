@@ -91,7 +91,7 @@ struct JSONSchemaTests {
         try JSONSchema(JSONValue(parsing: text.utf8), in: JSONValue(parsing: Self.document.utf8))
     }
 
-    @Test("Each keyword accepts valid values and refuses invalid values", arguments: cases)
+    @Test("Each keyword of JSON Schema accepts valid values and refuses invalid values", arguments: cases)
     func keyword(_ example: Case) throws {
         let schema = try schema(example.schema)
         for text in example.valid {
@@ -105,7 +105,7 @@ struct JSONSchemaTests {
     }
 
     @Test(
-        "A schema with an unknown or malformed part is refused, wherever the part is",
+        "A schema with an unknown or malformed keyword is refused, at any depth",
         arguments: [
             #"{"typ": "string"}"#,
             #"{"discriminator": {"propertyName": "a"}}"#,
@@ -134,7 +134,7 @@ struct JSONSchemaTests {
         #expect(throws: JSONSchema.Fault.self) { try schema(text) }
     }
 
-    @Test("A violation states its place and its reason")
+    @Test("The validator reports the place and the reason of a violation")
     func violationText() throws {
         let schema = try schema(
             #"{"properties": {"a/b": {"items": {"type": "string"}}}, "required": ["c"], "additionalProperties": false}"#
@@ -148,7 +148,7 @@ struct JSONSchemaTests {
             ])
     }
 
-    @Test("When no alternative fits, the nearest alternative explains the failure")
+    @Test("When a value fits no alternative, the validator reports the violations of the nearest alternative")
     func nearestAlternative() throws {
         let schema = try schema(#"{"oneOf": [{"required": ["a", "b"], "type": "array"}, {"required": ["c"]}]}"#)
         let violations = schema.violations(in: try JSONValue(parsing: "{}".utf8))
@@ -173,7 +173,7 @@ struct JSONValueTests {
     }
 
     @Test(
-        "YAML with different meanings in YAML 1.1 and 1.2 is refused",
+        "YAML that means different values in YAML 1.1 and 1.2 is refused",
         arguments: [
             "a: yes", "a: off", "200: x", "a: 10:30", "a: 0o17", "a: 017", "a: ~", "a: 1\na: 2", "",
         ])
@@ -181,14 +181,14 @@ struct JSONValueTests {
         #expect(throws: (any Error).self) { try JSONValue(yaml: text) }
     }
 
-    @Test("Numbers and truth values stay distinct")
+    @Test("The validator treats numbers and truth values as distinct")
     func numbersAndTruth() throws {
         #expect(
             try JSONValue(parsing: "[1, true, 0, false]".utf8)
                 == .array([.number(1), .bool(true), .number(0), .bool(false)]))
     }
 
-    @Test("A reference with escaped names or array positions is resolved")
+    @Test("The validator resolves a reference that contains escaped names or array positions")
     func references() throws {
         let value = try JSONValue(parsing: #"{"a/b": {"c~d": [10, 20]}}"#.utf8)
         #expect(value.resolve(reference: "#/a~1b/c~0d/1") == .number(20))

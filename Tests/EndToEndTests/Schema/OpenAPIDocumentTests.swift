@@ -161,7 +161,7 @@ struct OpenAPIDocumentTests {
         },
     ]
 
-    @Test("An exchange that matches the document has no violations")
+    @Test("An exchange that conforms to the OpenAPI document has no violations")
     func goodExchange() throws {
         let document = try OpenAPIDocument(yaml: Self.small)
         #expect(try document.violations(of: Self.good).isEmpty)
@@ -177,7 +177,7 @@ struct OpenAPIDocumentTests {
         #expect(try document.violations(of: refused).isEmpty)
     }
 
-    @Test("Every deviation from the document is found", arguments: damages)
+    @Test("The check of an exchange finds every deviation from the OpenAPI document", arguments: damages)
     func damagedExchange(_ damage: Damage) throws {
         var exchange = Self.good
         damage.apply(&exchange)
@@ -185,7 +185,7 @@ struct OpenAPIDocumentTests {
         #expect(violations.contains { $0.contains(damage.words) }, "\(violations)")
     }
 
-    @Test("Literal segments take precedence over parameters, and a parameter is never empty")
+    @Test("A literal path segment takes precedence over a path parameter, and a path parameter is never empty")
     func pathMatching() throws {
         let document = try OpenAPIDocument(yaml: Self.small)
         #expect(document.operation(method: "DELETE", target: "/things/all")?.id == "deleteAll")
@@ -196,7 +196,7 @@ struct OpenAPIDocumentTests {
         #expect(document.operations.map(\.routePattern) == patterns)
     }
 
-    @Test("The rest of a target includes slashes and the query, and is never empty")
+    @Test("A parameter for the rest of the target includes slashes and the query, and is never empty")
     func restMatching() throws {
         let document = try OpenAPIDocument(yaml: Self.small)
         for rest in ["http://h/a//b?c=/d", "a", "/", "?"] {
@@ -207,7 +207,7 @@ struct OpenAPIDocumentTests {
         }
     }
 
-    @Test("A passed-on response may have any status and content, even a documented status")
+    @Test("A response that /fetch passes on may have any status and content, even a documented status")
     func passedOnExchange() throws {
         let document = try OpenAPIDocument(yaml: Self.small)
         for status in [200, 299, 404, 599] {
@@ -218,7 +218,7 @@ struct OpenAPIDocumentTests {
         }
     }
 
-    @Test("The repository's document is understood completely, and its operations are named and described")
+    @Test("The parser supports all of the repository's openapi.yaml, and each operation has an id and a description")
     func repositoryDocument() throws {
         let document = try OpenAPIDocument.repository()
         #expect(Set(document.operations.map(\.id)).count == document.operations.count)
@@ -234,7 +234,7 @@ struct OpenAPIDocumentTests {
         #expect(try document.sharedResponse(named: "MethodNotAllowed") != nil)
     }
 
-    @Test("Every example in the repository's document is valid under its schema")
+    @Test("Every example in the repository's openapi.yaml is valid under its schema")
     func examples() throws {
         let document = try OpenAPIDocument.repository()
         var count = 0

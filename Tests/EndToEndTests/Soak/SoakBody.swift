@@ -5,7 +5,7 @@ import TestSupport
 /// Bodies that identify themselves: a name and a version determine every byte, so that a part of a body, or a mix of
 /// two bodies, is detected. Each body is JSON, because some calls accept only JSON.
 enum SoakBody {
-    /// Random letters. Every body contains a piece of them.
+    /// Random letters. Every body contains a piece of the pool.
     private static let pool: [UInt8] = {
         let letters = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
         var random = SplitMix64(seed: 1)
@@ -46,7 +46,7 @@ enum SoakBody {
         return Int(words[1])
     }
 
-    /// The version of a body; `nil` when the body is not complete, or not of that name.
+    /// The version of a body; `nil` when the body is not complete, or has another name.
     static func version(of body: [UInt8], _ name: String) -> Int? {
         guard let version = claimedVersion(body, name), digest(body) == digest(make(name, version)) else { return nil }
         return version

@@ -4,8 +4,8 @@ import TestSupport
 
 /// A client of `/fetch`, beside other clients that fetch the same URLs.
 ///
-/// The origin answers each request for a path with a higher version. So the version of a response shows whether the
-/// origin made it before an acknowledged purge, after which the server must not serve it.
+/// The origin answers each request for a path with a higher version. After an acknowledged purge, the server must not
+/// serve a version that the origin sent before the purge.
 final class SoakFetcher {
     private let run: SoakRun
     private let number: Int
@@ -64,7 +64,7 @@ final class SoakFetcher {
             reply.status == 200
             ? SoakBody.version(of: reply.body, name) : SoakBody.version(ofBeginning: reply.body, name)
         guard let version else {
-            return run.fail("\(what): \(reply.status), \(reply.body.count) bytes that are no known body: \(reply.head)")
+            return run.fail("\(what): \(reply.status), \(reply.body.count) bytes of an unknown body: \(reply.head)")
         }
         if version <= floor {
             run.fail("\(what): version \(version) came after a purge of all up to \(floor): \(reply.head)")

@@ -33,13 +33,13 @@ struct SoakModel: Sendable {
         var isPinned: Bool
         /// The contents that the name may hold.
         var possible: [Held] = []
-        /// Whether the name may hold no content although it is pinned.
+        /// Whether a pinned name may hold no content.
         var mayBeAbsent = true
         /// The change of the call under way.
         var pending: Change?
-        /// The content of a download that may still run, although its client has left.
+        /// The content that a download may still store, although the client of the download has disconnected.
         var floating: Held?
-        /// The possible contents before a hit moved the end of freshness, and the time of that hit.
+        /// The possible contents before a hit renewed the expiry date, and the time of this hit.
         var beforeSlide: (held: [Held], time: Double)?
 
         var candidates: [Held] {
@@ -114,7 +114,7 @@ struct SoakModel: Sendable {
     ///     response.
     /// - Returns: the error in the response; `nil` when the response is possible.
     mutating func settle(_ name: String, version: Int, freshUntil: Double?, slidAt: Double? = nil) -> String? {
-        guard var account = accounts[name] else { return "\(name) is nobody's" }
+        guard var account = accounts[name] else { return "\(name) belongs to no worker" }
         let fitting = account.candidates.filter { $0.version == version }
         guard !fitting.isEmpty else { return "\(name) was given as version \(version), but \(words(account))" }
         account.possible = [
@@ -131,11 +131,11 @@ struct SoakModel: Sendable {
         return nil
     }
 
-    /// Records that the client of the call under way leaves, and that its download goes on.
+    /// Records that the client of the call under way disconnects, and that the call's download goes on.
     mutating func letGo(_ name: String) {
         guard var account = accounts[name], case .store(let held)? = account.pending else { return }
         account.pending = nil
-        // An earlier download of a client that left may have stored its body already.
+        // An earlier download of a disconnected client may have stored its body already.
         if let earlier = account.floating { account.possible.append(earlier) }
         account.floating = held
         accounts[name] = account
@@ -147,8 +147,8 @@ struct SoakModel: Sendable {
         accounts[name]?.possible += versions.map { Held(version: $0, freshUntil: .infinity) }
     }
 
-    /// Records that the server has ended, and with it all its downloads. If it was killed, it may also have lost the
-    /// hits of its last second.
+    /// Records that the server has ended, and with it all its downloads. If the server was killed, it may also have
+    /// lost its latest hits.
     mutating func restart(at time: Double) {
         for (name, old) in accounts {
             var account = old
@@ -184,7 +184,7 @@ struct SoakModel: Sendable {
     ///
     /// - Parameter time: the time of the request for a fresh entry; `nil` when the entry need not be fresh.
     func verdict(_ name: String, found version: Int?, at time: Double?) -> String? {
-        guard let account = accounts[name] else { return "\(name) is nobody's" }
+        guard let account = accounts[name] else { return "\(name) belongs to no worker" }
         guard let version else {
             if !account.isPinned || account.mayBeAbsent || account.pending == .remove { return nil }
             return "\(name) is pinned and was lost: \(words(account))"

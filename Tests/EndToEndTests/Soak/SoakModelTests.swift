@@ -14,7 +14,9 @@ struct SoakModelTests {
         return model
     }
 
-    @Test("A pinned entry must be present, and any other entry may be missing", arguments: [true, false])
+    @Test(
+        "The model demands that a pinned entry is present, and permits that any other entry is missing",
+        arguments: [true, false])
     func pinned(isPinned: Bool) {
         let model = Self.model(isPinned: isPinned)
         #expect(model.verdict("a", found: 1, at: 50) == nil)
@@ -23,7 +25,9 @@ struct SoakModelTests {
         #expect(model.verdict("b", found: nil, at: nil) != nil)
     }
 
-    @Test("A call without a response leaves the old or the new version, and a refused call leaves the old version")
+    @Test(
+        "After a call without a response, the model permits the old and the new version; after a refused call only the old"
+    )
     func unknown() {
         var model = Self.model(isPinned: true)
         model.begin(["a"], .store(Self.held(2)))
@@ -43,7 +47,7 @@ struct SoakModelTests {
         #expect(model.settle("a", version: 3, freshUntil: 7) != nil)
     }
 
-    @Test("A purged entry does not come back, not even from the download of a client that left")
+    @Test("After a purge, the model permits no version of the entry, not even from a download of a disconnected client")
     func purged() {
         var model = Self.model(isPinned: false)
         model.begin(["a"], .store(Self.held(2)))
@@ -56,7 +60,7 @@ struct SoakModelTests {
         #expect(model.verdict("a", found: nil, at: nil) == nil)
     }
 
-    @Test("The download of a client that left may replace a later store, until a response shows the version")
+    @Test("A download of a disconnected client may replace a later store, until a response shows the stored version")
     func floating() {
         var model = Self.model(isPinned: false)
         model.begin(["a"], .store(Self.held(2)))
@@ -70,7 +74,7 @@ struct SoakModelTests {
         #expect(model.candidates("a") == [3])
     }
 
-    @Test("No entry is served as fresh after its expiry, and a change moves the expiry")
+    @Test("The model permits no fresh answer after the expiry date, and accepts that a call changes the expiry date")
     func time() {
         var model = Self.model(isPinned: false)
         #expect(model.verdict("a", found: 1, at: 100.5) == nil)
@@ -83,7 +87,9 @@ struct SoakModelTests {
         #expect(model.verdict("a", found: 1, at: 202) != nil)
     }
 
-    @Test("A kill may undo the slides of the last seconds, and no earlier slide")
+    @Test(
+        "After a kill, the model permits that renewals of the expiry date in the last seconds are lost, no earlier ones"
+    )
     func slide() {
         var model = Self.model(isPinned: false)
         #expect(model.settle("a", version: 1, freshUntil: 12, slidAt: 10) == nil)
@@ -98,13 +104,13 @@ struct SoakModelTests {
         removed.end(["a"], .done)
         removed.restart(at: 10.5)
         #expect(removed.verdict("a", found: 1, at: nil) != nil)
-        // A kill may undo two recent slides together.
+        // A kill may undo two recent renewals of the expiry date together.
         #expect(model.settle("a", version: 1, freshUntil: 13, slidAt: 10.2) == nil)
         model.restart(at: 10.5)
         #expect(model.verdict("a", found: 1, at: 50) == nil)
     }
 
-    @Test("A hit without a response may have moved the expiry")
+    @Test("After a hit without a response, the model permits the old and the renewed expiry date")
     func slideWithoutAnswer() {
         var model = Self.model(isPinned: false)
         #expect(model.verdict("a", found: 1, at: 200) != nil)
@@ -113,7 +119,7 @@ struct SoakModelTests {
         #expect(model.candidates("a") == [1])
     }
 
-    @Test("A body contains its name and its version, and an incomplete body has no version")
+    @Test("The body of a soak entry contains its name and its version, and a truncated body has no version")
     func bodies() {
         for version in 1..<20 {
             let body = SoakBody.make("w1/3", version)
@@ -127,7 +133,7 @@ struct SoakModelTests {
         }
     }
 
-    @Test("The slope of samples is the slope of the line through them")
+    @Test("The slope of the soak's samples is the slope of the straight line through them")
     func slope() {
         let samples = (0..<120).map { SoakWatch.Sample(time: Double($0), residentMiB: 50 + Double($0) / 60 * 2) }
         #expect(abs(SoakWatch.slope(samples) - 2) < 0.001)

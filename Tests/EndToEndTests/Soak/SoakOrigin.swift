@@ -5,7 +5,7 @@ import TestSupport
 /// The origin of the soak. Some of its answers fail: they break off, are malformed, or never end.
 ///
 /// A path under `/d/` contains a name of a worker, and ``plan(_:_:)`` sets its answer. A path under `/f/` contains the
-/// kind of its answers. All fetchers request it, and each request gets a higher version.
+/// kind of its answers. All fetchers request this path, and each request gets a higher version.
 final class SoakOrigin: Sendable {
     /// The answer to a download.
     enum Behaviour: CaseIterable, Sendable {
@@ -32,7 +32,7 @@ final class SoakOrigin: Sendable {
     enum Kind: String, CaseIterable, Sendable {
         case cacheable, varying, uncacheable, slow, streamed
         case breaking, short, failing, reset, endlessHead
-        /// A good response, and behind it bytes that answer no request: at once, or while the connection is idle.
+        /// A good response, followed by bytes that answer no request: immediately, or while the connection is idle.
         case trailing, late
         case folded, misframed
 

@@ -73,7 +73,7 @@ extension SoakOwner {
         settle(order, json, what)
     }
 
-    /// Records that a request without a usable response may have been a hit that slid.
+    /// Records that a request without a usable response may have been a hit that renewed the expiry date.
     private func noteLost(_ order: Order) {
         if order.slides { run.model.withLock { $0.mayHaveSlid(order.name.text) } }
     }
@@ -94,7 +94,7 @@ extension SoakOwner {
         let isHit = outcome == "cached" || outcome == "stale"
         if isHit { run.tally.hit() }
         if outcome == "cached", order.slides, ttl != Double(order.ttl) {
-            fail("\(what): slid to \(ttl ?? -1) seconds instead of \(order.ttl)")
+            fail("\(what): the hit set a ttl of \(ttl ?? -1) seconds instead of \(order.ttl)")
         }
         let isRenewed = !isHit || (outcome == "cached" && order.slides)
         let end = isRenewed ? ttl.map { run.now + $0 } : nil
@@ -158,7 +158,7 @@ extension SoakOwner {
         guard let status = conclude([name], client.ask("GET", path), "GET \(path)", [200, 404]),
             let end = conclude([name], client.ask("DELETE", path), "DELETE \(path)", [200, 404, 409])
         else { return }
-        // The server may have been restarted since the download began.
+        // A server that was restarted after the start of the download does not know the download.
         if status.status == 404 || end.status == 404 { run.tally.count("forgotten downloads") }
     }
 
@@ -177,7 +177,7 @@ extension SoakOwner {
             let fields = client.fields.merging([.contentType: "application/json"])
             try connection.sendRequest("POST", "/download", fields: fields, body: request)
             if (try? arrival.waitBlocking(limit: .seconds(2))) != nil { return nil }
-            // No request reaches the origin, because an earlier download of the URL is still running.
+            // The request joined an earlier download of the URL, so no request reached the origin.
             return try connection.readReply()
         }
         switch talk {

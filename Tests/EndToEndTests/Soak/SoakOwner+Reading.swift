@@ -18,7 +18,7 @@ extension SoakOwner {
         }
     }
 
-    /// Checks a complete body, or its absence, against the model.
+    /// Checks a complete body, or a response for a missing entry, against the model.
     private func take(_ talk: SoakClient.Talk<HTTPReply>, _ name: SoakName, at time: Double) {
         guard let reply = answer(talk, name) else { return }
         if reply.status == 404 { return found(nil, name, "read of \(name.text)") }

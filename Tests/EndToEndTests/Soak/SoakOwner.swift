@@ -11,7 +11,7 @@ final class SoakOwner {
     let names: [SoakName]
     let client: SoakClient
     var random: SplitMix64
-    /// The entity tag of the last read of each name, and the version that it belongs to.
+    /// The ETag from the last read of each name, and the version with this ETag.
     var tags: [String: (etag: String, version: Int)] = [:]
     /// The digests, by name and version.
     private var digests: [String: String] = [:]
@@ -57,7 +57,7 @@ final class SoakOwner {
         }
     }
 
-    /// A prefix for a purge: of the URLs of all names with a URL, or of all own keys, as this name has.
+    /// The prefix of a purge that removes this name: the prefix of the worker's URLs, or of the worker's own keys.
     private func prefix(of name: SoakName) -> String {
         name.isURL ? run.origin.url(of: "w\(number)/") : role.keyPrefix
     }
@@ -117,7 +117,7 @@ final class SoakOwner {
     ) {
         guard let reply = conclude([name], talk, what, [200, 412]) else { return }
         if reply.status == 412 {
-            // The request stores the entry only if the name holds no entry.
+            // The request has If-None-Match: *, so the name must hold an entry.
             run.model.withLock { $0.end([name.text], .refused) }
             let mayHold = run.model.withLock { !$0.candidates(name.text).isEmpty }
             return mayHold ? () : fail("\(what): 412, although the name can hold no entry")

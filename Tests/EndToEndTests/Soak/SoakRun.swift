@@ -58,7 +58,7 @@ final class SoakRun: Sendable {
         }
     }
 
-    /// Whether a version of a path was not served before. Records it as served.
+    /// Records that a version of a path was served. Returns whether it was served for the first time.
     func isFirst(_ version: Int, of path: String) -> Bool {
         served.withLock { $0[path, default: []].insert(version).inserted }
     }
@@ -171,7 +171,7 @@ final class SoakRun: Sendable {
         if held == 0 { fail("no name holds a body at the end") }
     }
 
-    /// Waits until the server has no connection of a client, and compares its open descriptors with the first count.
+    /// Waits until no client is connected, and compares the server's open descriptors with the number at its start.
     private func settle() async throws {
         origin.stop()
         guard let life = server.life else { return }

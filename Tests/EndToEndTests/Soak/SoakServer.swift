@@ -8,7 +8,7 @@ final class SoakServer: Sendable {
     final class Life: Sendable {
         let number: Int
         let process: LarderProcess
-        /// The descriptors before the first connection.
+        /// The open descriptors before a client connected.
         let idle: SoakDescriptors
         private let ending = Locked(false)
 
@@ -39,7 +39,7 @@ final class SoakServer: Sendable {
         self.originPort = originPort
     }
 
-    /// The running process; `nil` between two processes.
+    /// The running process; `nil` while no process runs.
     var life: Life? { current.withLock { $0 } }
 
     /// The number of processes so far.

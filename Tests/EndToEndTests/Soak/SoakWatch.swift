@@ -74,7 +74,7 @@ final class SoakWatch: Sendable {
         return "\(Int(count))"
     }
 
-    /// Prints a line about the run at once.
+    /// Prints a line about the run without buffering.
     static func print(_ line: String) {
         try? FileHandle.standardOutput.write(contentsOf: Data("soak: \(line)\n".utf8))
     }

@@ -16,8 +16,8 @@ final class TestServer: Sendable {
     let client: CheckedClient
     let directory: TemporaryDirectory
 
-    /// Starts a server over a new directory, or over the given one to open it again. Origins on loopback are allowed
-    /// unless `configure` changes that.
+    /// Starts a server over `directory`, or over a new directory if `directory` is `nil`. Origins on loopback are
+    /// allowed unless `configure` forbids them.
     init(
         clock: ManualClock = ManualClock(), directory: TemporaryDirectory? = nil, authority: String? = nil,
         tokens: TokenStore? = nil, eventLimits: EventHub.Limits = EventHub.Limits(),
@@ -45,7 +45,7 @@ final class TestServer: Sendable {
     /// The default namespace.
     var space: Namespace { service.namespaces.default }
 
-    /// Stops the server in order, so that its directory can be opened again.
+    /// Stops the server completely, so that another server can open the directory.
     func stop() async throws {
         await api.stop(deadline: .seconds(5))
         try await blocking { [service] in service.close() }
