@@ -26,7 +26,8 @@ struct OpenBodiesTests {
         #expect(body == nil)
     }
 
-    @Test("A file that replaces a body under the same name is opened as another body")
+    @Test(
+        "After the file of a body is replaced, a new reader opens the new file, and earlier readers keep the old file")
     func replaced() throws {
         let directory = try TemporaryDirectory()
         let path = directory.path("body")
@@ -41,7 +42,7 @@ struct OpenBodiesTests {
         #expect(try Array(other.readWhole().bytes) == Array("other".utf8))
     }
 
-    @Test("The table of open bodies drops closed bodies")
+    @Test("The table of open bodies drops bodies that no reader uses any more")
     func forgotten() throws {
         let directory = try TemporaryDirectory()
         let bodies = OpenBodies()

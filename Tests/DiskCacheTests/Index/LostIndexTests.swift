@@ -24,7 +24,7 @@ struct LostIndexTests {
     }
 
     @Test(
-        "A cache that has lost its index refuses changes, and logs the loss once", arguments: Loss.allCases,
+        "A cache whose index is taken away refuses changes, and logs the loss once", arguments: Loss.allCases,
         Layout.allCases)
     func lost(_ loss: Loss, _ layout: Layout) async throws {
         let fixture = try CacheFixture(layout)
@@ -56,7 +56,7 @@ struct LostIndexTests {
         }
     }
 
-    @Test("An index that is put back is used again")
+    @Test("After a missing index is put back, the cache uses the index again")
     func putBack() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in
@@ -68,7 +68,7 @@ struct LostIndexTests {
         try await fixture.withCache { cache async throws in #expect(try await cache.text(key: "k") == "1") }
     }
 
-    @Test("After a lost index was put back, the stores of a failed joint transaction are retried one by one")
+    @Test("After a missing index was put back, stores whose common transaction fails are retried one by one")
     func groupAfterPutBack() async throws {
         let fixture = try CacheFixture()
         let failures = Locked(0)
@@ -105,7 +105,7 @@ struct LostIndexTests {
     }
 
     @Test(
-        "After its directory was moved away, a cache does no harm to a new cache at the same path",
+        "A cache whose directory was moved away changes no file of a new cache at the same path",
         arguments: Layout.allCases)
     func successor(_ layout: Layout) async throws {
         let fixture = try CacheFixture(layout) { $0.inlineLimit = 10 }

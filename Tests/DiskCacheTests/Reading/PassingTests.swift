@@ -164,7 +164,7 @@ struct PassingTests {
     }
 
     @Test(
-        "After an update of an entry's ttl, a load puts its slot into the slot table again; after a slide, it does not")
+        "After a caller changes an entry's ttl, a load puts its slot into the slot table; after a hit renews it, not")
     func followed() async throws {
         let fixture = try Self.fixture()
         try await fixture.withCache { cache async throws in
@@ -188,7 +188,7 @@ struct PassingTests {
         }
     }
 
-    @Test("A slot that was read before a slide was written does not enter the slot table after the write")
+    @Test("A slot that was read before a renewed expiry date was written does not enter the slot table after the write")
     func slideWritten() async throws {
         let fixture = try Self.fixture()
         try await fixture.withCache { cache async throws in
@@ -205,7 +205,9 @@ struct PassingTests {
         }
     }
 
-    @Test("A request that tries the slab first counts as a miss of the memory tier only if the body was read there")
+    @Test(
+        "A request that tries the slab first is a miss of the memory tier only if it reads the body from the slab"
+    )
     func unread() async throws {
         let fixture = try Self.fixture()
         try await fixture.withCache { cache async throws in
@@ -229,7 +231,7 @@ struct PassingTests {
         }
     }
 
-    @Test("A body served straight from the slab is whole, although other tasks store, replace and remove entries")
+    @Test("A body served straight from the slab is whole, although other tasks change entries at the same time")
     func beside() async throws {
         let fixture = try Self.fixture()
         try await fixture.withCache { cache async throws in

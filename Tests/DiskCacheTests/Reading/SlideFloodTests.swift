@@ -4,7 +4,7 @@ import Testing
 
 @testable import DiskCache
 
-@Suite("More slides (sliding expiry dates) than a transaction should write")
+@Suite("More renewed expiry dates than one transaction should write")
 struct SlideFloodTests {
     private let now = Timestamp(seconds: 1)
 
@@ -17,7 +17,7 @@ struct SlideFloodTests {
         for number in 0..<count { _ = cache.parts.hits.note(slide(9), for: "slid-\(number)") }
     }
 
-    @Test("Marked slides are written a few at a time, before slides that were noted after the marking")
+    @Test("Renewed expiry dates that a purge waits for are written a few at a time, before later ones")
     func marked() {
         let log = HitLog(HitClock(ManualClock(), notBefore: Timestamp(seconds: 1)))
         for number in 0..<1000 { _ = log.note(slide(1), for: "a\(number)") }
@@ -46,7 +46,7 @@ struct SlideFloodTests {
     }
 
     @Test(
-        "Many slides that a sweep or a purge must write do not delay a store that comes after it",
+        "Many renewed expiry dates that a sweep or purge must write first do not delay a store that comes later",
         arguments: [true, false])
     func storesGoOn(isSweep: Bool) async throws {
         let fixture = try CacheFixture()
@@ -78,7 +78,7 @@ struct SlideFloodTests {
         }
     }
 
-    @Test("All slides that were noted before a purge count in its choice of stale or fresh entries")
+    @Test("A purge of stale or fresh entries uses all expiry dates that hits had renewed before the purge")
     func purge() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in
@@ -97,7 +97,9 @@ struct SlideFloodTests {
         }
     }
 
-    @Test("A refresh of a purged entry is not kept, even if the entry expires while the purge writes slides")
+    @Test(
+        "A refresh of a purged entry is not kept, even if the entry expires while the purge writes expiry dates"
+    )
     func refreshMeanwhile() async throws {
         let fixture = try CacheFixture()
         let isArmed = Locked(false)
@@ -131,7 +133,7 @@ struct SlideFloodTests {
         #expect(try cache.keys().isEmpty)
     }
 
-    @Test("A sweep keeps an expired entry that slides while the sweep writes other slides")
+    @Test("A sweep keeps an entry that a hit renews while the sweep writes the renewed expiry dates of other entries")
     func slidMeanwhile() async throws {
         let fixture = try CacheFixture()
         let opened = Locked<(DiskCache, Entry)?>(nil)
@@ -161,7 +163,7 @@ struct SlideFloodTests {
         #expect(try await cache.text(key: "k") == "1")
     }
 
-    @Test("Many slides are written in several transactions without a pause between them")
+    @Test("Many renewed expiry dates are written in several transactions without a pause between them")
     func oneAfterTheOther() async throws {
         let fixture = try CacheFixture()
         let (count, inOne) = (20_000, HitLog.FlushLimit.periodic.slides)
@@ -187,7 +189,7 @@ struct SlideFloodTests {
         #expect(commits.value >= 4)
     }
 
-    @Test("Eviction spares an entry that a slide keeps fresh, and writes no other slides")
+    @Test("Eviction spares an entry that a hit has renewed, and does not write the renewed expiry dates of others")
     func eviction() async throws {
         let cost = EntryRow.cost(bodyLength: 1000, isFile: false, url: nil) + 2
         let fixture = try CacheFixture { $0.diskLimit = cost * 4 * 16 / 15 + 16 }

@@ -48,7 +48,7 @@ struct SlabTests {
         try await fixture.withCache { cache async throws in #expect(try cache.findings() == []) }
     }
 
-    @Test("An extent with a damaged record stays as it is, and the compaction goes on with other extents")
+    @Test("The compaction leaves an extent with damaged metadata as it is, and goes on with other extents")
     func damagedRecord() async throws {
         let fixture = try CacheFixture { $0.diskLimit = 64 << 20 }
         try await fixture.withCache { cache async throws in
@@ -71,7 +71,7 @@ struct SlabTests {
         }
     }
 
-    @Test("The slab is emptied after a loss of the index, because no row names its slots")
+    @Test("After a loss of the index the slab is emptied, because no row of the new index names a slot")
     func lostIndex() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in try await fill(cache, 1000) }

@@ -35,7 +35,7 @@ struct ResponseFieldsTests {
         Set(variants.map { CacheKey.response(to: url, variant: "\($0)").text })
     }
 
-    @Test("The oldest unpinned responses are removed when the fields of all responses exceed 512 KiB")
+    @Test("When the fields of all responses exceed 512 KiB, the unpinned responses stored longest ago are removed")
     func limit() async throws {
         try await fixture.withCache { cache async throws in
             for number in 0..<8 { _ = try await publish("\(number)", 64 << 10, in: cache) }
@@ -111,7 +111,7 @@ struct ResponseFieldsTests {
         }
     }
 
-    @Test("When a replaced or refreshed response has longer fields, the oldest responses are removed")
+    @Test("When a replaced or refreshed response has longer fields, the responses stored longest ago are removed")
     func longer() async throws {
         try await fixture.withCache { cache async throws in
             for number in 0..<100 { _ = try await publish("\(number)", 10, in: cache) }

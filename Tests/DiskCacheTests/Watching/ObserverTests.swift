@@ -167,7 +167,7 @@ struct ObserverTests {
         }
     }
 
-    @Test("A step of the eviction reports its first 16 entries and the number of the rest")
+    @Test("A step of the eviction reports its first 16 entries one by one, and the number of all other entries")
     func eviction() async throws {
         try await Self.with({ $0.diskLimit = 2_000_000 }) { (_, cache, watcher) async throws in
             try await fill(cache, 1000)

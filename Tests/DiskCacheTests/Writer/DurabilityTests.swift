@@ -94,7 +94,7 @@ struct DurabilityTests {
         #expect(synced.dropFirst(3).sorted() == Set(named).map { "directory \($0)" }.sorted())
     }
 
-    @Test("A replaced body gets a second name, which is synced before the new body takes the first name")
+    @Test("The old body gets a second name, and its directory is synced, before the new body takes the first name")
     func replaced() async throws {
         let (_, log, cache) = try Self.open(.power)
         defer { cache.close() }

@@ -8,7 +8,7 @@ import Testing
 @Suite("The writer's thread")
 struct WriterTests {
     // Each case runs in a process of its own, because the process ends.
-    @Test("A completion that waits for the writer ends the process with a message instead of a deadlock")
+    @Test("A completion handler that waits for the writer ends the process with a message, not in a deadlock")
     func waitingForItself() async throws {
         let waits = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             try await WriterTests.inCompletion { _ = try? $0.writer.perform { _ in } }
@@ -22,7 +22,7 @@ struct WriterTests {
         }
     }
 
-    @Test("The writer offers its processor to other threads during a purge, and not in later operations")
+    @Test("The writer offers its processor to other threads during a purge, but not during later operations")
     func sharing() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in
