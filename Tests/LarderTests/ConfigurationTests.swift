@@ -40,7 +40,7 @@ struct ConfigurationTests {
         #expect(configuration.listenersPerClient(of: all) == ofOneClient)
     }
 
-    @Test("The defaults equal the default texts of the table")
+    @Test("The default texts of all settings give the same configuration as no settings")
     func defaults() throws {
         // All default texts, read like values of an operator, give the same configuration as no option.
         let none = try Configuration(flags: [:], environment: home, file: nil)
@@ -67,7 +67,7 @@ struct ConfigurationTests {
         #expect(configuration.allowedOrigins.map(\.description) == ["10.0.0.0/8", "a.test"])
     }
 
-    @Test("Lists accept commas and repetition")
+    @Test("A setting that is a list accepts commas and repeated flags")
     func lists() throws {
         let configuration = try Configuration(
             flags: ["allow-origin": ["10.0.0.1, 10.0.0.2", "localhost:80"]],
@@ -127,7 +127,7 @@ struct ConfigurationTests {
         #expect(byVariable?.description.contains(setting.variable) == true)
     }
 
-    @Test("An unknown key of the file is refused with its name")
+    @Test("An unknown key in the configuration file is refused, and the error names the key")
     func unknownKey() throws {
         let directory = try TemporaryDirectory()
         let file = try directory.write("prot: 1\n", to: "f.yaml")
@@ -163,7 +163,7 @@ struct ConfigurationTests {
     }
 
     @Test(
-        "An unusable file is refused in a single line with the name of the file and the reason",
+        "An unusable configuration file is refused with a single line that has the file's name and the reason",
         arguments: [
             (nil, "No such file or directory"), ("port: [1\n", "line 2"), ("port:\t1\n\tx: 1\n", "tab character"),
             ("port: 1\nport: 2\n", "port is given more than once"), ("port: 1\n---\nport: 2\n", "another document"),
@@ -184,7 +184,7 @@ struct ConfigurationTests {
         #expect(!error.description.contains("\n") && !error.description.contains("NSCocoaError"), "\(error)")
     }
 
-    @Test("An empty file and an empty list set no options")
+    @Test("An empty configuration file and an empty list in the file set no options")
     func emptyFile() throws {
         let directory = try TemporaryDirectory()
         for text in ["", "# nothing\n", "allow-origin: []\n"] {
@@ -229,7 +229,7 @@ struct ConfigurationExampleTests {
     private static let path = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().appending(path: "deploy/larder.yaml").path
 
-    @Test("The unchanged file sets no option")
+    @Test("The file sets no option until an operator changes it")
     func unchanged() throws {
         let environment = ["HOME": "/home/ada"]
         let none = try Configuration(flags: [:], environment: environment, file: nil)

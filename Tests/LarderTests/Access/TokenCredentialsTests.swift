@@ -31,7 +31,7 @@ struct TokenCredentialsTests {
         #expect(Self.text(Self.basic("\(other):\(token)")) == token)
     }
 
-    @Test("Other schemes, passwords and malformed tokens hold no token")
+    @Test("Credentials with another scheme, a plain password or a malformed token contain no token")
     func none() {
         let secret = String(repeating: "A", count: 43)
         for value in [
@@ -90,7 +90,7 @@ struct TokenCredentialsTests {
         #expect(!TokenCredentials.areIn(HTTPField(name: .cacheControl, value: "larder_me")))
     }
 
-    @Test("A line end behind the user name and password of Basic is ignored, and no other character is")
+    @Test("A line end behind the user name and password of Basic is ignored; any other character is not")
     func lineEnd() {
         let token = Self.token
         for end in ["\n", "\r\n", "\n\n"] {

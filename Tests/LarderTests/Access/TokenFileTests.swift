@@ -40,7 +40,7 @@ struct TokenFileTests {
         #expect(try TokenFile(text: "# mine\r\n\r\n\(line)\r\n").tokens.map(\.name) == ["a"])
     }
 
-    @Test("A change keeps the mode and the group of the file, and a link to it")
+    @Test("A change of the token file keeps its mode, its group and a symbolic link to it")
     func ownership() throws {
         let directory = try TemporaryDirectory()
         let path = directory.path("tokens")

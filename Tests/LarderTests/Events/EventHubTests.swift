@@ -48,7 +48,7 @@ struct EventHubTests {
         }
     }
 
-    @Test("The text of an event is made once for all listeners")
+    @Test("The hub makes the text of an event once for all listeners")
     func sharedBytes() async throws {
         let hub = EventHub()
         let sinks = [TestSink(), TestSink(), TestSink()]

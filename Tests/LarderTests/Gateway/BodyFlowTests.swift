@@ -207,7 +207,7 @@ struct BodyFlowTests: Sendable {
         #expect(demands.elements.isEmpty)
     }
 
-    @Test("When keeping ends in the middle, every reader gets the whole body at its own pace")
+    @Test("When the cache stops keeping a body in the middle, every reader gets the whole body at its own pace")
     func keepingEnds() throws {
         let fixture = try KeptBody()
         let flow = flow(kept: fixture.reservation.body)
@@ -280,7 +280,7 @@ struct BodyFlowTests: Sendable {
         }
     }
 
-    @Test("Two slow readers pause the origin, and the slower of them is cut off only if it stalls")
+    @Test("When two slow readers pause the origin, the slower reader is cut off only if it stalls")
     func twoSlow() {
         let flow = flow(room: 0)
         let (first, second) = (Client(room: 1), Client(room: 1))
@@ -302,7 +302,7 @@ struct BodyFlowTests: Sendable {
         #expect(first.end == .complete && second.end == .complete)
     }
 
-    @Test("A reader that waits for a later part of the body does not end the pause for a slow reader")
+    @Test("The origin stays paused for a slow reader while another reader waits for a later part of the body")
     func farPart() {
         let flow = flow()
         let (far, slow) = (Client(), Client(room: 1))
@@ -314,7 +314,7 @@ struct BodyFlowTests: Sendable {
         #expect(demands.elements == [.pause, .resume])
     }
 
-    @Test("Many clients on many threads all get every byte")
+    @Test("Many clients on many threads all get every byte of a body")
     func threads() async throws {
         let fixture = try KeptBody()
         let flow = flow(kept: fixture.reservation.body)

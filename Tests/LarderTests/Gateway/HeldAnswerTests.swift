@@ -52,7 +52,7 @@ struct HeldAnswerTests {
         }
     }
 
-    @Test("When the origin pauses in a short answer, its beginning is delivered, and then the rest as it arrives")
+    @Test("When the origin pauses in a short answer, Larder delivers the beginning, and then the rest as it arrives")
     func pause() async throws {
         try await withFetch { _, fetch, leader, _ in
             try fetch.originDidAnswer(head)
@@ -66,7 +66,7 @@ struct HeldAnswerTests {
         }
     }
 
-    @Test("A short answer that breaks off is delivered to its own client only, and a waiter asks the origin again")
+    @Test("A short answer that breaks off goes only to the client that asked first; a waiter asks the origin again")
     func breaksOff() async throws {
         try await withFetch { gateway, fetch, leader, origin in
             let second = Asker(gateway, try ExactURL(origin.url("/a")))
@@ -154,7 +154,7 @@ struct HeldAnswerTests {
         }
     }
 
-    @Test("A fetch is not given up between a client's admission and its first read of the body")
+    @Test("A fetch is not given up between the moment when a client joins and its first read of the body")
     func newcomer() async throws {
         let origin = try ScriptedOrigin { _, connection in connection.waitForHangUp() }
         defer { origin.stop() }

@@ -7,7 +7,7 @@ import Testing
 @testable import Origin
 
 /// Tests of late answers call the methods of ``GatewayFetch`` that receive an origin's answer, in a fixed order.
-@Suite("Clients that wait longer than their patience")
+@Suite("Clients that wait for an origin beyond the time limit")
 struct PatienceTests {
     private struct Weak: Sendable {
         weak let gateway: Gateway?
@@ -54,7 +54,7 @@ struct PatienceTests {
         }
     }
 
-    @Test("A client that waits for a second request gets the failure of the first request, which it joined before")
+    @Test("When the first request fails, a client that joined it and now waits for a second request gets the failure")
     func lateFailure() async throws {
         try await withLateFollowers { _, fetch, leader, followers in
             fetch.originDidFinish(.failure(OriginError(.timedOut(.waiting))))
@@ -64,7 +64,7 @@ struct PatienceTests {
         }
     }
 
-    @Test("A client that waits for a second validation gets the response that the first confirms")
+    @Test("A client that waits for a second validation gets the response that the first validation confirms")
     func lateConfirmation() async throws {
         let origin = try ScriptedOrigin { request, connection in
             if request.index > 0 { return connection.waitForHangUp() }
@@ -96,7 +96,7 @@ struct PatienceTests {
         }
     }
 
-    @Test("Each time the patience of many clients ends, they share one further request")
+    @Test("Each time many clients reach the time limit, they share one further request to the origin")
     func slowOrigin() async throws {
         let answering = Gate("the answers")
         let origin = try ScriptedOrigin { _, connection in

@@ -15,7 +15,7 @@ struct NamespaceQuotasTests {
     }
 
     @Test(
-        "Each namespace gets its configured limit or a tenth, and the default namespace gets the rest")
+        "Each namespace gets its configured limit or a tenth of the server's limit; the default one gets the rest")
     func shares() {
         let alone = NamespaceQuotas(Self.settings([:]), diskLimit: 1000, memoryLimit: 500)
         #expect(alone.disk == ["default": 1000])
