@@ -11,7 +11,7 @@ struct ConfigurationTests {
     private let home = ["HOME": "/home/ada"]
 
     @Test(
-        "A client may have a quarter of the connections, all connections on loopback, or the configured number",
+        "A client may have a quarter of the connections, or all on loopback, unless a limit is configured",
         arguments: [
             ("0.0.0.0", nil, 1000, 250), ("0.0.0.0", nil, 20, 16), ("::", "auto", 1000, 250),
             ("127.0.0.1", nil, 1000, 0),

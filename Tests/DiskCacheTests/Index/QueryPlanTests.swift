@@ -135,7 +135,7 @@ final class QueryPlanTests {
         #expect(steps == ["SEARCH entries USING INDEX sqlite_autoindex_entries_1 (key>? AND key<?)"])
     }
 
-    @Test("The index counts the variants of a URL by key, and searches only these variants for the oldest one")
+    @Test("The index counts the variants of a URL by key, and searches only these for the one stored longest ago")
     func variants() throws {
         let count = try plan(of: IndexWriter.variantCountStatement, ["a", "b"])
         #expect(count == ["SEARCH entries USING COVERING INDEX sqlite_autoindex_entries_1 (key>? AND key<?)"])

@@ -108,7 +108,7 @@ struct ReadablePathTests {
         #expect(path(url) != path("http://example.com/\(long)d/b"))
     }
 
-    @Test("A path that is too deep or too long keeps its outer directories and its leaf")
+    @Test("A path that is too deep or too long loses inner directories, and keeps its outer directories and its leaf")
     func tooDeep() {
         let deep = "http://example.com" + String(repeating: "/d", count: 4000) + "/leaf"
         let components = path(deep).split(separator: "/").map(String.init)

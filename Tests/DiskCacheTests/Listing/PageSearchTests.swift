@@ -100,7 +100,7 @@ struct PageSearchTests {
             && filter.kind.map { entry.kind == $0 } ?? true && filter.url.map { entry.url == $0 } ?? true
     }
 
-    @Test("A listing with many matches walks an index in its order; a listing with few matches sorts them")
+    @Test("A listing with many matches walks an index in the requested order; a listing with few matches sorts them")
     func ways() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in

@@ -106,7 +106,7 @@ struct DamageTests {
         }
     }
 
-    @Test("Many requests for a touched body wait for one verification, and all get its body")
+    @Test("Many requests for a body whose file was touched wait for one verification, and all get the body")
     func sharedVerification() async throws {
         let fixture = try CacheFixture { $0.memoryLimit = 0 }
         try await fixture.withCache { cache async throws in

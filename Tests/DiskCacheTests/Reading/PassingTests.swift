@@ -164,7 +164,7 @@ struct PassingTests {
     }
 
     @Test(
-        "After a caller changes an entry's ttl, a load puts its slot into the slot table; after a hit renews it, not")
+        "After a caller changes a ttl, a load puts the slot into the slot table; after a hit's renewal it does not")
     func followed() async throws {
         let fixture = try Self.fixture()
         try await fixture.withCache { cache async throws in

@@ -17,7 +17,7 @@ struct SlideFloodTests {
         for number in 0..<count { _ = cache.parts.hits.note(slide(9), for: "slid-\(number)") }
     }
 
-    @Test("Renewed expiry dates that a purge waits for are written a few at a time, before later ones")
+    @Test("Renewed expiry dates that a purge waits for are written a few at a time, before dates that come later")
     func marked() {
         let log = HitLog(HitClock(ManualClock(), notBefore: Timestamp(seconds: 1)))
         for number in 0..<1000 { _ = log.note(slide(1), for: "a\(number)") }
@@ -133,7 +133,7 @@ struct SlideFloodTests {
         #expect(try cache.keys().isEmpty)
     }
 
-    @Test("A sweep keeps an entry that a hit renews while the sweep writes the renewed expiry dates of other entries")
+    @Test("A sweep keeps an entry that a hit renews while the sweep writes renewed expiry dates of other entries")
     func slidMeanwhile() async throws {
         let fixture = try CacheFixture()
         let opened = Locked<(DiskCache, Entry)?>(nil)
@@ -189,7 +189,7 @@ struct SlideFloodTests {
         #expect(commits.value >= 4)
     }
 
-    @Test("Eviction spares an entry that a hit has renewed, and does not write the renewed expiry dates of others")
+    @Test("Eviction spares an entry that a hit has renewed, and writes no renewed expiry dates of other entries")
     func eviction() async throws {
         let cost = EntryRow.cost(bodyLength: 1000, isFile: false, url: nil) + 2
         let fixture = try CacheFixture { $0.diskLimit = cost * 4 * 16 / 15 + 16 }

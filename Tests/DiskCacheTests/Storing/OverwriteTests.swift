@@ -4,7 +4,7 @@ import Testing
 
 @testable import DiskCache
 
-@Suite("Changes by callers, and downloads that began before them")
+@Suite("Changes that callers make to an entry while it is being downloaded")
 struct OverwriteTests {
     private let url = "http://h/a"
 
@@ -49,7 +49,7 @@ struct OverwriteTests {
         }
     }
 
-    @Test("A download is kept when a caller stores JSON under another URL, or a store for its URL is refused")
+    @Test("A download is kept when a caller stores JSON for another URL, or when JSON for the same URL is refused")
     func otherKey() async throws {
         try await CacheFixture().withCache { cache async throws in
             let outcome = try await download(cache) {

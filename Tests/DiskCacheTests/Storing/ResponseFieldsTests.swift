@@ -130,7 +130,7 @@ struct ResponseFieldsTests {
         }
     }
 
-    @Test("Statements about all responses of a URL find them by their keys, without a scan")
+    @Test("SQL statements about all responses of a URL find the responses by their keys, without a scan")
     func plan() throws {
         let cache = try fixture.open()
         defer { cache.close() }

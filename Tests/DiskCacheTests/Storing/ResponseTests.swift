@@ -128,7 +128,7 @@ struct ResponseTests {
     }
 
     @Test(
-        "A body that is being received can be read in memory, in its file, and after its reservation was abandoned",
+        "A body that is being received can be read in memory, in its file, and after its store was given up",
         arguments: [1_000, 100_000])
     func growing(length: Int) throws {
         let fixture = try CacheFixture()

@@ -47,7 +47,7 @@ struct StoringTests {
         }
     }
 
-    @Test("A body at the inline limit is in the slab, and a longer body is a file named by its URL's MD5")
+    @Test("A body at the inline limit is in the slab, and a longer body is a file named by the MD5 of its URL")
     func inlineLimit() async throws {
         let fixture = try CacheFixture { $0.inlineLimit = 100 }
         try await fixture.withCache { cache async throws in
@@ -62,7 +62,7 @@ struct StoringTests {
     }
 
     @Test(
-        "An empty body is a file at an inline limit of 0, and in the slab at the default limit",
+        "With an inline limit of 0, an empty body is a file; with the default limit, an empty body is in the slab",
         arguments: Layout.allCases)
     func emptyBody(_ layout: Layout) async throws {
         let fixture = try CacheFixture(layout) { $0.inlineLimit = 0 }
@@ -308,7 +308,7 @@ struct StoringTests {
         }
     }
 
-    @Test("After a close, publishing, removing and reading fail with the error that the cache is closed")
+    @Test("After the cache is closed, stores, removals and reads fail with the error that the cache is closed")
     func closed() async throws {
         let fixture = try CacheFixture()
         let cache = try fixture.open()

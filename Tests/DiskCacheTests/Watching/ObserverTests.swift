@@ -129,7 +129,7 @@ struct ObserverTests {
         }
     }
 
-    @Test("A purge reports its first 100 entries one by one, and then its filter and the number of other entries")
+    @Test("A purge reports its first 100 entries one by one, and the other entries as a number with the filter")
     func purge() async throws {
         try await Self.with { (fixture, cache, watcher) async throws in
             try await fill(cache, 1000)

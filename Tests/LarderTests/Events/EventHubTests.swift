@@ -68,7 +68,7 @@ struct EventHubTests {
         #expect(texts.allSatisfy { $0 === texts[0] })
     }
 
-    @Test("A listener that reconnects with its last id misses no event and gets no event twice")
+    @Test("A listener that reconnects with the id of its last event misses no event and gets no event twice")
     func comingBack() async throws {
         let hub = EventHub()
         let (steady, first, again) = (TestSink(), TestSink(), TestSink())
