@@ -4,8 +4,8 @@ import TraceReplay
 
 @Suite("The replay of request traces")
 struct EvictionReplayTests {
-    /// A trace of `count` requests, in which the popularity of a key falls with its rank. `scans` runs of keys that are
-    /// requested only once interrupt them.
+    /// Returns a trace of `count` requests, in which the popularity of a key falls with the key's rank, and of `scans`
+    /// runs of keys that are requested only once.
     private static func trace(_ count: Int, keys: Int, scans: Int = 0, scale: Int = 1) -> Trace {
         var generator = SplitMix64(seed: 42)
         var sums = [0.0]

@@ -38,7 +38,7 @@ struct ChangedLimitsTests {
                 for _ in 0..<2 { #expect(try await cache.text(key: "k") == longText(200_000)) }
                 return cache.memoryStatistics.bytes
             }
-            // The longest body in memory is a sixteenth of the limit.
+            // The memory tier keeps bodies up to a sixteenth of its limit.
             cache.emptyMemory()
             #expect(try await held() < 200_000)
             cache.setMemoryLimit(64 << 20)

@@ -30,7 +30,7 @@ struct LineOutputTests {
             return String(decoding: bytes[..<max(0, read(reading, &bytes, bytes.count))], as: UTF8.self)
         }
 
-        /// Fills the pipe, then reads `pages` pages of `PIPE_BUF` bytes to leave room for them.
+        /// Fills the pipe, and then reads `pages` times `PIPE_BUF` bytes, so that as many bytes have room.
         func fill(leaving pages: Int) {
             var page = [UInt8](repeating: 0x20, count: Int(PIPE_BUF))
             _ = fcntl(writing, F_SETFL, O_NONBLOCK)

@@ -189,7 +189,7 @@ struct OutputTests {
         let foreign = ServerProblem(status: 404, fields: [:], body: Array("<html>".utf8))
         #expect(ExitStatus(.refused(foreign)) == .unavailable)
         #expect(ExitStatus(.unreachable("x")) == .unavailable && ExitStatus(.cancelled) == .interrupted)
-        // Each status is in the help, and no status means success.
+        // Each status is in the help, and no status is 0, which means success.
         for status in ExitStatus.allCases { #expect(ExitStatus.help.contains("\n\(status.rawValue) ")) }
         #expect(ExitStatus.allCases.allSatisfy { (1...255).contains($0.rawValue) })
     }

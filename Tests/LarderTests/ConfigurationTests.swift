@@ -42,7 +42,7 @@ struct ConfigurationTests {
 
     @Test("The default texts of all settings give the same configuration as no settings")
     func defaults() throws {
-        // All default texts, read like values of an operator, give the same configuration as no option.
+        // All default texts, given as flags, result in the same configuration as no option.
         let none = try Configuration(flags: [:], environment: home, file: nil)
         var flags: [String: [String]] = [:]
         for setting in Setting.all

@@ -36,7 +36,7 @@ struct GrowingBodyTests {
         arguments: [1000, 16_384, 65_536, 262_144, 300_001], [true, false])
     func readAlong(step: Int, hasBuffer: Bool) throws {
         let buffers = WriteBuffers()
-        // For a body without a buffer, the test takes all buffers.
+        // Takes all buffers when the body must not get one.
         let taken = hasBuffer ? [] : (0..<WriteBuffers.limit).map { _ in buffers.take() }
         let body = GrowingBody(buffers: buffers, path: "body")
         try append(text[..<500], to: body)

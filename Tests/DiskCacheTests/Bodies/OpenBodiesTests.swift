@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Open bodies")
 struct OpenBodiesTests {
-    /// Opens the file at `path`, as a further reader does.
+    /// Opens the file at `path` as each new reader does.
     private func open(_ path: String, _ bodies: OpenBodies) throws -> BodyFile {
         let file = try FileDescriptor(opening: path, O_RDONLY)
         let status = try #require(file.status())

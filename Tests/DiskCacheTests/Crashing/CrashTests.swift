@@ -7,7 +7,7 @@ import Testing
 
 @Suite("A kill at any instant")
 struct CrashTests {
-    /// An operation that is under way when the process ends, after the acknowledged stores of `prepare`.
+    /// The operation during which the process ends. The stores of ``prepare(_:_:)`` are acknowledged before.
     enum Scenario: CaseIterable, Sendable {
         case store, replace, replaceInlineByFile, replaceFileByInline, replaceTwice, remove, removeThenStore
         case replaceInOtherLayout, makeWayForDirectory, fillLeafBelowBody, storeWhereDirectoryIs, purge

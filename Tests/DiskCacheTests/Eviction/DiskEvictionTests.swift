@@ -73,7 +73,7 @@ struct DiskEvictionTests {
             if areInUse { try hit(cache, "small \(number)") }
         }
         try await cache.flush()
-        // Stops just before the head-room begins.
+        // Fills the cache until little more than the head-room is free.
         var number = 0
         while cache.totals.diskBytes < 3_735_000 {
             try await cache.store(longText(8000), key: "more \(number)")

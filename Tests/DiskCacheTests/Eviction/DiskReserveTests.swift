@@ -90,7 +90,7 @@ struct DiskReserveTests {
             let reservation = cache.reserve(try .data("k"), kind: .data)
             #expect(throws: DiskCacheError.noSpace) { try reservation.expect(length: 100_000) }
             try FileManager.default.removeItem(atPath: disk.mount.path("filler"))
-            // A child process that another test forks at this moment holds the file open until its `exec`.
+            // A child process that another test has just forked may hold the removed file open until its `exec`.
             try await poll("the file system to have its room back") { Self.free(disk) > 2 * Self.floor }
             try reservation.expect(length: 100_000)
             try reservation.receive([UInt8](repeating: 1, count: 100_000))
@@ -111,7 +111,7 @@ struct DiskReserveTests {
                     for _ in 0..<(room / 8) >> 20 { try reservation.receive(block) }
                     reservation.abandon()
                 }
-                // A child process that another test forks at this moment holds the file open until its `exec`.
+                // A child process that another test has just forked may hold the removed body open until its `exec`.
                 try await poll("the room to be back") { Self.free(disk) - Self.floor >= room - (4 << 20) }
             }
             let reservation = cache.reserve(try .data("k"), kind: .data)

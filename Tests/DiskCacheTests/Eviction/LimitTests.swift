@@ -8,7 +8,7 @@ import Testing
 
 @Suite("The limits of disk and memory")
 struct LimitTests {
-    /// Returns the cost of an entry with a short key.
+    /// Returns the part of the disk limit that an entry with a body of `length` bytes and a short key takes.
     private static func cost(_ length: Int64) -> Int64 {
         EntryRow.cost(bodyLength: length, isFile: false, url: nil) + 12
     }
@@ -257,7 +257,7 @@ extension LimitTests {
         }
         #expect(await failure()?.isIndexIO == true)
         try disk.fill()
-        // The writer retries once with the room of the index's log.
+        // The writer frees the room of the index's log, and tries once more.
         _ = await failure()
         try disk.fill()
         #expect(await failure() == .noSpace)

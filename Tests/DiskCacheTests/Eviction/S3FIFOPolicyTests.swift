@@ -6,7 +6,7 @@ import Testing
 
 @Suite("The S3-FIFO policy")
 struct S3FIFOPolicyTests {
-    /// The policy over queues in memory, as a shard of the memory tier uses it, with its own capacity.
+    /// A cache of a fixed capacity, which uses the policy in the way of a shard of the memory tier.
     private struct Cache {
         let capacity: Int64
         var policy = S3FIFOPolicy()
@@ -19,7 +19,7 @@ struct S3FIFOPolicyTests {
 
         var keys: [String] { ids.keys.sorted() }
 
-        /// Requests a key, and inserts the key when it is missing. Returns whether it was there.
+        /// Requests a key, and inserts a missing key. Returns whether the key was in the cache.
         @discardableResult
         mutating func ask(_ key: String, cost: Int = 1) -> Bool {
             if let id = ids[key] {

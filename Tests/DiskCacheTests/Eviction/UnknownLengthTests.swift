@@ -42,7 +42,7 @@ struct UnknownLengthTests {
         try cache.keys().count { $0.hasPrefix("e") }
     }
 
-    /// Sends pieces until the body has `length` bytes or is refused. Returns the number of bytes that were taken.
+    /// Sends pieces until the body has `length` bytes or is refused. Returns the number of accepted bytes.
     @discardableResult
     private static func send(_ length: Int, to reservation: Reservation) throws -> Int {
         for sent in stride(from: 0, to: length, by: piece.count) {

@@ -92,7 +92,7 @@ struct GatheredWritesTests {
         #expect(log.page(1, at: 32, isCommit: true) == 10)
         #expect(log.gathered.isEmpty)
         log.fails = false
-        // SQLite writes to the same place again.
+        // After the error, SQLite writes to the same place of the log again.
         #expect(log.page(2, at: 32, isCommit: true) == 0)
         #expect(log.writes.allSatisfy { $0.offset >= 32 })
         #expect(log.writes.last?.bytes.suffix(4096).allSatisfy { $0 == 2 } == true)

@@ -278,7 +278,7 @@ struct IndexTests {
         let cache = try fixture.open()
         let entry = try await cache.store("body", url: "http://h/a")
         #expect(try cache.entry(for: entry.key)?.digest == entry.digest)
-        // A database that several processes share has this file beside it.
+        // Only a database that several processes share has a file `index.sqlite-shm`.
         #expect(!files(below: fixture.directory.path).contains { $0.hasSuffix("-shm") })
         #expect(files(below: fixture.directory.path).contains { $0.hasSuffix("-wal") })
         cache.close()

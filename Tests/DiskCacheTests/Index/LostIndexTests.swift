@@ -97,7 +97,7 @@ struct LostIndexTests {
                 done.add()
             }
         }
-        // Fails the operation that holds the writer, and the joint transaction of the two stores.
+        // Fails the operation that holds the writer, and the transaction that the two stores share.
         failures.withLock { $0 = 2 }
         gate.open()
         try await done.wait(for: 2)

@@ -67,7 +67,7 @@ struct PageSearchTests {
         }
     }
 
-    /// Sorts entries by the value of an order. Entries with equal values come in the order of their first publish.
+    /// Sorts entries by the value of an order. Entries with equal values come in the order of their first store.
     private static func sorted(_ entries: [Entry], by order: EntrySort.Order, _ ids: [String: Int64]) -> [Entry] {
         func value(_ entry: Entry) -> Int64 {
             switch order {
@@ -117,7 +117,7 @@ struct PageSearchTests {
                     EntryFilter(tag: "mixed"), EntryFilter(host: "h1.example"), EntryFilter(kind: .json),
                     EntryFilter(tag: "mixed", kind: .json),
                 ] {
-                    // The walk gives up after 4 · √(10 · 3000) entries, four times as many as are worth sorting.
+                    // The walk gives up after 4 · √(10 · 3000) entries. Then the listing sorts the matches.
                     guard case .walk(let end?) = try way(filter, order) else {
                         Issue.record("\(filter) is not walked in the order of \(order)")
                         continue

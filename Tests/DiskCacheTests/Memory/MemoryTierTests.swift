@@ -194,7 +194,7 @@ struct MemoryTierTests {
         #expect(tier.value(for: "hot") == "2")
     }
 
-    /// A value that reads the tier when it is dropped. Under the shard's lock that read would wait for ever.
+    /// A value whose `deinit` reads the tier. The read would wait for ever if the tier still held the shard's lock.
     private final class CallsBack: Sendable {
         let tier: MemoryTier<CallsBack>
 
@@ -222,8 +222,8 @@ struct MemoryTierTests {
         #expect(tier.statistics.count == 0)
     }
 
-    /// A value that removes a key when it is dropped, like a writer that commits while room is made for a reader's
-    /// value.
+    /// A value whose `deinit` removes a key, like a writer that commits while the tier makes room for the value of a
+    /// reader.
     private final class RemovesWhenDropped: Sendable {
         let tier: MemoryTier<RemovesWhenDropped>
         let key: String

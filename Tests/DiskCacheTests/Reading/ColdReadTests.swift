@@ -80,7 +80,7 @@ struct ColdReadTests {
             for key in keys { _ = try cache.load(key) }
             guard try canTell(slab) else { return }
             let file = try FileDescriptor(opening: slab, O_RDONLY)
-            // The kernel may begin to read at the first request, although that request does not wait. So each key is
+            // The kernel may begin to read at the first request, although the request does not wait. So each key is
             // requested once.
             var cold = 0
             for key in keys.prefix(20) {
@@ -134,7 +134,7 @@ struct ColdReadTests {
                 #expect(passes())
                 if cache.parts.memory.peek(key) == nil { deferred += 1 }
                 mayGoOn.open()
-                // A write during the read keeps the entry out of memory. Then `passes` requests the entry again.
+                // If a commit during the read keeps the entry out of memory, `passes` requests the entry again.
                 try await poll("\(key) in memory") { cache.parts.memory.peek(key) != nil || !passes() }
             }
             #expect(deferred > 0)

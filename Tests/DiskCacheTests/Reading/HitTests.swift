@@ -205,7 +205,7 @@ struct HitTests {
             cache.writer.submit({ try $0.flushHits() }, completion: { _ in done.add() })
             cache.writer.submit(
                 { context in
-                    // Adds a hit in the second run, in which each operation has its savepoint.
+                    // Adds a hit in the second run, in which each operation has its own savepoint.
                     if runs.add() == 2 { cache.recordHit(entry) }
                     try context.flushHits(only: entry.key)
                     throw Failure()

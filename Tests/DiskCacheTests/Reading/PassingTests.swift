@@ -14,7 +14,7 @@ struct PassingTests {
     }
 
     private static func passing(_ key: String, in cache: DiskCache, _ fixture: CacheFixture) -> PassingBody? {
-        // The kernel may have to read pages again that were in memory a moment ago.
+        // Waits for the disk, because the kernel may have dropped pages that were in memory a moment ago.
         guard case .found(let body) = cache.passing(key, at: fixture.clock.now(), mayWait: true) else { return nil }
         return body
     }
@@ -23,7 +23,7 @@ struct PassingTests {
         body.map { body in body.bytes.withUnsafeBytes { String(decoding: $0[body.range], as: UTF8.self) } }
     }
 
-    /// Stores entries and reads each of them once. After that their slots are known, and the memory tier is full.
+    /// Stores entries and reads each of them once. Then the slot table has all slots, and the memory tier is full.
     private static func fill(_ cache: DiskCache, _ keys: [String]) async throws {
         for key in keys {
             try await cache.store(body + key, key: key) {

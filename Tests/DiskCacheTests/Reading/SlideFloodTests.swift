@@ -12,7 +12,7 @@ struct SlideFloodTests {
         PendingHits(version: 1, slide: .init(ttl: .seconds(seconds), expiryDate: now + .seconds(seconds)))
     }
 
-    /// Notes slides of missing entries. The write of each slide costs a look-up in the index.
+    /// Notes renewed expiry dates of missing entries. The write of each date costs a look-up in the index.
     private func flood(_ cache: DiskCache, _ count: Int) {
         for number in 0..<count { _ = cache.parts.hits.note(slide(9), for: "slid-\(number)") }
     }
@@ -24,14 +24,14 @@ struct SlideFloodTests {
         log.markSlides()
         #expect(log.hasMarkedSlides)
         for number in 0..<1000 { _ = log.note(slide(2), for: "b\(number)") }
-        // A second slide of a marked entry is written with the first.
+        // A second renewal of a marked entry is written together with the first renewal.
         for number in 0..<500 { _ = log.note(slide(3), for: "a\(number)") }
         var taken: [String: PendingHits] = [:]
         for (round, count) in [300, 300, 300, 300, 100].enumerated() {
             #expect(log.hasMarkedSlides)
             let flush = log.beginFlush(limit: .marked(300))
             #expect(flush.items.count == count)
-            // The slides of a cancelled flush are still to be written.
+            // The renewed expiry dates of a cancelled flush still have to be written.
             if round == 1 {
                 log.cancelFlush(flush)
                 continue
@@ -172,7 +172,7 @@ struct SlideFloodTests {
         let commits = Counter("commits")
         let cache = try fixture.open(crashHook: { point in
             guard point == .afterCommit, let cache = opened.withLock({ $0 }), commits.add() == 1 else { return }
-            // This operation is in the next transaction, which writes its slides first and without a pause.
+            // The next transaction runs this operation after it has written its part of the renewed expiry dates.
             cache.writer.submit { _ in
                 areMoreLeft.append(cache.parts.hits.hasMoreSlides(than: .init(slides: count - 2 * inOne, hits: 0)))
             } completion: { _ in
@@ -199,7 +199,7 @@ struct SlideFloodTests {
                 try await cache.flush()
                 fixture.clock.advance(by: .seconds(1))
             }
-            // Notes the slide without a request to write it soon.
+            // Notes the renewed expiry date, but does not ask the writer to write the date soon.
             let slide = PendingHits.Slide(ttl: .seconds(100), expiryDate: fixture.clock.now() + .seconds(100))
             let version = try #require(try cache.entry(for: "a")).version
             _ = cache.parts.hits.note(PendingHits(version: version, slide: slide), for: "a")

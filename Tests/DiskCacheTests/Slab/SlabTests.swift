@@ -64,7 +64,7 @@ struct SlabTests {
             let full = try Self.blocks(of: fixture)
             try await cache.remove(matching: EntryFilter(tag: "go"))
             try await poll("the room is given back") { try Self.blocks(of: fixture) <= full / 4 + 5 << 20 }
-            // The body is still served, because only the head of its record is damaged.
+            // The body is still served, because only the head of the body's ``SlabRecord`` is damaged.
             #expect(try await cache.text(key: "0") == body)
             #expect(try cache.parts.reader.row(forKey: "0")?.slot == slot)
             #expect(try cache.findings() == [])

@@ -114,8 +114,8 @@ struct PurgingTogetherTests {
     func statements() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in
-            // 20 reservations for another host, 20 for one URL, the first with a tag of the purge, and one for another
-            // URL.
+            // 20 reservations are for another host, 20 for one URL of the purged host, and one for a second URL of this
+            // host. Only the first of the second group has a tag of the purge.
             let reservations =
                 (0..<20).map { cache.reserve(responseTo: ResponseURL("http://other/\($0)")) }
                 + (0..<20).map { cache.reserve(responseTo: ResponseURL("http://h/a"), tags: $0 == 0 ? ["t3"] : []) }

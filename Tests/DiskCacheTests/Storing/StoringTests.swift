@@ -222,7 +222,7 @@ struct StoringTests {
             reservation.publish(EntryMetadata(ttl: .seconds(1))) { result in
                 if case .success(.notKept) = result { stored.open() }
             }
-            // The body was being received when the delete came, so the delete wins.
+            // The removal came while the body was being received, so the body is not kept.
             gate.open()
             try await removed.wait()
             try await stored.wait()

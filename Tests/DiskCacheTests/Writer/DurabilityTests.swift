@@ -26,7 +26,7 @@ struct DurabilityTests {
                 { $0.durability = durability }, crashHook: { [steps] in steps.append($0.rawValue) }, sync: sync)
         }
 
-        /// Makes the sync of that step fail from now on; with `nil`, all syncs succeed again.
+        /// Makes the sync of `step` fail from now on; with `nil`, all syncs succeed again.
         func fail(_ step: String?) { failing.withLock { $0 = step } }
 
         private func note(_ kind: String, _ name: String) -> Int32? {

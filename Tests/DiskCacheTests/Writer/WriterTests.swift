@@ -72,7 +72,7 @@ struct WriterTests {
             gate.open()
             try await done.wait(for: 3)
             #expect(failures.value == 1)
-            // After a change, the operation must be undone alone. That takes a second run, with savepoints.
+            // After a change, only a second run with savepoints can undo the failed operation alone.
             #expect(runs.value == (hasChanged ? 2 : 1))
             for key in ["first", "last"] { #expect(try await cache.text(key: key) == "body of \(key)") }
             #expect(try await cache.text(key: "victim") == "old")
@@ -84,7 +84,7 @@ struct WriterTests {
     private static func inCompletion(_ body: @escaping @Sendable (DiskCache) -> Void) async throws {
         let fixture = try CacheFixture()
         let cache = try fixture.open()
-        // The process ends before the fixture removes its directory.
+        // Removes the directory now, because the process ends before the fixture does so.
         try FileManager.default.removeItem(atPath: fixture.temporary.path)
         let done = Gate("done")
         cache.flush { _ in

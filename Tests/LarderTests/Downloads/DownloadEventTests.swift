@@ -82,8 +82,8 @@ struct DownloadCrowdTests {
         defer { over.open() }
         try await DownloadManager.withOne { downloads in
             let (answers, unwanted) = (Counter(), Counter())
-            /// Lets `count` callers come to a download, and all but ten of them leave. After a purge, the callers wait
-            /// for the following download.
+            /// Lets `count` callers come to a download, and all but ten of them leave. If `isPurged`, the callers wait
+            /// for the next download of the key.
             func crowd(of count: Int, _ path: String) async throws -> Cost {
                 let request = DownloadRequest(url: try CanonicalURL(origin.url(path)))
                 downloads.download(request) { _ in }

@@ -108,7 +108,7 @@ struct EventHubTests {
         try await other.wait(for: 2)
         #expect(early.words == ["gap", "30"])
         #expect(other.words == ["restart", "30"])
-        // The listener resumes behind the id of the reset.
+        // The listener can resume after the id of the reset event.
         #expect(early.events[0].id == steady.events[29].id)
     }
 
@@ -244,7 +244,7 @@ struct EventHubTests {
         try await listen(hub, full, to: EventFilter(key: "0"))
         try await listen(hub, steady, to: EventFilter(key: "none"))
         hub.publish(TestEvents.failures(0..<3))
-        // The mark includes events that the filter excludes.
+        // The id of a heartbeat also counts events that the filter excludes.
         try await poll("the id of event 3") { steady.marks.last?.number == 3 && other.marks.last?.number == 3 }
         try await full.wait(for: 1)
         let marks = full.marks.count

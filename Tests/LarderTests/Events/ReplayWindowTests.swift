@@ -180,7 +180,7 @@ struct EventBacklogTests {
         #expect(backlog.take().map(\.word) == ["long"])
         backlog.add(TestEvents.failures(0..<5))
         #expect(backlog.takeLoss() == false)
-        // The backlog was not empty since the loss, so a reset marks the place of the lost event.
+        // The backlog has earlier events when it loses this event, so a reset event takes the place of the lost event.
         backlog.add([TestEvents.download(.downloadFailed, "lost", urlLength: 100_000)])
         _ = backlog.take()
         backlog.add(TestEvents.failures(5..<6))

@@ -137,7 +137,7 @@ struct FetchMachineTests {
         _ = machine.join(2, number: 2)
         #expect(machine.callers.values.filter(\.isAfterHead).map(\.number) == [2])
         _ = machine.handle(.finished)
-        // No caller is late for the second request, because it is sent after all callers have joined.
+        // No caller is late for the second request, because all callers joined before the second request is sent.
         #expect(words(machine.handle(.refreshed(.changed))) == ["askAgain"])
         #expect(machine.callers.values.allSatisfy { !$0.isAfterHead })
     }

@@ -42,7 +42,7 @@ struct HeldAnswerTests {
             try fetch.originDidAnswer(head)
             try send("half", to: fetch)
             #expect(leader.status == nil)
-            // Until the answer can be found, older responses stay current.
+            // Older responses stay current until other requests can find the new answer.
             #expect(mark.isCurrent)
             try send("half", to: fetch)
             #expect(leader.isWhole == true)
@@ -89,7 +89,7 @@ struct HeldAnswerTests {
             leader.leave()
             try fetch.originDidAnswer(head)
             try send("half", to: fetch)
-            // The fetch loses its transfer, because a transfer notices a cancellation only in its next turn.
+            // Takes the transfer out of the fetch, to simulate that the transfer has not noticed the cancellation yet.
             let transfer = fetch.state.withLock { $0.transfer.take() }
             #expect(fetch.giveUp())
             fetch.originDidPause()

@@ -20,8 +20,8 @@ struct PatienceTests {
             declaredLength: 8, framing: .length, version: "1.1")
     }
 
-    /// Runs `body` when the patience of two followers has ended: one of them leads a second request, and the other
-    /// waits for it.
+    /// Runs `body` when two followers have waited for the first request beyond the time limit. One of the two has sent
+    /// a second request, and the other waits for the answer to the second request.
     private func withLateFollowers(
         _ body: (Gateway, GatewayFetch, _ leader: Asker, _ followers: [Asker]) async throws -> Void
     ) async throws {
@@ -59,7 +59,7 @@ struct PatienceTests {
         try await withLateFollowers { _, fetch, leader, followers in
             fetch.originDidFinish(.failure(OriginError(.timedOut(.waiting))))
             #expect(leader.isWhole == false)
-            // The leader of the second request waits for its own answer.
+            // The client that sent the second request waits for the answer to the second request.
             #expect(followers.filter { $0.isWhole == false }.count == 1)
         }
     }
@@ -88,7 +88,7 @@ struct PatienceTests {
             fetch.originDidFinish(
                 .success(OriginSummary(byteCount: 0, framing: .noBody, redirectCount: 0, retryCount: 0)))
             try await leader.didEnd.wait()
-            // The leader of the second request waits for its own answer.
+            // The client that sent the second request waits for the answer to the second request.
             try await poll("one follower to get the answer before its patience ends", limit: .seconds(1)) {
                 followers.filter { $0.status == 200 }.count == 1
             }

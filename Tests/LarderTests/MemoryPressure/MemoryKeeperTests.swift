@@ -85,13 +85,13 @@ struct MemoryKeeperTests {
             #expect(cache.currentMemoryLimit == Self.limit)
             let taken = "MemTotal: 1000000 kB\nMemFree: 10000 kB\nMemAvailable: 125000 kB\n"
             try directory.write(taken, to: "taken")
-            // The file is replaced in one step, because half a file would be a sign, too.
+            // The file is replaced in one step, because a partly written file would count as a sign.
             try #require(rename(directory.path("taken"), directory.path("group/meminfo")) == 0)
             try await poll("a sign") { keeper.signs > 0 }
         }
     }
 
-    /// Whether a stall of a group is a sign of short memory.
+    /// Returns whether a stall of a group is a sign of short memory.
     ///
     /// - Parameters:
     ///   - own: the files of the group.
