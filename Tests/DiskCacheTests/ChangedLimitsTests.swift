@@ -60,7 +60,7 @@ struct ChangedLimitsTests {
         #expect(policy.memoryBytes == 0)
     }
 
-    @Test("A cache that nothing references stays open until its last store ends; then its directory can be removed")
+    @Test("An unreferenced cache stays open until its last store ends; then the directory of the cache can be removed")
     func life() async throws {
         let temporary = try TemporaryDirectory()
         let directory = try CacheDirectory(path: temporary.path)

@@ -24,7 +24,7 @@ struct LostIndexTests {
     }
 
     @Test(
-        "A cache whose index is taken away refuses changes, and logs the loss once", arguments: Loss.allCases,
+        "When its index is taken away, a cache refuses changes, and logs the loss once", arguments: Loss.allCases,
         Layout.allCases)
     func lost(_ loss: Loss, _ layout: Layout) async throws {
         let fixture = try CacheFixture(layout)
@@ -68,7 +68,7 @@ struct LostIndexTests {
         try await fixture.withCache { cache async throws in #expect(try await cache.text(key: "k") == "1") }
     }
 
-    @Test("After a missing index was put back, stores whose common transaction fails are retried one by one")
+    @Test("After a missing index was put back, stores are retried one by one when their common transaction fails")
     func groupAfterPutBack() async throws {
         let fixture = try CacheFixture()
         let failures = Locked(0)
@@ -105,7 +105,7 @@ struct LostIndexTests {
     }
 
     @Test(
-        "A cache whose directory was moved away changes no file of a new cache at the same path",
+        "After its directory was moved away, a cache changes no file of a new cache at the same path",
         arguments: Layout.allCases)
     func successor(_ layout: Layout) async throws {
         let fixture = try CacheFixture(layout) { $0.inlineLimit = 10 }

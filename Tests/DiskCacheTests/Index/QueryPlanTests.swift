@@ -129,7 +129,7 @@ final class QueryPlanTests {
         }
     }
 
-    @Test("A purge finds the entries that are being revalidated by their keys")
+    @Test("A purge uses the keys to find entries that are being revalidated")
     func heldEntries() throws {
         let steps = try plan(of: IndexWriter.heldStatement, ["a", "b"])
         #expect(steps == ["SEARCH entries USING INDEX sqlite_autoindex_entries_1 (key>? AND key<?)"])

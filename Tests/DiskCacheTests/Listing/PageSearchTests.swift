@@ -38,7 +38,7 @@ struct PageSearchTests {
         EntryFilter(prefix: "zz2", tag: "mixed", state: .fresh, kind: .data), EntryFilter(tag: "nobody's"),
     ]
 
-    @Test("All pages together are the matching entries in their order, each once, for every filter and page size")
+    @Test("All pages together have each matching entry once, in the requested order, for every filter and page size")
     func agreement() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in

@@ -194,7 +194,7 @@ struct MemoryTierTests {
         #expect(tier.value(for: "hot") == "2")
     }
 
-    /// A value whose `deinit` reads the tier. The read would wait for ever if the tier still held the shard's lock.
+    /// A value that reads the tier in `deinit`. The read would wait for ever if the tier still held the shard's lock.
     private final class CallsBack: Sendable {
         let tier: MemoryTier<CallsBack>
 
@@ -222,7 +222,7 @@ struct MemoryTierTests {
         #expect(tier.statistics.count == 0)
     }
 
-    /// A value whose `deinit` removes a key, like a writer that commits while the tier makes room for the value of a
+    /// A value that removes a key in `deinit`, like a writer that commits while the tier makes room for the value of a
     /// reader.
     private final class RemovesWhenDropped: Sendable {
         let tier: MemoryTier<RemovesWhenDropped>

@@ -106,7 +106,7 @@ struct DamageTests {
         }
     }
 
-    @Test("Many requests for a body whose file was touched wait for one verification, and all get the body")
+    @Test("After the file of a body was touched, many requests wait for one verification, and all get the body")
     func sharedVerification() async throws {
         let fixture = try CacheFixture { $0.memoryLimit = 0 }
         try await fixture.withCache { cache async throws in

@@ -20,7 +20,7 @@ struct OverwriteTests {
     }
 
     @Test(
-        "JSON that a caller stores during a download is not overwritten by it, with and without an earlier entry",
+        "A download does not overwrite JSON that a caller stores during the download, with or without an older entry",
         arguments: [false, true])
     func storedDuringDownload(hasEntry: Bool) async throws {
         try await CacheFixture().withCache { cache async throws in
@@ -168,7 +168,7 @@ struct OverwriteTests {
         }
     }
 
-    @Test("A change whose commit fails does not affect the entry of the running download; an earlier change does")
+    @Test("A change that cannot be committed does not affect the entry of the running download; an earlier change does")
     func failedChange() async throws {
         struct Failure: Error {}
         let fails = Counter()

@@ -11,7 +11,7 @@ struct PlacingTests {
         files(below: fixture.namespace).filter { $0.hasPrefix("Q") || $0.dropFirst(2).hasPrefix("/") }
     }
 
-    @Test("The tree of the readable layout mirrors the URLs, in any order of the stores")
+    @Test("The directory tree of the readable layout mirrors the URLs, whichever URL is stored first")
     func bothOrders() async throws {
         let urls = [
             "http://h:8080/a", "http://h:8080/a/b", "http://h:8080/a/", "http://h:8080/a/b/c?q=/x", "http://h:8080/",

@@ -135,7 +135,7 @@ struct PurgingTests {
         }
     }
 
-    @Test("An entry whose store begins after a purge is kept")
+    @Test("An entry is kept when its store begins after a purge")
     func afterPurge() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in

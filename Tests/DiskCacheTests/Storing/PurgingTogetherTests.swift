@@ -110,7 +110,7 @@ struct PurgingTogetherTests {
         }
     }
 
-    @Test("A purge looks up the stored entry of a running store only if the match depends on it, once for each URL")
+    @Test("A purge looks up the stored entry of a running refresh only if the match depends on it, once for each URL")
     func statements() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in

@@ -116,7 +116,7 @@ struct ResponseFieldsTests {
         try await fixture.withCache { cache async throws in
             for number in 0..<100 { _ = try await publish("\(number)", 10, in: cache) }
             for number in 0..<10 { _ = try await publish("\(number)", 100 << 10, in: cache) }
-            // The response whose latest store is oldest is removed first.
+            // The responses with the oldest latest store are removed: 10 to 99, and then 0 to 4.
             #expect(try variants(in: cache) == keys(5..<10))
 
             let key = CacheKey.response(to: url, variant: "9")

@@ -114,7 +114,7 @@ final class FetchSimulation {
         fates[number] = .left
         if fate == .waits, !givesUp { goesOnAlone = true }
         perform(machine.handle(.left(number, givesUp: givesUp)))
-        // If all callers leave before the head arrives, a request whose answer is not kept is cancelled.
+        // If all callers leave before the head arrives, the request is cancelled, unless its answer is kept.
         let isUnwanted = !goesOnAlone && !fates.values.contains(.waits)
         if isUnwanted, transfer == .running, !hasHead, !rules.outlivesCallers, ends == 0 {
             expect(mustBreak, "an unwanted request goes on")

@@ -75,7 +75,7 @@ struct GatewayPlacesTests {
         }
     }
 
-    @Test("A request whose client leaves before the request gets a place is never sent to the origin")
+    @Test("If a client leaves before its request gets a place, the request is never sent to the origin")
     func neverDeparts() async throws {
         let over = Gate("the end")
         let origin = try trickling(over, beginning: nil)
