@@ -98,7 +98,7 @@ struct ConfigurationTests {
     }
 
     @Test(
-        "An invalid value is refused with its place and the expected form",
+        "An invalid setting is refused, and the error names the flag or variable and the expected form",
         arguments: [
             ("port", "-1"), ("port", "65536"), ("memory-limit", "1.5GiB"), ("memory-limit", "-1"),
             ("disk-limit", "10"), ("inline-limit", "1GiB"), ("default-ttl", "-1"), ("default-ttl", "nan"),
@@ -137,7 +137,7 @@ struct ConfigurationTests {
         #expect(error?.description.contains("\"prot\"") == true)
     }
 
-    @Test("Unknown variables are ignored and listed, except variables of Kubernetes and the client commands")
+    @Test("Unknown LARDER_ variables are ignored and listed, except variables of Kubernetes and the client commands")
     func unknownVariables() throws {
         let links = [
             "LARDER_PORT": "tcp://10.96.0.7:8080", "LARDER_PORT_8080_TCP_ADDR": "10.96.0.7",

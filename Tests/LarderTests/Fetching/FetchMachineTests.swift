@@ -51,7 +51,7 @@ struct FetchMachineTests {
         #expect(words(machine.handle(.began(isKept: true, isOpen: true))) == ["deliver [0] arrived"])
     }
 
-    @Test("The end of a transfer is handled only after the removal of the invalidated responses")
+    @Test("A fetch handles the end of its transfer only after it has removed the responses that the answer invalidates")
     func earlyEnd() {
         for (end, after) in [
             (Machine.Event.finished, ["store"]),

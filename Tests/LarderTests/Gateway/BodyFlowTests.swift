@@ -154,7 +154,7 @@ struct BodyFlowTests: Sendable {
         #expect(demands.elements == [.pause, .resume])
     }
 
-    @Test("A body that is not kept is cancelled when its last client leaves")
+    @Test("The transfer of a body that is not kept is cancelled when the last client leaves")
     func leaving() {
         let flow = flow()
         let (first, second) = (Client(), Client())
@@ -167,7 +167,7 @@ struct BodyFlowTests: Sendable {
         #expect(demands.elements == [.cancel])
     }
 
-    @Test("When the transfer of a body fails, the body breaks off for every reader")
+    @Test("When the transfer of a body fails, every reader gets an incomplete body")
     func failure() {
         let flow = flow()
         let client = Client()
