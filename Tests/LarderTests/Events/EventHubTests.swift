@@ -189,7 +189,7 @@ struct EventHubTests {
         #expect(third.words == ["gap", "3"])
     }
 
-    @Test("Some time after the last listener left, the hub drops the kept events, even if no event is published")
+    @Test("Some time after the last listener left, the hub stops keeping events, even if no event is published")
     func restWithoutEvents() async throws {
         let hub = EventHub(limits { $0.patience = .milliseconds(30) })
         for _ in 0..<20 {
