@@ -34,7 +34,7 @@ struct ComparisonTests {
         #expect(rows.map { $0.ratios[.p99]?.rounds } == [nil, nil, [1.5]])
     }
 
-    @Test("When a round has several turns, the order of the contenders is reversed in every second turn")
+    @Test("When a round measures the servers several times, every second measurement uses the reverse order")
     func order() {
         let turns = (0..<2).flatMap { round in
             (0..<3).map { Turn(round: round, number: $0, count: 3, seconds: 1) }
@@ -44,7 +44,7 @@ struct ComparisonTests {
         #expect(Turn(round: 1, number: 0, count: 1, seconds: 3).order(of: 2) == [0, 1])
     }
 
-    @Test("A round has the mean of its turns' rates and times, the sum of their failures, the largest memory")
+    @Test("A round of several measurements has the mean rate and time, the sum of failures and the largest memory")
     func together() {
         let round = Metric.together([
             [.requestsPerSecond: 10, .p99: 1, .failures: 0, .peakMemory: 5],
@@ -54,7 +54,7 @@ struct ComparisonTests {
         #expect(round == [.requestsPerSecond: 30, .p99: 4, .failures: 3, .peakMemory: 7])
     }
 
-    @Test("A ratio to the baseline that fell in every round is worse, and a ratio that rose is better")
+    @Test("A ratio to the baseline that fell in every round is a regression; a ratio that rose is an improvement")
     func change() {
         let (before, after) = (report([row(ratios: [0.9, 0.92, 0.95])]), report([row(ratios: [0.7, 0.75, 0.8])]))
         #expect(Comparison(after, against: before).isWorse)
@@ -62,7 +62,7 @@ struct ComparisonTests {
         #expect(!back.isWorse && back.changes.count == 1)
     }
 
-    @Test("Rounds that overlap and medians that are close together show no change")
+    @Test("Two reports show no change if the values of their rounds overlap, or if their medians are close")
     func noise() {
         let wide = (report([row(ratios: [0.7, 0.9, 1])]), report([row(ratios: [0.6, 0.75, 0.8])]))
         #expect(Comparison(wide.1, against: wide.0).changes.isEmpty)
@@ -70,14 +70,14 @@ struct ComparisonTests {
         #expect(Comparison(close.1, against: close.0).changes.isEmpty)
     }
 
-    @Test("A time that rose in every round is worse")
+    @Test("A time that rose in every round is a regression")
     func time() {
         let before = report([row(ratios: [1, 1.1, 1.2], of: .p99)])
         let after = report([row(ratios: [1.9, 2, 2.1], of: .p99)])
         #expect(Comparison(after, against: before).isWorse)
     }
 
-    @Test("2 % more instructions are a regression of a hit, but only 6 % of another request")
+    @Test("2 % more instructions are a regression for a hit; for any other request, 6 % more are a regression")
     func instructions() {
         func counted(_ count: Double, isHit: Bool) -> Report {
             var row = Row(group: "1 KiB", name: "Larder", values: [.instructionsPerRequest: Series([count])!])
@@ -111,7 +111,7 @@ struct ComparisonTests {
         #expect(try String(contentsOf: index, encoding: .utf8).contains("![hits](hits.svg)"))
     }
 
-    @Test("A table omits empty columns")
+    @Test("A table of a report omits empty columns")
     func table() {
         let text = MarkdownTable(report([row(ratios: [0.5, 0.6, 0.7])])).text
         #expect(text.contains("| 1 KiB | ratio of requests/s |\n|---|---:|\n| Larder | 0.60 (0.50 to 0.70) |"))

@@ -2,10 +2,10 @@ import TestSupport
 import Testing
 import TraceReplay
 
-@Suite("The replay of traces")
+@Suite("The replay of request traces")
 struct EvictionReplayTests {
-    /// A trace of `count` requests, in which the popularity of a key falls with its rank. `scans` runs of keys that are
-    /// requested only once interrupt them.
+    /// Returns a trace of `count` requests, in which the popularity of a key falls with the key's rank, and of `scans`
+    /// runs of keys that are requested only once.
     private static func trace(_ count: Int, keys: Int, scans: Int = 0, scale: Int = 1) -> Trace {
         var generator = SplitMix64(seed: 42)
         var sums = [0.0]
@@ -56,7 +56,9 @@ struct EvictionReplayTests {
         return try EvictionReplay.diskTier(trace, capacity: capacity, directory: temporary.path("cache"))
     }
 
-    @Test("Both tiers miss less than a least-recently-used cache, and almost equally often", arguments: [5, 20])
+    @Test(
+        "Memory tier and disk tier miss less often than a least-recently-used cache, and almost equally often",
+        arguments: [5, 20])
     func ratios(percent: Int) throws {
         let trace = Self.trace(15_000, keys: 3000)
         let capacity = trace.footprint * percent / 100
@@ -71,7 +73,7 @@ struct EvictionReplayTests {
         #expect(disk.policyBytes <= 16 * disk.entries + 72)
     }
 
-    @Test("A scan costs both tiers less than half of the misses that it costs a least-recently-used cache")
+    @Test("A run of keys requested once causes less than half of the misses that it causes in an LRU cache")
     func scans() throws {
         let (calm, scanned) = (Self.trace(10_000, keys: 2000), Self.trace(10_000, keys: 2000, scans: 20))
         let capacity = calm.footprint / 20
@@ -91,7 +93,7 @@ struct EvictionReplayTests {
         #expect(disk < other / 2, "\(disk) \(other)")
     }
 
-    @Test("A tier with several shards misses no more than a tier with a single shard")
+    @Test("A memory tier with several shards misses at most 2 % more often than a tier with a single shard")
     func shards() {
         let trace = Self.trace(20_000, keys: 10_000, scale: 100)
         let capacity = 256 << 20
@@ -100,7 +102,7 @@ struct EvictionReplayTests {
         #expect(many < one * 1.02, "\(many) \(one)")
     }
 
-    @Test("Pinned entries are never evicted, even when the other entries do not fit")
+    @Test("Pinned entries are never evicted, even when the unpinned entries do not fit into the cache")
     func pinned() throws {
         let temporary = try TemporaryDirectory("larder-replay")
         let trace = Self.trace(5000, keys: 2000)
@@ -111,7 +113,7 @@ struct EvictionReplayTests {
         #expect(outcome.misses > 1000)
     }
 
-    @Test("The published ratios are read from their table, and missing ratios are absent")
+    @Test("Published miss ratios are read from a Markdown table; a missing cell gives no ratio")
     func published() {
         let table = """
             # Traces

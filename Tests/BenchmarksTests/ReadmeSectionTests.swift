@@ -42,7 +42,7 @@ struct ReadmeSectionTests {
         #expect(text.contains("(\(hits.date.prefix(10)), commit abc, 2 cores, any)"))
     }
 
-    @Test("Misses, stores and hits on disk show their ratios and the server that they refer to")
+    @Test("The lines of misses, stores and disk hits show a ratio and the server that the ratio refers to")
     func misses() {
         let fill = report(
             "fill",
@@ -68,7 +68,7 @@ struct ReadmeSectionTests {
         #expect(text.contains("of the process: \(connection); 3 MiB in all, with the memory tier (10 entries).\n"))
     }
 
-    @Test("A section without figures is empty")
+    @Test("A README section without measured figures is empty")
     func empty() {
         #expect(ReadmeSection([]).text.isEmpty)
         #expect(ReadmeSection([report("hits", []), report("eviction", [])]).text.isEmpty)

@@ -38,7 +38,7 @@ struct ChangedLimitsTests {
                 for _ in 0..<2 { #expect(try await cache.text(key: "k") == longText(200_000)) }
                 return cache.memoryStatistics.bytes
             }
-            // The longest body in memory is a sixteenth of the limit.
+            // The memory tier keeps bodies up to a sixteenth of its limit.
             cache.emptyMemory()
             #expect(try await held() < 200_000)
             cache.setMemoryLimit(64 << 20)
@@ -60,7 +60,7 @@ struct ChangedLimitsTests {
         #expect(policy.memoryBytes == 0)
     }
 
-    @Test("A cache without an owner stays open until its last reservation ends; then its directory can be removed")
+    @Test("An unreferenced cache stays open until its last store ends; then the directory of the cache can be removed")
     func life() async throws {
         let temporary = try TemporaryDirectory()
         let directory = try CacheDirectory(path: temporary.path)

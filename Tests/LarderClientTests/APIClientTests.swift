@@ -66,7 +66,7 @@ struct APIClientTests {
         #expect(words.contains("http://127.0.0.1:\(port.number)"))
     }
 
-    @Test("A truncated body is an error, and a silent server is given up after the silence limit")
+    @Test("A truncated body is an error, and the client gives up a silent server after a time limit")
     func broken() async throws {
         let gate = Gate("the rest")
         let server = try ScriptedOrigin { request, connection in

@@ -2,7 +2,7 @@ import Testing
 
 @testable import LarderClient
 
-/// WHATWG HTML §9.2.6, with its examples.
+/// The tests follow WHATWG HTML §9.2.6, and include the examples of that section.
 @Suite("The parser of server-sent events")
 struct EventStreamParserTests {
     private typealias Event = EventStreamParser.Event

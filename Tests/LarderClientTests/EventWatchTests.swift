@@ -31,7 +31,7 @@ struct EventWatchTests {
         return events
     }
 
-    @Test("After a lost connection, a watch resumes with the event after the last one that it received")
+    @Test("After a lost connection, a watch resumes with the event after the last received event")
     func resuming() async throws {
         let server = try ScriptedOrigin { request, connection in
             let last = request["Last-Event-ID"].flatMap { Int($0) } ?? 0
@@ -85,7 +85,7 @@ struct EventWatchTests {
     }
 
     @Test(
-        "A refusal or an absent server ends a watch; a 429, 502, 503 or 504 after its start pauses it",
+        "A 401 or a failed first connection ends a watch; a later 429, 502, 503 or 504 only pauses the watch",
         arguments: [429, 502, 503, 504])
     func refusals(status: Int) async throws {
         let server = try ScriptedOrigin { request, connection in

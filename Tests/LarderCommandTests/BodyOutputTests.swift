@@ -13,7 +13,7 @@ struct BodyOutputTests {
     }
 
     @Test(
-        "A replacing file has the old permissions from its first byte on, without setuid and setgid",
+        "A new file has the permissions of the replaced file from its first byte on, except setuid and setgid",
         arguments: [(0o600, 0o600), (0o640, 0o640), (0o4755, 0o755), (0o2755, 0o755)] as [(UInt16, UInt16)])
     func permissions(of old: UInt16, become new: UInt16) throws {
         let directory = try TemporaryDirectory()

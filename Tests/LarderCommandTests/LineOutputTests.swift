@@ -30,7 +30,7 @@ struct LineOutputTests {
             return String(decoding: bytes[..<max(0, read(reading, &bytes, bytes.count))], as: UTF8.self)
         }
 
-        /// Fills the pipe, then reads `pages` pages of `PIPE_BUF` bytes to leave room for them.
+        /// Fills the pipe, and then reads `pages` times `PIPE_BUF` bytes, so that as many bytes have room.
         func fill(leaving pages: Int) {
             var page = [UInt8](repeating: 0x20, count: Int(PIPE_BUF))
             _ = fcntl(writing, F_SETFL, O_NONBLOCK)
@@ -40,7 +40,7 @@ struct LineOutputTests {
         }
     }
 
-    @Test("Lines without a reader are dropped, and the next line is preceded by their number")
+    @Test("While no program reads the pipe, lines are dropped; the next line comes after the number of dropped lines")
     func stalled() throws {
         let pipe = try Pipe()
         let output = LineOutput(pipe.writing, patience: .milliseconds(10))
@@ -55,7 +55,7 @@ struct LineOutputTests {
         #expect(pipe.drain() == "lost 3\nread\nagain\n")
     }
 
-    @Test("While the pipe stays full, only the first line waits for the patience")
+    @Test("While the pipe stays full, only the first line waits for the time limit")
     func patience() throws {
         let pipe = try Pipe()
         pipe.fill(leaving: 0)
@@ -66,7 +66,7 @@ struct LineOutputTests {
         #expect(time >= .milliseconds(200) && time < .seconds(10), "\(time)")
     }
 
-    @Test("A partly written line is ended before the next line")
+    @Test("A line that was only partly written is ended before the next line begins")
     func broken() throws {
         let pipe = try Pipe()
         let page = Int(PIPE_BUF)

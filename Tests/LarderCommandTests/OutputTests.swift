@@ -56,7 +56,7 @@ struct OutputTests {
         #expect(Table(titles: ["KEY"]).lines(forTerminal: true).isEmpty)
     }
 
-    @Test("A line of a list fits the terminal, because its URL comes first and is shortened in the middle")
+    @Test("A line of a list fits the terminal, because the URL in it is shortened in the middle")
     func fittingTable() throws {
         let now = Date(timeIntervalSince1970: 1_769_846_709)
         let url = "http://h.example/" + String(repeating: "very-long/", count: 30) + "end"
@@ -160,7 +160,7 @@ struct OutputTests {
         #expect(StatsCommand.report(json).lines(forTerminal: false)[1] == "uptimeSeconds\t63.5")
     }
 
-    @Test("A counter of an impossible size is clamped or printed as it is, without a crash")
+    @Test("A counter of an impossible size does not crash: durations are clamped, and sizes are printed unchanged")
     func impossibleStats() {
         let json: JSON = [
             "uptimeSeconds": .number("1e300"), "waitSeconds": .number("-1e999"), "diskBytes": .number("-1"),
@@ -189,7 +189,7 @@ struct OutputTests {
         let foreign = ServerProblem(status: 404, fields: [:], body: Array("<html>".utf8))
         #expect(ExitStatus(.refused(foreign)) == .unavailable)
         #expect(ExitStatus(.unreachable("x")) == .unavailable && ExitStatus(.cancelled) == .interrupted)
-        // Each status is in the help, and no status means success.
+        // Each status is in the help, and no status is 0, which means success.
         for status in ExitStatus.allCases { #expect(ExitStatus.help.contains("\n\(status.rawValue) ")) }
         #expect(ExitStatus.allCases.allSatisfy { (1...255).contains($0.rawValue) })
     }

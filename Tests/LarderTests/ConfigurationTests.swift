@@ -11,7 +11,7 @@ struct ConfigurationTests {
     private let home = ["HOME": "/home/ada"]
 
     @Test(
-        "A client may have a quarter of the connections, all connections on loopback, or the configured number",
+        "A client may have a quarter of the connections, or all on loopback, unless a limit is configured",
         arguments: [
             ("0.0.0.0", nil, 1000, 250), ("0.0.0.0", nil, 20, 16), ("::", "auto", 1000, 250),
             ("127.0.0.1", nil, 1000, 0),
@@ -40,9 +40,9 @@ struct ConfigurationTests {
         #expect(configuration.listenersPerClient(of: all) == ofOneClient)
     }
 
-    @Test("The defaults equal the default texts of the table")
+    @Test("The default texts of all settings give the same configuration as no settings")
     func defaults() throws {
-        // All default texts, read like values of an operator, give the same configuration as no option.
+        // All default texts, given as flags, result in the same configuration as no option.
         let none = try Configuration(flags: [:], environment: home, file: nil)
         var flags: [String: [String]] = [:]
         for setting in Setting.all
@@ -67,7 +67,7 @@ struct ConfigurationTests {
         #expect(configuration.allowedOrigins.map(\.description) == ["10.0.0.0/8", "a.test"])
     }
 
-    @Test("Lists accept commas and repetition")
+    @Test("A setting that is a list accepts commas and repeated flags")
     func lists() throws {
         let configuration = try Configuration(
             flags: ["allow-origin": ["10.0.0.1, 10.0.0.2", "localhost:80"]],
@@ -98,7 +98,7 @@ struct ConfigurationTests {
     }
 
     @Test(
-        "An invalid value is refused with its place and the expected form",
+        "An invalid setting is refused, and the error names the flag or variable and the expected form",
         arguments: [
             ("port", "-1"), ("port", "65536"), ("memory-limit", "1.5GiB"), ("memory-limit", "-1"),
             ("disk-limit", "10"), ("inline-limit", "1GiB"), ("default-ttl", "-1"), ("default-ttl", "nan"),
@@ -127,7 +127,7 @@ struct ConfigurationTests {
         #expect(byVariable?.description.contains(setting.variable) == true)
     }
 
-    @Test("An unknown key of the file is refused with its name")
+    @Test("An unknown key in the configuration file is refused, and the error names the key")
     func unknownKey() throws {
         let directory = try TemporaryDirectory()
         let file = try directory.write("prot: 1\n", to: "f.yaml")
@@ -137,7 +137,7 @@ struct ConfigurationTests {
         #expect(error?.description.contains("\"prot\"") == true)
     }
 
-    @Test("Unknown variables are ignored and listed, except variables of Kubernetes and the client commands")
+    @Test("Unknown LARDER_ variables are ignored and listed, except variables of Kubernetes and the client commands")
     func unknownVariables() throws {
         let links = [
             "LARDER_PORT": "tcp://10.96.0.7:8080", "LARDER_PORT_8080_TCP_ADDR": "10.96.0.7",
@@ -163,7 +163,7 @@ struct ConfigurationTests {
     }
 
     @Test(
-        "An unusable file is refused in a single line with the name of the file and the reason",
+        "An unusable configuration file is refused with a single line that has the file's name and the reason",
         arguments: [
             (nil, "No such file or directory"), ("port: [1\n", "line 2"), ("port:\t1\n\tx: 1\n", "tab character"),
             ("port: 1\nport: 2\n", "port is given more than once"), ("port: 1\n---\nport: 2\n", "another document"),
@@ -184,7 +184,7 @@ struct ConfigurationTests {
         #expect(!error.description.contains("\n") && !error.description.contains("NSCocoaError"), "\(error)")
     }
 
-    @Test("An empty file and an empty list set no options")
+    @Test("An empty configuration file and an empty list in the file set no options")
     func emptyFile() throws {
         let directory = try TemporaryDirectory()
         for text in ["", "# nothing\n", "allow-origin: []\n"] {
@@ -229,7 +229,7 @@ struct ConfigurationExampleTests {
     private static let path = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().appending(path: "deploy/larder.yaml").path
 
-    @Test("The unchanged file sets no option")
+    @Test("The file sets no option until an operator changes it")
     func unchanged() throws {
         let environment = ["HOME": "/home/ada"]
         let none = try Configuration(flags: [:], environment: environment, file: nil)

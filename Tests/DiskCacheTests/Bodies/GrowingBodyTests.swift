@@ -36,7 +36,7 @@ struct GrowingBodyTests {
         arguments: [1000, 16_384, 65_536, 262_144, 300_001], [true, false])
     func readAlong(step: Int, hasBuffer: Bool) throws {
         let buffers = WriteBuffers()
-        // For a body without a buffer, the test takes all buffers.
+        // Takes all buffers when the body must not get one.
         let taken = hasBuffer ? [] : (0..<WriteBuffers.limit).map { _ in buffers.take() }
         let body = GrowingBody(buffers: buffers, path: "body")
         try append(text[..<500], to: body)
@@ -65,7 +65,7 @@ struct GrowingBodyTests {
         #expect(file.status()?.identity.size == Int64(2 * WriteBuffers.capacity))
     }
 
-    @Test("On a full disk, the sealing of a body fails, and its received bytes stay readable")
+    @Test("When the disk is full, a body cannot be completed, and its received bytes stay readable")
     func fullDisk() throws {
         let body = GrowingBody(buffers: WriteBuffers(), path: "/dev/full")
         try body.move(to: FileDescriptor(opening: "/dev/full", O_RDWR))
@@ -77,7 +77,7 @@ struct GrowingBodyTests {
         #expect(come == Array(text[..<come.count]))
     }
 
-    @Test("A body takes a write buffer at its first byte, and returns the buffer at its end")
+    @Test("A body that is being received takes a write buffer at its first byte, and returns the buffer at its end")
     func buffersGoBack() throws {
         let buffers = WriteBuffers()
         for number in 0..<2 * WriteBuffers.limit {

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Open bodies")
 struct OpenBodiesTests {
-    /// Opens the file at `path`, as a further reader does.
+    /// Opens the file at `path` as each new reader does.
     private func open(_ path: String, _ bodies: OpenBodies) throws -> BodyFile {
         let file = try FileDescriptor(opening: path, O_RDONLY)
         let status = try #require(file.status())
@@ -26,7 +26,8 @@ struct OpenBodiesTests {
         #expect(body == nil)
     }
 
-    @Test("A file that replaces a body under the same name is opened as another body")
+    @Test(
+        "After the file of a body is replaced, a new reader opens the new file, and earlier readers keep the old file")
     func replaced() throws {
         let directory = try TemporaryDirectory()
         let path = directory.path("body")
@@ -41,7 +42,7 @@ struct OpenBodiesTests {
         #expect(try Array(other.readWhole().bytes) == Array("other".utf8))
     }
 
-    @Test("The table of open bodies drops closed bodies")
+    @Test("The table of open bodies drops bodies that no reader uses any more")
     func forgotten() throws {
         let directory = try TemporaryDirectory()
         let bodies = OpenBodies()

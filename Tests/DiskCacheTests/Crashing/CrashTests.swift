@@ -7,7 +7,7 @@ import Testing
 
 @Suite("A kill at any instant")
 struct CrashTests {
-    /// An operation that is under way when the process ends, after the acknowledged stores of `prepare`.
+    /// The operation during which the process ends. The stores of ``prepare(_:_:)`` are acknowledged before.
     enum Scenario: CaseIterable, Sendable {
         case store, replace, replaceInlineByFile, replaceFileByInline, replaceTwice, remove, removeThenStore
         case replaceInOtherLayout, makeWayForDirectory, fillLeafBelowBody, storeWhereDirectoryIs, purge
@@ -27,7 +27,7 @@ struct CrashTests {
     private static let new = longText(6000, "new")
 
     @Test(
-        "A kill during a change leaves the old or the new body whole, never a mix, and no other file",
+        "A kill during a change leaves either the whole old body or the whole new body, and no other file",
         arguments: Scenario.allCases, Layout.allCases)
     func killed(_ scenario: Scenario, _ layout: Layout) async throws {
         var reached = 0
@@ -63,7 +63,7 @@ struct CrashTests {
     }
 
     @Test(
-        "A kill during a store leaves no body behind, even for a key that begins with an accent",
+        "A kill during the store of a new entry leaves no body, even for a key that begins with an accent",
         arguments: [CrashPoint.bodyPlaced, .beforeCommit])
     func accentFirst(_ point: CrashPoint) async throws {
         let fixture = try CacheFixture(.readable)
@@ -229,7 +229,7 @@ struct CrashTests {
     }
 
     @Test(
-        "A failed operation is undone with its files, and the other operations of its transaction are kept",
+        "A failed operation's rows and files are undone, and the other operations of its transaction are kept",
         arguments: Layout.allCases)
     func failingOperation(_ layout: Layout) async throws {
         struct Failure: Error {}

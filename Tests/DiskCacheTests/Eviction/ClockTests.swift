@@ -6,7 +6,9 @@ import Testing
 
 @Suite("A clock that was ahead and is set back")
 struct ClockTests {
-    @Test("An entry stored or used after the clock was set back is not evicted first", arguments: [true, false])
+    @Test(
+        "After the clock was set back, an entry that is stored or requested is not evicted before older entries",
+        arguments: [true, false])
     func eviction(withRestart: Bool) async throws {
         let cost = EntryRow.cost(bodyLength: 1000, isFile: false, url: nil) + 2
         let fixture = try CacheFixture { $0.diskLimit = cost * 4 * 16 / 15 + 16 }
@@ -67,7 +69,8 @@ struct ClockTests {
         }
     }
 
-    @Test("A hit clock that is ahead of the wall clock advances only as the wall clock does, however often it is read")
+    @Test(
+        "The clock of access dates, if ahead of the wall clock, advances no faster, however often it is read")
     func pace() {
         let wall = ManualClock()
         let clock = HitClock(wall, notBefore: wall.now() + .seconds(10))

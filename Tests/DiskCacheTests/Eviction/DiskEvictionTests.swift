@@ -42,7 +42,7 @@ struct DiskEvictionTests {
         }
     }
 
-    @Test("A large body that was just stored is not evicted, although other entries are in use")
+    @Test("A large body that was just stored is not evicted, although all other entries were requested")
     func large() async throws {
         let fixture = try CacheFixture { $0.diskLimit = 4_000_000 }
         try await fixture.withCache { cache async throws in
@@ -73,7 +73,7 @@ struct DiskEvictionTests {
             if areInUse { try hit(cache, "small \(number)") }
         }
         try await cache.flush()
-        // Stops just before the head-room begins.
+        // Fills the cache until little more than the head-room is free.
         var number = 0
         while cache.totals.diskBytes < 3_735_000 {
             try await cache.store(longText(8000), key: "more \(number)")
@@ -83,7 +83,7 @@ struct DiskEvictionTests {
         try await cache.flush()
     }
 
-    @Test("A large body with a long ETag is not evicted, although room was made for the body alone")
+    @Test("A large body with a long ETag is not evicted, although its announced length did not include the ETag")
     func largeWithTexts() async throws {
         let fixture = try CacheFixture { $0.diskLimit = 4_000_000 }
         try await fixture.withCache { cache async throws in
@@ -99,7 +99,7 @@ struct DiskEvictionTests {
         }
     }
 
-    @Test("A large body is not evicted at once when it replaces the small entry that was next for eviction")
+    @Test("A large body that replaces the small entry that was next for eviction is not evicted right after its store")
     func largeInPlaceOfOld() async throws {
         let fixture = try CacheFixture { $0.diskLimit = 4_000_000 }
         try await fixture.withCache { cache async throws in
@@ -126,7 +126,7 @@ struct DiskEvictionTests {
         }
     }
 
-    @Test("An entry that is stored again keeps its place in the queues and counts as used")
+    @Test("An entry that is stored again keeps its place in the eviction queues and counts as requested")
     func storedAgain() async throws {
         let fixture = try CacheFixture { $0.diskLimit = Self.limit }
         try await fixture.withCache { cache async throws in
@@ -147,7 +147,7 @@ struct DiskEvictionTests {
         }
     }
 
-    @Test("Without a memory tier the eviction keeps no ghosts, but still spares used entries")
+    @Test("Without a memory tier the eviction keeps no ghosts, but still spares requested entries")
     func withoutMemory() async throws {
         let fixture = try CacheFixture { ($0.diskLimit, $0.memoryLimit) = (Self.limit, 0) }
         try await fixture.withCache { cache async throws in

@@ -32,7 +32,9 @@ struct DiskReserveTests {
 
     private static func free(_ disk: SmallDisk) -> Int64 { FileSystem.freeBytes(at: disk.mount.path) }
 
-    @Test("The reserve stays free when the limit is larger than the disk", arguments: Layout.allCases, [3000, 100_000])
+    @Test(
+        "The reserve stays free when the disk limit exceeds the size of the disk", arguments: Layout.allCases,
+        [3000, 100_000])
     func limitLargerThanDisk(_ layout: Layout, length: Int) async throws {
         try await Self.withCache(layout) { disk, cache in
             // Stores twice as many bodies as fit.
@@ -80,7 +82,7 @@ struct DiskReserveTests {
         }
     }
 
-    @Test("Room that other programs free is available to the next reservation", arguments: Layout.allCases)
+    @Test("Room that other programs free is available to the next store", arguments: Layout.allCases)
     func givenBack(_ layout: Layout) async throws {
         try await Self.withCache(layout) { disk, cache in
             try disk.fill(leaving: 1 << 20)
@@ -88,7 +90,7 @@ struct DiskReserveTests {
             let reservation = cache.reserve(try .data("k"), kind: .data)
             #expect(throws: DiskCacheError.noSpace) { try reservation.expect(length: 100_000) }
             try FileManager.default.removeItem(atPath: disk.mount.path("filler"))
-            // A child process that another test forks at this moment holds the file open until its `exec`.
+            // A child process that another test has just forked may hold the removed file open until its `exec`.
             try await poll("the file system to have its room back") { Self.free(disk) > 2 * Self.floor }
             try reservation.expect(length: 100_000)
             try reservation.receive([UInt8](repeating: 1, count: 100_000))
@@ -97,7 +99,7 @@ struct DiskReserveTests {
         }
     }
 
-    @Test("The room that an abandoned body had reserved is available again", arguments: Layout.allCases)
+    @Test("When a store is given up, the room that it had reserved is available again", arguments: Layout.allCases)
     func promisedInVain(_ layout: Layout) async throws {
         try await Self.withCache(layout) { disk, cache in
             try await cache.store("x", key: "first")
@@ -109,7 +111,7 @@ struct DiskReserveTests {
                     for _ in 0..<(room / 8) >> 20 { try reservation.receive(block) }
                     reservation.abandon()
                 }
-                // A child process that another test forks at this moment holds the file open until its `exec`.
+                // A child process that another test has just forked may hold the removed body open until its `exec`.
                 try await poll("the room to be back") { Self.free(disk) - Self.floor >= room - (4 << 20) }
             }
             let reservation = cache.reserve(try .data("k"), kind: .data)

@@ -10,7 +10,7 @@ struct DiskUseTests {
     private static let limit: Int64 = 4 << 20
 
     @Test(
-        "The blocks on disk exceed the limit by at most a tenth, for any body length and eviction order",
+        "All files together exceed the disk limit by at most a tenth, for any body length and eviction order",
         arguments: [100, 1024, 1434, 2048, 4096, 8192, 16_384], [true, false])
     func realSize(length: Int, isEvictedAtRandom: Bool) async throws {
         let fixture = try CacheFixture { $0.diskLimit = Self.limit }
@@ -49,7 +49,7 @@ struct DiskUseTests {
         #expect(size <= Self.limit * 11 / 10)
     }
 
-    @Test("The blocks on disk exceed the limit by at most a tenth when files replace small bodies")
+    @Test("All files together exceed the disk limit by at most a tenth when bodies in files replace bodies in the slab")
     func inlineThenFiles() async throws {
         let limit: Int64 = 32 << 20
         let fixture = try CacheFixture { $0.diskLimit = limit }
@@ -67,7 +67,7 @@ struct DiskUseTests {
         }
     }
 
-    @Test("The use of the disk shrinks after a purge")
+    @Test("After a purge, the files of the cache take less room on the disk")
     func purge() async throws {
         let fixture = try CacheFixture { $0.diskLimit = 32 << 20 }
         try await fixture.withCache { cache async throws in

@@ -9,7 +9,7 @@ import Testing
     "A volume with little room",
     .enabled(if: getuid() == 0, "only root can mount a small file system"))
 struct FullDiskTests {
-    /// Runs `body` with a cache directory on a volume of that size, if this machine can mount a volume.
+    /// Runs `body` with a cache directory on a volume of `size`, if this machine can mount a volume.
     private static func withDisk(_ size: String, _ body: (SmallDisk, CacheDirectory) async throws -> Void) async throws
     {
         guard let disk = try SmallDisk(size: size) else {
@@ -30,7 +30,7 @@ struct FullDiskTests {
             in: directory, configuration: configuration, clock: ManualClock(), log: { _ in }, crashHook: crashHook)
     }
 
-    /// Runs `body` with a cache on a volume of that size.
+    /// Runs `body` with a cache on a volume of `size`.
     private static func withCache(
         _ size: String, _ layout: Layout, _ body: (SmallDisk, DiskCache) async throws -> Void
     ) async throws {
@@ -92,7 +92,7 @@ struct FullDiskTests {
             try await fill(first, 3000)
             try disk.fill()
             #expect(try await first.remove(fillKey(0)))
-            // The close of the last connection writes the log into the database file, which a kill does not. So this
+            // A kill does not write the log into the database file, but the close of the last connection does. So this
             // connection stays open until the next start.
             var readOnly = Configuration()
             readOnly.readonly = true

@@ -10,7 +10,7 @@ struct GhostTableTests {
         return (0..<count).map { _ in Int(truncatingIfNeeded: generator.next()) }
     }
 
-    @Test("The table remembers the newest hashes, each until it is removed", arguments: [1, 7, 100, 10_000])
+    @Test("The table remembers the newest hashes, and forgets a hash that is removed", arguments: [1, 7, 100, 10_000])
     func lastOnes(limit: Int) {
         var table = GhostTable()
         let all = hashes(limit * 5)
@@ -29,7 +29,7 @@ struct GhostTableTests {
         #expect(foundAgain == 0)
     }
 
-    @Test("A removed hash frees its place, so that new hashes push no older hash out")
+    @Test("A new hash takes the place of a removed hash and pushes no older hash out")
     func holes() {
         var table = GhostTable()
         let all = hashes(3000)
@@ -43,7 +43,7 @@ struct GhostTableTests {
         #expect(isFound)
     }
 
-    @Test("The table takes at most 16 bytes for each hash within its limit, and shrinks with the limit")
+    @Test("The table takes at most 16 bytes of memory for each hash of its limit, and shrinks when the limit shrinks")
     func memory() {
         var table = GhostTable()
         #expect(table.memoryBytes == 0)
@@ -57,7 +57,7 @@ struct GhostTableTests {
         table.insert(1, limit: 0)
     }
 
-    @Test("The table agrees with a list, except for hashes that full buckets forget")
+    @Test("The table finds the same hashes as a plain list, except for hashes that a full bucket dropped early")
     func model() {
         var generator = SplitMix64(seed: 3)
         var table = GhostTable()

@@ -8,7 +8,7 @@ import Testing
 
 @Suite("The limits of disk and memory")
 struct LimitTests {
-    /// Returns the cost of an entry with a short key.
+    /// Returns the part of the disk limit that an entry with a body of `length` bytes and a short key takes.
     private static func cost(_ length: Int64) -> Int64 {
         EntryRow.cost(bodyLength: length, isFile: false, url: nil) + 12
     }
@@ -50,7 +50,9 @@ struct LimitTests {
         }
     }
 
-    @Test("The limit holds under concurrent stores, and each store is kept or refused", arguments: Layout.allCases)
+    @Test(
+        "Concurrent stores do not exceed the disk limit, and each store either succeeds or is refused",
+        arguments: Layout.allCases)
     func concurrent(_ layout: Layout) async throws {
         let limit: Int64 = 400_000
         let fixture = try CacheFixture(layout) { $0.diskLimit = limit }
@@ -85,7 +87,7 @@ struct LimitTests {
         }
     }
 
-    @Test("A body longer than the entry limit fails as soon as its length is known")
+    @Test("A body longer than the limit for one entry is refused as soon as its length is known")
     func entryLimit() async throws {
         let fixture = try CacheFixture { $0.entryLimit = 1000 }
         try await fixture.withCache { cache async throws in
@@ -97,7 +99,7 @@ struct LimitTests {
         }
     }
 
-    @Test("A body that does not fit beside pinned and promised bytes is refused, and no entry is evicted for it")
+    @Test("A body that does not fit beside pinned and reserved bytes is refused, and the cache evicts no entry for it")
     func doesNotFit() async throws {
         let fixture = try CacheFixture { $0.diskLimit = 1_000_000 }
         try await fixture.withCache { cache async throws in
@@ -132,7 +134,7 @@ struct LimitTests {
         }
     }
 
-    @Test("A cache that is opened with a smaller limit shrinks without a store")
+    @Test("A cache that is opened with a smaller disk limit evicts entries without waiting for a store")
     func shrinks() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in try await fill(cache, 500) }
@@ -143,7 +145,7 @@ struct LimitTests {
         #expect(try cache.findings() == [])
     }
 
-    @Test("A cache that is opened with a limit below the size of its only entry becomes empty")
+    @Test("A cache that is opened with a disk limit below the size of its only entry evicts the entry")
     func shrinksToNothing() async throws {
         let fixture = try CacheFixture { $0.diskLimit = 1_000_000 }
         try await fixture.withCache { cache async throws in try await cache.store(longText(500_000), key: "k") }
@@ -168,7 +170,7 @@ struct LimitTests {
     }
 
     @Test(
-        "A full disk refuses bodies and harms no entry; with room again, stores succeed without a restart",
+        "On a full disk, stores fail and no entry is damaged; once there is room, stores succeed without a restart",
         .enabled(if: getuid() == 0, "only root can mount a small file system"), arguments: Layout.allCases)
     func fullDisk(_ layout: Layout) async throws {
         guard let disk = try SmallDisk(size: "3m") else {
@@ -255,7 +257,7 @@ extension LimitTests {
         }
         #expect(await failure()?.isIndexIO == true)
         try disk.fill()
-        // The writer retries once with the room of the index's log.
+        // The writer frees the room of the index's log, and tries once more.
         _ = await failure()
         try disk.fill()
         #expect(await failure() == .noSpace)
@@ -299,7 +301,7 @@ extension LimitTests {
         }
     }
 
-    @Test("An announced length evicts no entry before bytes of the body arrive")
+    @Test("The announced length of a body evicts no entry; only the arriving bytes do")
     func announcedLength() async throws {
         let fixture = try CacheFixture { $0.diskLimit = 1 << 20 }
         try await fixture.withCache { cache async throws in

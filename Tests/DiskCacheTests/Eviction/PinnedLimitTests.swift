@@ -25,7 +25,7 @@ struct PinnedLimitTests {
         return try cache.keys()
     }
 
-    @Test("A stored entry is not evicted, although it leaves less than a sixteenth of the limit free")
+    @Test("A newly stored entry is not evicted, although it leaves less than a sixteenth of the limit free")
     func stays() async throws {
         try await withPinned { (cache, left) async throws in
             try await cache.store(longText(left * 3 / 4), key: "stored")
@@ -33,7 +33,7 @@ struct PinnedLimitTests {
         }
     }
 
-    @Test("An entry that would be evicted right after its store is refused, and no other entry is evicted for it")
+    @Test("The cache refuses to store an entry that it would have to evict at once, and evicts no other entry for it")
     func refused() async throws {
         try await withPinned { (cache, left) async throws in
             try await cache.store(longText(left / 2), key: "other")
@@ -45,7 +45,7 @@ struct PinnedLimitTests {
         }
     }
 
-    @Test("An entry is refused when its body fits beside the pinned entries, but not with its long ETag")
+    @Test("An entry is refused when its body fits beside the pinned entries, but the body and its long ETag do not")
     func texts() async throws {
         try await withPinned { (cache, left) async throws in
             // The body fits with short texts, but not with the long ETag.

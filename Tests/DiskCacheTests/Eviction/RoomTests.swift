@@ -7,7 +7,7 @@ import Testing
 
 @Suite("The room on the disk")
 struct RoomTests {
-    @Test("A directory in which no probe file can be created does not count as full")
+    @Test("When the cache cannot create a file to test for free room, it does not report the disk as full")
     func notFull() throws {
         let temporary = try TemporaryDirectory()
         #expect(FileSystem.hasRoom(in: temporary.path))
@@ -15,7 +15,7 @@ struct RoomTests {
         #expect(try FileSystem.names(in: temporary.path) == [])
     }
 
-    @Test("A probe file that a killed process left behind is removed at the next start")
+    @Test("The file by which a killed process tested for free room is removed at the next start")
     func leftBehind() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { _ in }
@@ -25,7 +25,7 @@ struct RoomTests {
         #expect(FileSystem.status(of: probe) == nil)
     }
 
-    @Test("The write-ahead log of the index stays below 26 MiB when many large bodies wait for the writer")
+    @Test("The write-ahead log of the index stays below 26 MiB when many large bodies wait to be stored")
     func log() async throws {
         let fixture = try CacheFixture { $0.inlineLimit = 1 << 20 }
         try await fixture.withCache { cache async throws in

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("The S3-FIFO policy")
 struct S3FIFOPolicyTests {
-    /// The policy over queues in memory, as a shard of the memory tier uses it, with its own capacity.
+    /// A cache of a fixed capacity, which uses the policy in the way of a shard of the memory tier.
     private struct Cache {
         let capacity: Int64
         var policy = S3FIFOPolicy()
@@ -19,7 +19,7 @@ struct S3FIFOPolicyTests {
 
         var keys: [String] { ids.keys.sorted() }
 
-        /// Requests a key, and inserts the key when it is missing. Returns whether it was there.
+        /// Requests a key, and inserts a missing key. Returns whether the key was in the cache.
         @discardableResult
         mutating func ask(_ key: String, cost: Int = 1) -> Bool {
             if let id = ids[key] {
@@ -52,7 +52,7 @@ struct S3FIFOPolicyTests {
         #expect(cache.queues.totals == QueueTotals())
     }
 
-    @Test("Keys that are requested twice survive any number of keys that are requested once")
+    @Test("Keys that are requested twice are not evicted by any number of keys that are requested once")
     func scan() {
         var cache = Cache(100)
         for number in 0..<50 { for _ in 0..<2 { cache.ask("hot \(number)") } }
@@ -60,7 +60,7 @@ struct S3FIFOPolicyTests {
         #expect((0..<50).allSatisfy { cache.ids["hot \($0)"] != nil })
     }
 
-    @Test("A key that is requested again soon after its eviction stays from then on")
+    @Test("A key that is requested again soon after its eviction is not evicted a second time")
     func ghost() {
         var cache = Cache(100)
         cache.ask("back")
@@ -81,7 +81,7 @@ struct S3FIFOPolicyTests {
         #expect(cache.ids["back"] == nil)
     }
 
-    @Test("A large entry needs one request more than a small entry to stay")
+    @Test("A large entry needs one request more than a small entry to avoid eviction")
     func large() {
         var cache = Cache(1000)
         for number in 0..<500 { cache.ask("small \(number)") }
@@ -118,7 +118,9 @@ struct S3FIFOPolicyTests {
         #expect(queues.moves <= 1000)
     }
 
-    @Test("A key that left the main queue without eviction enters the main queue at its next insertion only")
+    @Test(
+        "After its removal from the main queue, a key is inserted into the main queue once, then into the small queue"
+    )
     func replaced() {
         var policy = S3FIFOPolicy()
         let totals = QueueTotals(entries: 10, bytes: 10, smallBytes: 1)
@@ -128,7 +130,7 @@ struct S3FIFOPolicyTests {
         #expect(queues == [.small, .main, .small])
     }
 
-    @Test("While no store waits for room, the newest entry stays, even above the small queue's tenth of the bytes")
+    @Test("While no store waits for room, the newest entry stays, even if the small queue exceeds a tenth of the bytes")
     func newest() {
         var cache = Cache(100)
         for number in 0..<40 { for _ in 0..<2 { cache.ask("hot \(number)") } }
@@ -143,7 +145,7 @@ struct S3FIFOPolicyTests {
         #expect(next.flatMap { cache.queues.key(of: $0.id)?.text } == "next")
     }
 
-    @Test("While no store waits for room, the newest entry is not evicted, even when it is the only entry")
+    @Test("While no store waits for room, an entry that is the newest and only one is not evicted")
     func onlyOne() {
         var cache = Cache(100)
         cache.ask("only", cost: 90)

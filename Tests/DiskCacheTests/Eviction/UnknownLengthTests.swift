@@ -42,7 +42,7 @@ struct UnknownLengthTests {
         try cache.keys().count { $0.hasPrefix("e") }
     }
 
-    /// Sends pieces until the body has `length` bytes or is refused. Returns the number of bytes that were taken.
+    /// Sends pieces until the body has `length` bytes or is refused. Returns the number of accepted bytes.
     @discardableResult
     private static func send(_ length: Int, to reservation: Reservation) throws -> Int {
         for sent in stride(from: 0, to: length, by: piece.count) {
@@ -71,7 +71,7 @@ struct UnknownLengthTests {
         }
     }
 
-    @Test("A body that is too long evicts unread entries only for its part of the share, a tenth of the limit")
+    @Test("A body of unknown length that turns out too long evicts unread entries for at most a tenth of the limit")
     func share() async throws {
         try await Self.withEntries(37, areRead: false) { (cache, _) async throws in
             for _ in 0..<5 {
@@ -84,7 +84,7 @@ struct UnknownLengthTests {
         }
     }
 
-    @Test("Concurrent bodies get about a fifth of the limit together, each over a quarter of the bytes of the largest")
+    @Test("Concurrent bodies get a fifth of the limit together, and no body gets four times the bytes of another")
     func several() async throws {
         try await Self.withEntries(37, areRead: false) { (cache, _) async throws in
             let reservations = try (0..<8).map { cache.reserve(try .data("k\($0)"), kind: .data) }
@@ -103,7 +103,9 @@ struct UnknownLengthTests {
         }
     }
 
-    @Test("A small body is stored while a large body holds its full part of the share", arguments: [false, true])
+    @Test(
+        "A small body of unknown length is stored while a large one already holds all the room that it may take",
+        arguments: [false, true])
     func besideLarge(areRead: Bool) async throws {
         try await Self.withEntries(37, areRead: areRead) { (cache, _) async throws in
             let large = cache.reserve(try .data("large"), kind: .data)
@@ -117,7 +119,7 @@ struct UnknownLengthTests {
         }
     }
 
-    @Test("A body within its part of the share is stored although unread entries fill the limit, and is not evicted")
+    @Test("A body below a tenth of the limit replaces unread entries of a full cache, and is not evicted itself")
     func stored() async throws {
         try await Self.withEntries(37, areRead: false) { (cache, _) async throws in
             for number in 0..<5 {
@@ -131,7 +133,7 @@ struct UnknownLengthTests {
         }
     }
 
-    @Test("A body longer than its part of the share takes the room of expired entries")
+    @Test("A body of unknown length may exceed a tenth of the limit if the room of expired entries suffices")
     func expired() async throws {
         try await Self.withEntries(37, areRead: true, ttl: .seconds(10)) { (cache, fixture) async throws in
             fixture.clock.advance(by: .seconds(60))
@@ -160,7 +162,7 @@ struct UnknownLengthTests {
         }
     }
 
-    @Test("Bytes beyond the announced length count as a body of unknown length")
+    @Test("The bytes of a body beyond its announced length are limited like a body of unknown length")
     func longerThanAnnounced() async throws {
         try await Self.withEntries(20, areRead: true) { (cache, _) async throws in
             let reservation = cache.reserve(try .data("k"), kind: .data)
@@ -172,7 +174,7 @@ struct UnknownLengthTests {
         }
     }
 
-    @Test("An announced length at the very limit is refused before any entry is evicted")
+    @Test("An announced length that leaves no room for metadata within the limit is refused, and no entry is evicted")
     func announcedAtTheLimit() async throws {
         try await Self.withEntries(20, areRead: true) { (cache, _) async throws in
             let most = Self.limit - DiskFullness.headRoom(ofLimit: Self.limit)
@@ -184,7 +186,7 @@ struct UnknownLengthTests {
         }
     }
 
-    @Test("A body that will be pinned is refused like an unpinned body, and evicts no entry that was read")
+    @Test("A pinned body of unknown length that is too long is refused like an unpinned one, and evicts no read entry")
     func pinned() async throws {
         try await Self.withEntries(30, areRead: true) { (cache, _) async throws in
             let reservation = cache.reserve(try .data("k"), kind: .data, pinned: true)

@@ -23,8 +23,8 @@ struct DeletedIndexTests {
 
     private static func body(_ number: Int) -> String { longText(number % 2 == 0 ? 500 : 20_000, "\(number)") }
 
-    /// Stores half of the bodies, closes the cache, stores the other half and simulates a kill. So the index has one
-    /// half and its log the other.
+    /// Stores half of the bodies, closes the cache, stores the other half and simulates a kill. So the index file
+    /// has one half of the entries, and its log has the other half.
     private static func fixture(_ layout: Layout) async throws -> CacheFixture {
         let fixture = try CacheFixture(layout) { $0.inlineLimit = 1000 }
         try await fixture.withCache { cache async throws in
@@ -35,8 +35,8 @@ struct DeletedIndexTests {
             if point == .beforeCommit, isKilled.value > 0 { throw SimulatedCrash() }
         })
         for number in count / 2..<count { try await cache.store(body(number), key: "k\(number)") }
-        // The close of the last connection writes the log into the database file, which a kill does not. So copies of
-        // both files are put back after the close.
+        // A kill does not write the log into the database file, but the close of the last connection does. So copies
+        // of both files are put back after the close.
         for name in ["index.sqlite", "index.sqlite-wal"] {
             let path = fixture.namespace + "/" + name
             try FileManager.default.copyItem(atPath: path, toPath: path + ".kept")

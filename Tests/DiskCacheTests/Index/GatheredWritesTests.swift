@@ -49,7 +49,7 @@ struct GatheredWritesTests {
         #expect(log.writes.map(\.offset) == [0, 32 + 3 * 4120])
     }
 
-    @Test("A write to another place goes to the file at once, after the gathered pages, even without a commit")
+    @Test("A write that does not continue the gathered pages flushes the pages, and then goes to the file itself")
     func elsewhere() {
         let log = Log()
         log.append([UInt8](repeating: 1, count: 32), at: 0)
@@ -92,7 +92,7 @@ struct GatheredWritesTests {
         #expect(log.page(1, at: 32, isCommit: true) == 10)
         #expect(log.gathered.isEmpty)
         log.fails = false
-        // SQLite writes to the same place again.
+        // After the error, SQLite writes to the same place of the log again.
         #expect(log.page(2, at: 32, isCommit: true) == 0)
         #expect(log.writes.allSatisfy { $0.offset >= 32 })
         #expect(log.writes.last?.bytes.suffix(4096).allSatisfy { $0 == 2 } == true)

@@ -29,7 +29,7 @@ struct IndexTests {
     }
 
     @Test(
-        "With an unreadable index the cache starts empty, and sets the index aside unless its file is empty",
+        "A cache with an unreadable index starts empty, and sets the index aside unless the index file is empty",
         arguments: Trouble.allCases)
     func unreadable(_ trouble: Trouble) async throws {
         let fixture = try CacheFixture { $0.inlineLimit = 10 }
@@ -179,7 +179,7 @@ struct IndexTests {
         }
     }
 
-    @Test("A copy of an index without a checkpoint has all entries, because the copied log has the commits")
+    @Test("A copy of the index and its write-ahead log has all entries, even those that no checkpoint has written")
     func walOnly() async throws {
         let fixture = try CacheFixture()
         let copy = fixture.temporary.path("copy/default")
@@ -197,7 +197,7 @@ struct IndexTests {
         #expect(try cache.findings() == [])
     }
 
-    @Test("A directory in use is refused, and is free again after its owner has closed it")
+    @Test("A cache directory in use cannot be opened a second time until the first user has closed it")
     func lock() async throws {
         let temporary = try TemporaryDirectory()
         do {
@@ -218,7 +218,7 @@ struct IndexTests {
         try await poll("the lock is free") { (try? CacheDirectory(path: temporary.path("deep/cache"))) != nil }
     }
 
-    @Test("The opening of a directory waits briefly for the previous owner to release its lock")
+    @Test("The opening of a cache directory waits briefly for the previous process to release the lock")
     func lockOfTheKilled() throws {
         let temporary = try TemporaryDirectory()
         let first = try CacheDirectory(path: temporary.path("cache"))
@@ -226,7 +226,7 @@ struct IndexTests {
         #expect(throws: Never.self) { try CacheDirectory(path: first.path) }
     }
 
-    @Test("A directory stays in use when its file \"lock\" is removed")
+    @Test("A cache directory stays locked when its file \"lock\" is removed")
     func lockRemoved() throws {
         let temporary = try TemporaryDirectory()
         let first = try CacheDirectory(path: temporary.path("cache"))
@@ -272,13 +272,13 @@ struct IndexTests {
         #expect(try fixture.directory.namespaceDirectories() == [])
     }
 
-    @Test("The index has no shared-memory file beside it, because only one process opens it")
+    @Test("The index has no shared-memory file, because only one process opens the index")
     func alone() async throws {
         let fixture = try CacheFixture()
         let cache = try fixture.open()
         let entry = try await cache.store("body", url: "http://h/a")
         #expect(try cache.entry(for: entry.key)?.digest == entry.digest)
-        // A database that several processes share has this file beside it.
+        // Only a database that several processes share has a file `index.sqlite-shm`.
         #expect(!files(below: fixture.directory.path).contains { $0.hasSuffix("-shm") })
         #expect(files(below: fixture.directory.path).contains { $0.hasSuffix("-wal") })
         cache.close()

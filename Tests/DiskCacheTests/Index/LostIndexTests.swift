@@ -24,7 +24,7 @@ struct LostIndexTests {
     }
 
     @Test(
-        "A cache that has lost its index refuses changes, and logs the loss once", arguments: Loss.allCases,
+        "When its index is taken away, a cache refuses changes, and logs the loss once", arguments: Loss.allCases,
         Layout.allCases)
     func lost(_ loss: Loss, _ layout: Layout) async throws {
         let fixture = try CacheFixture(layout)
@@ -56,7 +56,7 @@ struct LostIndexTests {
         }
     }
 
-    @Test("An index that is put back is used again")
+    @Test("After a missing index is put back, the cache uses the index again")
     func putBack() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in
@@ -68,7 +68,7 @@ struct LostIndexTests {
         try await fixture.withCache { cache async throws in #expect(try await cache.text(key: "k") == "1") }
     }
 
-    @Test("After a lost index was put back, the stores of a failed joint transaction are retried one by one")
+    @Test("After a missing index was put back, stores are retried one by one when their common transaction fails")
     func groupAfterPutBack() async throws {
         let fixture = try CacheFixture()
         let failures = Locked(0)
@@ -97,7 +97,7 @@ struct LostIndexTests {
                 done.add()
             }
         }
-        // Fails the operation that holds the writer, and the joint transaction of the two stores.
+        // Fails the operation that holds the writer, and the transaction that the two stores share.
         failures.withLock { $0 = 2 }
         gate.open()
         try await done.wait(for: 2)
@@ -105,7 +105,7 @@ struct LostIndexTests {
     }
 
     @Test(
-        "After its directory was moved away, a cache does no harm to a new cache at the same path",
+        "After its directory was moved away, a cache changes no file of a new cache at the same path",
         arguments: Layout.allCases)
     func successor(_ layout: Layout) async throws {
         let fixture = try CacheFixture(layout) { $0.inlineLimit = 10 }

@@ -57,8 +57,8 @@ struct ProcessVFSTests {
         }
         #expect(try Self.afterKill(path, in: directory) == ("ok", expected))
 
-        // Changes the same pages several times in one transaction and reads them in between, so that SQLite changes
-        // pages in the log.
+        // Changes the same pages several times in one transaction and reads them in between, so that SQLite
+        // rewrites pages that are already in the log.
         try queue.write { db in
             for turn in 1...4 {
                 for number in stride(from: 0, to: 300, by: turn) {

@@ -42,7 +42,7 @@ final class QueryPlanTests {
     ]
 
     @Test(
-        "A listing that walks an index reads entries in its order, and sorts only entries with equal values",
+        "A listing that walks an index keeps the order of the index, and sorts only entries with equal values",
         arguments: [true, false])
     func walks(descending: Bool) throws {
         let position = ListCursor(value: 1.databaseValue, id: 1)
@@ -70,7 +70,7 @@ final class QueryPlanTests {
         (.prefix, "entriesByURL (url>? AND url<?)"), (.key, "sqlite_autoindex_entries_1 (key=?)"),
     ]
 
-    @Test("A listing that sorts its entries finds them by the index of one condition, for every order and filter")
+    @Test("A listing that sorts its entries finds them by the index for one condition of the filter, in every order")
     func sorting() throws {
         let filter = EntryFilter(
             key: "k", url: "http://h/", prefix: "p", host: "h", tag: "t", state: .fresh, kind: .json)
@@ -129,13 +129,13 @@ final class QueryPlanTests {
         }
     }
 
-    @Test("A purge looks up the entries of running refreshes by key")
+    @Test("A purge uses the keys to find entries that are being revalidated")
     func heldEntries() throws {
         let steps = try plan(of: IndexWriter.heldStatement, ["a", "b"])
         #expect(steps == ["SEARCH entries USING INDEX sqlite_autoindex_entries_1 (key>? AND key<?)"])
     }
 
-    @Test("The variants of a URL are counted by key, and the oldest is searched among them only")
+    @Test("The index counts the variants of a URL by key, and searches only these for the one stored longest ago")
     func variants() throws {
         let count = try plan(of: IndexWriter.variantCountStatement, ["a", "b"])
         #expect(count == ["SEARCH entries USING COVERING INDEX sqlite_autoindex_entries_1 (key>? AND key<?)"])

@@ -30,7 +30,7 @@ struct CacheKeyTests {
         #expect(CacheKey.url(canonical: url, requestFields: []) == .url(canonical: url))
     }
 
-    @Test("The case of a field's value changes the key; the case of its name does not")
+    @Test("The case of a field's value changes the key; the case of a field's name does not")
     func caseOfFields() {
         let url = "http://example.com/"
         let key = CacheKey.url(canonical: url, requestFields: [("Authorization", "Bearer abc")])
@@ -78,7 +78,7 @@ struct CacheKeyTests {
         if rule != .reservedForm { #expect(CacheKey(text) == nil) }
     }
 
-    @Test("The form of a key tells URLs, responses and data apart")
+    @Test("The form of a key tells whether the key belongs to a URL, a response or data")
     func classification() {
         let md5 = "d41d8cd98f00b204e9800998ecf8427e"
         #expect(CacheKey(md5)?.form == .url)

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("The paths of hostile names")
 struct HostilePathTests {
-    /// Checks the rules that hold for every path, from any source.
+    /// Checks that a path is below `root`, is within all limits, and has no name that is reserved or unsafe.
     private func expectInside(_ path: String, root: String, _ source: String) {
         let components = path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
         #expect(components.first.map { String(Substring($0)) } == root, "\(source.debugDescription)")

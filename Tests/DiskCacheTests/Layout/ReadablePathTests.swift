@@ -86,13 +86,13 @@ struct ReadablePathTests {
         #expect(path(fits) == "QUrlCaches/http/example.com/" + String(repeating: "a", count: 255))
     }
 
-    @Test("The query counts in the length of the file name")
+    @Test("A file name that is too long because of the query of its URL is cut")
     func longQuery() {
         let url = "http://example.com/leaf?" + String(repeating: "q", count: 8000)
         #expect(path(url) == "QUrlCaches/http/example.com/leaf?" + String(repeating: "q", count: 217) + mark(url))
     }
 
-    @Test("A percent-escape is not cut in two", arguments: [219, 220, 221, 222])
+    @Test("A long name is not cut in the middle of a percent-escape", arguments: [219, 220, 221, 222])
     func cutBeforeEscape(start: Int) {
         let url = "http://example.com/" + String(repeating: "a", count: start) + String(repeating: "%FF", count: 20)
         let kept = (222 - start) / 3 * 3
@@ -108,7 +108,7 @@ struct ReadablePathTests {
         #expect(path(url) != path("http://example.com/\(long)d/b"))
     }
 
-    @Test("A path that is too deep or too long keeps its outer directories and its leaf")
+    @Test("A path that is too deep or too long loses inner directories, and keeps its outer directories and its leaf")
     func tooDeep() {
         let deep = "http://example.com" + String(repeating: "/d", count: 4000) + "/leaf"
         let components = path(deep).split(separator: "/").map(String.init)
@@ -134,7 +134,7 @@ struct ReadablePathTests {
         }
     }
 
-    @Test("A caller's key that ends in ~ and an MD5 has its own MD5 appended, after a cut between characters")
+    @Test("The file name of a caller's key that ends in ~ and an MD5 is cut, and gets the MD5 of the key appended")
     func markedDataKeys() throws {
         let tail = "~d41d8cd98f00b204e9800998ecf8427e"
         let key = try CacheKey.data(String(repeating: "é", count: 111) + tail)

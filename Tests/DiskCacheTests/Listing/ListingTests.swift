@@ -7,7 +7,7 @@ import Testing
 
 @Suite("The listing of entries")
 struct ListingTests {
-    @Test("Paging returns each entry that stays once, although others change, and 100,000 entries open within a second")
+    @Test("Paging returns each unchanged entry once while others change, in a cache that opens within a second")
     func manyEntries() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in try await fill(cache, 100_000) }
@@ -114,7 +114,7 @@ struct ListingTests {
         }
     }
 
-    @Test("A filter applies to every page, and a sliding expiry counts before it is written to the index")
+    @Test("A filter applies to every page, and uses a renewed expiry date that is not yet in the index")
     func filters() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in

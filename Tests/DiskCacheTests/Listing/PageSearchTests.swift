@@ -38,7 +38,7 @@ struct PageSearchTests {
         EntryFilter(prefix: "zz2", tag: "mixed", state: .fresh, kind: .data), EntryFilter(tag: "nobody's"),
     ]
 
-    @Test("All pages together are the matching entries in their order, each once, for every filter and page size")
+    @Test("All pages together have each matching entry once, in the requested order, for every filter and page size")
     func agreement() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in
@@ -67,7 +67,7 @@ struct PageSearchTests {
         }
     }
 
-    /// Sorts entries by the value of an order. Entries with equal values come in the order of their first publish.
+    /// Sorts entries by the value of an order. Entries with equal values come in the order of their first store.
     private static func sorted(_ entries: [Entry], by order: EntrySort.Order, _ ids: [String: Int64]) -> [Entry] {
         func value(_ entry: Entry) -> Int64 {
             switch order {
@@ -100,7 +100,7 @@ struct PageSearchTests {
             && filter.kind.map { entry.kind == $0 } ?? true && filter.url.map { entry.url == $0 } ?? true
     }
 
-    @Test("A listing with many matches walks an index in its order; a listing with few matches sorts them")
+    @Test("A listing with many matches walks an index in the requested order; a listing with few matches sorts them")
     func ways() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in
@@ -117,7 +117,7 @@ struct PageSearchTests {
                     EntryFilter(tag: "mixed"), EntryFilter(host: "h1.example"), EntryFilter(kind: .json),
                     EntryFilter(tag: "mixed", kind: .json),
                 ] {
-                    // The walk gives up after 4 · √(10 · 3000) entries, four times as many as are worth sorting.
+                    // The walk gives up after 4 · √(10 · 3000) entries. Then the listing sorts the matches.
                     guard case .walk(let end?) = try way(filter, order) else {
                         Issue.record("\(filter) is not walked in the order of \(order)")
                         continue

@@ -56,7 +56,7 @@ struct MemoryQueuesTests {
         }
     }
 
-    @Test("An entry counts at most three hits")
+    @Test("The queues count at most three hits of an entry")
     func hits() {
         var queues = MemoryQueues()
         let id = queues.insert(ExactText("a"), cost: 1, at: QueuePlace(queue: .small))

@@ -103,7 +103,7 @@ struct MemoryTierTests {
         #expect(tier.value(for: "caf\u{E9}") == "one scalar")
     }
 
-    @Test("The removal of all values leaves room for as many new values")
+    @Test("After the removal of all values, the tier has room for as many new values")
     func removeAll() {
         let tier = MemoryTier<String>(limit: 800)
         for round in 0..<3 {
@@ -138,7 +138,7 @@ struct MemoryTierTests {
         #expect(tier.statistics.count == 701)
     }
 
-    @Test("Bytes that are held outside the tier count in its limit until they are released")
+    @Test("Bytes that are held outside the tier count in the tier's limit until they are released")
     func heldByOthers() {
         let tier = MemoryTier<String>(limit: 1000)
         for number in 0..<10 { #expect(insert(tier, "\(number)", "value", cost: 100)) }
@@ -154,7 +154,7 @@ struct MemoryTierTests {
         #expect(tier.bytesReserved == 950)
     }
 
-    @Test("A lowered current limit evicts values and bounds new ones, and rises to the configured limit at most")
+    @Test("A lowered current limit evicts values and limits new values; it can rise to at most the configured limit")
     func currentLimit() {
         let tier = MemoryTier<String>(limit: 8 << 20)
         for number in 0..<8 { #expect(insert(tier, "\(number)", "value", cost: 1 << 20)) }
@@ -194,7 +194,7 @@ struct MemoryTierTests {
         #expect(tier.value(for: "hot") == "2")
     }
 
-    /// A value that reads the tier when it is dropped. Under the shard's lock that read would wait for ever.
+    /// A value that reads the tier in `deinit`. The read would wait for ever if the tier still held the shard's lock.
     private final class CallsBack: Sendable {
         let tier: MemoryTier<CallsBack>
 
@@ -207,7 +207,7 @@ struct MemoryTierTests {
         }
     }
 
-    @Test("A value is dropped after the shard's lock is released")
+    @Test("The tier releases a removed value only after it has released the lock of the value's shard")
     func dropping() {
         let tier = MemoryTier<CallsBack>(limit: 80, shardCount: 1)
         func add(_ key: String) {
@@ -222,8 +222,8 @@ struct MemoryTierTests {
         #expect(tier.statistics.count == 0)
     }
 
-    /// A value that removes a key when it is dropped, like a writer that commits while room is made for a reader's
-    /// value.
+    /// A value that removes a key in `deinit`, like a writer that commits while the tier makes room for the value of a
+    /// reader.
     private final class RemovesWhenDropped: Sendable {
         let tier: MemoryTier<RemovesWhenDropped>
         let key: String
@@ -238,7 +238,7 @@ struct MemoryTierTests {
         }
     }
 
-    @Test("A value that is replaced on disk while room is made for it is not kept, and its room is freed")
+    @Test("A value that is replaced on disk while the tier makes room for it is not inserted, and the room is freed")
     func replacedWhileMakingRoom() {
         let tier = MemoryTier<RemovesWhenDropped>(limit: 80, shardCount: 1)
         for number in 0..<8 {

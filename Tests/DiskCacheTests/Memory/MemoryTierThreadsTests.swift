@@ -7,7 +7,7 @@ import Testing
 
 @Suite("The memory tier on many threads")
 struct MemoryTierThreadsTests {
-    /// Calls `body` in parallel for each number below `count`, outside the threads of tasks.
+    /// Calls `body` in parallel for each number below `count`, on threads that run no tasks.
     private func onThreads(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) async {
         await withCheckedContinuation { continuation in
             DispatchQueue.global().async {

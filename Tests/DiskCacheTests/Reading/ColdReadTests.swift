@@ -46,7 +46,7 @@ struct ColdReadTests {
     }
 
     @Test(
-        "A load that may not wait reports that the entry is on disk, and returns it once it was read",
+        "A load that may not wait for the disk returns an entry in memory, and reports an entry that is only on disk",
         arguments: Layout.allCases)
     func entries(_ layout: Layout) async throws {
         let fixture = try CacheFixture(layout) { $0.memoryLimit = 0 }
@@ -80,7 +80,7 @@ struct ColdReadTests {
             for key in keys { _ = try cache.load(key) }
             guard try canTell(slab) else { return }
             let file = try FileDescriptor(opening: slab, O_RDONLY)
-            // The kernel may begin to read at the first request, although that request does not wait. So each key is
+            // The kernel may begin to read at the first request, although the request does not wait. So each key is
             // requested once.
             var cold = 0
             for key in keys.prefix(20) {
@@ -105,7 +105,7 @@ struct ColdReadTests {
         }
     }
 
-    @Test("A repeated request is answered first; then the index is read to take the entry into memory")
+    @Test("A repeated request is answered before the index is read to take the entry into memory")
     func admitted() async throws {
         let fixture = try CacheFixture { $0.memoryLimit = 256 << 10 }
         try await fixture.withCache { cache async throws in
@@ -134,14 +134,14 @@ struct ColdReadTests {
                 #expect(passes())
                 if cache.parts.memory.peek(key) == nil { deferred += 1 }
                 mayGoOn.open()
-                // A write during the read keeps the entry out of memory. Then `passes` requests the entry again.
+                // If a commit during the read keeps the entry out of memory, `passes` requests the entry again.
                 try await poll("\(key) in memory") { cache.parts.memory.peek(key) != nil || !passes() }
             }
             #expect(deferred > 0)
         }
     }
 
-    @Test("A load that may not wait sees recent stores and removals")
+    @Test("A load that may not wait for the disk sees recent stores and removals")
     func log() async throws {
         let fixture = try CacheFixture { $0.memoryLimit = 0 }
         try await fixture.withCache { cache async throws in
@@ -165,7 +165,7 @@ struct ColdReadTests {
         }
     }
 
-    @Test("All work for the threads that may wait for the disk is done, even work that comes after a stop")
+    @Test("The threads that may wait for the disk do all work of waiting callers, even after a stop")
     func threads() async throws {
         let threads = DiskThreads()
         let done = Counter()
@@ -175,7 +175,7 @@ struct ColdReadTests {
         try await done.wait(for: 101)
     }
 
-    @Test("A look-up of responses that may not wait reports that the index is on disk")
+    @Test("A look-up of responses that may not wait for the disk reports that the index is not in memory")
     func responses() async throws {
         let fixture = try CacheFixture()
         let url = ResponseURL("http://h/r")

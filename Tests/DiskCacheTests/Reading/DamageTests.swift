@@ -60,7 +60,7 @@ struct DamageTests {
     }
 
     @Test(
-        "A touched or copied file with the same bytes is hashed once and served",
+        "After the file of a body was touched or copied, the body is hashed once and served",
         arguments: Layout.allCases)
     func touched(_ layout: Layout) async throws {
         let fixture = try CacheFixture(layout) { $0.memoryLimit = 0 }
@@ -106,7 +106,7 @@ struct DamageTests {
         }
     }
 
-    @Test("Many requests for a touched body wait for one verification, and all get its body")
+    @Test("After the file of a body was touched, many requests wait for one verification, and all get the body")
     func sharedVerification() async throws {
         let fixture = try CacheFixture { $0.memoryLimit = 0 }
         try await fixture.withCache { cache async throws in
@@ -135,7 +135,7 @@ struct DamageTests {
         }
     }
 
-    @Test("A verification during a replacement ends with the new body or without a body")
+    @Test("The verification of a damaged body that is being replaced returns either the new body or no body")
     func verificationRace() async throws {
         let fixture = try CacheFixture { $0.memoryLimit = 0 }
         try await fixture.withCache { cache async throws in
@@ -160,7 +160,7 @@ struct DamageTests {
         }
     }
 
-    @Test("Readers beside a writer that replaces bodies see whole bodies only", arguments: Layout.allCases)
+    @Test("Readers see only whole bodies while a writer replaces the bodies", arguments: Layout.allCases)
     func readersBesideWriter(_ layout: Layout) async throws {
         let fixture = try CacheFixture(layout) { $0.memoryLimit = 0 }
         try await fixture.withCache { cache async throws in

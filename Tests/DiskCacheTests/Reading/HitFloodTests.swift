@@ -14,7 +14,7 @@ struct HitFloodTests {
     }
 
     @Test(
-        "The log of hits takes bounded memory, and keeps all slides and the hits of often used entries",
+        "The log of hits takes bounded memory, and keeps all renewed expiry dates and the hits of often used entries",
         arguments: [0, 200])
     func bounded(slides: Int) {
         for number in 0..<slides { _ = log.note(slide, for: "slid-\(number)") }
@@ -31,7 +31,7 @@ struct HitFloodTests {
         #expect(all.items.count < 17_000)
     }
 
-    @Test("Each flush writes a limited number of hits, and the first flush writes all slides")
+    @Test("Each flush writes a limited number of hits; the first flush writes all renewed expiry dates")
     func fewAtATime() {
         for number in 0..<4000 { _ = log.note(hit, for: "hit-\(number)") }
         for number in 0..<600 { _ = log.note(slide, for: "slid-\(number)") }
@@ -48,7 +48,7 @@ struct HitFloodTests {
         #expect(log.pending("hit-17") == nil)
     }
 
-    @Test("A flush takes the hits and slides of an entry together, and puts both back if it fails")
+    @Test("A flush takes the hits and the renewed expiry date of an entry together; if it fails, it puts both back")
     func withSlides() {
         _ = log.note(hit, for: "a")
         _ = log.note(slide, for: "a")
@@ -67,7 +67,7 @@ struct HitFloodTests {
         #expect(log.isEmpty)
     }
 
-    @Test("Writing the hits that were counted in memory does not push out other hits")
+    @Test("The log drops no other hits when it takes the hits that were counted in memory")
     func countedBesideOthers() {
         let passed = (0..<15_500).map { "passed-\($0)" }
         for key in passed { _ = log.note(hit, for: key) }
@@ -85,7 +85,7 @@ struct HitFloodTests {
         #expect(written == kept + 2000)
     }
 
-    @Test("When more entries are hot than one flush takes, later flushes write each of them")
+    @Test("When more entries have hits than one flush writes, later flushes write the hits of every entry")
     func turns() throws {
         let entries = (0..<400).map { HotEntry(key: "k\($0)", version: 1, log: log) {} }
         var written: Set<String> = []

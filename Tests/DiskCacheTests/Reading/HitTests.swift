@@ -9,7 +9,7 @@ import Testing
 struct HitTests {
     private let url = "http://h/a"
 
-    @Test("Hits and slides show at once in every read, and survive a close")
+    @Test("Hits and the expiry dates that they renew show in every read immediately, and survive a close of the cache")
     func overlay() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in
@@ -62,7 +62,7 @@ struct HitTests {
         }
     }
 
-    @Test("After a flush, an entry in the memory tier shows the written hits and slides")
+    @Test("After a flush, an entry in the memory tier shows the written hits and the renewed expiry date")
     func memoryAfterFlush() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in
@@ -96,7 +96,7 @@ struct HitTests {
         }
     }
 
-    @Test("Hits and slides of a replaced or removed entry do not affect the next entry")
+    @Test("Hits and renewed expiry dates of a replaced or removed entry do not affect the next entry of the key")
     func otherVersion() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in
@@ -117,7 +117,7 @@ struct HitTests {
         }
     }
 
-    @Test("An update of the ttl overrides an earlier slide")
+    @Test("An update of the ttl overrides an expiry date that an earlier hit renewed")
     func updateAfterSlide() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in
@@ -190,7 +190,9 @@ struct HitTests {
         #expect(log.pending("k") == PendingHits(version: 3, hits: 1))
     }
 
-    @Test("Hits count once when a transaction flushes a key twice and only the second flush is undone")
+    @Test(
+        "Hits count once when a transaction writes the hits of a key twice and only the second write is undone"
+    )
     func undoneAlone() async throws {
         struct Failure: Error {}
         let fixture = try CacheFixture()
@@ -203,7 +205,7 @@ struct HitTests {
             cache.writer.submit({ try $0.flushHits() }, completion: { _ in done.add() })
             cache.writer.submit(
                 { context in
-                    // Adds a hit in the second run, in which each operation has its savepoint.
+                    // Adds a hit in the second run, in which each operation has its own savepoint.
                     if runs.add() == 2 { cache.recordHit(entry) }
                     try context.flushHits(only: entry.key)
                     throw Failure()
@@ -224,7 +226,7 @@ struct HitTests {
         }
     }
 
-    @Test("At every instant of a flush, each read shows every hit exactly once, and the slid expiry date")
+    @Test("At every instant of a flush, each read shows every hit exactly once, and the renewed expiry date")
     func everyInstant() async throws {
         let fixture = try CacheFixture()
         let seen = Recorder<Entry?>()
@@ -250,7 +252,7 @@ struct HitTests {
         #expect(seen.elements.allSatisfy { $0?.hits == 1 && $0?.expiryDate == expiry })
     }
 
-    @Test("A read is repeated when a flush ends during it, so that it misses no hits")
+    @Test("A read during which a flush ends is repeated, because the first read may have missed hits")
     func endedMeanwhile() throws {
         let log = HitLog(HitClock(ManualClock(), notBefore: Timestamp(seconds: 1)))
         _ = log.note(PendingHits(version: 1, hits: 1), for: "k")

@@ -14,7 +14,7 @@ struct PassingTests {
     }
 
     private static func passing(_ key: String, in cache: DiskCache, _ fixture: CacheFixture) -> PassingBody? {
-        // The kernel may have to read pages again that were in memory a moment ago.
+        // Waits for the disk, because the kernel may have dropped pages that were in memory a moment ago.
         guard case .found(let body) = cache.passing(key, at: fixture.clock.now(), mayWait: true) else { return nil }
         return body
     }
@@ -23,7 +23,7 @@ struct PassingTests {
         body.map { body in body.bytes.withUnsafeBytes { String(decoding: $0[body.range], as: UTF8.self) } }
     }
 
-    /// Stores entries and reads each of them once. After that their slots are known, and the memory tier is full.
+    /// Stores entries and reads each of them once. Then the slot table has all slots, and the memory tier is full.
     private static func fill(_ cache: DiskCache, _ keys: [String]) async throws {
         for key in keys {
             try await cache.store(body + key, key: key) {
@@ -164,7 +164,7 @@ struct PassingTests {
     }
 
     @Test(
-        "After an update of an entry's ttl, a load puts its slot into the slot table again; after a slide, it does not")
+        "After a caller changes a ttl, a load puts the slot into the slot table; after a hit's renewal it does not")
     func followed() async throws {
         let fixture = try Self.fixture()
         try await fixture.withCache { cache async throws in
@@ -188,7 +188,7 @@ struct PassingTests {
         }
     }
 
-    @Test("A slot that was read before a slide was written does not enter the slot table after the write")
+    @Test("A slot that was read before a renewed expiry date was written does not enter the slot table after the write")
     func slideWritten() async throws {
         let fixture = try Self.fixture()
         try await fixture.withCache { cache async throws in
@@ -205,7 +205,9 @@ struct PassingTests {
         }
     }
 
-    @Test("A request that tries the slab first counts as a miss of the memory tier only if the body was read there")
+    @Test(
+        "A request that tries the slab first is a miss of the memory tier only if it reads the body from the slab"
+    )
     func unread() async throws {
         let fixture = try Self.fixture()
         try await fixture.withCache { cache async throws in
@@ -229,7 +231,7 @@ struct PassingTests {
         }
     }
 
-    @Test("A body served straight from the slab is whole, although other tasks store, replace and remove entries")
+    @Test("A body served straight from the slab is whole, although other tasks change entries at the same time")
     func beside() async throws {
         let fixture = try Self.fixture()
         try await fixture.withCache { cache async throws in

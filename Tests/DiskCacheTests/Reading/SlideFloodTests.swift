@@ -4,7 +4,7 @@ import Testing
 
 @testable import DiskCache
 
-@Suite("More slides (sliding expiry dates) than a transaction should write")
+@Suite("More renewed expiry dates than one transaction should write")
 struct SlideFloodTests {
     private let now = Timestamp(seconds: 1)
 
@@ -12,26 +12,26 @@ struct SlideFloodTests {
         PendingHits(version: 1, slide: .init(ttl: .seconds(seconds), expiryDate: now + .seconds(seconds)))
     }
 
-    /// Notes slides of missing entries. The write of each slide costs a look-up in the index.
+    /// Notes renewed expiry dates of missing entries. The write of each date costs a look-up in the index.
     private func flood(_ cache: DiskCache, _ count: Int) {
         for number in 0..<count { _ = cache.parts.hits.note(slide(9), for: "slid-\(number)") }
     }
 
-    @Test("Marked slides are written a few at a time, before slides that were noted after the marking")
+    @Test("Renewed expiry dates that a purge waits for are written a few at a time, before dates that come later")
     func marked() {
         let log = HitLog(HitClock(ManualClock(), notBefore: Timestamp(seconds: 1)))
         for number in 0..<1000 { _ = log.note(slide(1), for: "a\(number)") }
         log.markSlides()
         #expect(log.hasMarkedSlides)
         for number in 0..<1000 { _ = log.note(slide(2), for: "b\(number)") }
-        // A second slide of a marked entry is written with the first.
+        // A second renewal of a marked entry is written together with the first renewal.
         for number in 0..<500 { _ = log.note(slide(3), for: "a\(number)") }
         var taken: [String: PendingHits] = [:]
         for (round, count) in [300, 300, 300, 300, 100].enumerated() {
             #expect(log.hasMarkedSlides)
             let flush = log.beginFlush(limit: .marked(300))
             #expect(flush.items.count == count)
-            // The slides of a cancelled flush are still to be written.
+            // The renewed expiry dates of a cancelled flush still have to be written.
             if round == 1 {
                 log.cancelFlush(flush)
                 continue
@@ -46,7 +46,7 @@ struct SlideFloodTests {
     }
 
     @Test(
-        "Many slides that a sweep or a purge must write do not delay a store that comes after it",
+        "Many renewed expiry dates that a sweep or purge must write first do not delay a store that comes later",
         arguments: [true, false])
     func storesGoOn(isSweep: Bool) async throws {
         let fixture = try CacheFixture()
@@ -78,7 +78,7 @@ struct SlideFloodTests {
         }
     }
 
-    @Test("All slides that were noted before a purge count in its choice of stale or fresh entries")
+    @Test("A purge of stale or fresh entries uses all expiry dates that hits had renewed before the purge")
     func purge() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in
@@ -97,7 +97,9 @@ struct SlideFloodTests {
         }
     }
 
-    @Test("A refresh of a purged entry is not kept, even if the entry expires while the purge writes slides")
+    @Test(
+        "A refresh of a purged entry is not kept, even if the entry expires while the purge writes expiry dates"
+    )
     func refreshMeanwhile() async throws {
         let fixture = try CacheFixture()
         let isArmed = Locked(false)
@@ -131,7 +133,7 @@ struct SlideFloodTests {
         #expect(try cache.keys().isEmpty)
     }
 
-    @Test("A sweep keeps an expired entry that slides while the sweep writes other slides")
+    @Test("A sweep keeps an entry that a hit renews while the sweep writes renewed expiry dates of other entries")
     func slidMeanwhile() async throws {
         let fixture = try CacheFixture()
         let opened = Locked<(DiskCache, Entry)?>(nil)
@@ -161,7 +163,7 @@ struct SlideFloodTests {
         #expect(try await cache.text(key: "k") == "1")
     }
 
-    @Test("Many slides are written in several transactions without a pause between them")
+    @Test("Many renewed expiry dates are written in several transactions without a pause between them")
     func oneAfterTheOther() async throws {
         let fixture = try CacheFixture()
         let (count, inOne) = (20_000, HitLog.FlushLimit.periodic.slides)
@@ -170,7 +172,7 @@ struct SlideFloodTests {
         let commits = Counter("commits")
         let cache = try fixture.open(crashHook: { point in
             guard point == .afterCommit, let cache = opened.withLock({ $0 }), commits.add() == 1 else { return }
-            // This operation is in the next transaction, which writes its slides first and without a pause.
+            // The next transaction runs this operation after it has written its part of the renewed expiry dates.
             cache.writer.submit { _ in
                 areMoreLeft.append(cache.parts.hits.hasMoreSlides(than: .init(slides: count - 2 * inOne, hits: 0)))
             } completion: { _ in
@@ -187,7 +189,7 @@ struct SlideFloodTests {
         #expect(commits.value >= 4)
     }
 
-    @Test("Eviction spares an entry that a slide keeps fresh, and writes no other slides")
+    @Test("Eviction spares an entry that a hit has renewed, and writes no renewed expiry dates of other entries")
     func eviction() async throws {
         let cost = EntryRow.cost(bodyLength: 1000, isFile: false, url: nil) + 2
         let fixture = try CacheFixture { $0.diskLimit = cost * 4 * 16 / 15 + 16 }
@@ -197,7 +199,7 @@ struct SlideFloodTests {
                 try await cache.flush()
                 fixture.clock.advance(by: .seconds(1))
             }
-            // Notes the slide without a request to write it soon.
+            // Notes the renewed expiry date, but does not ask the writer to write the date soon.
             let slide = PendingHits.Slide(ttl: .seconds(100), expiryDate: fixture.clock.now() + .seconds(100))
             let version = try #require(try cache.entry(for: "a")).version
             _ = cache.parts.hits.note(PendingHits(version: version, slide: slide), for: "a")

@@ -25,7 +25,7 @@ struct SlabMapTests {
         map.committed()
     }
 
-    @Test("Each slot is given to one body at a time, and a released slot only after the commit of its release")
+    @Test("The map gives each slot to one body at a time, and a released slot only after the release is committed")
     func reuse() throws {
         let map = try load()
         let slots = (0..<5000).map { _ in map.take(for: 1000) }
@@ -39,7 +39,7 @@ struct SlabMapTests {
         #expect(map.take(for: 1000) == slots[7])
     }
 
-    @Test("After a restart the map has the state of the last commit")
+    @Test("After a restart the map of the slots has the state of the last commit")
     func restart() throws {
         let map = try load()
         var slots: [Slot] = []
@@ -62,7 +62,7 @@ struct SlabMapTests {
         #expect(other.take(for: 70_000).extent == 1)
     }
 
-    @Test("Takes and releases of slots are undone in reverse order")
+    @Test("When a transaction is undone, the map undoes takes and releases of slots in reverse order")
     func undo() throws {
         let map = try load()
         let first = map.take(for: 1000)
@@ -111,7 +111,7 @@ struct SlabMapTests {
         #expect(map.slackBytes == 19 * size)
     }
 
-    @Test("When the other extents have room for its bodies, the emptiest extent is emptied, and gets no new bodies")
+    @Test("The emptiest extent is emptied and gets no new bodies, if the other extents have room for its bodies")
     func draining() throws {
         let map = try load()
         let perExtent = SlotClass(holding: 1000).slotsPerExtent
@@ -146,7 +146,7 @@ struct SlabMapTests {
         #expect(map.isUsed(slot) && map.usedCount == 1)
     }
 
-    @Test("A damaged map is rebuilt from the rows, and a row loses a slot that another row occupies")
+    @Test("A damaged map is rebuilt from the index, and a row loses its slot if another row has the same slot")
     func damaged() throws {
         let slots = (0..<3).map { Slot(extent: 4, index: $0, slotClass: SlotClass(holding: 1000)) }
         let clash = Slot(extent: 4, index: 1, slotClass: SlotClass(holding: 9000))

@@ -48,7 +48,7 @@ struct SlabTests {
         try await fixture.withCache { cache async throws in #expect(try cache.findings() == []) }
     }
 
-    @Test("An extent with a damaged record stays as it is, and the compaction goes on with other extents")
+    @Test("The compaction leaves an extent with damaged metadata as it is, and goes on with other extents")
     func damagedRecord() async throws {
         let fixture = try CacheFixture { $0.diskLimit = 64 << 20 }
         try await fixture.withCache { cache async throws in
@@ -64,14 +64,14 @@ struct SlabTests {
             let full = try Self.blocks(of: fixture)
             try await cache.remove(matching: EntryFilter(tag: "go"))
             try await poll("the room is given back") { try Self.blocks(of: fixture) <= full / 4 + 5 << 20 }
-            // The body is still served, because only the head of its record is damaged.
+            // The body is still served, because only the head of the body's ``SlabRecord`` is damaged.
             #expect(try await cache.text(key: "0") == body)
             #expect(try cache.parts.reader.row(forKey: "0")?.slot == slot)
             #expect(try cache.findings() == [])
         }
     }
 
-    @Test("The slab is emptied after a loss of the index, because no row names its slots")
+    @Test("After a loss of the index the slab is emptied, because no row of the new index names a slot")
     func lostIndex() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in try await fill(cache, 1000) }

@@ -4,12 +4,12 @@ import Testing
 
 @testable import DiskCache
 
-@Suite("Purges by tags that become known late")
+@Suite("Purges by a tag that a store in progress gets only later")
 struct LateTagTests {
     private let url = "https://example.com/a"
     private let mine = CacheKey.response(to: ResponseURL("https://example.com/a"), variant: "mine")
 
-    @Test("A response is not kept when its answer brings a tag that was purged after its request began")
+    @Test("A response is not kept if its tag was purged after its request began, although the tag came with the answer")
     func lateTag() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in
@@ -47,7 +47,7 @@ struct LateTagTests {
         }
     }
 
-    @Test("An earlier purge matches tags that a joining caller or the metadata of the publish adds later")
+    @Test("A purge matches a store in progress that gets the purged tag later, from a joining caller or its metadata")
     func otherKinds() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in
@@ -69,7 +69,7 @@ struct LateTagTests {
         }
     }
 
-    @Test("After purges of over 256 tags, any further tag of a reservation counts as purged, but its first tags do not")
+    @Test("After purges of over 256 tags, any tag that a store in progress gets later counts as purged")
     func tooMany() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in
@@ -89,7 +89,7 @@ struct LateTagTests {
         }
     }
 
-    @Test("Tags that are added after the variant's key is decided match earlier and later purges")
+    @Test("A tag that a response gets after its variant is known matches both earlier and later purges")
     func decided() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in
@@ -107,7 +107,7 @@ struct LateTagTests {
         }
     }
 
-    @Test("A reservation that a purge spares is also spared when it gets the purged tag later")
+    @Test("A store in progress that a purge spares is also spared when it gets the purged tag later")
     func spared() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in

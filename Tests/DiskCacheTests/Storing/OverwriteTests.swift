@@ -4,7 +4,7 @@ import Testing
 
 @testable import DiskCache
 
-@Suite("Changes by callers, and downloads that began before them")
+@Suite("Changes that callers make to an entry while it is being downloaded")
 struct OverwriteTests {
     private let url = "http://h/a"
 
@@ -20,7 +20,7 @@ struct OverwriteTests {
     }
 
     @Test(
-        "JSON that a caller stores during a download stays, with and without an earlier entry",
+        "A download does not overwrite JSON that a caller stores during the download, with or without an older entry",
         arguments: [false, true])
     func storedDuringDownload(hasEntry: Bool) async throws {
         try await CacheFixture().withCache { cache async throws in
@@ -34,7 +34,7 @@ struct OverwriteTests {
         }
     }
 
-    @Test("JSON that a caller stores during a revalidation stays")
+    @Test("JSON that a caller stores during a revalidation is not overwritten by the answer")
     func storedDuringRevalidation() async throws {
         try await CacheFixture().withCache { cache async throws in
             let held = try await cache.store("old", url: url)
@@ -49,7 +49,7 @@ struct OverwriteTests {
         }
     }
 
-    @Test("A download is kept when a caller stores JSON under another URL, or a store for its URL is refused")
+    @Test("A download is kept when a caller stores JSON for another URL, or when JSON for the same URL is refused")
     func otherKey() async throws {
         try await CacheFixture().withCache { cache async throws in
             let outcome = try await download(cache) {
@@ -66,7 +66,9 @@ struct OverwriteTests {
         }
     }
 
-    @Test("A ttl, tags and a pin that a caller sets during a download stay", arguments: [false, true])
+    @Test(
+        "When a download ends, the entry keeps the ttl, the tags and the pin that a caller set during the download",
+        arguments: [false, true])
     func changedDuringDownload(isRevalidation: Bool) async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in
@@ -91,7 +93,7 @@ struct OverwriteTests {
     }
 
     @Test(
-        "Tags that a caller sets during a download stay, and so do tags that a hit adds after that",
+        "When a download ends, the entry keeps the tags that a caller set and a later hit added during the download",
         arguments: [false, true])
     func tagsAddedAfterChange(isRevalidation: Bool) async throws {
         try await CacheFixture().withCache { cache async throws in
@@ -112,7 +114,7 @@ struct OverwriteTests {
     }
 
     @Test(
-        "A tag and a pin that a joining caller states after a change count, and a pin prevails over later unpins",
+        "After a change of the entry, a joining caller still adds its tag and pin; a pin prevails over later unpins",
         arguments: [[true], [true, false], [false]])
     func statedAfterChange(pins: [Bool]) async throws {
         try await CacheFixture().withCache { cache async throws in
@@ -129,7 +131,7 @@ struct OverwriteTests {
     }
 
     @Test(
-        "A ttl, tags and fields that a caller sets while a response is fetched or confirmed stay, for its variant only",
+        "A variant keeps a ttl, tags and fields that a caller sets during its fetch, and no other variant gets them",
         arguments: [false, true])
     func changedDuringFetch(isConfirmation: Bool) async throws {
         let fixture = try CacheFixture()
@@ -166,7 +168,7 @@ struct OverwriteTests {
         }
     }
 
-    @Test("A change that fails to commit does not affect the running download, but an earlier change does")
+    @Test("A change that cannot be committed does not affect the entry of the running download; an earlier change does")
     func failedChange() async throws {
         struct Failure: Error {}
         let fails = Counter()

@@ -11,7 +11,7 @@ struct PlacingTests {
         files(below: fixture.namespace).filter { $0.hasPrefix("Q") || $0.dropFirst(2).hasPrefix("/") }
     }
 
-    @Test("The tree of the readable layout mirrors the URLs, in any order of the stores")
+    @Test("The directory tree of the readable layout mirrors the URLs, whichever URL is stored first")
     func bothOrders() async throws {
         let urls = [
             "http://h:8080/a", "http://h:8080/a/b", "http://h:8080/a/", "http://h:8080/a/b/c?q=/x", "http://h:8080/",
@@ -47,7 +47,8 @@ struct PlacingTests {
         }
     }
 
-    @Test("A body that made way for a directory is replaced at its new path, and moves back without the directory")
+    @Test(
+        "A body that made room for a directory of its name moves back at the first store without the directory")
     func moved() async throws {
         let fixture = try CacheFixture(.readable)
         try await fixture.withCache { cache async throws in
@@ -66,7 +67,7 @@ struct PlacingTests {
         }
     }
 
-    @Test("A new body for an entry with a deleted file does no harm to the directory that took the file's name")
+    @Test("When a directory took the name of a deleted body file, a new body of this entry leaves the directory intact")
     func removedByOthers() async throws {
         let fixture = try CacheFixture(.readable)
         try await fixture.withCache { cache async throws in
@@ -156,7 +157,8 @@ struct PlacingTests {
     }
 
     @Test(
-        "A body written with one layout is read, replaced and removed with the other layout", arguments: Layout.allCases
+        "A body that was written with one layout can be read, replaced and removed with the other layout",
+        arguments: Layout.allCases
     )
     func otherLayout(_ layout: Layout) async throws {
         let fixture = try CacheFixture(layout) { $0.inlineLimit = 100 }

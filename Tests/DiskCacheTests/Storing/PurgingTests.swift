@@ -10,7 +10,7 @@ struct PurgingTests {
     private let url = "https://example.com/dir/a?x=1"
 
     @Test(
-        "A download that a purge matches while it is being received is answered, but not kept",
+        "A download that a purge matches during the transfer is returned to its caller, but not kept",
         arguments: [
             EntryFilter(key: CacheKey.url(canonical: "https://example.com/dir/a?x=1").text),
             EntryFilter(url: "https://example.com/dir/a?x=1"), EntryFilter(prefix: "https://example.com/dir/"),
@@ -44,7 +44,7 @@ struct PurgingTests {
     }
 
     @Test(
-        "A purge matches a response that is being received by its URL as sent or by its canonical URL",
+        "A purge by the sent or the canonical form of a URL matches a response to the URL that is being received",
         arguments: [
             EntryFilter(url: "https://example.com/m%C3%BC/b"), EntryFilter(prefix: "https://example.com/m%C3%BC"),
             EntryFilter(url: "https://example.com/x/../m%c3%bc/b"), EntryFilter(host: "example.com"),
@@ -74,7 +74,7 @@ struct PurgingTests {
         }
     }
 
-    @Test("The host of a filter also matches URLs with a dot behind the host, stored or being received")
+    @Test("The host of a filter also matches a URL with a dot behind its host, stored or being received")
     func dottedHost() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in
@@ -111,7 +111,7 @@ struct PurgingTests {
     }
 
     @Test(
-        "A caller's data is stored, although a purge matches its key while it is being received",
+        "A caller's data is stored, although a purge matches the data's key during the upload",
         arguments: [
             EntryFilter(key: "k"), EntryFilter(prefix: "k"), EntryFilter(tag: "early"), EntryFilter(tag: "late"),
             EntryFilter(kind: .data), .all,
@@ -135,7 +135,7 @@ struct PurgingTests {
         }
     }
 
-    @Test("An entry that is reserved after the purge is kept")
+    @Test("An entry is kept when its store begins after a purge")
     func afterPurge() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in
@@ -145,7 +145,7 @@ struct PurgingTests {
         }
     }
 
-    @Test("A refresh during which its entry is purged is answered, but does not bring the entry back")
+    @Test("When an entry is purged during its refresh, the caller gets the answer, but the entry does not come back")
     func refreshPurged() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in
@@ -163,7 +163,7 @@ struct PurgingTests {
         }
     }
 
-    @Test("A refresh keeps the body and updates the metadata, and fails when the body was replaced")
+    @Test("A refresh keeps the body and updates the metadata; it fails when the body was replaced")
     func refresh() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in
@@ -191,7 +191,7 @@ struct PurgingTests {
     }
 
     @Test(
-        "An entry must match all conditions of a filter, and a removal matches the same entries as a count",
+        "A filter matches entries that meet all its conditions, both in a removal and in a count",
         arguments: Layout.allCases)
     func filters(_ layout: Layout) async throws {
         let fixture = try CacheFixture(layout)
@@ -227,7 +227,7 @@ struct PurgingTests {
         }
     }
 
-    @Test("A purge of thousands of entries takes several steps, and leaves entries that come later")
+    @Test("A purge of thousands of entries takes several steps, and leaves entries that are stored between the steps")
     func steps() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in

@@ -48,7 +48,7 @@ struct PurgingTogetherTests {
         }
     }
 
-    @Test("The purge that an answer requests spares the reservation of that answer, and no other purge does")
+    @Test("A purge that an origin's answer requests spares the response with this answer; any other purge matches it")
     func sparing() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in
@@ -71,7 +71,7 @@ struct PurgingTogetherTests {
         }
     }
 
-    @Test("A purge that spares a reservation of another namespace spares none of its own namespace")
+    @Test("A purge that is told to spare a store of another namespace spares no store of its own namespace")
     func sparingElsewhere() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in
@@ -85,7 +85,7 @@ struct PurgingTogetherTests {
         }
     }
 
-    @Test("A purge by the tag or state of a stored entry matches the reservation that refreshes the entry")
+    @Test("A purge by the tag or the state of a stored entry also matches a running refresh of the entry")
     func heldEntries() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in
@@ -110,12 +110,12 @@ struct PurgingTogetherTests {
         }
     }
 
-    @Test("A purge looks up a stored entry only if it decides whether a reservation matches, once for each URL")
+    @Test("A purge looks up the stored entry of a running refresh only if the match depends on it, once for each URL")
     func statements() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in
-            // 20 reservations for another host, 20 for one URL, the first with a tag of the purge, and one for another
-            // URL.
+            // 20 reservations are for another host, 20 for one URL of the purged host, and one for a second URL of this
+            // host. Only the first of the second group has a tag of the purge.
             let reservations =
                 (0..<20).map { cache.reserve(responseTo: ResponseURL("http://other/\($0)")) }
                 + (0..<20).map { cache.reserve(responseTo: ResponseURL("http://h/a"), tags: $0 == 0 ? ["t3"] : []) }

@@ -35,7 +35,7 @@ struct ResponseFieldsTests {
         Set(variants.map { CacheKey.response(to: url, variant: "\($0)").text })
     }
 
-    @Test("The oldest unpinned responses are removed when the fields of all responses exceed 512 KiB")
+    @Test("When the fields of all responses exceed 512 KiB, the unpinned responses stored longest ago are removed")
     func limit() async throws {
         try await fixture.withCache { cache async throws in
             for number in 0..<8 { _ = try await publish("\(number)", 64 << 10, in: cache) }
@@ -111,12 +111,12 @@ struct ResponseFieldsTests {
         }
     }
 
-    @Test("When a replaced or refreshed response has longer fields, the oldest responses are removed")
+    @Test("When a replaced or refreshed response has longer fields, the responses stored longest ago are removed")
     func longer() async throws {
         try await fixture.withCache { cache async throws in
             for number in 0..<100 { _ = try await publish("\(number)", 10, in: cache) }
             for number in 0..<10 { _ = try await publish("\(number)", 100 << 10, in: cache) }
-            // The responses are removed in the order in which they were stored last.
+            // The responses with the oldest latest store are removed: 10 to 99, and then 0 to 4.
             #expect(try variants(in: cache) == keys(5..<10))
 
             let key = CacheKey.response(to: url, variant: "9")
@@ -130,7 +130,7 @@ struct ResponseFieldsTests {
         }
     }
 
-    @Test("Statements about all responses of a URL find them by their keys, without a scan")
+    @Test("SQL statements about all responses of a URL find the responses by their keys, without a scan")
     func plan() throws {
         let cache = try fixture.open()
         defer { cache.close() }

@@ -99,7 +99,7 @@ struct ResponseTests {
         }
     }
 
-    @Test("A purge of any variant of a URL matches a response to the URL while its variant is not decided")
+    @Test("While the variant of a running response is unknown, a purge of any variant of its URL matches the response")
     func openVariant() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in
@@ -116,7 +116,7 @@ struct ResponseTests {
         }
     }
 
-    @Test("A purge by a tag of the stored response matches the response that is to replace it")
+    @Test("A purge by a tag of a stored response matches a running response that is to replace the stored one")
     func refresh() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in
@@ -128,7 +128,7 @@ struct ResponseTests {
     }
 
     @Test(
-        "A body that is being received can be read in memory, in its file, and after its reservation was abandoned",
+        "A body that is being received can be read in memory, in its file, and after its store was given up",
         arguments: [1_000, 100_000])
     func growing(length: Int) throws {
         let fixture = try CacheFixture()

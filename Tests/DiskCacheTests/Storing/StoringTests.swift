@@ -47,7 +47,7 @@ struct StoringTests {
         }
     }
 
-    @Test("A body at the inline limit is in the slab, and a longer body is a file named by its URL's MD5")
+    @Test("A body at the inline limit is in the slab, and a longer body is a file named by the MD5 of its URL")
     func inlineLimit() async throws {
         let fixture = try CacheFixture { $0.inlineLimit = 100 }
         try await fixture.withCache { cache async throws in
@@ -62,7 +62,7 @@ struct StoringTests {
     }
 
     @Test(
-        "An empty body is a file at an inline limit of 0, and in the slab at the default limit",
+        "With an inline limit of 0, an empty body is a file; with the default limit, an empty body is in the slab",
         arguments: Layout.allCases)
     func emptyBody(_ layout: Layout) async throws {
         let fixture = try CacheFixture(layout) { $0.inlineLimit = 0 }
@@ -114,7 +114,7 @@ struct StoringTests {
         }
     }
 
-    @Test("An entry has the metadata with which it was published")
+    @Test("An entry has the metadata with which it was stored")
     func metadata() async throws {
         let fixture = try CacheFixture()
         let start = fixture.clock.now()
@@ -204,7 +204,7 @@ struct StoringTests {
     }
 
     @Test(
-        "A delete drops a download in progress; a removal and a store in one transaction leave the new body",
+        "A removal drops a running download; a removal and a store in one transaction leave the new body",
         arguments: Layout.allCases)
     func deleteThenStore(_ layout: Layout) async throws {
         let fixture = try CacheFixture(layout) { $0.inlineLimit = 0 }
@@ -222,7 +222,7 @@ struct StoringTests {
             reservation.publish(EntryMetadata(ttl: .seconds(1))) { result in
                 if case .success(.notKept) = result { stored.open() }
             }
-            // The body was being received when the delete came, so the delete wins.
+            // The removal came while the body was being received, so the body is not kept.
             gate.open()
             try await removed.wait()
             try await stored.wait()
@@ -245,7 +245,7 @@ struct StoringTests {
         }
     }
 
-    @Test("A body with another length than expected is not kept", arguments: [4, 6])
+    @Test("A body that is shorter or longer than announced is not kept", arguments: [4, 6])
     func lengthMismatch(_ expected: Int64) async throws {
         let fixture = try CacheFixture { $0.inlineLimit = 0 }
         try await fixture.withCache { cache async throws in
@@ -260,7 +260,7 @@ struct StoringTests {
         }
     }
 
-    @Test("A released reservation leaves no file and no reserved bytes behind")
+    @Test("A store that is given up leaves no file and no reserved bytes behind")
     func abandoned() async throws {
         let fixture = try CacheFixture { $0.inlineLimit = 0 }
         try await fixture.withCache { cache async throws in
@@ -278,7 +278,7 @@ struct StoringTests {
         }
     }
 
-    @Test("The condition of a publish gets the entry that would be replaced, and can refuse the replacement")
+    @Test("The condition of a store gets the entry that the store would replace, and can refuse the replacement")
     func condition() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in
@@ -296,7 +296,7 @@ struct StoringTests {
         }
     }
 
-    @Test("JSON is recognised even when each byte arrives alone")
+    @Test("JSON is recognised even when each byte arrives in a piece of its own")
     func recognisesJSON() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in
@@ -308,7 +308,7 @@ struct StoringTests {
         }
     }
 
-    @Test("After a close, publishing, removing and reading fail with the error that the cache is closed")
+    @Test("After the cache is closed, stores, removals and reads fail with the error that the cache is closed")
     func closed() async throws {
         let fixture = try CacheFixture()
         let cache = try fixture.open()

@@ -8,7 +8,7 @@ import Testing
 struct TagTests {
     private let url = "https://example.com/a"
 
-    @Test("A publish or refresh drops the tags that its metadata names, and purges by them no longer match")
+    @Test("A store or refresh drops the tags that its metadata names, and purges by these tags no longer match")
     func dropped() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in
@@ -32,7 +32,7 @@ struct TagTests {
         }
     }
 
-    @Test("New tags beyond the limit push out the tags that were held longest")
+    @Test("New tags beyond the limit push out the tags that the entry has had longest")
     func accumulating() async throws {
         let fixture = try CacheFixture()
         let limit = Entry.tagLimit

@@ -126,7 +126,7 @@ extension DiskCache {
         return keys
     }
 
-    /// Blocks the writer's thread until the gate opens, so that all work submitted before that shares a transaction.
+    /// Blocks the writer's thread until the gate opens. All work that is submitted until then shares a transaction.
     func holdWriter(until gate: Gate) async throws {
         let held = Gate("writer held")
         writer.submit(
@@ -161,7 +161,7 @@ func edit(_ path: String, _ change: (inout Data) throws -> Void) throws {
     try file.close()
 }
 
-/// Returns a text of that length. Texts of different seeds differ.
+/// Returns a text of `length` bytes. Texts of different seeds differ.
 func longText(_ length: Int, _ seed: String = "x") -> String {
     String(String(repeating: seed + "-0123456789abcdef;", count: length / (seed.count + 18) + 1).prefix(length))
 }

@@ -14,7 +14,7 @@ struct ScrubTests {
         return (entries + Int64(pace.rows) - 1) / Int64(pace.rows) + (bytes + pace.bytes - 1) / pace.bytes
     }
 
-    @Test("A scrub with a step each minute passes over a large cache within a day")
+    @Test("A scrub that does one step each minute checks a large cache within a day")
     func pace() {
         let day: Int64 = 24 * 60
         #expect(Self.steps(entries: 1_000_000, bytes: 1 << 30) <= day)

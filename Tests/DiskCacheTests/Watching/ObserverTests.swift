@@ -129,7 +129,7 @@ struct ObserverTests {
         }
     }
 
-    @Test("A purge reports its first 100 entries one by one, and then its filter and the number of other entries")
+    @Test("A purge reports its first 100 entries one by one, and the other entries as a number with the filter")
     func purge() async throws {
         try await Self.with { (fixture, cache, watcher) async throws in
             try await fill(cache, 1000)
@@ -167,7 +167,7 @@ struct ObserverTests {
         }
     }
 
-    @Test("A step of the eviction reports its first 16 entries and the number of the rest")
+    @Test("A step of the eviction reports its first 16 entries one by one, and the number of all other entries")
     func eviction() async throws {
         try await Self.with({ $0.diskLimit = 2_000_000 }) { (_, cache, watcher) async throws in
             try await fill(cache, 1000)

@@ -26,7 +26,7 @@ struct DurabilityTests {
                 { $0.durability = durability }, crashHook: { [steps] in steps.append($0.rawValue) }, sync: sync)
         }
 
-        /// Makes the sync of that step fail from now on; with `nil`, all syncs succeed again.
+        /// Makes the sync of `step` fail from now on; with `nil`, all syncs succeed again.
         func fail(_ step: String?) { failing.withLock { $0 = step } }
 
         private func note(_ kind: String, _ name: String) -> Int32? {
@@ -94,7 +94,7 @@ struct DurabilityTests {
         #expect(synced.dropFirst(3).sorted() == Set(named).map { "directory \($0)" }.sorted())
     }
 
-    @Test("A replaced body gets a second name, which is synced before the new body takes the first name")
+    @Test("The old body gets a second name, and its directory is synced, before the new body takes the first name")
     func replaced() async throws {
         let (_, log, cache) = try Self.open(.power)
         defer { cache.close() }

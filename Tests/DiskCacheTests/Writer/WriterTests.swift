@@ -8,7 +8,7 @@ import Testing
 @Suite("The writer's thread")
 struct WriterTests {
     // Each case runs in a process of its own, because the process ends.
-    @Test("A completion that waits for the writer ends the process with a message instead of a deadlock")
+    @Test("A completion handler that waits for the writer ends the process with a message, not in a deadlock")
     func waitingForItself() async throws {
         let waits = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             try await WriterTests.inCompletion { _ = try? $0.writer.perform { _ in } }
@@ -22,7 +22,7 @@ struct WriterTests {
         }
     }
 
-    @Test("The writer offers its processor to other threads during a purge, and not in later operations")
+    @Test("The writer offers its processor to other threads during a purge, but not during later operations")
     func sharing() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in
@@ -72,7 +72,7 @@ struct WriterTests {
             gate.open()
             try await done.wait(for: 3)
             #expect(failures.value == 1)
-            // After a change, the operation must be undone alone. That takes a second run, with savepoints.
+            // After a change, only a second run with savepoints can undo the failed operation alone.
             #expect(runs.value == (hasChanged ? 2 : 1))
             for key in ["first", "last"] { #expect(try await cache.text(key: key) == "body of \(key)") }
             #expect(try await cache.text(key: "victim") == "old")
@@ -84,7 +84,7 @@ struct WriterTests {
     private static func inCompletion(_ body: @escaping @Sendable (DiskCache) -> Void) async throws {
         let fixture = try CacheFixture()
         let cache = try fixture.open()
-        // The process ends before the fixture removes its directory.
+        // Removes the directory now, because the process ends before the fixture does so.
         try FileManager.default.removeItem(atPath: fixture.temporary.path)
         let done = Gate("done")
         cache.flush { _ in

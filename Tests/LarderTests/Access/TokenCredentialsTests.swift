@@ -31,7 +31,7 @@ struct TokenCredentialsTests {
         #expect(Self.text(Self.basic("\(other):\(token)")) == token)
     }
 
-    @Test("Other schemes, passwords and malformed tokens hold no token")
+    @Test("Credentials with another scheme, a plain password or a malformed token contain no token")
     func none() {
         let secret = String(repeating: "A", count: 43)
         for value in [
@@ -45,7 +45,7 @@ struct TokenCredentialsTests {
         #expect(Self.text("Bearer x") == "x")
     }
 
-    @Test("A token is found raw and escaped, in a URL and in a field")
+    @Test("The search for tokens finds a token raw and escaped, in a URL and in a field")
     func escaped() {
         let token = Self.token
         func escape(_ text: String) -> String { text.utf8.map { "%" + String($0, radix: 16) }.joined() }
@@ -61,7 +61,8 @@ struct TokenCredentialsTests {
         }
     }
 
-    @Test("A token is found in Base64 of either alphabet, within a text, unpadded, and encoded repeatedly")
+    @Test(
+        "The search for tokens finds a token in Base64 of either alphabet, within a text, unpadded, encoded repeatedly")
     func encoded() {
         let token = Self.token
         func base64(_ text: String) -> String { Data(text.utf8).base64EncodedString() }
@@ -82,7 +83,7 @@ struct TokenCredentialsTests {
         }
     }
 
-    @Test("A token is found in the name of a field, in upper or lower case")
+    @Test("The search for tokens finds a token in the name of a field, in upper or lower case")
     func name() throws {
         for name in [Self.token, Self.token.uppercased(), Self.token.lowercased()] {
             #expect(TokenCredentials.areIn(HTTPField(name: try #require(HTTPField.Name(name)), value: "x")))
@@ -90,7 +91,7 @@ struct TokenCredentialsTests {
         #expect(!TokenCredentials.areIn(HTTPField(name: .cacheControl, value: "larder_me")))
     }
 
-    @Test("A line end behind the user name and password of Basic is ignored, and no other character is")
+    @Test("A line end behind the user name and password of Basic is ignored; any other character is not")
     func lineEnd() {
         let token = Self.token
         for end in ["\n", "\r\n", "\n\n"] {
@@ -102,7 +103,7 @@ struct TokenCredentialsTests {
         }
     }
 
-    @Test("A search for a token takes bounded time in any text")
+    @Test("The search for tokens takes bounded time in any text")
     func bounded() {
         let runs = String(repeating: "QUFB", count: 8 << 10)
         let nested = (0..<3).reduce(runs) { text, _ in Data(text.utf8).base64EncodedString() }

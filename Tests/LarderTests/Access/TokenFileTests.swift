@@ -16,7 +16,7 @@ struct TokenFileTests {
             name: name, digest: TokenSecret(name: name).digest, scopes: scopes, namespaces: namespaces, rate: rate)
     }
 
-    @Test("A line has a name, scopes, namespaces and a rate, and comments and empty lines are skipped")
+    @Test("A line of the token file has a name, scopes, namespaces and a rate; comments and empty lines are skipped")
     func reading() throws {
         let file = try TokenFile(
             text: """
@@ -34,13 +34,13 @@ struct TokenFileTests {
         #expect(file.tokens[0].digest == [UInt8](repeating: 10, count: 32))
     }
 
-    @Test("A file with CRLF line ends is read like a file with LF")
+    @Test("A token file with CRLF line ends is read like a token file with LF")
     func lineEnds() throws {
         let line = "name=a sha256=\(Self.digest) scopes=read namespaces=*"
         #expect(try TokenFile(text: "# mine\r\n\r\n\(line)\r\n").tokens.map(\.name) == ["a"])
     }
 
-    @Test("A change keeps the mode and the group of the file, and a link to it")
+    @Test("A change of the token file keeps its mode, its group and a symbolic link to it")
     func ownership() throws {
         let directory = try TemporaryDirectory()
         let path = directory.path("tokens")
@@ -71,7 +71,7 @@ struct TokenFileTests {
     }
 
     @Test(
-        "An invalid line is refused with its number and the reason",
+        "An invalid line of the token file is refused, and the error has the number of the line and the reason",
         arguments: [
             ("name=a", "sha256 must be 64"), ("sha256=\(digest) scopes=read namespaces=*", "name must be 1 to 63"),
             ("name=A sha256=\(digest) scopes=read namespaces=*", "name must be 1 to 63"),
@@ -96,7 +96,7 @@ struct TokenFileTests {
     }
 
     @Test(
-        "An unreadable file is refused with its path and the particular reason")
+        "An unreadable token file is refused, and the error has the path of the file and the reason")
     func unreadable() throws {
         let directory = try TemporaryDirectory()
         let bytes = try directory.write([0x6e, 0xff, 0x0a], to: "bytes")
@@ -141,7 +141,7 @@ struct TokenFileTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path("")) == ["tokens"])
     }
 
-    @Test("A file that is missing, world-writable or not UTF-8 is refused")
+    @Test("A token file that is missing, world-writable or not UTF-8 is refused")
     func unusable() throws {
         let directory = try TemporaryDirectory()
         let path = directory.path("tokens")

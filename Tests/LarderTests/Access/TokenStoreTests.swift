@@ -4,7 +4,7 @@ import Testing
 
 @testable import Larder
 
-@Suite("The bearers of tokens")
+@Suite("The store of tokens")
 struct TokenStoreTests {
     private let directory: TemporaryDirectory
     private let path: String
@@ -70,7 +70,7 @@ struct TokenStoreTests {
         #expect(bearer(of: two, in: store) != nil)
     }
 
-    @Test("A rate of N allows N calls a second and 2 N at once, and a reload does not reset the count")
+    @Test("A token with a rate of N may make N calls a second and 2 N at once; a reload does not reset the count")
     func rate() throws {
         let one = try add("one", rate: 2)
         let start = ContinuousClock.now

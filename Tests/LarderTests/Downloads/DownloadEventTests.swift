@@ -44,7 +44,7 @@ struct DownloadEventTests {
 
 @Suite("The pace of progress reports")
 struct ReportPaceTests {
-    @Test("Progress is reported at once, then at most four times a second, and the last piece is never omitted")
+    @Test("Progress is reported immediately, then at most four times a second, and a last report covers the last piece")
     func pace() {
         var pace = ReportPace()
         let start = ContinuousClock.now
@@ -70,7 +70,7 @@ struct DownloadCrowdTests {
     }
 
     @Test(
-        "The cost of a caller is the same for any number of callers, and callers that stay get the answer",
+        "Joining or leaving a download costs the same for any number of callers; callers that stay get the answer",
         arguments: [false, true])
     func comingAndLeaving(isPurged: Bool) async throws {
         let over = Gate("the end")
@@ -82,8 +82,8 @@ struct DownloadCrowdTests {
         defer { over.open() }
         try await DownloadManager.withOne { downloads in
             let (answers, unwanted) = (Counter(), Counter())
-            /// Lets `count` callers come to a download, and all but ten of them leave. After a purge, the callers wait
-            /// for the following download.
+            /// Lets `count` callers come to a download, and all but ten of them leave. If `isPurged`, the callers wait
+            /// for the next download of the key.
             func crowd(of count: Int, _ path: String) async throws -> Cost {
                 let request = DownloadRequest(url: try CanonicalURL(origin.url(path)))
                 downloads.download(request) { _ in }

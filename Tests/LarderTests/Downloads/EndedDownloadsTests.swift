@@ -12,7 +12,7 @@ struct EndedDownloadsTests {
             startDate: date, endDate: date)
     }
 
-    @Test("Ended downloads are remembered for ten minutes")
+    @Test("The table remembers an ended download for ten minutes")
     func lifetime() {
         var ended = EndedDownloads(within: SharedAllowance(limit: 32 << 20))
         let start = Timestamp(seconds: 1000)
@@ -53,7 +53,7 @@ struct EndedDownloadsTests {
         #expect(ended.status(of: "\(EndedDownloads.limit - 1)", now: now) != nil)
     }
 
-    @Test("The latest end comes first, and each key is listed once")
+    @Test("The list begins with the download that ended last, and has each key once")
     func latest() {
         var ended = EndedDownloads(within: SharedAllowance(limit: 32 << 20))
         let now = Timestamp(seconds: 1000)
@@ -63,7 +63,7 @@ struct EndedDownloadsTests {
         #expect(ended.latest(0, now: now).isEmpty)
     }
 
-    @Test("Forgotten downloads free their room for other namespaces")
+    @Test("When the table forgets ended downloads, their room is free for other namespaces")
     func forgotten() {
         let room = SharedAllowance(limit: 100_000)
         let start = Timestamp(seconds: 1000)
@@ -88,7 +88,7 @@ struct EndedDownloadsTests {
         #expect(one.count > 80)
     }
 
-    @Test("A download that exceeds the whole room is not remembered, and earlier downloads are forgotten")
+    @Test("An ended download that takes more than the whole room is not remembered, and pushes out all earlier ones")
     func tooLong() {
         var ended = EndedDownloads(within: SharedAllowance(limit: 2000))
         let now = Timestamp(seconds: 1000)

@@ -33,7 +33,7 @@ struct LateWishesTests {
     }
 
     @Test(
-        "A queued refresh applies the options of a caller that joins and does not wait, or hangs up",
+        "A queued refresh applies the options of a caller that joins it, even if the caller does not wait or hangs up",
         arguments: [false, true])
     func queued(hangsUp: Bool) async throws {
         try await withOrigin { downloads, request, over in
@@ -58,7 +58,7 @@ struct LateWishesTests {
     }
 
     @Test(
-        "A caller that joins while the entry is written adds its tag and allowance, and a pin of either caller wins",
+        "A caller that joins while the entry is written adds its tag and stale allowance; either caller can pin",
         arguments: [false, true])
     func storing(leaderPins: Bool) async throws {
         try await withOrigin { downloads, request, over in
@@ -94,7 +94,7 @@ struct LateWishesTests {
         }
     }
 
-    @Test("The next download applies the options of a caller that joined an abandoned download")
+    @Test("The options of a caller that joined an abandoned download apply to the download that replaces it")
     func abandoned() async throws {
         try await withOrigin { downloads, request, over in
             downloads.download(request) { _ in }

@@ -27,7 +27,7 @@ struct EventFilterTests {
         #expect(!EventFilter(tag: "e\u{301}").matches(event))
     }
 
-    @Test("An event about unnamed entries matches any key and tag, but no other namespace or type")
+    @Test("An event about unnamed entries matches a filter of any key or tag, but not of another namespace or type")
     func others() {
         let event = TestEvents.removal(of: 5, in: "a")
         #expect(EventFilter(namespaces: ["a"], kinds: [.entryRemoved], key: "k", tag: "t").matches(event))
@@ -35,7 +35,7 @@ struct EventFilterTests {
         #expect(!EventFilter(kinds: [.entryExpired]).matches(event))
     }
 
-    @Test("A reset matches every filter")
+    @Test("A reset event matches every filter")
     func reset() {
         let filter = EventFilter(namespaces: [], kinds: [], key: "k", tag: "t")
         #expect(filter.matches(Event(reset: .gap, at: TestEvents.time)))

@@ -48,7 +48,7 @@ struct EventHubTests {
         }
     }
 
-    @Test("The text of an event is made once for all listeners")
+    @Test("The hub makes the text of an event once for all listeners")
     func sharedBytes() async throws {
         let hub = EventHub()
         let sinks = [TestSink(), TestSink(), TestSink()]
@@ -68,7 +68,7 @@ struct EventHubTests {
         #expect(texts.allSatisfy { $0 === texts[0] })
     }
 
-    @Test("A listener that reconnects with its last id misses no event and gets no event twice")
+    @Test("A listener that reconnects with the id of its last event misses no event and gets no event twice")
     func comingBack() async throws {
         let hub = EventHub()
         let (steady, first, again) = (TestSink(), TestSink(), TestSink())
@@ -92,7 +92,7 @@ struct EventHubTests {
         #expect(fromStart.words == (0..<301).map { "\($0)" })
     }
 
-    @Test("A listener that has missed events gets a reset, and then the later events")
+    @Test("A listener that has missed events gets a reset event, and then the later events")
     func missed() async throws {
         let hub = EventHub(limits { $0.windowCount = 10 })
         let (steady, early, other) = (TestSink(), TestSink(), TestSink())
@@ -108,7 +108,7 @@ struct EventHubTests {
         try await other.wait(for: 2)
         #expect(early.words == ["gap", "30"])
         #expect(other.words == ["restart", "30"])
-        // The listener resumes behind the id of the reset.
+        // The listener can resume after the id of the reset event.
         #expect(early.events[0].id == steady.events[29].id)
     }
 
@@ -145,7 +145,7 @@ struct EventHubTests {
         #expect(hub.dropped.value == 0)
     }
 
-    @Test("When more events are published at once than the backlog may hold, every listener gets a reset")
+    @Test("When more events are published at once than the backlog may hold, every listener gets a reset event")
     func overflow() async throws {
         let (hub, sink) = (EventHub(limits { $0.windowBytes = 1 << 20 }), TestSink())
         try await listen(hub, sink)
@@ -159,7 +159,7 @@ struct EventHubTests {
         #expect(!sink.isAborted)
     }
 
-    @Test("A minute after the last listener left, no events are kept, and a returning listener gets a reset")
+    @Test("A minute after the last listener left, the hub keeps no events; a returning listener gets a reset event")
     func patience() async throws {
         let clock = ManualClock()
         let hub = EventHub(limits { $0.patience = .seconds(60) }, now: { clock.monotonicNow() })
@@ -189,7 +189,7 @@ struct EventHubTests {
         #expect(third.words == ["gap", "3"])
     }
 
-    @Test("Some time after the last listener left, the hub stops keeping events, even if none is published")
+    @Test("Some time after the last listener left, the hub stops keeping events, even if no event is published")
     func restWithoutEvents() async throws {
         let hub = EventHub(limits { $0.patience = .milliseconds(30) })
         for _ in 0..<20 {
@@ -201,7 +201,7 @@ struct EventHubTests {
         try await poll("the end of keeping events") { !hub.isWanted }
     }
 
-    @Test("A stop delivers all earlier events, even if they are written in several pieces")
+    @Test("A stop of the hub delivers all earlier events, even if they are written in several pieces")
     func stopWithMuch() async throws {
         let (hub, sink) = (EventHub(), TestSink())
         try await listen(hub, sink)
@@ -244,7 +244,7 @@ struct EventHubTests {
         try await listen(hub, full, to: EventFilter(key: "0"))
         try await listen(hub, steady, to: EventFilter(key: "none"))
         hub.publish(TestEvents.failures(0..<3))
-        // The mark includes events that the filter excludes.
+        // The id of a heartbeat also counts events that the filter excludes.
         try await poll("the id of event 3") { steady.marks.last?.number == 3 && other.marks.last?.number == 3 }
         try await full.wait(for: 1)
         let marks = full.marks.count
@@ -257,7 +257,7 @@ struct EventHubTests {
         #expect(hub.listenerCount == 2)
     }
 
-    @Test("A stop delivers the last events, ends every stream, and refuses new listeners")
+    @Test("A stop of the hub delivers the last events, ends every stream, and refuses new listeners")
     func stop() async throws {
         let hub = EventHub()
         let sinks = [TestSink(), TestSink()]

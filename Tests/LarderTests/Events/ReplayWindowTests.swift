@@ -14,7 +14,7 @@ struct ReplayWindowTests {
         ReplayWindow(seal: seal, countLimit: count, byteLimit: bytes)
     }
 
-    @Test("The window returns the events after a place, in pieces, and no event after its end")
+    @Test("The window returns the events after a given event, in pieces, and no event after the window's end")
     func places() throws {
         var window = window()
         #expect(window.end == 0)
@@ -32,7 +32,7 @@ struct ReplayWindowTests {
     }
 
     @Test(
-        "Above its limit the window drops the oldest events, and a place before a dropped event is unknown",
+        "Above its limit the window drops the oldest events; a listener cannot resume before a dropped event",
         arguments: [3, 3000])
     func count(limit: Int) {
         var window = window(count: limit, bytes: .max)
@@ -80,7 +80,7 @@ struct ReplayWindowTests {
         #expect(words(window, after: window.end - 1) == ["b"])
     }
 
-    @Test("The window finds the place of an id if it has all later events, and else reports a restart or a gap")
+    @Test("The window finds the place of an id if all later events are kept; otherwise it reports a restart or a gap")
     func comingBack() throws {
         var window = window(count: 3)
         for event in TestEvents.failures(0..<5) { window.append(event) }
@@ -180,7 +180,7 @@ struct EventBacklogTests {
         #expect(backlog.take().map(\.word) == ["long"])
         backlog.add(TestEvents.failures(0..<5))
         #expect(backlog.takeLoss() == false)
-        // The backlog was not empty since the loss, so a reset marks the place of the lost event.
+        // The backlog has earlier events when it loses this event, so a reset event takes the place of the lost event.
         backlog.add([TestEvents.download(.downloadFailed, "lost", urlLength: 100_000)])
         _ = backlog.take()
         backlog.add(TestEvents.failures(5..<6))

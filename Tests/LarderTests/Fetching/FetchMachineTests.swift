@@ -38,7 +38,7 @@ struct FetchMachineTests {
         }
     }
 
-    @Test("If a 304 confirms no stored response, the fetch releases impatient followers and asks the origin again")
+    @Test("If a 304 confirms no stored response, the fetch releases waiters past their time limit and asks again")
     func changed() {
         var machine = machine(isDownload: false)
         #expect(machine.join(1, number: 1) == .waits(isFirst: true))
@@ -51,7 +51,7 @@ struct FetchMachineTests {
         #expect(words(machine.handle(.began(isKept: true, isOpen: true))) == ["deliver [0] arrived"])
     }
 
-    @Test("The end of a transfer is handled only after the removal of the invalidated responses")
+    @Test("A fetch handles the end of its transfer only after it has removed the responses that the answer invalidates")
     func earlyEnd() {
         for (end, after) in [
             (Machine.Event.finished, ["store"]),
@@ -89,7 +89,7 @@ struct FetchMachineTests {
     }
 
     @Test(
-        "A request without clients is cancelled if its answer will not be kept, else only while it is queued",
+        "An origin request that all clients left is cancelled; if its answer will be kept, only while it is queued",
         arguments: [false, true])
     func abandoned(outlivesCallers: Bool) {
         var machine = machine(isDownload: false, outlivesCallers: outlivesCallers)
@@ -118,7 +118,7 @@ struct FetchMachineTests {
         #expect(machine.join(2, number: 2) == .refused)
     }
 
-    @Test("A cancellation during storing has no effect")
+    @Test("The cancellation of a download has no effect while its body is being stored")
     func cancelledTooLate() {
         var machine = machine(isDownload: true)
         _ = machine.handle(.began(isKept: true, isOpen: true))
@@ -129,7 +129,7 @@ struct FetchMachineTests {
         #expect(words(machine.handle(.broke(.noSpace))) == ["end [0, 1] failed(\(DownloadError.noSpace))"])
     }
 
-    @Test("A follower that joins after the head of a 304 is marked as late until the second request")
+    @Test("A caller that joins after the head of a 304 is marked as late until the origin is asked again")
     func afterHead() {
         var machine = machine(isDownload: false)
         _ = machine.join(1, number: 1)
@@ -137,7 +137,7 @@ struct FetchMachineTests {
         _ = machine.join(2, number: 2)
         #expect(machine.callers.values.filter(\.isAfterHead).map(\.number) == [2])
         _ = machine.handle(.finished)
-        // No caller is late for the second request, because it is sent after all callers have joined.
+        // No caller is late for the second request, because all callers joined before the second request is sent.
         #expect(words(machine.handle(.refreshed(.changed))) == ["askAgain"])
         #expect(machine.callers.values.allSatisfy { !$0.isAfterHead })
     }

@@ -114,7 +114,7 @@ final class FetchSimulation {
         fates[number] = .left
         if fate == .waits, !givesUp { goesOnAlone = true }
         perform(machine.handle(.left(number, givesUp: givesUp)))
-        // Without callers, a request that is not kept for later callers is cancelled before its head arrives.
+        // If all callers leave before the head arrives, the request is cancelled, unless its answer is kept.
         let isUnwanted = !goesOnAlone && !fates.values.contains(.waits)
         if isUnwanted, transfer == .running, !hasHead, !rules.outlivesCallers, ends == 0 {
             expect(mustBreak, "an unwanted request goes on")
@@ -236,7 +236,7 @@ final class FetchSimulation {
             (hasHead, isConfirmed, isConditional) = (false, false, false)
             let asksBefore = asks
             perform(machine.handle(.refreshed(.changed)))
-            // The machine releases followers without patience before it decides whether to ask again.
+            // The machine releases the waiters past their time limit before it decides whether to ask again.
             let isUnwanted = !goesOnAlone && !fates.values.contains(.waits) && !rules.outlivesCallers
             expect(
                 (asks == asksBefore + 1) != (isEnding || isUnwanted),

@@ -102,7 +102,7 @@ struct BodyFlowTests: Sendable {
         #expect(demands.elements.isEmpty)
     }
 
-    @Test("A part is taken as a whole only if it has arrived, is short enough and is in a single piece")
+    @Test("A client takes a part of a body as a whole only if the part has arrived, is short and is in one piece")
     func taken() throws {
         let flow = flow()
         #expect(flow.take(0..<1_000) == nil)
@@ -154,7 +154,7 @@ struct BodyFlowTests: Sendable {
         #expect(demands.elements == [.pause, .resume])
     }
 
-    @Test("A body that is not kept is cancelled when its last client leaves")
+    @Test("The transfer of a body that is not kept is cancelled when the last client leaves")
     func leaving() {
         let flow = flow()
         let (first, second) = (Client(), Client())
@@ -167,7 +167,7 @@ struct BodyFlowTests: Sendable {
         #expect(demands.elements == [.cancel])
     }
 
-    @Test("When the transfer of a body fails, the body breaks off for every reader")
+    @Test("When the transfer of a body fails, every reader gets an incomplete body")
     func failure() {
         let flow = flow()
         let client = Client()
@@ -207,7 +207,7 @@ struct BodyFlowTests: Sendable {
         #expect(demands.elements.isEmpty)
     }
 
-    @Test("When keeping ends in the middle, every reader gets the whole body at its own pace")
+    @Test("When the cache stops keeping a body in the middle, every reader gets the whole body at its own pace")
     func keepingEnds() throws {
         let fixture = try KeptBody()
         let flow = flow(kept: fixture.reservation.body)
@@ -280,7 +280,7 @@ struct BodyFlowTests: Sendable {
         }
     }
 
-    @Test("Two slow readers pause the origin, and the slower of them is cut off only if it stalls")
+    @Test("When two slow readers pause the origin, the slower reader is cut off only if it stalls")
     func twoSlow() {
         let flow = flow(room: 0)
         let (first, second) = (Client(room: 1), Client(room: 1))
@@ -302,7 +302,7 @@ struct BodyFlowTests: Sendable {
         #expect(first.end == .complete && second.end == .complete)
     }
 
-    @Test("A reader that waits for a later part of the body does not end the pause for a slow reader")
+    @Test("The origin stays paused for a slow reader while another reader waits for a later part of the body")
     func farPart() {
         let flow = flow()
         let (far, slow) = (Client(), Client(room: 1))
@@ -314,7 +314,7 @@ struct BodyFlowTests: Sendable {
         #expect(demands.elements == [.pause, .resume])
     }
 
-    @Test("Many clients on many threads all get every byte")
+    @Test("Many clients on many threads all get every byte of a body")
     func threads() async throws {
         let fixture = try KeptBody()
         let flow = flow(kept: fixture.reservation.body)

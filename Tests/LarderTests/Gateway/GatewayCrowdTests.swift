@@ -66,7 +66,7 @@ struct GatewayCrowdTests {
         }
     }
 
-    @Test("A request may join only the newest 64 fetches with its Authorization")
+    @Test("A request may join only the newest 64 fetches with the same Authorization field")
     func waiting() async throws {
         try await TestGateway.with { (gateway) async throws in
             var table = GatewayFetchTable()
@@ -85,7 +85,7 @@ struct GatewayCrowdTests {
         }
     }
 
-    @Test("When the URL is known to vary, the fetch of a request's variant is found among a thousand")
+    @Test("When the URL is known to vary, the fetch of a request's variant is found among a thousand fetches")
     func waitingForVariants() async throws {
         try await TestGateway.with { (gateway) async throws in
             var table = GatewayFetchTable()
@@ -106,7 +106,7 @@ struct GatewayCrowdTests {
         }
     }
 
-    @Test("A request may join the answered fetches of its variant, and finds them in the order of their requests")
+    @Test("A request may join fetches that an origin has answered for the same variant, the earliest fetch first")
     func answers() async throws {
         try await TestGateway.with { (gateway) async throws in
             var table = GatewayFetchTable()
@@ -152,7 +152,7 @@ struct GatewayCrowdTests {
         }
     }
 
-    @Test("A fetch that waits for a place checks the oldest fetches of each origin, at most 64 more than places")
+    @Test("To get a transfer place, a fetch checks the oldest fetches of each origin, at most 64 more than places")
     func places() async throws {
         try await TestGateway.with { (gateway) async throws in
             let group = GatewayGroup()
@@ -177,7 +177,7 @@ struct GatewayCrowdTests {
         }
     }
 
-    @Test("With more origins than places, every origin is checked in its turn")
+    @Test("With more origins than transfer places, repeated checks for a place reach every origin")
     func turns() async throws {
         try await TestGateway.with { (gateway) async throws in
             let group = GatewayGroup()

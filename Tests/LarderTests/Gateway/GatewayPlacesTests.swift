@@ -48,7 +48,7 @@ struct GatewayPlacesTests {
     }
 
     @Test(
-        "A fetch without clients gives up its place when another request needs one",
+        "A fetch without clients gives up its place when another request needs a place",
         arguments: [nil, "x"] as [String?], [2, 10])
     func giveWay(beginning: String?, perHost: Int) async throws {
         let over = Gate("the end")
@@ -62,7 +62,7 @@ struct GatewayPlacesTests {
         }
     }
 
-    @Test("A fetch without clients gives up its place to a request of another namespace, too")
+    @Test("A fetch without clients gives up its place even to a request of another namespace")
     func giveWayToAnother() async throws {
         let over = Gate("the end")
         let origin = try trickling(over)
@@ -75,7 +75,7 @@ struct GatewayPlacesTests {
         }
     }
 
-    @Test("A request that waits for a place when its client leaves is never sent")
+    @Test("If a client leaves before its request gets a place, the request is never sent to the origin")
     func neverDeparts() async throws {
         let over = Gate("the end")
         let origin = try trickling(over, beginning: nil)
@@ -108,7 +108,7 @@ struct GatewayPlacesTests {
         }
     }
 
-    @Test("A request that gets no place within the limit gets a permitted stale response, or else a timeout")
+    @Test("A request that gets no place within the time limit gets a permitted stale response, or else a timeout")
     func turn() async throws {
         let over = Gate("the end")
         let origin = try ScriptedOrigin { request, connection in
@@ -145,7 +145,7 @@ struct GatewayPlacesTests {
 
 @Suite("A request to an origin that hangs")
 struct GatewayPatienceTests {
-    @Test("When the leader of a fetch hangs, its followers ask the origin themselves after a while")
+    @Test("When the first request of a fetch hangs, requests that wait for it ask the origin after a time limit")
     func followers() async throws {
         let hanging = Gate("the first answer")
         let origin = try ScriptedOrigin { request, connection in
@@ -170,9 +170,9 @@ struct GatewayPatienceTests {
     }
 }
 
-@Suite("The leader of a fetch")
+@Suite("The first request of a fetch")
 struct GatewayLeaderTests {
-    @Test("A leader finds an answer that was stored after its look-up, and does not ask the origin again")
+    @Test("A request looks for a stored answer again before it asks the origin, and finds one stored after its look-up")
     func looksAgain() async throws {
         let origin = try ScriptedOrigin { _, connection in
             try connection.respond(fields: [.cacheControl: "max-age=60"], body: "ok")

@@ -42,7 +42,7 @@ struct HeldAnswerTests {
             try fetch.originDidAnswer(head)
             try send("half", to: fetch)
             #expect(leader.status == nil)
-            // Until the answer can be found, older responses stay current.
+            // Older responses stay current until other requests can find the new answer.
             #expect(mark.isCurrent)
             try send("half", to: fetch)
             #expect(leader.isWhole == true)
@@ -52,7 +52,7 @@ struct HeldAnswerTests {
         }
     }
 
-    @Test("When the origin pauses in a short answer, its beginning is delivered, and then the rest as it arrives")
+    @Test("When the origin pauses in a short answer, Larder delivers the beginning, and then the rest as it arrives")
     func pause() async throws {
         try await withFetch { _, fetch, leader, _ in
             try fetch.originDidAnswer(head)
@@ -66,7 +66,7 @@ struct HeldAnswerTests {
         }
     }
 
-    @Test("A short answer that breaks off is delivered to its own client only, and a waiter asks the origin again")
+    @Test("A short answer that breaks off goes only to the client that asked first; a waiter asks the origin again")
     func breaksOff() async throws {
         try await withFetch { gateway, fetch, leader, origin in
             let second = Asker(gateway, try ExactURL(origin.url("/a")))
@@ -89,7 +89,7 @@ struct HeldAnswerTests {
             leader.leave()
             try fetch.originDidAnswer(head)
             try send("half", to: fetch)
-            // The fetch loses its transfer, because a transfer notices a cancellation only in its next turn.
+            // Takes the transfer out of the fetch, to simulate that the transfer has not noticed the cancellation yet.
             let transfer = fetch.state.withLock { $0.transfer.take() }
             #expect(fetch.giveUp())
             fetch.originDidPause()
@@ -154,7 +154,7 @@ struct HeldAnswerTests {
         }
     }
 
-    @Test("A fetch is not given up between a client's admission and its first read of the body")
+    @Test("A fetch is not given up between the moment when a client joins and its first read of the body")
     func newcomer() async throws {
         let origin = try ScriptedOrigin { _, connection in connection.waitForHangUp() }
         defer { origin.stop() }

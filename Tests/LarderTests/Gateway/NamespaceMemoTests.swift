@@ -2,7 +2,7 @@ import Testing
 
 @testable import Larder
 
-@Suite("The memo of several namespaces")
+@Suite("The memo: remembered values of several namespaces")
 struct NamespaceMemoTests {
     @Test("A namespace that floods the memo loses its own values, and no value of another namespace")
     func flood() {

@@ -7,7 +7,7 @@ import Testing
 @testable import Origin
 
 /// Tests of late answers call the methods of ``GatewayFetch`` that receive an origin's answer, in a fixed order.
-@Suite("Clients that wait longer than their patience")
+@Suite("Clients that wait for an origin beyond the time limit")
 struct PatienceTests {
     private struct Weak: Sendable {
         weak let gateway: Gateway?
@@ -20,8 +20,8 @@ struct PatienceTests {
             declaredLength: 8, framing: .length, version: "1.1")
     }
 
-    /// Runs `body` when the patience of two followers has ended: one of them leads a second request, and the other
-    /// waits for it.
+    /// Runs `body` when two followers have waited for the first request beyond the time limit. One of the two has sent
+    /// a second request, and the other waits for the answer to the second request.
     private func withLateFollowers(
         _ body: (Gateway, GatewayFetch, _ leader: Asker, _ followers: [Asker]) async throws -> Void
     ) async throws {
@@ -54,17 +54,17 @@ struct PatienceTests {
         }
     }
 
-    @Test("A client that waits for a second request gets the failure of the first request, which it joined before")
+    @Test("When the first request fails, a client that joined it and now waits for a second request gets the failure")
     func lateFailure() async throws {
         try await withLateFollowers { _, fetch, leader, followers in
             fetch.originDidFinish(.failure(OriginError(.timedOut(.waiting))))
             #expect(leader.isWhole == false)
-            // The leader of the second request waits for its own answer.
+            // The client that sent the second request waits for the answer to the second request.
             #expect(followers.filter { $0.isWhole == false }.count == 1)
         }
     }
 
-    @Test("A client that waits for a second validation gets the response that the first confirms")
+    @Test("A client that waits for a second validation gets the response that the first validation confirms")
     func lateConfirmation() async throws {
         let origin = try ScriptedOrigin { request, connection in
             if request.index > 0 { return connection.waitForHangUp() }
@@ -88,7 +88,7 @@ struct PatienceTests {
             fetch.originDidFinish(
                 .success(OriginSummary(byteCount: 0, framing: .noBody, redirectCount: 0, retryCount: 0)))
             try await leader.didEnd.wait()
-            // The leader of the second request waits for its own answer.
+            // The client that sent the second request waits for the answer to the second request.
             try await poll("one follower to get the answer before its patience ends", limit: .seconds(1)) {
                 followers.filter { $0.status == 200 }.count == 1
             }
@@ -96,7 +96,7 @@ struct PatienceTests {
         }
     }
 
-    @Test("Each time the patience of many clients ends, they share one further request")
+    @Test("Each time many clients reach the time limit, they share one further request to the origin")
     func slowOrigin() async throws {
         let answering = Gate("the answers")
         let origin = try ScriptedOrigin { _, connection in

@@ -85,13 +85,13 @@ struct MemoryKeeperTests {
             #expect(cache.currentMemoryLimit == Self.limit)
             let taken = "MemTotal: 1000000 kB\nMemFree: 10000 kB\nMemAvailable: 125000 kB\n"
             try directory.write(taken, to: "taken")
-            // The file is replaced in one step, because half a file would be a sign, too.
+            // The file is replaced in one step, because a partly written file would count as a sign.
             try #require(rename(directory.path("taken"), directory.path("group/meminfo")) == 0)
             try await poll("a sign") { keeper.signs > 0 }
         }
     }
 
-    /// Whether a stall of a group is a sign of short memory.
+    /// Returns whether a stall of a group is a sign of short memory.
     ///
     /// - Parameters:
     ///   - own: the files of the group.
@@ -124,7 +124,7 @@ struct MemoryKeeperTests {
         return sensor.sign() == .short
     }
 
-    @Test("With free memory in the machine, a stall is a sign if the group or a group around it is at its limit")
+    @Test("With free memory in the machine, a stall is a sign of short memory only if a group is at its limit")
     func stallsInGroups() throws {
         let stat = "anon 900000\ninactive_file 90000\n"
         let taken = ["memory.max": "1000000\n", "memory.current": "999000\n", "memory.stat": stat]
@@ -138,7 +138,7 @@ struct MemoryKeeperTests {
         #expect(try Self.isSign(own: taken, ofMachine: true))
     }
 
-    @Test("A stall of a group that has few pages of files is a sign, even if no limit is visible")
+    @Test("A stall of a group that has few pages of files is a sign of short memory, even if no limit is visible")
     func stallsInGroupsWithoutFiles() throws {
         let group = ["memory.max": "max\n", "memory.current": "999000\n", "memory.stat": "anon 990000\n"]
         #expect(try Self.isSign(own: group))
@@ -146,7 +146,7 @@ struct MemoryKeeperTests {
         #expect(try !Self.isSign(own: group, ofMachine: true))
     }
 
-    @Test("A stall of the machine is a sign if a group of version 1 is at its limit")
+    @Test("A stall of the machine is a sign of short memory if a group of version 1 is at its limit")
     func stallsInOldGroups() throws {
         let free = [
             "memory.limit_in_bytes": "1000000\n", "memory.usage_in_bytes": "990000\n",
@@ -157,7 +157,7 @@ struct MemoryKeeperTests {
         #expect(try Self.isSign(old: taken, ofMachine: true))
     }
 
-    @Test("A stall is a sign each time many more pages were read back from swap")
+    @Test("A stall is a sign of short memory each time many more pages were read back from swap")
     func stallsOfSwap() throws {
         let directory = try TemporaryDirectory()
         func write(_ count: Int, to name: String) throws {
@@ -187,7 +187,7 @@ struct MemoryKeeperTests {
         }
     }
 
-    @Test("A stall is a sign if no file shows the available memory or a limit, or if a limit may be hidden")
+    @Test("A stall is a sign of short memory if no file shows the free memory or a limit, or if a limit may be hidden")
     func stallsOfUnknownCause() throws {
         let stat = "anon 900000\ninactive_file 90000\n"
         let free = ["memory.max": "max\n", "memory.current": "999000\n", "memory.stat": stat]
@@ -202,7 +202,7 @@ struct MemoryKeeperTests {
         #expect(try !Self.isSign(own: limited, machine: nil))
     }
 
-    @Test("A group that reaches its limit without pages of files is a sign, and an oom event is a stronger sign")
+    @Test("A group at its limit without pages of files is a sign of short memory; an oom event is a stronger sign")
     func events() async throws {
         let none = "low 0\nhigh 0\nmax 0\noom 0\noom_kill 0\n"
         let files = [
@@ -226,7 +226,7 @@ struct MemoryKeeperTests {
         }
     }
 
-    @Test("Without any of the kernel's files, the memory tier keeps its limit")
+    @Test("Without any of the kernel's files about memory, the memory tier keeps its limit")
     func nothingToWatch() async throws {
         try await Self.withKeeper(files: [:]) { keeper, cache, _ in
             try await keeper.waitForRounds()
@@ -254,7 +254,7 @@ struct MemoryKeeperTests {
         }
     }
 
-    @Test("The kernel's file of the machine's pressure can be watched, or is reported as missing")
+    @Test("The kernel's file about the memory pressure of the machine can be watched, or is reported as missing")
     func machine() throws {
         var files = MemoryPressureFiles()
         files.stalls = ["/proc/pressure/memory"]

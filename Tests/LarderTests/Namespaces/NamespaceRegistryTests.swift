@@ -74,7 +74,7 @@ struct NamespaceRegistryTests {
         #expect(Set(registry.unused.map(\.name)) == ["a.7", "a.8", "a.9"])
     }
 
-    @Test("Former and announced directories count as unused, until they are forgotten")
+    @Test("Former directories, and announced ones that no namespace uses yet, count as unused until their removal")
     func unused() throws {
         var registry = NamespaceRegistry()
         registry.announce(NamespaceDirectory(namespace: "a", generation: 1))
