@@ -64,14 +64,14 @@ struct ByteRangeSetTests {
         #expect(ByteRangeSet(text) == nil)
     }
 
-    @Test("An empty representation satisfies only a suffix range, which yields the whole")
+    @Test("Only a suffix range of an empty representation is satisfiable, and yields the whole representation")
     func emptyRepresentation() throws {
         #expect(try #require(ByteRangeSet("bytes=0-")).resolve(length: 0) == .unsatisfiable)
         #expect(try #require(ByteRangeSet("bytes=-0")).resolve(length: 0) == .unsatisfiable)
         #expect(try #require(ByteRangeSet("bytes=-5")).resolve(length: 0) == .whole)
     }
 
-    @Test("A request for too many ranges gets the whole (RFC 9110 §14.2)")
+    @Test("A request for too many ranges gets the whole representation (RFC 9110 §14.2)")
     func tooMany() throws {
         func set(_ count: Int) -> String { "bytes=" + (0..<count).map { "\($0 * 2)-\($0 * 2)" }.joined(separator: ",") }
         let allowed = try #require(ByteRangeSet(set(ByteRangeSet.maximumCount)))
@@ -81,7 +81,7 @@ struct ByteRangeSetTests {
         #expect(tooMany.resolve(length: 100) == .whole)
     }
 
-    @Test("The largest range numbers do not overflow")
+    @Test("Ranges with the largest numbers do not overflow")
     func extremes() throws {
         let text = "bytes=0-9223372036854775807, -9223372036854775807, 9223372036854775807-"
         #expect(try #require(ByteRangeSet(text)).resolve(length: .max) == .parts([0..<Int64.max]))

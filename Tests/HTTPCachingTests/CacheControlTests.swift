@@ -41,7 +41,7 @@ struct CacheControlTests {
         #expect(CacheControl(line).directives == directives)
     }
 
-    @Test("Several lines form one list, and a quoted string ends with its line")
+    @Test("All Cache-Control lines form one list, but an unclosed quoted string ends at the end of its line")
     func lines() {
         var fields = HTTPFields()
         fields.append(HTTPField(name: .cacheControl, value: "a=\"x, max-age=60"))
@@ -79,7 +79,7 @@ struct CacheControlTests {
         #expect(DeltaSeconds.parse(text) == expected)
     }
 
-    @Test("The first of repeated directives counts, even if it is unreadable (RFC 9111 §4.2.1)")
+    @Test("If a directive is repeated, its first value counts, even if that value is invalid (RFC 9111 §4.2.1)")
     func repeated() {
         #expect(CacheControl("max-age=1, max-age=60").maxAge == .valid(.seconds(1)))
         #expect(CacheControl("max-age=60, max-age=1").maxAge == .valid(.seconds(60)))

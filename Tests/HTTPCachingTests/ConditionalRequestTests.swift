@@ -89,7 +89,7 @@ struct ConditionalRequestTests {
         #expect(evaluate([.ifUnmodifiedSince: Self.before], .put, nil) == .proceed)
     }
 
-    @Test("A representation without validators matches only *, and ignores dates (RFC 9110 §13.1.3, §13.1.4)")
+    @Test("If a representation has no validators, only * matches, and dates have no effect (RFC 9110 §13.1.3, §13.1.4)")
     func withoutValidators() {
         let bare = SelectedRepresentation(etag: nil, lastModified: nil)
         #expect(evaluate([.ifMatch: "*"], .put, bare) == .proceed)
@@ -109,7 +109,7 @@ struct ConditionalRequestTests {
     }
 
     @Test(
-        "If-Range allows a range only if it matches the representation exactly (RFC 9110 §13.1.5)",
+        "A range is served only if the If-Range validator matches the representation exactly (RFC 9110 §13.1.5)",
         arguments: [
             (nil, true, true),
             ("\"a\"", true, true),
@@ -135,7 +135,7 @@ struct ConditionalRequestTests {
         #expect(request.allowsRange(of: representation, now: now) == strongDate)
     }
 
-    @Test("If-Range with the weak tag of the representation allows no range")
+    @Test("If-Range with a weak entity tag allows no range, even if the representation has the same weak tag")
     func ifRangeWithWeakTag() {
         let weak = SelectedRepresentation(etag: EntityTag("W/\"a\""), lastModified: nil)
         let request = ConditionalRequest([.ifRange: "W/\"a\""], method: .get, now: now)

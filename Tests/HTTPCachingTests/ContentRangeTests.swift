@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Content-Range")
 struct ContentRangeTests {
-    @Test("Content-Range counts from 0 to the last byte (RFC 9110 §14.4)")
+    @Test("A written Content-Range has the positions of the first and the last byte, from 0 (RFC 9110 §14.4)")
     func text() {
         #expect(ContentRange.text(0..<5, length: 10) == "bytes 0-4/10")
         #expect(ContentRange.text(9..<10, length: 10) == "bytes 9-9/10")

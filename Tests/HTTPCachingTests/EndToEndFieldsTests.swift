@@ -6,7 +6,7 @@ import Testing
 @Suite("End-to-end fields")
 struct EndToEndFieldsTests {
     @Test(
-        "Fields about the connection or the proxy are dropped in any letter case",
+        "Connection fields and proxy fields are dropped, in any letter case",
         arguments: [
             // RFC 9110 §7.6.1.
             "Connection", "Keep-Alive", "Proxy-Connection", "TE", "Transfer-Encoding", "Upgrade",

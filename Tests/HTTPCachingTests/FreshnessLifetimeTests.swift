@@ -18,7 +18,7 @@ struct FreshnessLifetimeTests {
     }
 
     @Test(
-        "The explicit lifetime follows the order of RFC 9111 §4.2.1",
+        "The directives decide the explicit lifetime of a response in the order of RFC 9111 §4.2.1",
         arguments: [
             // No explicit lifetime.
             ([], nil),
@@ -69,7 +69,7 @@ struct FreshnessLifetimeTests {
     }
 
     @Test(
-        "The age at receipt follows RFC 9111 §4.2.3 and §5.1",
+        "The age of a response at receipt is computed by RFC 9111 §4.2.3 and §5.1",
         arguments: [
             ([], 0),
             ([(.age, "30")], 30),
@@ -99,7 +99,7 @@ struct FreshnessLifetimeTests {
         #expect(lifetime.remaining == max(.zero, .seconds(100 - seconds)))
     }
 
-    @Test("The time between request and response adds to the Age field (RFC 9111 §4.2.3)")
+    @Test("The time between request and response adds to the age in the Age field (RFC 9111 §4.2.3)")
     func responseDelay() throws {
         let stated = fields([(.cacheControl, "max-age=100"), (.age, "10"), (.date, Self.date)])
         let sent = now - .milliseconds(2500)
@@ -111,7 +111,7 @@ struct FreshnessLifetimeTests {
         #expect(later.ageAtReceipt == .seconds(10))
     }
 
-    @Test("A response made in the second of its receipt has age zero, even late in that second")
+    @Test("A response with a Date in the second of its receipt has age zero, even if it arrives late in that second")
     func sameSecond() throws {
         let stated = fields([(.cacheControl, "max-age=1"), (.date, Self.date)])
         let lifetime = try #require(FreshnessLifetime(stated, receivedAt: now + .milliseconds(999)))

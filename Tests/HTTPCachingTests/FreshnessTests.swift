@@ -9,7 +9,7 @@ struct FreshnessTests {
     private static let tenHoursAgo = "Last-Modified: " + Sample.date(-36_000)
 
     @Test(
-        "Fields and status decide the lifetime and whether it is explicit",
+        "The fields and status of a response decide its lifetime, and whether the lifetime is explicit",
         arguments: [
             // RFC 9111 §4.2.1: s-maxage, max-age, Expires − Date.
             (200, ["Cache-Control: max-age=60"], 60, true),
@@ -70,7 +70,7 @@ struct FreshnessTests {
         #expect(freshness.isExplicit == isExplicit)
     }
 
-    @Test("The age grows to the millisecond from the age at receipt (RFC 9111 §4.2.3)")
+    @Test("The age of a response grows from the age at receipt, in milliseconds (RFC 9111 §4.2.3)")
     func currentAge() {
         let freshness = Sample.answer(200, ["Cache-Control: max-age=60", "Age: 20"]).freshness
         #expect(freshness.currentAge(at: Sample.now) == .seconds(20))
@@ -84,7 +84,7 @@ struct FreshnessTests {
         #expect(freshness.currentAge(at: Sample.now - .seconds(100)) == .seconds(20))
     }
 
-    @Test("A response that arrives stale expired before its receipt, a response with no-cache expires at its receipt")
+    @Test("A response that arrives stale has an expiry date before its receipt; a no-cache response expires at receipt")
     func expiryInThePast() {
         #expect(
             Sample.answer(200, ["Cache-Control: max-age=60", "Age: 90"]).freshness.expiryDate
@@ -123,7 +123,7 @@ struct FreshnessTests {
         #expect(freshness.staleIfError == ifError.map { .seconds($0) })
     }
 
-    @Test("A missing or unreadable Date becomes the time of receipt, a readable Date stays (RFC 9110 §6.6.1)")
+    @Test("The time of receipt replaces a missing or unreadable Date, but not a readable Date (RFC 9110 §6.6.1)")
     func generatedDate() {
         #expect(Sample.answer(200, ["Age: 3"]).fields.lines == ["Age: 3", "Date: Thu, 01 Jan 2026 00:00:00 GMT"])
         #expect(Sample.answer(200, ["Date: Thu, 01 Jan 2026 00:00:09 GMT"]).fields.lines.count == 1)

@@ -60,7 +60,7 @@ struct NotModifiedTests {
         #expect(Sample.stored(stored).isConfirmed(by: Sample.fields(notModified)) == isConfirmed)
     }
 
-    @Test("The fields of a 304 replace stored fields of the same name in place, and the rest stays (RFC 9111 §3.2)")
+    @Test("The fields of a 304 replace stored fields of the same name in place; other fields stay (RFC 9111 §3.2)")
     func update() {
         let first = Sample.date(0)
         let later = Sample.date(100)
@@ -112,7 +112,7 @@ struct NotModifiedTests {
     }
 
     @Test(
-        "A strong tag of a 304 does not replace a different stored tag, because that tag names other bytes",
+        "A different strong tag in a 304 does not replace the stored tag, because the strong tag names other bytes",
         arguments: [
             ("W/\"a\"", "\"a\"", "W/\"a\""), ("\"a-gzip\"", "\"a\"", "\"a-gzip\""), ("W/\"a\"", "W/\"b\"", "W/\"b\""),
             ("\"a\"", "W/\"a\"", "W/\"a\""), ("\"a\"", "nonsense", "\"a\""), (nil, "\"a\"", "\"a\""),
@@ -125,7 +125,7 @@ struct NotModifiedTests {
         #expect(response.fields[values: .eTag] == [expected])
     }
 
-    @Test("The stored Age is dropped with a 304, and an Age of the 304 counts (RFC 9111 §5.1)")
+    @Test("A 304 removes the stored Age, and only an Age in the 304 itself counts (RFC 9111 §5.1)")
     func age() {
         var response = Sample.stored(["Cache-Control: max-age=60", "ETag: \"a\"", "Age: 50"])
         #expect(response.update(from: Sample.answer(304, offset: 100), for: Sample.request()) == nil)
@@ -135,7 +135,7 @@ struct NotModifiedTests {
     }
 
     @Test(
-        "An update by a 304 is not kept if the 304 or its request forbids storing",
+        "If a 304 or its request forbids storing, the updated response is not stored",
         arguments: [
             (["Cache-Control: no-store"], [], .noStore),
             (["Cache-Control: private, max-age=60"], [], .private),
@@ -150,7 +150,7 @@ struct NotModifiedTests {
         #expect(response.update(from: Sample.answer(304, notModified), for: Sample.request(request)) == expected)
     }
 
-    @Test("A Vary in a 304 takes new selecting fields from its request (RFC 9111 §4.1)")
+    @Test("If a 304 has a Vary, the selecting fields come from the request for the 304 (RFC 9111 §4.1)")
     func vary() {
         var response = Sample.stored(["Cache-Control: max-age=60", "ETag: \"a\""])
         let request = Sample.request(["Accept: a"])
@@ -158,7 +158,7 @@ struct NotModifiedTests {
         #expect(response.selection.text == "accept:a")
     }
 
-    @Test("A request's ttl counts from the 304, and a later 304 without a ttl does not end the caller's grant")
+    @Test("A ttl counts from the 304; a later 304 to a request without a ttl leaves the CallerGrant unchanged")
     func grant() {
         var response = Sample.stored(["Cache-Control: max-age=60", "ETag: \"a\""])
         let ttl = Duration.seconds(600)
@@ -184,7 +184,7 @@ struct NotModifiedTests {
         #expect(response.fields[.contentRange] == "bytes 2-4/10")
     }
 
-    @Test("A response stored by POST is updated by the 304 to a HEAD (RFC 9110 §9.3.3)")
+    @Test("The 304 to a HEAD request updates the stored response to a POST (RFC 9110 §9.3.3)")
     func post() {
         var response = Sample.stored(["Cache-Control: max-age=60", "ETag: \"a\"", "Content-Location: /thing"])
         let notModified = Sample.answer(304, ["ETag: \"a\"", "Cache-Control: max-age=90", "X-New: 1"], offset: 100)

@@ -19,7 +19,7 @@ struct PartialReuseTests {
     }
 
     @Test(
-        "A stored part answers only requests for bytes that it contains",
+        "A stored part answers a range request only if the part contains all requested bytes",
         arguments: [
             (["Range: bytes=2-6"], true),
             (["Range: bytes=3-4"], true),
@@ -53,7 +53,7 @@ struct PartialReuseTests {
         #expect(standsIn == isServed)
     }
 
-    @Test("Several stored parts of a response answer a request together")
+    @Test("Several stored parts of a response together answer a request for several ranges")
     func severalParts() {
         let held = ByteCoverage([2..<7, 8..<10])
         func decide(_ range: String) -> ReuseDecision {
@@ -64,7 +64,7 @@ struct PartialReuseTests {
         #expect(decide("6-8") == .fetch(.partial))
     }
 
-    @Test("A stored part answers no HEAD, and no request at all if its complete length is unknown")
+    @Test("A stored part answers no HEAD, and no request at all if the representation's complete length is unknown")
     func refusals() {
         let range = ["Range: bytes=3-4"]
         #expect(ReusePolicy.decide(Sample.request(range, method: .head), part, now: Sample.now) == .fetch(.partial))

@@ -6,7 +6,7 @@ import Testing
 @Suite("Quality lists")
 struct QualityListTests {
     @Test(
-        "A list is parsed into members and their weights (RFC 9110 §12.4.2)",
+        "A quality list is parsed into members and their weights (RFC 9110 §12.4.2)",
         arguments: [
             ([], []),
             ([""], []),
@@ -37,7 +37,7 @@ struct QualityListTests {
     }
 
     @Test(
-        "A list that breaks the grammar is not parsed",
+        "A quality list that breaks the grammar is not parsed",
         arguments: [
             "gzip br", "gzip;q", "gzip;q=", "gzip;q=2", "gzip;q=1.001", "gzip;q=0.1234", "gzip;q=-1", "gzip;q=.5",
             "gzip;q=\"0.5\"", "gzip;q=0,5;q=x", "gzip;q=0.5;q=0.6", "gzip; q =0.5", "gzip;q= 0.5", ";q=1", "=", "a/",
@@ -48,7 +48,7 @@ struct QualityListTests {
     }
 
     @Test(
-        "Values with the same meaning have the same normal form (RFC 9111 §4.1)",
+        "Field values with the same meaning have the same normal form (RFC 9111 §4.1)",
         arguments: [
             // Any field: lines are joined, and white space around commas is ignored.
             (.foo, ["1, 2"], ["1,2"]),
@@ -79,7 +79,7 @@ struct QualityListTests {
     }
 
     @Test(
-        "Values with different meanings have different normal forms (RFC 9111 §4.1)",
+        "Field values with different meanings have different normal forms (RFC 9111 §4.1)",
         arguments: [
             (.foo, ["1"], ["2"]),
             (.foo, ["a"], ["A"]),
@@ -109,7 +109,7 @@ struct QualityListTests {
         #expect(QualityList.normalised(name: name, lines: one) != QualityList.normalised(name: name, lines: other))
     }
 
-    @Test("A quoted backslash survives a combining accent behind it")
+    @Test("A combining accent behind a quoted backslash does not change the backslash")
     func accentBehindBackslash() throws {
         let list = try #require(QualityList(["a;b=\"\\\\\u{301}\""]))
         let again = try #require(QualityList(list.members.map(\.text)))
@@ -124,7 +124,7 @@ struct QualityListTests {
         #expect(QualityList.normalised(name: .foo, lines: ["\"a,b\" , \"c ,d"]) == "\"a,b\", \"c, d")
     }
 
-    @Test("A list has a single normal form, which a second normalisation keeps")
+    @Test("A second normalisation of a field value does not change the normal form")
     func form() {
         func form(_ name: HTTPField.Name, _ lines: String...) -> String {
             QualityList.normalised(name: name, lines: lines)

@@ -153,14 +153,14 @@ struct ReusePolicyTests {
     }
 
     @Test(
-        "A request in the millisecond of the response's receipt is served, unless it has max-age=0",
+        "A request in the same millisecond as the response's receipt is served unless the request has max-age=0",
         arguments: [("max-age=0", asked), ("max-age=1", serve(0))] as [(String, ReuseDecision)])
     func sameMillisecond(control: String, expected: ReuseDecision) {
         let stored = ["Cache-Control: max-age=60", "ETag: \"a\""]
         #expect(decide(["Cache-Control: " + control], stored, after: 0) == expected)
     }
 
-    @Test("The max-age of a request is compared to the millisecond (RFC 9111 §4.2.3)")
+    @Test("The max-age of a request is compared with the age in milliseconds (RFC 9111 §4.2.3)")
     func milliseconds() {
         let stored = Sample.stored(["Cache-Control: max-age=60", "ETag: \"a\""])
         let request = Sample.request(["Cache-Control: max-age=1"])
@@ -170,7 +170,7 @@ struct ReusePolicyTests {
         #expect(ReusePolicy.decide(request, stored, now: Sample.now + .milliseconds(1001)) == Self.asked)
     }
 
-    @Test("Without a stored response, the origin is asked and only-if-cached is refused (RFC 9111 §5.2.1.7)")
+    @Test("If no response is stored, Larder asks the origin, but refuses only-if-cached (RFC 9111 §5.2.1.7)")
     func nothingStored() {
         #expect(ReusePolicy.decide(Sample.request(), nil, now: Sample.now) == .fetch(.uriMiss))
         #expect(
@@ -195,7 +195,7 @@ struct ReusePolicyTests {
         #expect(ReusePolicy.decide(request, stored, now: Sample.now + .seconds(60)) == Self.validate)
     }
 
-    @Test("A response invalidated by an unsafe request is validated before use, even if fresh (RFC 9111 §4.4)")
+    @Test("A stored response that an unsafe request invalidated is validated before use, even if fresh (RFC 9111 §4.4)")
     func invalid() {
         var stored = Sample.stored(["Cache-Control: max-age=60, stale-while-revalidate=60", "ETag: \"a\""])
         stored.isInvalid = true

@@ -45,7 +45,7 @@ struct ServedResponseTests {
     }
 
     @Test(
-        "Conditions and ranges decide the status of GET and HEAD, and the body of GET",
+        "The request's conditions and ranges decide the status for GET and HEAD, and the body for GET",
         arguments: [
             ([:], 200, 200, .whole),
             // RFC 9110 §13.1.1, strong comparison.
@@ -111,7 +111,7 @@ struct ServedResponseTests {
     }
 
     @Test(
-        "A stored status other than 200 or 206 ignores conditions and ranges (RFC 9110 §13.2.1, §14.2, §15.4.5)",
+        "Conditions and ranges apply only to a stored 200 or 206 (RFC 9110 §13.2.1, §14.2, §15.4.5)",
         arguments: [203, 204, 299, 301, 404, 410, 412, 416, 500])
     func otherStatuses(status: Int) throws {
         for request: HTTPFields in [
@@ -131,7 +131,7 @@ struct ServedResponseTests {
         #expect(try #require(serve(status: 204, fields: fields, length: 0)).fields[.contentLength] == nil)
     }
 
-    @Test("Conditions that the origin has evaluated are not evaluated again, but ranges are")
+    @Test("If the origin has evaluated a request's conditions, Larder evaluates only the ranges")
     func validated() throws {
         #expect(try #require(serve([.ifNoneMatch: "\"v1\""], validates: false)).status == 200)
         #expect(try #require(serve([.ifMatch: "\"v2\""], validates: false)).status == 200)
@@ -141,7 +141,7 @@ struct ServedResponseTests {
     }
 
     @Test(
-        "Age is in whole seconds up to 2^31 and replaces the origin's Age (RFC 9111 §1.2.2, §5.1)",
+        "Larder replaces the origin's Age by the age in whole seconds, at most 2^31 (RFC 9111 §1.2.2, §5.1)",
         arguments: [
             (.zero, "0"), (.milliseconds(999), "0"), (.milliseconds(1999), "1"), (.seconds(-5), "0"),
             (.seconds(Int64.max), "2147483648"),
@@ -156,7 +156,7 @@ struct ServedResponseTests {
         #expect(served.fields[values: .server] == ["x"])
     }
 
-    @Test("Content-Length is the length of the served bytes, even if the origin's differs (RFC 9110 §8.6)")
+    @Test("Content-Length is the length of the served bytes, even if the origin sent another length (RFC 9110 §8.6)")
     func contentLength() throws {
         let lengths: [HTTPFields] = [
             [:], [.contentLength: "10"], [.contentLength: "11"], [.contentLength: "10", .contentLength: "10"],
@@ -176,7 +176,7 @@ struct ServedResponseTests {
         }
     }
 
-    @Test("Date replaces a missing Last-Modified for If-Modified-Since only (RFC 9111 §4.3.2, RFC 9110 §13.1.4)")
+    @Test("Only for If-Modified-Since, Date replaces a missing Last-Modified (RFC 9111 §4.3.2, RFC 9110 §13.1.4)")
     func dateAsModificationDate() throws {
         let fields: HTTPFields = [.date: Self.made]
         func status(_ request: HTTPFields) throws -> Int { try #require(serve(request, fields: fields)).status }
@@ -191,7 +191,7 @@ struct ServedResponseTests {
         #expect(try #require(serve([.ifModifiedSince: Self.late], fields: odd)).status == 200)
     }
 
-    @Test("Last-Modified guards a range only if Date is at least a second later (RFC 9110 §8.8.2.2)")
+    @Test("If-Range with a date needs a Date at least a second later than Last-Modified (RFC 9110 §8.8.2.2)")
     func strongDate() throws {
         func status(_ fields: HTTPFields) throws -> Int {
             try #require(serve([.range: "bytes=0-4", .ifRange: Self.modified], fields: fields)).status

@@ -7,7 +7,7 @@ import Testing
 @Suite("The use of stale responses when the origin fails")
 struct StaleOnErrorTests {
     @Test(
-        "A response 61 s old is served for a failed fetch only if response, request and failure allow it",
+        "When a fetch fails, a stale response is served only if response, request and kind of failure allow it",
         arguments: [
             // RFC 9111 §4.2.4: allowed if the origin is unreachable, unless a directive forbids it.
             ("max-age=60", "", .unreachable, true),
@@ -63,7 +63,9 @@ struct StaleOnErrorTests {
         #expect(ReusePolicy.mayServeStale(request, stored, onError: failure, now: now) == isAllowed)
     }
 
-    @Test("A stored 5xx never replaces a failed fetch, even if directives allow it", arguments: [500, 501, 503, 599])
+    @Test(
+        "When a fetch fails, a stale 5xx response is never served instead, even if directives allow stale responses",
+        arguments: [500, 501, 503, 599])
     func storedError(status: Int) {
         let control = "Cache-Control: max-age=60, stale-if-error=600, stale-while-revalidate=600"
         let now = Sample.now + .seconds(61)
@@ -81,7 +83,7 @@ struct StaleOnErrorTests {
     }
 
     @Test(
-        "A stored 4xx is served when the origin is unreachable, but not in place of a newer error response",
+        "A stale 4xx response is served if the origin is unreachable, but not if the origin answers with a 5xx",
         arguments: [400, 401, 403, 404, 410, 451])
     func storedClientError(status: Int) {
         let control = "Cache-Control: max-age=60, stale-if-error=600"
@@ -97,7 +99,7 @@ struct StaleOnErrorTests {
         }
     }
 
-    @Test("A failed fetch does not make the variant of another request servable (RFC 9111 §4.1)")
+    @Test("When a fetch fails, a variant for other selecting fields is not served (RFC 9111 §4.1)")
     func variant() {
         let stored = Sample.stored(["Cache-Control: max-age=60", "Vary: Accept"], request: ["Accept: a"])
         let now = Sample.now + .seconds(61)

@@ -34,7 +34,7 @@ struct TargetedCacheControlTests {
     }
 
     @Test(
-        "Structured values become directives by their type (RFC 9213 §2.1)",
+        "The type of a structured value decides how the value becomes a directive (RFC 9213 §2.1)",
         arguments: [
             ("max-age=600", [("max-age", .value("600"))]),
             ("must-revalidate, max-age=600", [("must-revalidate", .none), ("max-age", .value("600"))]),
@@ -67,7 +67,7 @@ struct TargetedCacheControlTests {
         #expect(control.directives == directives.map { CacheControl.Directive(name: $0.0, argument: $0.1) })
     }
 
-    @Test("A max-age that is not an integer is invalid, not absent (RFC 9111 §4.2.1)")
+    @Test("In a targeted field, a max-age that is not an integer is invalid, not absent (RFC 9111 §4.2.1)")
     func seconds() {
         func maxAge(_ value: String) -> CacheControl.Seconds? {
             TargetedCacheControl.effective([.cdnCacheControl: value]).control.maxAge
@@ -81,7 +81,7 @@ struct TargetedCacheControlTests {
     }
 
     @Test(
-        "A field that is not a dictionary is ignored as a whole (RFC 9213 §2.1, RFC 8941 §4.2)",
+        "A targeted field that is not a dictionary is ignored as a whole (RFC 9213 §2.1, RFC 8941 §4.2)",
         arguments: [
             "", ",", "max-age=60,", ",max-age=60", "max-age =60", "max-age= 60", "MaX-aGe=60", "max-age=60 no-store",
             "max-age=60, &&&&&", "max-age='60'", "no-cache=\"x", "max-age=9999999999999999", "60", "\"max-age\"=60",
@@ -91,7 +91,7 @@ struct TargetedCacheControlTests {
         #expect(TargetedCacheControl.parse([.cdnCacheControl: value], name: .cdnCacheControl) == nil)
     }
 
-    @Test("Several lines form one dictionary (RFC 8941 §4.2)")
+    @Test("Several lines of a targeted field form one dictionary (RFC 8941 §4.2)")
     func severalLines() {
         let two = fields([(.cdnCacheControl, "max-age=60"), (.date, "x"), (.cdnCacheControl, "private")])
         #expect(TargetedCacheControl.effective(two).control == CacheControl("max-age=60, private"))
@@ -99,7 +99,7 @@ struct TargetedCacheControlTests {
         #expect(!TargetedCacheControl.effective(broken).isTargeted)
     }
 
-    @Test("A field of 1,024 members is read (RFC 8941 §3.2), and a larger field is ignored")
+    @Test("A targeted field of 1,024 members is read (RFC 8941 §3.2), and a larger field is ignored")
     func manyMembers() {
         func value(_ count: Int) -> String { (0..<count).map { "k\($0)" }.joined(separator: ",") }
         let most: HTTPFields = [.cdnCacheControl: value(1024)]

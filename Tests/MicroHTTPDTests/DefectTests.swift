@@ -86,7 +86,7 @@ struct DefectTests {
         ("/ HTTP/1.1\r\nHost: h\r\nContent-Length: 9223372036854775808\r\n\r\n", .invalidLength),
     ]
 
-    @Test("A defective request is refused and its connection closed, without reading a request behind it")
+    @Test("A defective request gets 400, and the daemon closes the connection without reading a request behind it")
     func refused() async throws {
         try await withDaemon(Self.handler) { daemon in
             for (request, defect) in Self.defective {
@@ -107,7 +107,7 @@ struct DefectTests {
     ]
 
     @Test(
-        "A NUL or bare LF before any request line is refused: first, pipelined, or behind an answer or body",
+        "A NUL or bare LF before a request line is refused, on a new connection and behind other requests",
         arguments: beforeRequest, [1 << 20, 1])
     func refusedBeforeRequest(line: String, size: Int) async throws {
         let request = "GET / HTTP/1.1\r\nHost: h\r\n\r\n"
@@ -185,7 +185,7 @@ struct DefectTests {
     }
 
     @Test(
-        "A request line that ends with NUL LF is refused, and the bytes behind it are not a request",
+        "A request line that ends with NUL LF is refused, and the bytes behind the line are not read as a request",
         arguments: ["GET / HTTP/1.1\0\n", "GET /\0\n", "GET /\0\n HTTP/1.1\r\n", "GET\0 / HTTP/1.1\0\n"])
     func requestLine(line: String) async throws {
         try await withDaemon(Self.handler) { daemon in
@@ -209,7 +209,7 @@ struct DefectTests {
     }
 
     @Test(
-        "A length that libmicrohttpd cannot parse is refused by the library, and the connection closed",
+        "libmicrohttpd refuses a Content-Length that it cannot parse, and closes the connection",
         arguments: ["+5", "-1", "5, 5", "0x5", "5 ", "", "18446744073709551616"])
     func unreadableLength(length: String) async throws {
         try await withDaemon(Self.handler) { daemon in
@@ -245,7 +245,7 @@ struct DefectTests {
         request.contains("HTTP/1.0") || request.contains("Chunked")
     }
 
-    @Test("A request without a defect is accepted: alone, in a row, in one piece or in many")
+    @Test("A request without a defect is accepted, alone or pipelined, in one piece or in many")
     func taken() async throws {
         try await withDaemon(Self.handler) { daemon in
             for request in Self.whole {
@@ -269,7 +269,7 @@ struct DefectTests {
         }
     }
 
-    @Test("If libmicrohttpd's memory layout is unknown, the daemon says so, and refuses only visible defects")
+    @Test("If libmicrohttpd's memory layout is unknown, the daemon reports so, and checks only the parsed heads")
     func unknownLayout() async throws {
         try await withDaemon(Self.handler, configure: { $0.isLayoutKnown = false }) { daemon in
             #expect(!daemon.checksHeads)
@@ -282,7 +282,7 @@ struct DefectTests {
         #expect(Daemon(handler: Self.handler).checksHeads)
     }
 
-    @Test("The loaded libmicrohttpd has the layout of heads in memory that the check for defects expects")
+    @Test("The loaded libmicrohttpd stores request heads in memory in the layout that the check for defects expects")
     func layout() {
         #expect(LayoutProbe.isLayoutKnown)
     }

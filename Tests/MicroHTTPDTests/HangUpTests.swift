@@ -8,7 +8,7 @@ struct HangUpTests {
     private static let echo = Handler.answering { Response(text: $0.request.target) }
 
     @Test(
-        "Clients that leave with half a request lose their connections long before the deadline",
+        "The daemon closes the connection of a client that left in mid-request long before the deadline",
         arguments: ["GET / HTTP/1.1\r\nHost: te", "PUT / HTTP/1.1\r\nHost: test\r\nContent-Length: 100\r\n\r\nhalf"])
     func unfinished(request: String) async throws {
         try await withDaemon(Self.echo) { daemon in

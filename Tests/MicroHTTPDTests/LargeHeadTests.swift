@@ -60,7 +60,7 @@ struct LargeHeadTests {
         }
     }
 
-    @Test("A target that is too long gets 414, any other oversized head 431, instead of libmicrohttpd's own page")
+    @Test("The daemon answers an overlong target with 414 and any other oversized head with 431, in its own words")
     func tooLong() async throws {
         let configure: (inout DaemonConfiguration) -> Void = {
             $0.refusal = { Response(status: $0.status, text: "\($0)") }
@@ -90,7 +90,7 @@ struct LargeHeadTests {
         }
     }
 
-    @Test("A head that is too large is refused with the handler's own answer")
+    @Test("If a request head is too large, the client gets the answer that the handler chose")
     func refusal() async throws {
         let fields: HTTPFields = [.contentType: "text/plain", .connection: "x"]
         let handler = Handler { request in

@@ -25,7 +25,7 @@ struct SendClockTests {
         #expect(Self.look(&clock, at: 192, taken: 692, waiting: 1_000_000))
     }
 
-    @Test("A client that takes the bytes of a period in every window is fast enough; one byte less is too slow")
+    @Test("A client is too slow if it takes one byte less in a window than the minimum rate yields in a period")
     func rate() {
         var clock = Self.clock()
         #expect(!Self.look(&clock, at: 30, taken: 500, waiting: 1_000_000))
@@ -34,7 +34,7 @@ struct SendClockTests {
         #expect(Self.look(&clock, at: 384, taken: 120_499, waiting: 1_000_000))
     }
 
-    @Test("A client that reads at the minimum rate is never too slow, for any step of its kernel's window")
+    @Test("A client that reads at the minimum rate is never too slow, even if its kernel acknowledges in large steps")
     func steps() {
         for step in [Int64(1), 12_288, 95_232, SendClock.step] {
             var clock = Self.clock()
@@ -62,7 +62,7 @@ struct SendClockTests {
         #expect(Self.look(&clock, at: 851, taken: 500, waiting: 1000))
     }
 
-    @Test("A client that has taken, at each sample, all bytes of the sample before keeps up with a slow answer")
+    @Test("A client that has taken all earlier bytes at each check is never too slow, even if the answer is slow")
     func keepsUp() {
         var clock = Self.clock(waiting: 10)
         // The client has taken the ten waiting bytes before each look, and ten new bytes wait.
@@ -71,7 +71,7 @@ struct SendClockTests {
         }
     }
 
-    @Test("A client that never takes all waiting bytes during a whole window is too slow, even if few wait")
+    @Test("A client that leaves some bytes waiting during a whole window is too slow, even if only few bytes wait")
     func little() {
         var clock = Self.clock(waiting: 10)
         #expect(!Self.look(&clock, at: 30, taken: 505, waiting: 5))

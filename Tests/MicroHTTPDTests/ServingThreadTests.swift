@@ -9,7 +9,7 @@ import Testing
 @Suite("A serving thread")
 struct ServingThreadTests {
     @Test(
-        "A thread that never waits offers its processor if it gives ready answers, and otherwise does not",
+        "A thread that never waits yields its processor now and then if it gives ready answers, otherwise never",
         arguments: [true, false])
     func offers(answersAtOnce: Bool) throws {
         let epoll = epoll_create1(0)
@@ -31,7 +31,7 @@ struct ServingThreadTests {
         #expect(answersAtOnce ? offers > 5 : offers == 0)
     }
 
-    @Test("A thread gets an event for each connection that libmicrohttpd may have forgotten, unless it is closed")
+    @Test("A thread gets an event for each open connection at which it must look again")
     func unfinished() {
         let epoll = epoll_create1(0)
         defer { close(epoll) }

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("The serving threads")
 struct ServingThreadsTests {
-    @Test("All threads and their connections end when a thread does not start")
+    @Test("When a serving thread fails to start, all other threads and their connections end")
     func startFails() throws {
         var ends: [Int32] = [-1, -1]
         // A process that another test starts meanwhile must not keep the socket open.

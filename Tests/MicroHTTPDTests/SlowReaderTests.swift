@@ -94,7 +94,7 @@ struct SlowReaderTests {
         }
     }
 
-    @Test("Without a minimum rate, the inactivity limit counts the bytes that a client takes, not the daemon's writes")
+    @Test("Without a minimum rate, a client that takes no bytes for the inactivity limit is cut off")
     func inactive() async throws {
         let size = 32 << 20
         let large = Response(body: .bytes(SharedBytes([UInt8](repeating: 0x78, count: size))))
@@ -127,7 +127,7 @@ struct SlowReaderTests {
         }
     }
 
-    @Test("Bytes in the kernel for a client that takes none are dropped with its connection")
+    @Test("When a client that takes no bytes is cut off, the kernel drops the bytes that wait for it")
     func nothingLeftBehind() async throws {
         let large = Response(body: .bytes(SharedBytes([UInt8](repeating: 0x78, count: 32 << 20))))
         let configure: (inout DaemonConfiguration) -> Void = {

@@ -38,7 +38,7 @@ struct SoonTests {
         }
     }
 
-    @Test("A handler is asked at most twice for a ready answer; then the request is received like any other")
+    @Test("The daemon asks a handler at most twice for a ready answer, and then receives the request normally")
     func twice() async throws {
         let handler = Handler()
         try await withDaemon(handler) { daemon in
@@ -62,7 +62,7 @@ struct SoonTests {
             ])
     }
 
-    @Test("Pipelined requests for soon-ready answers each get their own answer")
+    @Test("Each pipelined request gets its own answer, even if the handler says that the answer is ready soon")
     func pipelined() async throws {
         try await withDaemon(Handler()) { daemon in
             let client = try RawClient(port: daemon.port)
@@ -74,7 +74,7 @@ struct SoonTests {
         }
     }
 
-    @Test("A handler is asked again for a soon-ready answer after the waiting connections have been served")
+    @Test("Before the daemon asks again for an answer that is ready soon, it serves all waiting connections")
     func othersFirst() async throws {
         let handler = Handler()
         try await withDaemon(handler, configure: { $0.threads = 1 }) { daemon in
@@ -99,7 +99,7 @@ struct SoonTests {
         #expect(again == Array(8..<12))
     }
 
-    @Test("Clients that leave before their soon-ready answers free their connections and delay no other client")
+    @Test("A client that leaves before its announced answer is ready frees its connection and delays no other client")
     func left() async throws {
         try await withDaemon(Handler()) { daemon in
             for number in 0..<300 {
@@ -114,7 +114,7 @@ struct SoonTests {
     }
 
     @Test(
-        "A daemon that stops gives soon-ready answers, or hangs up at its deadline",
+        "A daemon that stops gives the answers announced as ready soon, or closes the connections at its deadline",
         arguments: [.seconds(20), .zero] as [Duration])
     func stopped(deadline: Duration) async throws {
         let handler = Handler()

@@ -36,7 +36,7 @@ struct StartTests {
         #expect(foreign.code == EADDRNOTAVAIL)
     }
 
-    @Test("A port can be used again at once after a stop")
+    @Test("A daemon can listen on a port immediately after another daemon on that port has stopped")
     func restart() async throws {
         let port = try await withDaemon(Self.handler) { daemon in
             let client = try RawClient(port: daemon.port)

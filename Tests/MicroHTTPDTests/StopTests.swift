@@ -24,7 +24,7 @@ struct StopTests {
         }
     }
 
-    @Test("A stop answers all requests that clients have sent, even if no thread has read them")
+    @Test("A daemon that stops answers all requests that clients have sent, even if no thread has read them")
     func unread() async throws {
         let handler = HoldingHandler()
         var configuration = DaemonConfiguration()
