@@ -121,7 +121,7 @@ struct CanonicalURLTests {
     }
 
     @Test(
-        "A host that could be read in two ways is refused",
+        "A host that two readers may read differently is refused",
         arguments: [
             "http://a%2Fb/", "http://a%00b/", "http://a%20b/", "http://a%0D%0Ab/", "http://a%40b/", "http://a%3F/",
             "http://a%23/",
@@ -135,7 +135,7 @@ struct CanonicalURLTests {
     }
 
     @Test(
-        "The request URL has the query's escapes and the host's final dot as they were written",
+        "The request URL keeps the written escapes of the query and the final dot of the host",
         arguments: [
             ("HTTP://H/%61?a=%7e%2f%c3&b=+", "http://h/a?a=%7e%2f%c3&b=+"), ("http://h./?é", "http://h./?%C3%A9"),
             ("http://Example.com.:80/a/../b?", "http://example.com./b"), ("http://h/?a=b#c", "http://h/?a=b"),
@@ -147,7 +147,7 @@ struct CanonicalURLTests {
 
     /// libcurl looks for numbers of an address before it decodes escapes and converts names.
     @Test(
-        "An IPv4 address written with escapes, other digits or other dots has its usual canonical form",
+        "An IPv4 address in escapes, other digits or other dots becomes the four decimal numbers with dots",
         arguments: [
             "http://127%2e1/", "http://127%2E0.1/", "http://%31%32%37.1/", "http://127\u{3002}1/",
             "http://127\u{FF0E}0\u{FF61}0.1/", "http://\u{FF11}\u{FF12}\u{FF17}.1/",
@@ -163,14 +163,14 @@ struct CanonicalURLTests {
         #expect(exact == "127.0.0.1" || exact == "127.1." || exact == "127.0.0.1.")
     }
 
-    @Test("A URL whose canonical text is too long is refused, even if the written text is not too long")
+    @Test("A URL with a canonical text over the limit is refused, even if the written text is within the limit")
     func longerCanonical() throws {
         let text = "http://127.1./" + String(repeating: "a", count: CanonicalURL.maximumLength - 14)
         #expect(throws: InvalidURL.tooLong(limit: 8192)) { try CanonicalURL(text) }
         #expect(try CanonicalURL(String(text.dropLast(3))).string.utf8.count == 8192)
     }
 
-    @Test("Parameters give the same canonical URL as their escapes in the query, and are sent form-encoded")
+    @Test("Separate params give the same canonical URL as params in the query, and are sent form-encoded")
     func parameterEscapes() throws {
         var params = URLParameters()
         params.append("a", "~é b*")
@@ -185,7 +185,7 @@ struct CanonicalURLTests {
         #expect(throws: InvalidURL.badHost) { try CanonicalURL(text) }
     }
 
-    @Test("A slash separates segments even with a combining accent behind it")
+    @Test("A slash separates path segments even if a combining accent follows the slash")
     func accentBehindSlash() {
         #expect(Array(URLPath.removeDotSegments("/a/\u{301}/../b").utf8) == Array("/a/b".utf8))
         #expect(Array(URLPath.removeDotSegments("/\u{301}").utf8) == Array("/\u{301}".utf8))
@@ -201,7 +201,7 @@ struct CanonicalURLTests {
         #expect(throws: InvalidURL.tooLong(limit: 8192)) { try CanonicalURL(longest, params: params) }
     }
 
-    @Test("A canonical URL has its scheme, host, port, path and query as parts")
+    @Test("A canonical URL is split into scheme, host, port, path and query")
     func parts() throws {
         let url = try CanonicalURL("HTTPS://[2001:DB8::1]:8443/a/./%c3?q=1#f")
         #expect(url.scheme == "https")
@@ -216,7 +216,7 @@ struct CanonicalURLTests {
         #expect(plain.authorityText == "h")
     }
 
-    @Test("A canonical URL of any text is plain ASCII and stays unchanged")
+    @Test("The canonical URL of any text is plain ASCII, and is the canonical URL of itself")
     func idempotence() {
         var generator = SystemRandomNumberGenerator()
         let hosts = [
