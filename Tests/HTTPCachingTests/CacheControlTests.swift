@@ -14,7 +14,7 @@ struct CacheControlTests {
             ("No-Store,PUBLIC", [("no-store", .none), ("public", .none)]),
             ("max-age=60", [("max-age", .value("60"))]),
             ("MAX-AGE=60 ,  x", [("max-age", .value("60")), ("x", .none)]),
-            // §5.2: "recipients ought to accept both forms", token and quoted string.
+            // RFC 9111 §5.2: "recipients ought to accept both forms". The forms are token and quoted string.
             ("max-age=\"60\"", [("max-age", .value("60"))]),
             ("private=\"set-cookie, x\", max-age=1", [("private", .value("set-cookie, x")), ("max-age", .value("1"))]),
             // RFC 9110 §5.6.4: a backslash quotes the next byte.

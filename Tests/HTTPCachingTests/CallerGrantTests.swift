@@ -58,9 +58,9 @@ struct CallerGrantTests {
             (500, ["Cache-Control: no-store"], [], .noStore),
             // RFC 9111 §4.1: no later request matches `Vary: *`.
             (200, ["Vary: *"], [], .varyAny),
-            // §5.2.1.5: no-store in the caller's own request overrides the ttl.
+            // RFC 9111 §5.2.1.5: no-store in the caller's own request overrides the ttl.
             (200, ["Cache-Control: max-age=60"], ["Cache-Control: no-store"], .noStore),
-            // §3.4.
+            // RFC 9111 §3.4: a part needs a strong validator.
             (206, ["Content-Range: bytes 0-4/10"], [], .partialWithoutStrongValidator),
             (299, ["Cache-Control: must-understand, max-age=60"], [], .mustUnderstand),
         ] as [(Int, [String], [String], PassReason)])

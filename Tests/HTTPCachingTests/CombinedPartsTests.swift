@@ -24,7 +24,7 @@ struct CombinedPartsTests {
             (["ETag: \"a\""], ["ETag: W/\"a\""], false),
             (["ETag: \"a\""], [], false),
             ([], [], false),
-            // RFC 9110 §8.8.2.2.
+            // RFC 9110 §8.8.2.2: Last-Modified is strong if Date is at least a second later.
             (["Last-Modified: " + Sample.date(-9)], ["Last-Modified: " + Sample.date(-9)], true),
             (["Last-Modified: " + Sample.date(-9)], ["Last-Modified: " + Sample.date(-8)], false),
             (["Last-Modified: " + Sample.date(0)], ["Last-Modified: " + Sample.date(0)], false),

@@ -20,7 +20,7 @@ struct ContentRangeTests {
             ("bytes 42-1233/1234", 42..<1234, 1234),
             ("bytes 42-1233/*", 42..<1234, nil),
             ("bytes 007-008/0010", 7..<9, 10),
-            // §14.1: the unit ignores letter case.
+            // RFC 9110 §14.1: the unit ignores letter case.
             ("Bytes 0-4/10", 0..<5, 10),
             (" bytes 0-4/10\t", 0..<5, 10),
             ("bytes 0-9223372036854775806/9223372036854775807", 0..<Int64.max, .max),
@@ -35,7 +35,7 @@ struct ContentRangeTests {
     @Test(
         "An invalid Content-Range is not parsed",
         arguments: [
-            // §14.4: the last byte lies before the first byte, or behind the end of the whole.
+            // RFC 9110 §14.4: the last byte is before the first byte, or behind the end of the representation.
             "bytes 4-0/10", "bytes 0-10/10", "bytes 0-0/0", "bytes 10-10/10",
             // The unit is not bytes, or the text breaks the grammar.
             "", "bytes", "items 0-4/10", "0-4/10", "bytes=0-4/10", "bytes  0-4/10", "bytes 0-4", "bytes 0-4/",

@@ -26,7 +26,7 @@ struct HeadUpdateTests {
             (304, ["ETag: \"a\""], .unrelated),
             (404, [], .unrelated),
             (500, ["ETag: \"b\""], .unrelated),
-            // §3: an answer that may not be stored does not change a stored response.
+            // RFC 9111 §3: an answer that may not be stored does not change a stored response.
             (200, ["ETag: \"a\"", "Cache-Control: no-store"], .unrelated),
             (200, ["ETag: \"a\"", "Cache-Control: private"], .unrelated),
         ] as [(Int, [String], HeadOutcome)])

@@ -17,7 +17,7 @@ struct InvalidationTests {
         arguments: [
             ("POST", true), ("PUT", true), ("DELETE", true), ("PATCH", true), ("MKCOL", true), ("M-SEARCH", true),
             ("BREW", true), ("get", true),
-            // RFC 9110 §9.2.1; RFC 4918 §9.1, RFC 3253 §3.6, RFC 5323 §2.
+            // Safe methods: RFC 9110 §9.2.1, RFC 4918 §9.1, RFC 3253 §3.6, RFC 5323 §2.
             ("GET", false), ("HEAD", false), ("OPTIONS", false), ("TRACE", false), ("PROPFIND", false),
             ("REPORT", false), ("SEARCH", false), ("QUERY", false),
         ])
@@ -46,7 +46,7 @@ struct InvalidationTests {
             (["Location: /thing"], []),
             (["Location: HTTP://ORIGIN.example:80/Other#top"], ["http://origin.example/Other"]),
             (["Location: //origin.example/other"], ["http://origin.example/other"]),
-            // RFC 9110 §4.3.1: scheme, host and port.
+            // RFC 9110 §4.3.1: a URL with another scheme, host or port has another origin.
             (["Location: http://other.example/other"], []),
             (["Location: https://origin.example/other"], []),
             (["Location: http://origin.example:81/other"], []),
@@ -74,7 +74,7 @@ struct InvalidationTests {
             (";x", "http://a/b/c/;x"), ("g;x", "http://a/b/c/g;x"), ("", "http://a/b/c/d;p?q"),
             (".", "http://a/b/c/"), ("./", "http://a/b/c/"), ("..", "http://a/b/"), ("../", "http://a/b/"),
             ("../g", "http://a/b/g"), ("../..", "http://a/"), ("../../g", "http://a/g"),
-            // §5.4.2.
+            // RFC 3986 §5.4.2: abnormal examples.
             ("../../../g", "http://a/g"), ("/./g", "http://a/g"), ("/../g", "http://a/g"), ("g.", "http://a/b/c/g."),
             (".g", "http://a/b/c/.g"), ("g..", "http://a/b/c/g.."), ("./../g", "http://a/b/g"),
             ("./g/.", "http://a/b/c/g/"), ("g/./h", "http://a/b/c/g/h"), ("g/../h", "http://a/b/c/h"),

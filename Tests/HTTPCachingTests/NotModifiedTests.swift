@@ -29,16 +29,16 @@ struct NotModifiedTests {
             (["ETag: \"a\"", old], ["ETag: \"a\"", other], true),
             (["ETag: W/\"a\"", old], ["ETag: \"a\"", other], false),
             (["ETag: \"a\"", old], ["ETag: \"b\"", other], false),
-            // A Last-Modified within a second of Date is weak (RFC 9110 §8.8.2.2), and then the tags decide.
+            // A Last-Modified less than a second before Date is weak (RFC 9110 §8.8.2.2), so only the tags decide.
             (["ETag: W/\"a\"", recent], ["ETag: \"a\"", recent], false),
             (["ETag: \"a\"", recent], ["ETag: \"b\"", recent], false),
             (["ETag: W/\"a\"", recent], ["ETag: W/\"b\"", recent], false),
             (["ETag: W/\"a\"", recent], ["ETag: W/\"a\"", recent], true),
             ([recent], [recent], true),
             ([recent], ["ETag: \"a\"", recent], false),
-            // Without a common strong validator, all validators that both state must be equal.
+            // Without a common strong validator, all validators that both the response and the 304 have must be equal.
             (["ETag: W/\"a\"", old], ["ETag: W/\"a\"", other], false),
-            // Only the validators that both state are compared.
+            // A validator that only one of the two messages has is not compared.
             ([old], [old], true),
             ([old], [other], false),
             ([old], ["ETag: \"a\"", old], true),
@@ -48,11 +48,11 @@ struct NotModifiedTests {
             ([old], ["Last-Modified: Wednesday, 31-Dec-25 23:50:00 GMT"], true),
             (["Last-Modified: x"], ["Last-Modified: x"], true),
             (["Last-Modified: x"], ["Last-Modified: y"], false),
-            // No validator is stated by both.
+            // The two messages have no validator in common.
             (["ETag: \"a\""], [old], false),
             ([old], ["ETag: \"a\""], false),
             ([], ["ETag: \"a\""], false),
-            // A 304 without validators confirms the only response that its request asked about.
+            // A 304 without validators confirms the response, because the request asked only about this response.
             (["ETag: \"a\"", old], [], true),
             ([old], ["Cache-Control: max-age=5"], true),
         ])
@@ -87,7 +87,7 @@ struct NotModifiedTests {
             ])
         #expect(response.status == 200)
         #expect(!response.isInvalid)
-        // §4.2.3: the lifetime counts from the receipt of the 304.
+        // RFC 9111 §4.2.3: the lifetime counts from the receipt of the 304.
         #expect(response.receivedAt == Sample.now + .seconds(100))
         #expect(response.freshness.expiryDate == Sample.now + .seconds(190))
     }

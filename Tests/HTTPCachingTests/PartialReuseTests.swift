@@ -33,9 +33,9 @@ struct PartialReuseTests {
             // RFC 9110 §14.2: a Range that is not a valid byte range is ignored, so the request is for the whole.
             (["Range: lines=3-4"], false),
             (["Range: bytes=4-3"], false),
-            // §15.5.17: the part can answer a range behind the end, with a 416.
+            // RFC 9110 §15.5.17: the part can answer a range behind the end, with a 416.
             (["Range: bytes=10-"], true),
-            // §13.1.5: a failed If-Range turns the request into a request for the whole.
+            // RFC 9110 §13.1.5: a failed If-Range turns the request into a request for the whole.
             (["Range: bytes=3-4", "If-Range: \"a\""], true),
             (["Range: bytes=3-4", "If-Range: \"b\""], false),
             (["Range: bytes=3-4", "If-Range: W/\"a\""], false),

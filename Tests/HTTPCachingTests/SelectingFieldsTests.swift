@@ -33,7 +33,7 @@ struct SelectingFieldsTests {
             (["Vary: Foo"], ["Foo: 1, 2"], ["Foo: 1", "Foo: 2"], true),
             (["Vary: Foo"], ["Foo: 1, 2"], ["Foo: 2, 1"], false),
             (["Vary: Foo"], ["Foo: a"], ["Foo: A"], false),
-            // RFC 9110 §12.5.3, §12.5.4.
+            // RFC 9110 §12.5.3, §12.5.4: lists of codings and of languages are compared by their meaning.
             (["Vary: Accept-Encoding"], ["Accept-Encoding: gzip, br"], ["Accept-Encoding: br,GZIP"], true),
             (["Vary: Accept-Encoding"], ["Accept-Encoding: gzip;q=1.0"], ["Accept-Encoding: gzip"], true),
             (["Vary: Accept-Encoding"], ["Accept-Encoding: gzip;q=0.5"], ["Accept-Encoding: gzip"], false),

@@ -48,41 +48,41 @@ struct ServedResponseTests {
         "The request's conditions and ranges decide the status for GET and HEAD, and the body for GET",
         arguments: [
             ([:], 200, 200, .whole),
-            // RFC 9110 §13.1.1, strong comparison.
+            // RFC 9110 §13.1.1: If-Match compares strongly.
             ([.ifMatch: "\"v1\""], 200, 200, .whole),
             ([.ifMatch: "*"], 200, 200, .whole),
             ([.ifMatch: "\"v2\""], 412, 412, .none),
             ([.ifMatch: "W/\"v1\""], 412, 412, .none),
-            // §13.1.2, weak comparison.
+            // RFC 9110 §13.1.2: If-None-Match compares weakly.
             ([.ifNoneMatch: "\"v1\""], 304, 304, .none),
             ([.ifNoneMatch: "\"v0\", W/\"v1\""], 304, 304, .none),
             ([.ifNoneMatch: "*"], 304, 304, .none),
             ([.ifNoneMatch: "\"v2\""], 200, 200, .whole),
-            // §13.1.3: If-Modified-Since, which is ignored next to If-None-Match.
+            // RFC 9110 §13.1.3: If-Modified-Since is ignored if the request has If-None-Match.
             ([.ifModifiedSince: modified], 304, 304, .none),
             ([.ifModifiedSince: late], 304, 304, .none),
             ([.ifModifiedSince: early], 200, 200, .whole),
             ([.ifModifiedSince: "yesterday"], 200, 200, .whole),
             ([.ifNoneMatch: "\"v2\"", .ifModifiedSince: late], 200, 200, .whole),
-            // §13.1.4.
+            // RFC 9110 §13.1.4: If-Unmodified-Since.
             ([.ifUnmodifiedSince: modified], 200, 200, .whole),
             ([.ifUnmodifiedSince: early], 412, 412, .none),
-            // §14.2: Range applies to GET, not to HEAD.
+            // RFC 9110 §14.2: Range applies to GET, not to HEAD.
             ([.range: "bytes=0-4"], 206, 200, .range(0..<5)),
             ([.range: "bytes=-3"], 206, 200, .range(7..<10)),
             ([.range: "bytes=4-"], 206, 200, .range(4..<10)),
             ([.range: "bytes=0-99"], 206, 200, .range(0..<10)),
             ([.range: "items=0-4"], 200, 200, .whole),
             ([.range: "bytes=4-0"], 200, 200, .whole),
-            // §15.5.17.
+            // RFC 9110 §15.5.17: a Range without a satisfiable range gets 416.
             ([.range: "bytes=10-"], 416, 200, .none),
             ([.range: "bytes=-0"], 416, 200, .none),
-            // §15.3.7.2: if a single part is left of several, the body is not multipart.
+            // RFC 9110 §15.3.7.2: if the requested ranges yield a single part, the body is not multipart.
             ([.range: "bytes=0-1,7-9"], 206, 200, multipart(0..<2, 7..<10)),
             ([.range: "bytes=7-9, 0-1"], 206, 200, multipart(7..<10, 0..<2)),
             ([.range: "bytes=0-1, 20-"], 206, 200, .range(0..<2)),
             ([.range: "bytes=0-1, 2-4"], 206, 200, .range(0..<5)),
-            // §13.1.5: If-Range compares a strong tag or a strong date.
+            // RFC 9110 §13.1.5: If-Range compares a strong tag or a strong date.
             ([.range: "bytes=0-4", .ifRange: "\"v1\""], 206, 200, .range(0..<5)),
             ([.range: "bytes=0-4", .ifRange: "\"v2\""], 200, 200, .whole),
             ([.range: "bytes=0-4", .ifRange: "W/\"v1\""], 200, 200, .whole),
@@ -90,7 +90,7 @@ struct ServedResponseTests {
             ([.range: "bytes=0-4", .ifRange: late], 200, 200, .whole),
             ([.range: "bytes=10-", .ifRange: "\"v2\""], 200, 200, .whole),
             ([.ifRange: "\"v2\""], 200, 200, .whole),
-            // §13.2.2: conditions are evaluated before ranges.
+            // RFC 9110 §13.2.2: conditions are evaluated before ranges.
             ([.range: "bytes=0-4", .ifNoneMatch: "\"v1\""], 304, 304, .none),
             ([.range: "bytes=10-", .ifMatch: "\"v2\""], 412, 412, .none),
             ([.range: "bytes=0-4", .ifMatch: "\"v1\""], 206, 200, .range(0..<5)),
@@ -104,9 +104,9 @@ struct ServedResponseTests {
         #expect(headed.status == head)
         #expect(headed.body == .none)
         if head == get { #expect(Array(headed.fields) == Array(served.fields)) }
-        // RFC 9111 §5.1.
+        // RFC 9111 §5.1: the answer states its age.
         #expect(served.fields[values: .age] == ["7"])
-        // RFC 9111 §4.2.3: Date stays the time at which the origin generated the response.
+        // RFC 9111 §4.2.3: Date is still the time at which the origin generated the response.
         #expect(served.fields[values: .date] == [Self.made])
     }
 

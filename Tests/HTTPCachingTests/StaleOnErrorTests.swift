@@ -15,10 +15,10 @@ struct StaleOnErrorTests {
             ("max-age=60, proxy-revalidate", "", .unreachable, false),
             ("s-maxage=60", "", .unreachable, false),
             ("max-age=60, no-cache", "", .unreachable, false),
-            // §4.3.3: an error status is an answer, unless stale-if-error says otherwise.
+            // RFC 9111 §4.3.3: Larder serves an error of the origin, unless stale-if-error permits the stale response.
             ("max-age=60", "", .status(500), false),
             ("max-age=60", "", .status(503), false),
-            // RFC 5861 §4: stale-if-error covers these four statuses and an unreachable origin, within its time.
+            // RFC 5861 §4: until its time is over, stale-if-error covers 500, 502, 503, 504 and an unreachable origin.
             ("max-age=60, stale-if-error=1", "", .unreachable, true),
             ("max-age=60, stale-if-error=1", "", .status(500), true),
             ("max-age=60, stale-if-error=1", "", .status(502), true),
@@ -53,7 +53,7 @@ struct StaleOnErrorTests {
             ("max-age=60", "max-stale=0", .unreachable, false),
             ("max-age=60", "max-stale", .unreachable, true),
             ("max-age=60", "max-stale", .status(503), false),
-            // §5.2.1.5: no-store in the request does not exclude a response that is already stored.
+            // RFC 9111 §5.2.1.5: no-store in the request does not exclude a response that is already stored.
             ("max-age=60", "no-store", .unreachable, true),
         ] as [(String, String, OriginFailure, Bool)])
     func allowed(stored: String, request: String, failure: OriginFailure, isAllowed: Bool) {

@@ -17,9 +17,9 @@ struct TargetedCacheControlTests {
             ([(.cacheControl, "max-age=1"), (.cdnCacheControl, "no-store")], "no-store", true),
             ([(.cdnCacheControl, "max-age=2"), (.larderCacheControl, "max-age=3")], "max-age=3", true),
             ([(.larderCacheControl, "max-age=3"), (.cdnCacheControl, "max-age=2")], "max-age=3", true),
-            // §3.1: a field with only an unknown directive applies as well.
+            // RFC 9213 §3.1: a field with only an unknown directive applies as well.
             ([(.cacheControl, "no-store"), (.cdnCacheControl, "none")], "none", true),
-            // §2.1: an empty or unreadable field is ignored.
+            // RFC 9213 §2.1: an empty or unreadable field is ignored.
             ([(.cdnCacheControl, ""), (.cacheControl, "max-age=1")], "max-age=1", false),
             ([(.cdnCacheControl, "max-age=2, &&&&&"), (.cacheControl, "no-store")], "no-store", false),
             ([(.larderCacheControl, "Max-Age=3"), (.cdnCacheControl, "max-age=2")], "max-age=2", true),
@@ -47,7 +47,7 @@ struct TargetedCacheControlTests {
             ("max-age=600;x=1;y, no-cache;z", [("max-age", .value("600")), ("no-cache", .none)]),
             // RFC 8941 §3.2: the last value of a repeated key counts.
             ("max-age=1, max-age=2", [("max-age", .value("2"))]),
-            // A value of another type than the directive's is not coerced.
+            // A value of another type than the directive needs is malformed, not converted.
             ("max-age=\"600\"", [("max-age", .malformed)]),
             ("max-age=600.0", [("max-age", .malformed)]),
             ("max-age=1.5", [("max-age", .malformed)]),
@@ -56,7 +56,8 @@ struct TargetedCacheControlTests {
             ("max-age=@600", [("max-age", .malformed)]),
             ("max-age=:NjAw:", [("max-age", .malformed)]),
             ("max-age", [("max-age", .none)]),
-            // A restriction counts with any value but false. A permission counts only as true.
+            // A directive that restricts applies with any value but false. A directive that permits applies only with
+            // true.
             ("no-store=1", [("no-store", .value("1"))]),
             ("private=(a b)", [("private", .malformed)]),
             ("public=1, immutable=\"x\", must-understand=y", []),

@@ -19,7 +19,7 @@ struct DefectTests {
         ("/ HTTP/1.1\r\nHost: h\0i\r\n\r\n", .malformedHead),
         ("/ HTTP/1.1\r\nHost: h\r\nX: a\0b\r\nY: c\r\n\r\n", .malformedHead),
         ("/ HTTP/1.1\r\nHost: h\r\nX: a\0\r\n\r\n", .malformedHead),
-        // A NUL before a bare LF looks like a CR after parsing, in every place.
+        // After libmicrohttpd has parsed a head, a NUL before a bare LF looks like a CR.
         ("/ HTTP/1.1\r\nHost: h\0\n\r\n", .malformedHead),
         ("/ HTTP/1.1\r\nHost: h\r\nX: y\0\nZ: z\r\n\r\n", .malformedHead),
         ("/ HTTP/1.1\r\nHost: h\r\nX:\0\nZ: z\r\n\r\n", .malformedHead),
@@ -38,13 +38,13 @@ struct DefectTests {
         ("/a\tb HTTP/1.1\r\nHost: h\r\n\r\n", .malformedHead),
         ("/a\u{7f} HTTP/1.1\r\nHost: h\r\n\r\n", .malformedHead),
         ("/a\rb HTTP/1.1\r\nHost: h\r\n\r\n", .malformedHead),
-        // §2.2: a bare LF, in every place.
+        // RFC 9112 §2.2: a bare LF, at the end of each kind of line.
         ("/ HTTP/1.1\nHost: h\r\n\r\n", .malformedHead),
         ("/ HTTP/1.1\r\nHost: h\n\r\n", .malformedHead),
         ("/ HTTP/1.1\r\nHost: h\nX: y\r\n\r\n", .malformedHead),
         ("/ HTTP/1.1\r\nHost: h\r\n\n", .malformedHead),
         ("/ HTTP/1.1\nHost: h\n\n", .malformedHead),
-        // §5.2: folded lines.
+        // RFC 9112 §5.2: folded lines.
         ("/ HTTP/1.1\r\nHost: h\r\n folded\r\n\r\n", .malformedHead),
         ("/ HTTP/1.1\r\nHost: h\r\nX: a\r\n\tb\r\nY: c\r\n\r\n", .malformedHead),
         ("/ HTTP/1.1\r\n Host: h\r\n\r\n", .malformedHead),
@@ -52,13 +52,13 @@ struct DefectTests {
         ("/ HTTP/1.1\r\nHost: h\r\nX: a\rb\r\n\r\n", .malformedHead),
         ("/ HTTP/1.1\r\nHost: h\r\nX: a\u{1}b\r\n\r\n", .malformedHead),
         ("/ HTTP/1.1\r\nHost: h\r\nX: \u{7f}\r\n\r\n", .malformedHead),
-        // §5.1: names.
+        // RFC 9110 §5.1: a field name must be a token.
         ("/ HTTP/1.1\r\nHost: h\r\nOdd(name): a\r\n\r\n", .malformedHead),
         ("/ HTTP/1.1\r\nHost: h\r\nSpace : a\r\n\r\n", .malformedHead),
         ("/ HTTP/1.1\r\nHost: h\r\nTab\t: a\r\n\r\n", .malformedHead),
         ("/ HTTP/1.1\r\nHost: h\r\n: a\r\n\r\n", .malformedHead),
         ("/ HTTP/1.1\r\nHost: h\r\n: a\r\nX: b\r\n\r\n", .malformedHead),
-        // RFC 9112 §3.2.
+        // RFC 9112 §3.2: a missing, repeated or invalid Host.
         ("/ HTTP/1.1\r\n\r\n", .host),
         ("/ HTTP/1.1\r\nX: y\r\n\r\n", .host),
         ("/ HTTP/1.2\r\n\r\n", .host),
@@ -74,9 +74,9 @@ struct DefectTests {
         ("/ HTTP/1.1\r\nHost: []\r\n\r\n", .host),
         ("/ HTTP/1.1\r\nHost: [::1]x\r\n\r\n", .host),
         ("/ HTTP/1.0\r\nHost: h?\r\n\r\n", .host),
-        // §6.1.
+        // RFC 9112 §6.1: HTTP/1.0 has no Transfer-Encoding.
         ("/ HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n", .ambiguousLength),
-        // §6.3.
+        // RFC 9112 §6.3: a body length that two readers may read differently.
         ("/ HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\nContent-Length: 1\r\n\r\n", .ambiguousLength),
         ("/ HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n", .ambiguousLength),
         ("/ HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: gzip, chunked\r\n\r\n", .ambiguousLength),

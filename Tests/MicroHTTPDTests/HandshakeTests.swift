@@ -81,7 +81,7 @@ struct HandshakeTests {
             #expect(daemon.connectionCount >= 2)
             clock.advance(by: .seconds(2))
             #expect(try handshake.isAtEnd())
-            // The daemon sends no plain text on a TLS connection, so the late answer is missing.
+            // The daemon sends no plain text on a TLS connection, so the client does not get the late answer.
             #expect(try head.readToEnd() == [])
             #expect(try daemon.secureStatus(authority) == 200)
             try pollBlocking("no connection") { daemon.connectionCount == 0 }

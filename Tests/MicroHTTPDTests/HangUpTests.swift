@@ -20,7 +20,7 @@ struct HangUpTests {
             try pollBlocking("no connection and no exchange") {
                 daemon.connectionCount == 0 && daemon.exchangesInFlight == 0
             }
-            // The deadlines are 20 s and 60 s.
+            // The daemon's deadlines are 20 s and 60 s, so no deadline has ended a connection.
             #expect(ContinuousClock.now - start < .seconds(15))
         }
     }

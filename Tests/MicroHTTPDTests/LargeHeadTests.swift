@@ -15,7 +15,7 @@ struct LargeHeadTests {
         }
     }
 
-    /// Shapes of a head with about a given number of bytes.
+    /// The part of a request head that contains most of the head's bytes.
     enum Shape: CaseIterable {
         case target, query, arguments, value, fields, cookie
 
@@ -53,7 +53,7 @@ struct LargeHeadTests {
                 }
                 statuses.append(answer.status)
             }
-            // Heads that fit are answered, up to half of the memory at most. Larger heads are refused.
+            // The daemon answers the smaller heads, and refuses every head above a certain size.
             #expect(statuses.first == 200)
             #expect(statuses.last != 200)
             #expect(statuses == statuses.sorted { ($0 == 200 ? 0 : 1) < ($1 == 200 ? 0 : 1) })

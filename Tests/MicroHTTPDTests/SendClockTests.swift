@@ -5,7 +5,8 @@ import Testing
 @Suite("The minimum rate at which a client takes an answer")
 struct SendClockTests {
     /// A clock with a period of one minute at 1,000 bytes a second. At first the client has acknowledged `taken` bytes,
-    /// and `waiting` bytes are in the kernel. With the time of one step, 131 seconds, the window lasts 191 seconds.
+    /// and `waiting` bytes are in the kernel. The window lasts 191 seconds: the period, and 131 seconds for one
+    /// ``SendClock/step``.
     private static func clock(taken: Int64 = 500, waiting: Int64 = 1_000_000) -> SendClock {
         SendClock(
             now: 0, SendProgress(taken: taken, waiting: waiting), period: 60_000, bytesPerSecond: 1000)
@@ -39,7 +40,7 @@ struct SendClockTests {
         for step in [Int64(1), 12_288, 95_232, SendClock.step] {
             var clock = Self.clock()
             for second in stride(from: Int64(5), through: 5000, by: 5) {
-                // The bytes that the client has read, rounded down to the last step for which its kernel has made room.
+                // The kernel acknowledges whole steps, so the read bytes are rounded down to a multiple of `step`.
                 let taken = 500 + second * 1000 / step * step
                 #expect(!Self.look(&clock, at: second, taken: taken, waiting: 1_000_000), "\(step) at \(second)")
             }

@@ -21,7 +21,7 @@ struct ServingThreadTests {
 
         var offers = 0
         let thread = ServingThread { offers += 1 }
-        // 100 ms of this thread's processor time, which are 15 of the longest turns.
+        // 100 ms of this thread's processor time, which is 15 times ``Turn/longest``.
         let end = processorTime() + 100_000_000
         while processorTime() < end {
             if answersAtOnce { thread.noteAnswer() }

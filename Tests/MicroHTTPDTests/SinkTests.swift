@@ -97,7 +97,7 @@ struct SinkTests {
                 _ = try sink.pauses.wait(for: opened + 1)
                 #expect(sink.writes.count == opened + 1)
             }
-            // The end of the body waits, too.
+            // The daemon does not report the end of the body either while the sink is full.
             try Self.comeRound(daemon)
             // The exchanges of other clients end a moment after their answers arrive.
             try pollBlocking("its exchange alone") { daemon.exchangesInFlight == 1 }
@@ -228,8 +228,8 @@ struct SinkTests {
             let client = try RawClient(port: daemon.port)
             try client.send(Self.head(10) + "01234")
             let room = try sink.pauses.wait()[0]
-            // The end of a silent client shows that the daemon has checked the deadlines. The second check begins after
-            // the first has ended.
+            // When the daemon closes a silent client's connection, it is checking all deadlines. The second time, the
+            // first check has ended.
             for _ in 0..<2 {
                 let silent = try RawClient(port: daemon.port)
                 try Self.comeRound(daemon)

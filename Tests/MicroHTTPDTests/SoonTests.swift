@@ -6,9 +6,9 @@ import Testing
 
 @Suite("Answers that are announced as ready soon")
 struct SoonTests {
-    /// A handler that has a ready answer to `/N/…` when it is asked for the (N+1)th time, and announces it before.
+    /// Announces the answer to `/N/…` as ready soon the first N times that the daemon asks, and then returns it.
     private struct Handler: RequestHandler {
-        /// The targets that the handler was asked for, in order.
+        /// The targets for which the daemon asked, in order.
         let asked = Recorder<String>()
         let hasBegun = Gate("a request that holds its thread")
         let mayGoOn = Gate("the end of the held request")
@@ -80,7 +80,7 @@ struct SoonTests {
         try await withDaemon(handler, configure: { $0.threads = 1 }) { daemon in
             let held = try RawClient(port: daemon.port)
             let others = try (0..<8).map { _ in try RawClient(port: daemon.port) }
-            // The thread knows these clients before a request holds it.
+            // Each client has an answer before the request `/held` blocks the thread.
             for (number, client) in others.enumerated() {
                 try client.request("GET", "/0/first-\(number)")
                 _ = try client.answer()
@@ -136,7 +136,7 @@ struct SoonTests {
             let stop = Task { await daemon.stop(deadline: deadline) }
             try pollBlocking("the port to be closed") { (try? RawClient(port: port)) == nil }
             handler.mayGoOn.open()
-            // `nil`: the daemon has hung up.
+            // `nil` means that the daemon has closed the connection.
             return (clients.map { try? $0.answer().text }, stop)
         }
         await stop.value

@@ -69,7 +69,7 @@ import Testing
             ("192.0.2.1", "1.1.1.1", 8443, "x", false), ("1.1.1.1:8443", "1.1.1.1", 8443, "x", true),
             ("x:8443", "1.1.1.1", 8443, "x", true), ("x", "1.1.1.1", 22, "x", true), ("y", "1.1.1.1", 22, "x", false),
             ("192.0.2.1", "1.1.1.1", 443, "x", true),
-            // A cloud's metadata address needs a rule of its own.
+            // A cloud's metadata address needs a rule for exactly this address.
             ("169.254.0.0/16", "169.254.169.254", 80, "x", false), ("x", "169.254.169.254", 80, "x", false),
             ("169.254.169.254", "169.254.169.254", 80, "x", true), ("fc00::/7", "fd00:ec2::254", 80, "x", false),
             ("fd00:ec2::254", "fd00:ec2::254", 80, "x", true), ("100.64.0.0/10", "100.100.100.200", 80, "x", false),

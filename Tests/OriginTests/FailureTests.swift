@@ -236,9 +236,10 @@ import Testing
         }
         try await body.didSend.wait()
         try await origin.waitForRequests(2)
-        // The queued transfer starts last, because the client's threads take their places in any order.
+        // The queued transfer is added last, because the client's threads would start the three transfers in any order.
         transfers.append(client.fetch(OriginRequest(url: origin.url("/queued")), receiver: queued))
-        // The transfers run on different threads, so each must end before the next frees its place.
+        // Each transfer must end before the next is cancelled, because the end of a running transfer starts the queued
+        // transfer.
         for (transfer, collector) in zip(transfers, [body, waiting, queued]).reversed() {
             transfer.cancel()
             let error = try await collector.error()

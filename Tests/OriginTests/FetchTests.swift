@@ -145,7 +145,7 @@ import Testing
                 count += 1
                 return count
             }
-            // The count decreases before the answer, because the answer frees the place.
+            // The count decreases before the answer, because the end of the answer lets the next transfer start.
             atOnce.withLock { $0 -= 1 }
             try connection.respond(body: String(count))
         }
@@ -159,7 +159,7 @@ import Testing
             try await collector.summary()
             #expect(collector.text == "1")
         }
-        // Each thread that had a turn has a connection of its own, so all four threads had a turn.
+        // Each thread has connections of its own, so four connections show that all four threads ran transfers.
         #expect(origin.connectionCount == 4)
     }
 

@@ -51,15 +51,15 @@ import Testing
             let collector = client.start(origin.url("/endless"))
             try await collector.didSend.wait()
             collector.transfer?.pause()
-            // This transfer takes its turn after the pause, so its end shows that the pause has taken effect. The
-            // transfers below wait for a while.
+            // The client runs this transfer after the pause, so the end of this transfer shows that the pause has taken
+            // effect. The transfers below last until their timeout.
             try await client.get(origin.url())
             let (count, bytes, before) = (collector.body.count, sent.value, clock())
             let silent = try ScriptedOrigin { _, connection in connection.waitForHangUp() }
             for _ in 0..<2 { _ = try await client.failure(silent.url()) }
             #expect(Double(clock() - before) / Double(CLOCKS_PER_SEC) < 0.2)
             #expect(collector.body.count == count)
-            // The sockets' buffers take these bytes.
+            // Only the sockets' buffers take bytes during the pause.
             #expect(sent.value - bytes < 16 << 20)
             #expect(collector.results.isEmpty)
             collector.transfer?.resume()

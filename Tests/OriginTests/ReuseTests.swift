@@ -105,7 +105,8 @@ import Testing
         "After an answer without a status line on a reused connection, the request is sent on a new connection",
         arguments: ["<html>what HEAD should not have</html>", "\r\n", "\u{0}", "HTTP/1.1 2xx\r\n\r\n"])
     func noStatusLine(tail: String) async throws {
-        // The tail arrives after the next request, so the client cannot see it earlier.
+        // The origin sends the tail only after the next request, so the client cannot see the tail before it sends this
+        // request.
         let origin = try ScriptedOrigin { request, connection in
             if request.connection == 0, request.target == "/good" { try connection.send(tail) }
             try connection.respond(body: request.target)

@@ -80,7 +80,7 @@ import Testing
         let body = OriginUpload(length: nil, highWaterMark: 100_000)
         let collector = client.start("http://127.0.0.1:\(listener.port)/", body)
         let piece = SharedBytes([UInt8](repeating: 1, count: 60_000))
-        // The sockets' buffers take some megabytes, and then no more bytes are taken.
+        // The sockets' buffers take some megabytes, and then the client takes no more bytes.
         let room = Counter("room")
         var written = 0
         while body.write(piece) == .room { written += piece.count }
@@ -210,7 +210,7 @@ import Testing
             try? stream.readHead()
             _ = try? stream.read(4)
             try? stream.send("HTTP/1.1 413 Content Too Large\r\n\(answer)")
-            // The end of the answer comes separately, after the client has read the rest.
+            // The origin sends the end of the answer only after the client has read the rest of the answer.
             try? delivered.waitBlocking()
             if answer.contains("chunked") { try? stream.send("0\r\n\r\n") }
             if !answer.contains("Content-Length") { stream.finishSending() }

@@ -13,7 +13,7 @@ import Testing
         var testDescription: String { "\(name), \(plain.count) bytes" }
     }
 
-    /// Each sample is one stream, so a shorter prefix is never whole.
+    /// Each sample is one stream, so a shorter prefix is never complete.
     private static let samples = [Coded.hello, Coded.long].flatMap { plain in
         [
             Sample(name: "gzip", codings: ["gzip"], coded: Coded.gzip(plain), plain: plain),

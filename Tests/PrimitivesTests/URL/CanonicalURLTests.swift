@@ -43,7 +43,8 @@ struct CanonicalURLTests {
             // The path is at least /.
             ("http://h", "http://h/"), ("http://h?q", "http://h/?q"), ("http://h#f", "http://h/"),
             ("http://h:80?q", "http://h/?q"),
-            // Percent-escapes are upper-case. Unreserved characters have none, and all other characters keep them.
+            // Percent-escapes are upper-case. Unreserved characters are not escaped. Escapes of all other characters
+            // stay.
             ("http://h/%c3%a9", "http://h/%C3%A9"), ("http://h/%61%2D%2e%5f%7E%39", "http://h/a-._~9"),
             ("http://h/%2f%3F%23%25%40%3a", "http://h/%2F%3F%23%25%40%3A"), ("http://h/a%2fb", "http://h/a%2Fb"),
             ("http://h/%ff%00%20", "http://h/%FF%00%20"), ("http://h/@:!$&'()*+,;=", "http://h/@:!$&'()*+,;="),
@@ -51,7 +52,7 @@ struct CanonicalURLTests {
             // Non-ASCII is escaped.
             ("http://h/é", "http://h/%C3%A9"), ("http://h/e\u{301}", "http://h/e%CC%81"),
             ("http://h/日", "http://h/%E6%97%A5"),
-            // Then dot segments are resolved (RFC 3986 §5.2.4).
+            // Dot segments are resolved after the escapes are normalised (RFC 3986 §5.2.4).
             ("http://h/a/./b", "http://h/a/b"), ("http://h/a/../b", "http://h/b"),
             ("http://h/a/b/../../c", "http://h/c"),
             ("http://h/..", "http://h/"), ("http://h/../../a", "http://h/a"), ("http://h/.", "http://h/"),

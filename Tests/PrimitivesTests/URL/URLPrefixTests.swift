@@ -34,7 +34,7 @@ struct URLPrefixTests {
             return
         }
         #expect(try URLPrefix(text).string == prefix)
-        // The result is its own spelling.
+        // The result, as a prefix, yields itself.
         #expect(try URLPrefix(prefix).string == prefix)
     }
 
