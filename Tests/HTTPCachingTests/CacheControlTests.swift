@@ -87,7 +87,7 @@ struct CacheControlTests {
         #expect(CacheControl("max-age, max-age=60").maxAge == .invalid)
     }
 
-    @Test("A name that only begins like a directive is a different directive")
+    @Test("The name of a directive must match as a whole: max-age-x is not max-age")
     func similarNames() {
         let control = CacheControl("max-age-x=60, xmax-age=60, no-storex, no-cach")
         #expect(control.maxAge == nil)

@@ -67,7 +67,7 @@ struct CacheStatusTests {
         ),
     ]
 
-    @Test("Each status is written as a valid structured field (RFC 9211 §2)", arguments: cases)
+    @Test("Each Cache-Status is written as a valid structured field (RFC 9211 §2)", arguments: cases)
     func text(status: CacheStatus, text: String) throws {
         #expect(status.text == text)
         var parser = StructuredFieldValueParser(Array(text.utf8))
@@ -80,7 +80,7 @@ struct CacheStatusTests {
         #expect(item.rfc9651BareItem == .token("larder"))
     }
 
-    @Test("Larder's Cache-Status follows the lines of caches nearer to the origin (RFC 9211 §2)")
+    @Test("Larder appends its Cache-Status behind the lines of caches nearer to the origin (RFC 9211 §2)")
     func order() {
         var fields = HTTPFields([
             HTTPField(name: .cacheStatus, value: "OriginCache; hit; ttl=1100"),

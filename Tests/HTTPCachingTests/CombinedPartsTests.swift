@@ -72,7 +72,7 @@ struct CombinedPartsTests {
             combined.fields.lines == ["ETag: \"a\"", "Content-Length: 10", "Date: " + Sample.date(0)])
     }
 
-    @Test("Combined parts of unknown length keep the unknown length")
+    @Test("If the complete length of two parts is unknown, it stays unknown when the parts are combined")
     func unknownLength() throws {
         let older = part(0..<5, of: nil, ["ETag: \"a\""])
         let combined = try #require(older.combined(with: part(5..<8, of: nil, ["ETag: \"a\""]), holding: 0..<8))

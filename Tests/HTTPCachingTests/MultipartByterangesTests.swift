@@ -28,7 +28,7 @@ struct MultipartByterangesTests {
         #expect(multipart.contentType == "multipart/byteranges; boundary=B")
     }
 
-    @Test("The parts have no Content-Type if the stored response has none, and are in the order of the ranges")
+    @Test("The parts of a multipart body are in the requested order, without Content-Type if the response has none")
     func untyped() {
         let multipart = MultipartByteranges(
             ranges: [4..<5, 0..<1], completeLength: 10, contentType: nil, boundary: "x1")

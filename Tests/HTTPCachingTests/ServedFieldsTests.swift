@@ -152,7 +152,7 @@ struct ServedFieldsTests {
         #expect(answer.fields[.contentLength] == "10")
     }
 
-    @Test("Larder serves the Content-Range of a stored 200 unchanged, because it has no meaning there (RFC 9110 §14.4)")
+    @Test("Larder serves the Content-Range of a stored 200 unchanged; in a 200 it has no meaning (RFC 9110 §14.4)")
     func contentRangeOfWhole() throws {
         let stored = ServedResponse.Stored(status: 200, fields: [.contentRange: "bytes 0-4/5"], length: 5)
         func answer(_ method: HTTPRequest.Method, _ request: HTTPFields = [:]) throws -> ServedResponse {

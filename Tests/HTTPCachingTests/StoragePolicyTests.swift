@@ -96,7 +96,7 @@ struct StoragePolicyTests {
     }
 
     @Test(
-        "Statuses that concern a single request or forbid storing are never stored",
+        "An answer with a status that concerns a single request or forbids storing is never stored",
         arguments: [
             304,  // RFC 9110 §15.4.5
             412,  // RFC 9110 §15.5.13

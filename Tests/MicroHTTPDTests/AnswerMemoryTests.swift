@@ -8,7 +8,7 @@ import Testing
 
 @Suite("The memory of answers that are being sent")
 struct AnswerMemoryTests {
-    @Test("The answer memory grants shares up to its limit, and grants a released share again")
+    @Test("Answer memory is granted up to the limit, and released memory is granted again")
     func limit() {
         let memory = AnswerMemory(limit: 100_000)
         var first: AnswerMemory.Share? = memory.take(60_000)
@@ -95,7 +95,7 @@ struct AnswerMemoryTests {
         }
     }
 
-    @Test("While answer memory is free, a stream buffers up to its high-water mark; its end frees the memory")
+    @Test("While answer memory is free, a stream buffers up to its high-water mark; the stream's end frees the memory")
     func largeStream() async throws {
         let streams = [ResponseStream(highWaterMark: 256 << 10), ResponseStream(highWaterMark: 256 << 10)]
         let handler = Handler { request in

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("The time limit of a request body")
 struct BodyClockTests {
-    @Test("A body's deadline is the end of a grace period, plus the time of the received bytes at the minimum rate")
+    @Test("The time limit of a body is a grace period plus the time that the received bytes take at the minimum rate")
     func average() {
         var clock = BodyClock(now: 1000, grace: 200, limit: 60_000, bytesPerSecond: 1000)
         #expect(clock.deadline == 1200)

@@ -174,7 +174,7 @@ struct BodyTests {
         }
     }
 
-    @Test("The daemon discards a body between memory limit and discard limit, and keeps the connection open")
+    @Test("A body over the memory limit but within the discard limit is discarded, and the connection stays open")
     func declaredTooLargeButSmall() async throws {
         try await withDaemon(Self.describing { .memory(limit: 10) }, configure: { $0.discardLimit = 1000 }) { daemon in
             let client = try RawClient(port: daemon.port)
@@ -215,7 +215,7 @@ struct BodyTests {
         }
     }
 
-    @Test("A sink gets every byte in order")
+    @Test("A sink gets every byte of the body in order")
     func sink() async throws {
         let sink = RecordingSink()
         let bytes = pattern(3_000_000)
@@ -229,7 +229,7 @@ struct BodyTests {
         #expect(sink.abandoned.count == 0)
     }
 
-    @Test("A sink gets no further writes after its first error, and the handler gets that error")
+    @Test("A sink gets no further writes after a write fails, and the handler gets the error of the failed write")
     func sinkError() async throws {
         let sink = RecordingSink(limit: 0)
         try await withDaemon(Self.describing { .sink(sink) }) { daemon in

@@ -26,7 +26,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test("The daemon answers requests that arrive in one packet in their order")
+    @Test("Requests that arrive in one packet get their answers in the order of the requests")
     func pipelining() async throws {
         try await withDaemon(Self.echo) { daemon in
             let client = try RawClient(port: daemon.port)
@@ -36,7 +36,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test("Pipelined requests are answered in order, even if each waits for its answer")
+    @Test("Pipelined requests are answered in order, even if the handler answers each request later")
     func pipeliningSuspended() async throws {
         let waiting = Mailbox<Exchange>()
         try await withDaemon(Handler { _ in .accept(.none) { waiting.put($0) } }) { daemon in

@@ -128,7 +128,7 @@ struct DefectTests {
         }
     }
 
-    @Test("A defective request is refused when it arrives in pieces behind another request", arguments: [1, 3])
+    @Test("A defective request is refused even if it arrives in pieces behind another request", arguments: [1, 3])
     func refusedInPieces(size: Int) async throws {
         try await withDaemon(Self.handler) { daemon in
             for (request, defect) in Self.defective where request.contains("\0") || request.contains("\n\n") {
@@ -269,7 +269,7 @@ struct DefectTests {
         }
     }
 
-    @Test("If libmicrohttpd's memory layout is unknown, the daemon reports so, and checks only the parsed heads")
+    @Test("If libmicrohttpd's memory layout is unknown, checksHeads is false, and the daemon checks only parsed heads")
     func unknownLayout() async throws {
         try await withDaemon(Self.handler, configure: { $0.isLayoutKnown = false }) { daemon in
             #expect(!daemon.checksHeads)

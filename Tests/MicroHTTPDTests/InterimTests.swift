@@ -7,7 +7,7 @@ import Testing
 struct InterimTests {
     private static let link = HTTPField.Name("Link")!
 
-    @Test("Each pipelined request gets its interim responses before its answer, even while its exchange waits")
+    @Test("A pipelined request gets interim responses before its answer, even while the handler prepares the answer")
     func beforeTheAnswer() async throws {
         let waiting = Mailbox<Exchange>()
         let handler = Handler { _ in

@@ -60,7 +60,7 @@ struct LargeHeadTests {
         }
     }
 
-    @Test("The daemon answers an overlong target with 414 and any other oversized head with 431, in its own words")
+    @Test("An overlong target gets 414, any other oversized head 431, from the daemon and not from libmicrohttpd")
     func tooLong() async throws {
         let configure: (inout DaemonConfiguration) -> Void = {
             $0.refusal = { Response(status: $0.status, text: "\($0)") }

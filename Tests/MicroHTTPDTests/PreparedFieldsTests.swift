@@ -24,7 +24,7 @@ struct PreparedFieldsTests {
     }
 
     @Test(
-        "Prepared fields are sent like the same unprepared fields, whether added in pieces or at once",
+        "Prepared fields are sent exactly like the same fields in HTTPFields, whether added singly or together",
         arguments: ["GET", "HEAD"])
     func sentAlike(method: String) async throws {
         let body = Response.Body.bytes(SharedBytes(pattern(100)))

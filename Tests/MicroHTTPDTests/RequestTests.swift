@@ -24,7 +24,7 @@ struct RequestTests {
     }
 
     @Test(
-        "The target is kept byte for byte",
+        "The target of a request reaches the handler byte for byte",
         arguments: [
             ("/", "/", nil),
             ("//a//b/", "//a//b/", nil),

@@ -63,7 +63,7 @@ struct ResponseTests {
         }
     }
 
-    @Test("An answer with a withheld body is complete for HEAD, with the length, but breaks off for GET")
+    @Test("If a response has a length but no body, the answer to HEAD is complete, and the answer to GET breaks off")
     func withheld() async throws {
         try await withDaemon(Handler.answering { _ in Response(body: .withheld(length: 10)) }) { daemon in
             let client = try RawClient(port: daemon.port)
@@ -149,7 +149,7 @@ struct ResponseTests {
         }
     }
 
-    @Test("A file that is shorter than declared breaks the answer off", arguments: [1000, 300_000, 3_000_000])
+    @Test("If a file is shorter than declared, the answer breaks off", arguments: [1000, 300_000, 3_000_000])
     func truncatedFile(size: Int) async throws {
         let file = try TemporaryFile(pattern(size))
         truncate(file.path, off_t(size / 2))

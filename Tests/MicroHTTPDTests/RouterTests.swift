@@ -34,7 +34,7 @@ struct RouterTests {
     }
 
     @Test(
-        "A method and a path find their route, or else 404 or 405",
+        "The router finds the route of a method and a path, or answers 404 or 405",
         arguments: [
             ("GET", "/", "0"),
             ("GET", "/entries", "1"),

@@ -125,7 +125,7 @@ struct SecureConnectionTests {
         }
     }
 
-    @Test("An upload that is held up repeatedly arrives whole")
+    @Test("An upload over TLS arrives whole, even if the body's sink is full after each write")
     func heldUp() async throws {
         let sink = PausingSink()
         let handler = Handler { _ in .accept(.sink(sink)) { $0.respond(Response(text: "taken")) } }

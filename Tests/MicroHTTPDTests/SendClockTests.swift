@@ -26,7 +26,7 @@ struct SendClockTests {
         #expect(Self.look(&clock, at: 192, taken: 692, waiting: 1_000_000))
     }
 
-    @Test("A client is too slow if it takes one byte less in a window than the minimum rate yields in a period")
+    @Test("In a window of 191 s, a client must take 60,000 bytes (a minute at the minimum rate), and no byte less")
     func rate() {
         var clock = Self.clock()
         #expect(!Self.look(&clock, at: 30, taken: 500, waiting: 1_000_000))

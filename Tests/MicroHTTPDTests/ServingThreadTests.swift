@@ -31,7 +31,7 @@ struct ServingThreadTests {
         #expect(answersAtOnce ? offers > 5 : offers == 0)
     }
 
-    @Test("A thread gets an event for each open connection at which it must look again")
+    @Test("A thread gets an event for each open connection that it has marked to look at again")
     func unfinished() {
         let epoll = epoll_create1(0)
         defer { close(epoll) }

@@ -251,7 +251,7 @@ struct SinkTests {
     }
 
     @Test(
-        "The daemon discards bytes that a sink does not want, and then closes only a chunked body's connection",
+        "The daemon discards bytes that a sink does not want; the connection stays open unless the body is chunked",
         arguments: [true, false])
     func enough(isChunked: Bool) async throws {
         let sink = SatisfiedSink()

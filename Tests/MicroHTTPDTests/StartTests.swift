@@ -28,7 +28,7 @@ struct StartTests {
         }
     }
 
-    @Test("A start fails to resolve an unknown host, and to listen on another machine's address")
+    @Test("A daemon does not start if its host name is unknown, or its address belongs to another machine")
     func badHost() throws {
         #expect(error(host: "not a host", port: 0)?.step == .resolve)
         let foreign = try #require(error(host: "192.0.2.1", port: 0))

@@ -44,7 +44,9 @@ struct StreamEndTests {
         }
     }
 
-    @Test("An abort ends a stream that waits for bytes, but has no effect on the answer after a finished stream")
+    @Test(
+        "An abort ends a stream that waits for bytes; an abort after the stream's end does not affect the next answer"
+    )
     func abortWaiting() async throws {
         let streams = Mailbox<ResponseStream>()
         let handler = Handler.answering { _ in

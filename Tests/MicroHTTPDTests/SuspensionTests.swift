@@ -57,7 +57,7 @@ struct SuspensionTests {
         }
     }
 
-    @Test("When a client leaves while its exchange waits, the daemon closes its connection and serves other clients")
+    @Test("When a client leaves while its exchange waits, the daemon closes the connection and serves other clients")
     func hangUp() async throws {
         let waiting = Mailbox<Exchange>()
         let left = Mailbox<String>()

@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct AddressPolicyTests {
     @Test(
-        "An address that is not globally routable is refused, and the reason names its range",
+        "An address that is not globally routable is refused, and the error names the range of the address",
         arguments: [
             ("0.0.0.0", "0.0.0.0/8"), ("0.255.1.1", "0.0.0.0/8"), ("10.0.0.1", "10.0.0.0/8"),
             ("100.64.0.1", "100.64.0.0/10"), ("100.127.255.255", "100.64.0.0/10"),

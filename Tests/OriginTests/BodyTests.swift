@@ -97,7 +97,7 @@ import Testing
         #expect(collector.body.isEmpty)
     }
 
-    @Test("An answer with a transfer coding other than chunked is malformed, because libcurl misses a truncated gzip")
+    @Test("A transfer coding other than chunked is malformed, because libcurl would accept a truncated gzip body")
     func transferCoding() async throws {
         let gzip = Coded.gzip(Coded.hello).dropLast()
         let origin = try ScriptedOrigin { _, connection in

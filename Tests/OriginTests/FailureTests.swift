@@ -76,7 +76,7 @@ import Testing
         #expect(origin.requestCount == 1)
     }
 
-    @Test("When the client skips a refused address and the next address fails, it reports the connection's failure")
+    @Test("If the client skips a refused address and fails to connect to the next, it reports the failed connection")
     func refusedThenFailing() async throws {
         let port = try RefusingPort()
         let client = OriginClient(

@@ -163,7 +163,7 @@ import Testing
         #expect(origin.connectionCount == 4)
     }
 
-    @Test("A waiting transfer that is cancelled while it is allowed to start does not count towards the host's limit")
+    @Test("If a waiting transfer is cancelled at the moment of its start, another transfer can start in its place")
     func leavingInTurn() async throws {
         let origin = try ScriptedOrigin { _, connection in try connection.respond(body: "x") }
         let client = OriginClient(
@@ -187,7 +187,7 @@ import Testing
         #expect(client.transferCounts == (0, 0))
     }
 
-    @Test("The wait for a start within the host's limit does not count against time limits")
+    @Test("The time for which a transfer waits because of its host's limit does not count against time limits")
     func waitingIsFree() async throws {
         let clock = ManualClock()
         let origin = try ScriptedOrigin { _, connection in

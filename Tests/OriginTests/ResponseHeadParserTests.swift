@@ -108,7 +108,7 @@ import Testing
     }
 
     @Test(
-        "An invalid status line, or an unrequested 101, is malformed",
+        "An answer with an invalid status line, or with an unrequested 101, is malformed",
         arguments: [
             "HTTP/1.2 200 OK", "HTTP/1.1 99 Low", "HTTP/1.1 099 Low", "HTTP/1.1 1000 High", "HTTP/1.1  200 OK",
             "ICY 200 OK",

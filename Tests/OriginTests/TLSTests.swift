@@ -5,7 +5,7 @@ import Testing
 @testable import Origin
 
 @Suite struct TLSTests {
-    @Test("HTTPS with an extra authority uses HTTP/2, and many transfers share a connection")
+    @Test("HTTPS with a certificate of an added authority uses HTTP/2, and many transfers share a connection")
     func http2() async throws {
         let all = Counter("requests")
         let origin = try ScriptedOrigin { request, connection in

@@ -43,13 +43,13 @@ enum PathProperties {
 
         let mark = "~" + key.hashedName
         if path.endsExactly(in: mark) {
-            try demand(alternative.isExactly(path), "a marked name gets no second mark", alternative)
+            try demand(alternative.isExactly(path), "a path that ends in its key gets no second key", alternative)
             return path
         }
         try demand(!endsInMark(path), "a path ends in no key but its own", path)
         let directories = path.utf8.split(separator: UInt8(ascii: "/")).dropLast()
         try demand(
-            !directories.contains { endsInMark(String(Substring($0))) }, "no directory name ends in a mark", path)
+            !directories.contains { endsInMark(String(Substring($0))) }, "no directory name ends in a key", path)
         // A path that does not end in `~` and a key belongs to one URL or key only, because the test computes both from
         // it.
         if let url {

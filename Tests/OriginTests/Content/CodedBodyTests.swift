@@ -108,7 +108,7 @@ import Testing
     }
 
     @Test(
-        "An answer without body bytes is empty with any Content-Encoding",
+        "An answer without body bytes is an empty body, with any Content-Encoding",
         arguments: [200, 204, 304], ["gzip", "x-unknown"])
     func empty(status: Int, coding: String) async throws {
         let origin = try ScriptedOrigin { _, connection in
@@ -145,7 +145,7 @@ import Testing
     }
 
     @Test(
-        "Names in Content-Encoding that are no coding are ignored",
+        "Names in Content-Encoding that name no content coding are ignored",
         arguments: [
             "identity", "aws-chunked", "UTF-8", "utf8", "none", "binary", "8bit", "text/html", "iso-8859-1", ",",
             "null",

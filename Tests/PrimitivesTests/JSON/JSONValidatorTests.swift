@@ -53,7 +53,7 @@ struct JSONValidatorTests {
         #expect(!isValid(bytes))
     }
 
-    @Test("The JSON validator accepts exactly the random texts that the JSON parser accepts")
+    @Test("The JSON validator agrees with the JSON parser about random texts, except for duplicate member names")
     func random() {
         var generator = SystemRandomNumberGenerator()
         let pieces = [
@@ -94,7 +94,7 @@ struct JSONValidatorTests {
         #expect(!open.finish())
     }
 
-    @Test("Nesting up to the limit is valid, deeper nesting is not, and a million levels cost no stack")
+    @Test("Nesting up to the limit is valid, deeper nesting is not, and a million levels do not overflow the stack")
     func depth() {
         func nested(_ depth: Int) -> [UInt8] {
             Array((String(repeating: "[", count: depth) + String(repeating: "]", count: depth)).utf8)

@@ -4,7 +4,7 @@ import Testing
 @Suite("Canonical URLs")
 struct CanonicalURLTests {
     @Test(
-        "A canonical URL follows each clause of its definition",
+        "Each rule of the canonical form is applied to a URL",
         arguments: [
             // Scheme and host are lower-case.
             ("HTTP://EXAMPLE.com/", "http://example.com/"), ("HttpS://h/", "https://h/"), ("FTP://h/a", "ftp://h/a"),
