@@ -33,7 +33,7 @@ struct APIDescription: Sendable {
         let text: String
         /// The field of a request that carries the token; `nil` if the operation takes none.
         let tokenField: String?
-        /// The parameters of the operation, after those of its path.
+        /// The parameters of the operation's path, and then the operation's own parameters.
         let parameters: [Field]
         /// The body of the request; `nil` if the operation takes none.
         let body: Body?

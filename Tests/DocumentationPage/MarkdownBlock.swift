@@ -9,7 +9,7 @@ enum MarkdownBlock: Hashable, Sendable {
     case list([String], isOrdered: Bool)
     /// Rows of cells, the titles first. (No cell contains a `|`.)
     case table([[String]])
-    /// The lines between two lines of three backticks. The first of the two may name the language.
+    /// The lines between two lines of three backticks. The first line of backticks may name the language.
     case code(String, language: String)
 
     /// Splits a text into its blocks, in order.

@@ -47,7 +47,7 @@ struct ByteCoverageTests {
         #expect(ByteCoverage().isComplete(length: 0))
     }
 
-    @Test("A coverage agrees with a set of bytes after random insertions")
+    @Test("After random insertions, a coverage contains the same bytes as a set of byte positions")
     func property() {
         for _ in 0..<1_000 {
             var coverage = ByteCoverage()

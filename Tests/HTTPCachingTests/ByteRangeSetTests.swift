@@ -23,7 +23,7 @@ struct ByteRangeSetTests {
             ("bytes=-10", .parts([0..<10])),
             ("bytes=-11", .parts([0..<10])),
             ("bytes=-99999999999999999999999", .parts([0..<10])),
-            // No range begins within the ten bytes: 416 (§15.5.17).
+            // RFC 9110 §15.5.17: no range begins within the ten bytes, so the answer is 416.
             ("bytes=10-", .unsatisfiable),
             ("bytes=10-20", .unsatisfiable),
             ("bytes=99999999999999999999999-", .unsatisfiable),
@@ -34,13 +34,13 @@ struct ByteRangeSetTests {
             ("bytes=4-5,0-1", .parts([4..<6, 0..<2])),
             ("bytes=0-1,20-30", .parts([0..<2])),
             ("bytes=0-0,-1", .parts([0..<1, 9..<10])),
-            // §15.3.7.2: ranges that overlap or touch may be joined.
+            // RFC 9110 §15.3.7.2: ranges that overlap or touch may be joined.
             ("bytes=0-4,2-7", .parts([0..<8])),
             ("bytes=0-4,5-6", .parts([0..<7])),
             ("bytes=8-9,0-4,2-5", .parts([0..<6, 8..<10])),
             ("bytes=0-,0-,0-,0-", .parts([0..<10])),
             ("bytes=2-3,-10", .parts([0..<10])),
-            // §14.1: the unit's case does not matter; RFC 9110 §5.6.1.2: empty members are ignored.
+            // RFC 9110 §14.1: the unit ignores letter case. RFC 9110 §5.6.1.2: empty members are ignored.
             ("Bytes=0-4", .parts([0..<5])),
             ("BYTES=0-4", .parts([0..<5])),
             (" bytes=, 0-1 ,\t,4-5 ,", .parts([0..<2, 4..<6])),
@@ -64,14 +64,14 @@ struct ByteRangeSetTests {
         #expect(ByteRangeSet(text) == nil)
     }
 
-    @Test("An empty representation satisfies only a suffix range, which yields the whole")
+    @Test("Only a suffix range of an empty representation is satisfiable, and yields the whole representation")
     func emptyRepresentation() throws {
         #expect(try #require(ByteRangeSet("bytes=0-")).resolve(length: 0) == .unsatisfiable)
         #expect(try #require(ByteRangeSet("bytes=-0")).resolve(length: 0) == .unsatisfiable)
         #expect(try #require(ByteRangeSet("bytes=-5")).resolve(length: 0) == .whole)
     }
 
-    @Test("A request for too many ranges gets the whole (RFC 9110 §14.2)")
+    @Test("A request for too many ranges gets the whole representation (RFC 9110 §14.2)")
     func tooMany() throws {
         func set(_ count: Int) -> String { "bytes=" + (0..<count).map { "\($0 * 2)-\($0 * 2)" }.joined(separator: ",") }
         let allowed = try #require(ByteRangeSet(set(ByteRangeSet.maximumCount)))
@@ -81,7 +81,7 @@ struct ByteRangeSetTests {
         #expect(tooMany.resolve(length: 100) == .whole)
     }
 
-    @Test("The largest range numbers do not overflow")
+    @Test("Ranges with the largest numbers do not overflow")
     func extremes() throws {
         let text = "bytes=0-9223372036854775807, -9223372036854775807, 9223372036854775807-"
         #expect(try #require(ByteRangeSet(text)).resolve(length: .max) == .parts([0..<Int64.max]))

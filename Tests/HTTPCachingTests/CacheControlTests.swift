@@ -14,7 +14,7 @@ struct CacheControlTests {
             ("No-Store,PUBLIC", [("no-store", .none), ("public", .none)]),
             ("max-age=60", [("max-age", .value("60"))]),
             ("MAX-AGE=60 ,  x", [("max-age", .value("60")), ("x", .none)]),
-            // §5.2: "recipients ought to accept both forms", token and quoted string.
+            // RFC 9111 §5.2: "recipients ought to accept both forms". The forms are token and quoted string.
             ("max-age=\"60\"", [("max-age", .value("60"))]),
             ("private=\"set-cookie, x\", max-age=1", [("private", .value("set-cookie, x")), ("max-age", .value("1"))]),
             // RFC 9110 §5.6.4: a backslash quotes the next byte.
@@ -41,7 +41,7 @@ struct CacheControlTests {
         #expect(CacheControl(line).directives == directives)
     }
 
-    @Test("Several lines form one list, and a quoted string ends with its line")
+    @Test("All Cache-Control lines form one list, but an unclosed quoted string ends at the end of its line")
     func lines() {
         var fields = HTTPFields()
         fields.append(HTTPField(name: .cacheControl, value: "a=\"x, max-age=60"))
@@ -79,7 +79,7 @@ struct CacheControlTests {
         #expect(DeltaSeconds.parse(text) == expected)
     }
 
-    @Test("The first of repeated directives counts, even if it is unreadable (RFC 9111 §4.2.1)")
+    @Test("If a directive is repeated, its first value counts, even if that value is invalid (RFC 9111 §4.2.1)")
     func repeated() {
         #expect(CacheControl("max-age=1, max-age=60").maxAge == .valid(.seconds(1)))
         #expect(CacheControl("max-age=60, max-age=1").maxAge == .valid(.seconds(60)))
@@ -87,7 +87,7 @@ struct CacheControlTests {
         #expect(CacheControl("max-age, max-age=60").maxAge == .invalid)
     }
 
-    @Test("A name that only begins like a directive is a different directive")
+    @Test("The name of a directive must match as a whole: max-age-x is not max-age")
     func similarNames() {
         let control = CacheControl("max-age-x=60, xmax-age=60, no-storex, no-cach")
         #expect(control.maxAge == nil)

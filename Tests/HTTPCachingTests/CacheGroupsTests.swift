@@ -52,7 +52,7 @@ struct CacheGroupsTests {
         #expect(CacheGroups(fields).names == [])
     }
 
-    @Test("32 groups of 32 characters are kept (RFC 9875 §2), excess groups and overlong names are ignored")
+    @Test("Larder keeps 32 groups of 32 characters (RFC 9875 §2), and ignores excess groups and overlong names")
     func limits() {
         func names(_ count: Int, length: Int) -> [String] {
             let value = (0..<count).map { number in

@@ -15,17 +15,17 @@ struct CacheStatusTests {
     }
 
     private static let cases: [(CacheStatus, String)] = [
-        // §2.1
+        // RFC 9211 §2.1: the answer came from the cache.
         (status(.hit), "larder; hit"),
         (status(.hit) { $0.ttl = .seconds(376) }, "larder; hit; ttl=376"),
-        // §2.4: the ttl is in whole seconds, and negative when stale.
+        // RFC 9211 §2.4: the ttl is in whole seconds, and negative when the response is stale.
         (status(.hit) { $0.ttl = .seconds(-412) }, "larder; hit; ttl=-412"),
         (status(.hit) { $0.ttl = .milliseconds(1999) }, "larder; hit; ttl=1"),
         (status(.hit) { $0.ttl = .milliseconds(1) }, "larder; hit; ttl=0"),
         (status(.hit) { $0.ttl = .milliseconds(-1) }, "larder; hit; ttl=-1"),
         (status(.hit) { $0.ttl = .zero }, "larder; hit; ttl=0"),
         (status(.hit) { $0.ttl = .seconds(Int64.max) }, "larder; hit; ttl=999999999999999"),
-        // §2.3, §2.5, §2.6: only for a request that was forwarded.
+        // RFC 9211 §2.3, §2.5, §2.6: fwd-status, stored and collapsed are written only for a forwarded request.
         (
             status(.hit) {
                 $0.forwardStatus = 200
@@ -33,7 +33,7 @@ struct CacheStatusTests {
                 $0.isCollapsed = true
             }, "larder; hit"
         ),
-        // §2.2
+        // RFC 9211 §2.2: the reason why the request was forwarded.
         (status(.forwarded(.method)), "larder; fwd=method"),
         (status(.forwarded(.uriMiss)), "larder; fwd=uri-miss"),
         (status(.forwarded(.varyMiss)), "larder; fwd=vary-miss"),
@@ -45,10 +45,10 @@ struct CacheStatusTests {
         (status(.forwarded(.uriMiss)) { $0.isStored = true }, "larder; fwd=uri-miss; stored"),
         (status(.forwarded(.uriMiss)) { $0.isCollapsed = true }, "larder; fwd=uri-miss; collapsed"),
         (status(.forwarded(.uriMiss)) { $0.isCollapsed = false }, "larder; fwd=uri-miss; collapsed=?0"),
-        // §2.7: the key is a string; characters that a string cannot hold are percent-encoded.
+        // RFC 9211 §2.7: the key is a string. Larder percent-encodes the characters that a string cannot hold.
         (status(.hit) { $0.key = "900150983cd24fb0.0000abcd" }, "larder; hit; key=\"900150983cd24fb0.0000abcd\""),
         (status(.hit) { $0.key = "a\"b\\c é\n" }, "larder; hit; key=\"a\\\"b\\\\c %C3%A9%0A\""),
-        // §2.8: the detail is a token if possible, else a string.
+        // RFC 9211 §2.8: the detail is a token if its characters permit that, else a string.
         (status(.hit) { $0.detail = "MEMORY" }, "larder; hit; detail=MEMORY"),
         (status(.hit) { $0.detail = "no-store" }, "larder; hit; detail=no-store"),
         (status(.hit) { $0.detail = "two words" }, "larder; hit; detail=\"two words\""),
@@ -67,7 +67,7 @@ struct CacheStatusTests {
         ),
     ]
 
-    @Test("Each status is written as a valid structured field (RFC 9211 §2)", arguments: cases)
+    @Test("Each Cache-Status is written as a valid structured field (RFC 9211 §2)", arguments: cases)
     func text(status: CacheStatus, text: String) throws {
         #expect(status.text == text)
         var parser = StructuredFieldValueParser(Array(text.utf8))
@@ -80,7 +80,7 @@ struct CacheStatusTests {
         #expect(item.rfc9651BareItem == .token("larder"))
     }
 
-    @Test("Larder's Cache-Status follows the lines of caches nearer to the origin (RFC 9211 §2)")
+    @Test("Larder appends its Cache-Status behind the lines of caches nearer to the origin (RFC 9211 §2)")
     func order() {
         var fields = HTTPFields([
             HTTPField(name: .cacheStatus, value: "OriginCache; hit; ttl=1100"),

@@ -18,7 +18,7 @@ struct CallerGrantTests {
     private struct Passed: Error {}
 
     @Test(
-        "A caller's ttl keeps a response that RFC 9111 would not store, for that caller only",
+        "A response stored only because of a ttl is served only to requests with a ttl and the same Authorization",
         arguments: [
             (200, ["Cache-Control: no-store"]),
             (200, ["Cache-Control: private, max-age=5"]),
@@ -58,9 +58,9 @@ struct CallerGrantTests {
             (500, ["Cache-Control: no-store"], [], .noStore),
             // RFC 9111 §4.1: no later request matches `Vary: *`.
             (200, ["Vary: *"], [], .varyAny),
-            // §5.2.1.5: no-store in the caller's own request overrides the ttl.
+            // RFC 9111 §5.2.1.5: no-store in the caller's own request overrides the ttl.
             (200, ["Cache-Control: max-age=60"], ["Cache-Control: no-store"], .noStore),
-            // §3.4.
+            // RFC 9111 §3.4: a part needs a strong validator.
             (206, ["Content-Range: bytes 0-4/10"], [], .partialWithoutStrongValidator),
             (299, ["Cache-Control: must-understand, max-age=60"], [], .mustUnderstand),
         ] as [(Int, [String], [String], PassReason)])
@@ -69,7 +69,7 @@ struct CallerGrantTests {
         #expect(decision == .pass(reason))
     }
 
-    @Test("An error with explicit freshness expires by that freshness, not by the ttl")
+    @Test("An error with explicit freshness expires at the end of the origin's freshness, not of the caller's ttl")
     func errorWithFreshness() throws {
         let response = try stored(
             Sample.request(ttl: Self.hour), Sample.answer(503, ["Cache-Control: max-age=5"]))
@@ -77,7 +77,7 @@ struct CallerGrantTests {
         #expect(response.expiryDate(callerTTL: Self.hour) == Sample.now + .seconds(5))
     }
 
-    @Test("A storable response expires by the ttl for requests with a ttl, else by its own freshness")
+    @Test("For requests with a ttl, a storable response expires by the stored ttl, for others by its own freshness")
     func bothReasons() throws {
         let answer = Sample.answer(200, ["Cache-Control: max-age=60", "ETag: \"a\""])
         let response = try stored(Sample.request(ttl: Self.hour), answer)
@@ -100,7 +100,9 @@ struct CallerGrantTests {
         #expect(decide(Sample.request(["Cache-Control: min-fresh=600"], ttl: Self.hour), after: 3001) == validate)
     }
 
-    @Test("A ttl shorter than the origin's freshness applies, and a ttl of zero is stale at once")
+    @Test(
+        "For requests with a ttl, a response stored with ttl zero is stale at once, even if the origin keeps it fresh"
+    )
     func shorter() throws {
         let answer = Sample.answer(200, ["Cache-Control: max-age=60"])
         let response = try stored(Sample.request(ttl: .zero), answer)
@@ -113,7 +115,7 @@ struct CallerGrantTests {
                 == .serve(age: .zero, isStale: false))
     }
 
-    @Test("A ttl avoids validation only for requests with the Authorization of the storing request")
+    @Test("A ttl overrides no-cache only for requests with the same Authorization as the storing request")
     func otherAuthorization() throws {
         // RFC 9111 §3.5: the response is shared, and validated on each use.
         let answer = Sample.answer(200, ["Cache-Control: public, no-cache", "ETag: \"a\""])

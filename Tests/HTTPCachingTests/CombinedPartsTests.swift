@@ -16,7 +16,7 @@ struct CombinedPartsTests {
     }
 
     @Test(
-        "Parts are combined only if a strong validator shows that they belong together",
+        "Two parts are combined only if equal strong validators show that they belong to one representation",
         arguments: [
             (["ETag: \"a\""], ["ETag: \"a\""], true),
             (["ETag: \"a\""], ["ETag: \"b\""], false),
@@ -24,7 +24,7 @@ struct CombinedPartsTests {
             (["ETag: \"a\""], ["ETag: W/\"a\""], false),
             (["ETag: \"a\""], [], false),
             ([], [], false),
-            // RFC 9110 §8.8.2.2.
+            // RFC 9110 §8.8.2.2: Last-Modified is strong if Date is at least a second later.
             (["Last-Modified: " + Sample.date(-9)], ["Last-Modified: " + Sample.date(-9)], true),
             (["Last-Modified: " + Sample.date(-9)], ["Last-Modified: " + Sample.date(-8)], false),
             (["Last-Modified: " + Sample.date(0)], ["Last-Modified: " + Sample.date(0)], false),
@@ -44,7 +44,7 @@ struct CombinedPartsTests {
         #expect((combined != nil) == isCombined)
     }
 
-    @Test("Combined parts state their joint range and take the newer fields")
+    @Test("Two combined parts become one part, with the joint range in Content-Range and the newer field values")
     func extended() throws {
         let older = part(0..<5, ["ETag: \"a\"", "X: 1", "Y: 1"])
         var newer = part(5..<8, ["ETag: \"a\"", "X: 2", "Content-Encoding: gzip"])
@@ -72,7 +72,7 @@ struct CombinedPartsTests {
             combined.fields.lines == ["ETag: \"a\"", "Content-Length: 10", "Date: " + Sample.date(0)])
     }
 
-    @Test("Combined parts of unknown length keep the unknown length")
+    @Test("If the complete length of two parts is unknown, it stays unknown when the parts are combined")
     func unknownLength() throws {
         let older = part(0..<5, of: nil, ["ETag: \"a\""])
         let combined = try #require(older.combined(with: part(5..<8, of: nil, ["ETag: \"a\""]), holding: 0..<8))
@@ -88,7 +88,7 @@ struct CombinedPartsTests {
         #expect(Sample.stored(["ETag: \"a\""], status: 404).combined(with: older, holding: 0..<5) == nil)
     }
 
-    @Test("A part freshens a complete response, which stays complete")
+    @Test("A part that is combined with a complete response updates the response's fields; the response stays complete")
     func completeStays() throws {
         var whole = Sample.stored(["ETag: \"a\"", "X: 1", "Content-Length: 10"])
         whole.completeLength = 10

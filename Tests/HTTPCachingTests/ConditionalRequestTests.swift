@@ -27,7 +27,7 @@ struct ConditionalRequestTests {
         arguments: [
             // No condition.
             ([:], .proceed, .proceed),
-            // §13.1.1 If-Match: strong comparison.
+            // RFC 9110 §13.1.1: If-Match compares strongly.
             ([.ifMatch: "\"a\""], .proceed, .proceed),
             ([.ifMatch: "\"b\", \"a\""], .proceed, .proceed),
             ([.ifMatch: "*"], .proceed, .proceed),
@@ -35,21 +35,23 @@ struct ConditionalRequestTests {
             ([.ifMatch: "W/\"a\""], .preconditionFailed, .preconditionFailed),
             ([.ifMatch: "a"], .preconditionFailed, .preconditionFailed),
             ([.ifMatch: ""], .preconditionFailed, .preconditionFailed),
-            // §13.1.2 If-None-Match: weak comparison; 304 for GET and HEAD, 412 for other methods.
+            // RFC 9110 §13.1.2: If-None-Match compares weakly. A match gives 304 for GET and HEAD, and 412 for other
+            // methods.
             ([.ifNoneMatch: "\"a\""], .notModified, .preconditionFailed),
             ([.ifNoneMatch: "W/\"a\""], .notModified, .preconditionFailed),
             ([.ifNoneMatch: "\"b\", \"a\""], .notModified, .preconditionFailed),
             ([.ifNoneMatch: "*"], .notModified, .preconditionFailed),
             ([.ifNoneMatch: "\"b\""], .proceed, .proceed),
             ([.ifNoneMatch: "a"], .proceed, .proceed),
-            // §13.1.3 If-Modified-Since: whole seconds; for GET and HEAD only; a value that is not a date is ignored.
+            // RFC 9110 §13.1.3: If-Modified-Since compares whole seconds, applies to GET and HEAD only, and is ignored
+            // if the value is not a date.
             ([.ifModifiedSince: before], .proceed, .proceed),
             ([.ifModifiedSince: same], .notModified, .proceed),
             ([.ifModifiedSince: after], .notModified, .proceed),
             ([.ifModifiedSince: "Thursday, 01-Jan-26 00:00:00 GMT"], .notModified, .proceed),
             ([.ifModifiedSince: "tomorrow"], .proceed, .proceed),
             ([.ifModifiedSince: "\(same), \(same)"], .proceed, .proceed),
-            // §13.1.4 If-Unmodified-Since.
+            // RFC 9110 §13.1.4: If-Unmodified-Since.
             ([.ifUnmodifiedSince: before], .preconditionFailed, .preconditionFailed),
             ([.ifUnmodifiedSince: same], .proceed, .proceed),
             ([.ifUnmodifiedSince: after], .proceed, .proceed),
@@ -64,14 +66,14 @@ struct ConditionalRequestTests {
     @Test(
         "Several conditions are evaluated in the order of RFC 9110 §13.2.2",
         arguments: [
-            // If-Match makes If-Unmodified-Since void (step 1 before 2).
+            // If-Unmodified-Since is ignored if the request has If-Match.
             ([.ifMatch: "\"a\"", .ifUnmodifiedSince: before], .proceed),
             ([.ifMatch: "\"b\"", .ifUnmodifiedSince: after], .preconditionFailed),
-            // If-None-Match makes If-Modified-Since void (step 3 before 4), even if If-None-Match does not match.
+            // If-Modified-Since is ignored if the request has If-None-Match, even if If-None-Match does not match.
             ([.ifNoneMatch: "\"b\"", .ifModifiedSince: after], .proceed),
             ([.ifNoneMatch: "\"a\"", .ifModifiedSince: before], .notModified),
             ([.ifNoneMatch: "nonsense", .ifModifiedSince: after], .proceed),
-            // 412 comes before 304.
+            // The conditions for a 412 are evaluated before the conditions for a 304.
             ([.ifMatch: "\"b\"", .ifNoneMatch: "\"a\""], .preconditionFailed),
             ([.ifMatch: "\"a\"", .ifNoneMatch: "\"a\""], .notModified),
             ([.ifUnmodifiedSince: before, .ifModifiedSince: after], .preconditionFailed),
@@ -89,7 +91,7 @@ struct ConditionalRequestTests {
         #expect(evaluate([.ifUnmodifiedSince: Self.before], .put, nil) == .proceed)
     }
 
-    @Test("A representation without validators matches only *, and ignores dates (RFC 9110 §13.1.3, §13.1.4)")
+    @Test("If a representation has no validators, only * matches, and dates have no effect (RFC 9110 §13.1.3, §13.1.4)")
     func withoutValidators() {
         let bare = SelectedRepresentation(etag: nil, lastModified: nil)
         #expect(evaluate([.ifMatch: "*"], .put, bare) == .proceed)
@@ -109,7 +111,7 @@ struct ConditionalRequestTests {
     }
 
     @Test(
-        "If-Range allows a range only if it matches the representation exactly (RFC 9110 §13.1.5)",
+        "A range is served only if the If-Range validator matches the representation exactly (RFC 9110 §13.1.5)",
         arguments: [
             (nil, true, true),
             ("\"a\"", true, true),
@@ -117,7 +119,8 @@ struct ConditionalRequestTests {
             ("W/\"a\"", false, false),
             ("*", false, false),
             ("\"a\", \"b\"", false, false),
-            // A date guards a range only if it is a strong validator (§8.8.2.2) and equal to Last-Modified.
+            // If-Range with a date allows a range only if the date equals Last-Modified and is a strong validator (RFC
+            // 9110 §8.8.2.2).
             (same, false, true),
             ("Thursday, 01-Jan-26 00:00:00 GMT", false, true),
             (before, false, false),
@@ -135,7 +138,7 @@ struct ConditionalRequestTests {
         #expect(request.allowsRange(of: representation, now: now) == strongDate)
     }
 
-    @Test("If-Range with the weak tag of the representation allows no range")
+    @Test("If-Range with a weak entity tag allows no range, even if the representation has the same weak tag")
     func ifRangeWithWeakTag() {
         let weak = SelectedRepresentation(etag: EntityTag("W/\"a\""), lastModified: nil)
         let request = ConditionalRequest([.ifRange: "W/\"a\""], method: .get, now: now)

@@ -19,7 +19,7 @@ import Testing
     }
 
     @Test(
-        "An answer over a connection that its request authenticates is never stored",
+        "The answer to a request that authenticates the connection (NTLM, Negotiate) is never stored",
         arguments: ["NTLM abc", "Negotiate abc", "negotiate abc", "Kerberos abc"], [nil, .seconds(60)] as [Duration?])
     func request(authorization: String, ttl: Duration?) {
         let fields: HTTPFields = [.cacheControl: "public, max-age=60"]
@@ -27,7 +27,7 @@ import Testing
     }
 
     @Test(
-        "An answer that authenticates its connection is never stored",
+        "An answer that authenticates the connection (NTLM, Negotiate) is never stored",
         arguments: [
             [.wwwAuthenticate: "Negotiate oYG3"], [.wwwAuthenticate: "Basic realm=\"a\", NTLM"],
             [HTTPField.Name("Persistent-Auth")!: "true"],

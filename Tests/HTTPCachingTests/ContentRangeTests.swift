@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Content-Range")
 struct ContentRangeTests {
-    @Test("Content-Range counts from 0 to the last byte (RFC 9110 §14.4)")
+    @Test("A written Content-Range has the positions of the first and the last byte, from 0 (RFC 9110 §14.4)")
     func text() {
         #expect(ContentRange.text(0..<5, length: 10) == "bytes 0-4/10")
         #expect(ContentRange.text(9..<10, length: 10) == "bytes 9-9/10")
@@ -20,7 +20,7 @@ struct ContentRangeTests {
             ("bytes 42-1233/1234", 42..<1234, 1234),
             ("bytes 42-1233/*", 42..<1234, nil),
             ("bytes 007-008/0010", 7..<9, 10),
-            // §14.1: the unit ignores letter case.
+            // RFC 9110 §14.1: the unit ignores letter case.
             ("Bytes 0-4/10", 0..<5, 10),
             (" bytes 0-4/10\t", 0..<5, 10),
             ("bytes 0-9223372036854775806/9223372036854775807", 0..<Int64.max, .max),
@@ -35,7 +35,7 @@ struct ContentRangeTests {
     @Test(
         "An invalid Content-Range is not parsed",
         arguments: [
-            // §14.4: the last byte lies before the first byte, or behind the end of the whole.
+            // RFC 9110 §14.4: the last byte is before the first byte, or behind the end of the representation.
             "bytes 4-0/10", "bytes 0-10/10", "bytes 0-0/0", "bytes 10-10/10",
             // The unit is not bytes, or the text breaks the grammar.
             "", "bytes", "items 0-4/10", "0-4/10", "bytes=0-4/10", "bytes  0-4/10", "bytes 0-4", "bytes 0-4/",

@@ -6,13 +6,13 @@ import Testing
 @Suite("End-to-end fields")
 struct EndToEndFieldsTests {
     @Test(
-        "Fields about the connection or the proxy are dropped in any letter case",
+        "Connection fields and proxy fields are dropped, in any letter case",
         arguments: [
-            // RFC 9110 §7.6.1.
+            // RFC 9110 §7.6.1: fields about the connection.
             "Connection", "Keep-Alive", "Proxy-Connection", "TE", "Transfer-Encoding", "Upgrade",
             // RFC 9110 §6.6.2: Trailer describes this message only.
             "Trailer",
-            // RFC 9111 §3.1.
+            // RFC 9111 §3.1: fields about the proxy.
             "Proxy-Authenticate", "Proxy-Authentication-Info", "Proxy-Authorization",
         ])
     func hopByHop(name: String) throws {

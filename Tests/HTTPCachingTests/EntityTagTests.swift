@@ -47,7 +47,7 @@ struct EntityTagTests {
     }
 
     @Test(
-        "A list matches if it contains the current tag or is * (RFC 9110 §13.1.1, §13.1.2)",
+        "A list of entity tags matches if it contains the current tag or is * (RFC 9110 §13.1.1, §13.1.2)",
         arguments: [
             ("\"a\"", true, true), ("\"b\"", false, false), ("*", true, true), (" * ", true, true),
             ("\"b\", \"a\"", true, true),
@@ -80,7 +80,7 @@ struct EntityTagTests {
     }
 
     @Test(
-        "An invalid ETag is not used in a conditional request, because * would match every version",
+        "An invalid ETag such as * is not sent in a conditional request, because * would match every version",
         arguments: ["*", "abc", "\"a", ""])
     func invalidETag(text: String) {
         #expect(Validators(etag: text, lastModified: nil).isEmpty)
@@ -88,7 +88,7 @@ struct EntityTagTests {
         #expect(!Validators(etag: text, lastModified: "Thu, 01 Jan 2026 00:00:00 GMT").isEmpty)
     }
 
-    @Test("The first ETag line of a response is its validator")
+    @Test("If a response has several ETag lines, the first line is the validator")
     func ofResponse() {
         var fields = HTTPFields()
         #expect(Validators(fields).isEmpty)

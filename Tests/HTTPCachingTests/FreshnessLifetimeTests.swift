@@ -18,7 +18,7 @@ struct FreshnessLifetimeTests {
     }
 
     @Test(
-        "The explicit lifetime follows the order of RFC 9111 §4.2.1",
+        "The directives decide the explicit lifetime of a response in the order of RFC 9111 §4.2.1",
         arguments: [
             // No explicit lifetime.
             ([], nil),
@@ -30,10 +30,11 @@ struct FreshnessLifetimeTests {
             ([(.cacheControl, "max-age=60")], 60),
             ([(.cacheControl, "s-maxage=60")], 60),
             ([(.date, date), (.expires, inOneHour)], 3600),
-            // §5.2.2.10: s-maxage overrides max-age and Expires.
+            // RFC 9111 §5.2.2.10: s-maxage overrides max-age and Expires.
             ([(.cacheControl, "max-age=1, s-maxage=60"), (.expires, inOneHour)], 60),
             ([(.cacheControl, "s-maxage=60, max-age=1")], 60),
-            // §5.3: max-age overrides Expires, even if max-age is unreadable (§4.2.1: then the response is stale).
+            // RFC 9111 §5.3: max-age overrides Expires, even if max-age is invalid. An invalid max-age makes the
+            // response stale (RFC 9111 §4.2.1).
             ([(.cacheControl, "max-age=60"), (.date, date), (.expires, inOneHour)], 60),
             ([(.cacheControl, "max-age='60'"), (.date, date), (.expires, inOneHour)], 0),
             ([(.cacheControl, "max-age"), (.date, date), (.expires, inOneHour)], 0),
@@ -41,9 +42,9 @@ struct FreshnessLifetimeTests {
             ([(.cacheControl, "max-age=60.5")], 0),
             ([(.cacheControl, "s-maxage=x, max-age=60")], 0),
             ([(.cacheControl, "max-age=0"), (.date, date), (.expires, inOneHour)], 0),
-            // §1.2.2.
+            // RFC 9111 §1.2.2: a number that is too large becomes 2^31.
             ([(.cacheControl, "max-age=99999999999999999999")], 2_147_483_648),
-            // §5.3: an invalid date, such as "0", lies in the past.
+            // RFC 9111 §5.3: an invalid date, such as "0", counts as a date in the past.
             ([(.date, date), (.expires, "0")], 0),
             ([(.date, date), (.expires, "-1")], 0),
             ([(.date, date), (.expires, "")], 0),
@@ -58,7 +59,7 @@ struct FreshnessLifetimeTests {
             // RFC 9110 §6.6.1: without a readable Date, Expires is compared with the time of receipt.
             ([(.expires, inOneHour)], 3600),
             ([(.date, "yesterday"), (.expires, inOneHour)], 3600),
-            // §4.2.1: the first of several Expires lines counts.
+            // RFC 9111 §4.2.1: the first of several Expires lines counts.
             ([(.date, date), (.expires, inOneHour), (.expires, date)], 3600),
             ([(.date, date), (.expires, date), (.expires, inOneHour)], 0),
             ([(.date, date), (.expires, "Fri, 31 Dec 9999 23:59:59 GMT")], 2_147_483_648),
@@ -69,13 +70,13 @@ struct FreshnessLifetimeTests {
     }
 
     @Test(
-        "The age at receipt follows RFC 9111 §4.2.3 and §5.1",
+        "The age of a response at receipt is computed by RFC 9111 §4.2.3 and §5.1",
         arguments: [
             ([], 0),
             ([(.age, "30")], 30),
             ([(.age, "030")], 30),
             ([(.age, " 30\t")], 30),
-            // §5.1: the first member of a list counts; a value that is not a number is ignored.
+            // RFC 9111 §5.1: the first member of a list counts; a value that is not a number is ignored.
             ([(.age, "30, 99")], 30),
             ([(.age, "30"), (.age, "99")], 30),
             ([(.age, "x, 99")], 0),
@@ -99,7 +100,7 @@ struct FreshnessLifetimeTests {
         #expect(lifetime.remaining == max(.zero, .seconds(100 - seconds)))
     }
 
-    @Test("The time between request and response adds to the Age field (RFC 9111 §4.2.3)")
+    @Test("The time between request and response adds to the age in the Age field (RFC 9111 §4.2.3)")
     func responseDelay() throws {
         let stated = fields([(.cacheControl, "max-age=100"), (.age, "10"), (.date, Self.date)])
         let sent = now - .milliseconds(2500)
@@ -111,7 +112,7 @@ struct FreshnessLifetimeTests {
         #expect(later.ageAtReceipt == .seconds(10))
     }
 
-    @Test("A response made in the second of its receipt has age zero, even late in that second")
+    @Test("A response with a Date in the second of its receipt has age zero, even if it arrives late in that second")
     func sameSecond() throws {
         let stated = fields([(.cacheControl, "max-age=1"), (.date, Self.date)])
         let lifetime = try #require(FreshnessLifetime(stated, receivedAt: now + .milliseconds(999)))

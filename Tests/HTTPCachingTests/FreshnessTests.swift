@@ -9,7 +9,7 @@ struct FreshnessTests {
     private static let tenHoursAgo = "Last-Modified: " + Sample.date(-36_000)
 
     @Test(
-        "Fields and status decide the lifetime and whether it is explicit",
+        "The fields and status of a response decide its lifetime, and whether the lifetime is explicit",
         arguments: [
             // RFC 9111 §4.2.1: s-maxage, max-age, Expires − Date.
             (200, ["Cache-Control: max-age=60"], 60, true),
@@ -20,7 +20,7 @@ struct FreshnessTests {
             (200, ["Cache-Control: max-age=60", tenHoursAgo], 60, true),
             (200, ["Cache-Control: max-age=x", tenHoursAgo], 0, true),
             (200, ["Expires: 0", tenHoursAgo], 0, true),
-            // §4.2.2: the heuristic lifetime is a tenth of the time since the last modification …
+            // RFC 9111 §4.2.2: the heuristic lifetime is a tenth of the time since the last modification …
             (200, [tenHoursAgo], 3600, false),
             (200, [tenHoursAgo, "Cache-Control: no-transform"], 3600, false),
             // … measured at Date, not at receipt …
@@ -52,7 +52,7 @@ struct FreshnessTests {
             (502, [tenHoursAgo], 0, false),
             (503, [tenHoursAgo], 0, false),
             (599, [tenHoursAgo], 0, false),
-            // … unless the answer is public (§4.2.2, §5.2.2.9).
+            // … unless the answer is public (RFC 9111 §4.2.2, §5.2.2.9).
             (302, [tenHoursAgo, "Cache-Control: public"], 3600, false),
             (599, [tenHoursAgo, "Cache-Control: public"], 3600, false),
             (599, ["Cache-Control: public"], 0, false),
@@ -70,21 +70,21 @@ struct FreshnessTests {
         #expect(freshness.isExplicit == isExplicit)
     }
 
-    @Test("The age grows to the millisecond from the age at receipt (RFC 9111 §4.2.3)")
+    @Test("The age of a response grows from the age at receipt, in milliseconds (RFC 9111 §4.2.3)")
     func currentAge() {
         let freshness = Sample.answer(200, ["Cache-Control: max-age=60", "Age: 20"]).freshness
         #expect(freshness.currentAge(at: Sample.now) == .seconds(20))
         #expect(freshness.currentAge(at: Sample.now + .milliseconds(1234)) == .milliseconds(21_234))
         #expect(freshness.remaining(at: Sample.now + .milliseconds(1234)) == .milliseconds(38_766))
         #expect(freshness.expiryDate == Sample.now + .seconds(40))
-        // §4.2: a response is fresh while its age is less than its lifetime.
+        // RFC 9111 §4.2: a response is fresh while its age is less than its lifetime.
         #expect(freshness.isFresh(at: Sample.now + .milliseconds(39_999)))
         #expect(!freshness.isFresh(at: Sample.now + .seconds(40)))
         // A clock that was set back does not make the response younger.
         #expect(freshness.currentAge(at: Sample.now - .seconds(100)) == .seconds(20))
     }
 
-    @Test("A response that arrives stale expired before its receipt, a response with no-cache expires at its receipt")
+    @Test("A response that arrives stale has an expiry date before its receipt; a no-cache response expires at receipt")
     func expiryInThePast() {
         #expect(
             Sample.answer(200, ["Cache-Control: max-age=60", "Age: 90"]).freshness.expiryDate
@@ -98,13 +98,13 @@ struct FreshnessTests {
             // RFC 9111 §4.2.4: no directive forbids a stale response.
             ("max-age=1", false, 0, nil),
             ("max-age=1, public", false, 0, nil),
-            // §5.2.2.2, §5.2.2.8, §5.2.2.10, §5.2.2.4.
+            // RFC 9111 §5.2.2.2, §5.2.2.8, §5.2.2.10, §5.2.2.4: these directives forbid a stale response.
             ("max-age=1, must-revalidate", true, 0, 0),
             ("max-age=1, proxy-revalidate", true, 0, 0),
             ("s-maxage=1", true, 0, 0),
             ("max-age=1, no-cache", true, 0, 0),
             ("max-age=1, no-cache=\"Set-Cookie\"", true, 0, 0),
-            // RFC 5861 §3, §4.
+            // RFC 5861 §3, §4: these directives permit a stale response for a number of seconds.
             ("max-age=1, stale-while-revalidate=30", false, 30, nil),
             ("max-age=1, stale-if-error=40", false, 0, 40),
             ("max-age=1, stale-while-revalidate=30, stale-if-error=40", false, 30, 40),
@@ -112,7 +112,7 @@ struct FreshnessTests {
             // A value that is not a number allows no time.
             ("max-age=1, stale-while-revalidate, stale-if-error=x", false, 0, 0),
             ("max-age=1, stale-while-revalidate='30'", false, 0, nil),
-            // A directive that forbids overrides directives that allow (RFC 9111 §4.2.4).
+            // A directive that forbids a stale response overrides directives that permit it (RFC 9111 §4.2.4).
             ("max-age=1, must-revalidate, stale-while-revalidate=30, stale-if-error=40", true, 0, 0),
             ("s-maxage=1, stale-while-revalidate=30, stale-if-error=40", true, 0, 0),
         ] as [(String, Bool, Int64, Int64?)])
@@ -123,7 +123,7 @@ struct FreshnessTests {
         #expect(freshness.staleIfError == ifError.map { .seconds($0) })
     }
 
-    @Test("A missing or unreadable Date becomes the time of receipt, a readable Date stays (RFC 9110 §6.6.1)")
+    @Test("The time of receipt replaces a missing or unreadable Date, but not a readable Date (RFC 9110 §6.6.1)")
     func generatedDate() {
         #expect(Sample.answer(200, ["Age: 3"]).fields.lines == ["Age: 3", "Date: Thu, 01 Jan 2026 00:00:00 GMT"])
         #expect(Sample.answer(200, ["Date: Thu, 01 Jan 2026 00:00:09 GMT"]).fields.lines.count == 1)

@@ -9,7 +9,7 @@ struct HeadUpdateTests {
     private static let modified = "Last-Modified: " + Sample.date(-600)
 
     @Test(
-        "Equal validators and length in a HEAD answer freshen the response, different values invalidate it",
+        "A HEAD answer with equal validators and length freshens the stored response; other values invalidate it",
         arguments: [
             (200, ["ETag: \"a\""], .freshened),
             (200, ["ETag: \"a\"", modified, "Content-Length: 5"], .freshened),
@@ -26,7 +26,7 @@ struct HeadUpdateTests {
             (304, ["ETag: \"a\""], .unrelated),
             (404, [], .unrelated),
             (500, ["ETag: \"b\""], .unrelated),
-            // §3: an answer that may not be stored does not change a stored response.
+            // RFC 9111 §3: an answer that may not be stored does not change a stored response.
             (200, ["ETag: \"a\"", "Cache-Control: no-store"], .unrelated),
             (200, ["ETag: \"a\"", "Cache-Control: private"], .unrelated),
         ] as [(Int, [String], HeadOutcome)])
@@ -47,7 +47,7 @@ struct HeadUpdateTests {
         return response
     }
 
-    @Test("Fields of a HEAD answer are stored for GET, except Set-Cookie and fields that describe the body")
+    @Test("A HEAD answer updates the stored response's fields, except Set-Cookie and fields that describe the body")
     func fields() {
         var response = stored
         let lines = [
@@ -63,7 +63,7 @@ struct HeadUpdateTests {
             ])
     }
 
-    @Test("A HEAD answer is compared with the complete length of a part, and invalidates a stored error")
+    @Test("A HEAD answer's length is compared with a part's complete length; a 200 to HEAD invalidates a stored error")
     func otherStatuses() {
         var part = Sample.stored(
             ["Cache-Control: max-age=60", "ETag: \"a\"", "Content-Range: bytes 0-4/10", "Content-Length: 5"],

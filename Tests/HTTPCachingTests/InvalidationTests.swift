@@ -17,7 +17,7 @@ struct InvalidationTests {
         arguments: [
             ("POST", true), ("PUT", true), ("DELETE", true), ("PATCH", true), ("MKCOL", true), ("M-SEARCH", true),
             ("BREW", true), ("get", true),
-            // RFC 9110 §9.2.1; RFC 4918 §9.1, RFC 3253 §3.6, RFC 5323 §2.
+            // Safe methods: RFC 9110 §9.2.1, RFC 4918 §9.1, RFC 3253 §3.6, RFC 5323 §2.
             ("GET", false), ("HEAD", false), ("OPTIONS", false), ("TRACE", false), ("PROPFIND", false),
             ("REPORT", false), ("SEARCH", false), ("QUERY", false),
         ])
@@ -27,7 +27,7 @@ struct InvalidationTests {
     }
 
     @Test(
-        "An answer invalidates its target only if its status is not an error",
+        "An answer to an unsafe request invalidates the target only if the answer's status is not an error",
         arguments: [
             (200, true), (201, true), (204, true), (299, true), (301, true), (303, true), (399, true),
             (400, false), (404, false), (412, false), (500, false), (503, false), (599, false),
@@ -37,7 +37,7 @@ struct InvalidationTests {
     }
 
     @Test(
-        "Location and Content-Location are invalidated only if they have the target's origin",
+        "The URLs in Location and Content-Location are invalidated only if they have the target's origin",
         arguments: [
             (["Location: http://origin.example/other"], ["http://origin.example/other"]),
             (["Content-Location: http://origin.example/other"], ["http://origin.example/other"]),
@@ -46,7 +46,7 @@ struct InvalidationTests {
             (["Location: /thing"], []),
             (["Location: HTTP://ORIGIN.example:80/Other#top"], ["http://origin.example/Other"]),
             (["Location: //origin.example/other"], ["http://origin.example/other"]),
-            // RFC 9110 §4.3.1: scheme, host and port.
+            // RFC 9110 §4.3.1: a URL with another scheme, host or port has another origin.
             (["Location: http://other.example/other"], []),
             (["Location: https://origin.example/other"], []),
             (["Location: http://origin.example:81/other"], []),
@@ -66,7 +66,7 @@ struct InvalidationTests {
     }
 
     @Test(
-        "References resolve as in RFC 3986 §5.4 and keep their spelling",
+        "A relative Location is resolved as in RFC 3986 §5.4, and keeps its spelling",
         arguments: [
             ("g", "http://a/b/c/g"), ("./g", "http://a/b/c/g"), ("g/", "http://a/b/c/g/"), ("/g", "http://a/g"),
             ("//g", "http://g/"), ("?y", "http://a/b/c/d;p?y"), ("g?y", "http://a/b/c/g?y"),
@@ -74,7 +74,7 @@ struct InvalidationTests {
             (";x", "http://a/b/c/;x"), ("g;x", "http://a/b/c/g;x"), ("", "http://a/b/c/d;p?q"),
             (".", "http://a/b/c/"), ("./", "http://a/b/c/"), ("..", "http://a/b/"), ("../", "http://a/b/"),
             ("../g", "http://a/b/g"), ("../..", "http://a/"), ("../../g", "http://a/g"),
-            // §5.4.2.
+            // RFC 3986 §5.4.2: abnormal examples.
             ("../../../g", "http://a/g"), ("/./g", "http://a/g"), ("/../g", "http://a/g"), ("g.", "http://a/b/c/g."),
             (".g", "http://a/b/c/.g"), ("g..", "http://a/b/c/g.."), ("./../g", "http://a/b/g"),
             ("./g/.", "http://a/b/c/g/"), ("g/./h", "http://a/b/c/g/h"), ("g/../h", "http://a/b/c/h"),
@@ -91,7 +91,7 @@ struct InvalidationTests {
         #expect(base.resolve(reference)?.text == expected)
     }
 
-    @Test("A target that is not an http URI invalidates only itself")
+    @Test("An unsafe request to a target that is not an http URI invalidates only the target")
     func oddTarget() {
         #expect(urls("POST", 200, ["Location: /x"], url: "urn:x") == ["urn:x"])
     }

@@ -28,7 +28,7 @@ struct MultipartByterangesTests {
         #expect(multipart.contentType == "multipart/byteranges; boundary=B")
     }
 
-    @Test("Parts have no Content-Type if the whole has none, and they keep the order of the ranges")
+    @Test("The parts of a multipart body are in the requested order, without Content-Type if the response has none")
     func untyped() {
         let multipart = MultipartByteranges(
             ranges: [4..<5, 0..<1], completeLength: 10, contentType: nil, boundary: "x1")
@@ -38,7 +38,7 @@ struct MultipartByterangesTests {
         #expect(multipart.contentLength == Int64(expected.utf8.count))
     }
 
-    @Test("A part keeps the bytes of the Content-Type, and the content length does not overflow")
+    @Test("A part keeps non-UTF-8 bytes of the Content-Type, and a sum of large ranges does not overflow")
     func extremes() {
         let type = HTTPField(name: .contentType, value: [0x61, 0x2F, 0xE9])
         let multipart = MultipartByteranges(

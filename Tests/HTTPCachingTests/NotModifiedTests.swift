@@ -29,16 +29,16 @@ struct NotModifiedTests {
             (["ETag: \"a\"", old], ["ETag: \"a\"", other], true),
             (["ETag: W/\"a\"", old], ["ETag: \"a\"", other], false),
             (["ETag: \"a\"", old], ["ETag: \"b\"", other], false),
-            // A Last-Modified within a second of Date is weak (RFC 9110 §8.8.2.2), and then the tags decide.
+            // A Last-Modified less than a second before Date is weak (RFC 9110 §8.8.2.2), so only the tags decide.
             (["ETag: W/\"a\"", recent], ["ETag: \"a\"", recent], false),
             (["ETag: \"a\"", recent], ["ETag: \"b\"", recent], false),
             (["ETag: W/\"a\"", recent], ["ETag: W/\"b\"", recent], false),
             (["ETag: W/\"a\"", recent], ["ETag: W/\"a\"", recent], true),
             ([recent], [recent], true),
             ([recent], ["ETag: \"a\"", recent], false),
-            // Without a common strong validator, all validators that both state must be equal.
+            // Without a common strong validator, all validators that both the response and the 304 have must be equal.
             (["ETag: W/\"a\"", old], ["ETag: W/\"a\"", other], false),
-            // Only the validators that both state are compared.
+            // A validator that only one of the two messages has is not compared.
             ([old], [old], true),
             ([old], [other], false),
             ([old], ["ETag: \"a\"", old], true),
@@ -48,11 +48,11 @@ struct NotModifiedTests {
             ([old], ["Last-Modified: Wednesday, 31-Dec-25 23:50:00 GMT"], true),
             (["Last-Modified: x"], ["Last-Modified: x"], true),
             (["Last-Modified: x"], ["Last-Modified: y"], false),
-            // No validator is stated by both.
+            // The two messages have no validator in common.
             (["ETag: \"a\""], [old], false),
             ([old], ["ETag: \"a\""], false),
             ([], ["ETag: \"a\""], false),
-            // A 304 without validators confirms the only response that its request asked about.
+            // A 304 without validators confirms the response, because the request asked only about this response.
             (["ETag: \"a\"", old], [], true),
             ([old], ["Cache-Control: max-age=5"], true),
         ])
@@ -60,7 +60,7 @@ struct NotModifiedTests {
         #expect(Sample.stored(stored).isConfirmed(by: Sample.fields(notModified)) == isConfirmed)
     }
 
-    @Test("The fields of a 304 replace stored fields of the same name in place, and the rest stays (RFC 9111 §3.2)")
+    @Test("The fields of a 304 replace stored fields of the same name in place; other fields stay (RFC 9111 §3.2)")
     func update() {
         let first = Sample.date(0)
         let later = Sample.date(100)
@@ -87,7 +87,7 @@ struct NotModifiedTests {
             ])
         #expect(response.status == 200)
         #expect(!response.isInvalid)
-        // §4.2.3: the lifetime counts from the receipt of the 304.
+        // RFC 9111 §4.2.3: the lifetime counts from the receipt of the 304.
         #expect(response.receivedAt == Sample.now + .seconds(100))
         #expect(response.freshness.expiryDate == Sample.now + .seconds(190))
     }
@@ -112,7 +112,7 @@ struct NotModifiedTests {
     }
 
     @Test(
-        "A strong tag of a 304 does not replace a different stored tag, because that tag names other bytes",
+        "A different strong tag in a 304 does not replace the stored tag, because the strong tag names other bytes",
         arguments: [
             ("W/\"a\"", "\"a\"", "W/\"a\""), ("\"a-gzip\"", "\"a\"", "\"a-gzip\""), ("W/\"a\"", "W/\"b\"", "W/\"b\""),
             ("\"a\"", "W/\"a\"", "W/\"a\""), ("\"a\"", "nonsense", "\"a\""), (nil, "\"a\"", "\"a\""),
@@ -125,7 +125,7 @@ struct NotModifiedTests {
         #expect(response.fields[values: .eTag] == [expected])
     }
 
-    @Test("The stored Age is dropped with a 304, and an Age of the 304 counts (RFC 9111 §5.1)")
+    @Test("A 304 removes the stored Age, and only an Age in the 304 itself counts (RFC 9111 §5.1)")
     func age() {
         var response = Sample.stored(["Cache-Control: max-age=60", "ETag: \"a\"", "Age: 50"])
         #expect(response.update(from: Sample.answer(304, offset: 100), for: Sample.request()) == nil)
@@ -135,7 +135,7 @@ struct NotModifiedTests {
     }
 
     @Test(
-        "An update by a 304 is not kept if the 304 or its request forbids storing",
+        "If a 304 or its request forbids storing, the updated response is not stored",
         arguments: [
             (["Cache-Control: no-store"], [], .noStore),
             (["Cache-Control: private, max-age=60"], [], .private),
@@ -150,7 +150,7 @@ struct NotModifiedTests {
         #expect(response.update(from: Sample.answer(304, notModified), for: Sample.request(request)) == expected)
     }
 
-    @Test("A Vary in a 304 takes new selecting fields from its request (RFC 9111 §4.1)")
+    @Test("If a 304 has a Vary, the selecting fields come from the request for the 304 (RFC 9111 §4.1)")
     func vary() {
         var response = Sample.stored(["Cache-Control: max-age=60", "ETag: \"a\""])
         let request = Sample.request(["Accept: a"])
@@ -158,7 +158,7 @@ struct NotModifiedTests {
         #expect(response.selection.text == "accept:a")
     }
 
-    @Test("A request's ttl counts from the 304, and a later 304 without a ttl does not end the caller's grant")
+    @Test("A ttl counts from the 304; a later 304 to a request without a ttl leaves the CallerGrant unchanged")
     func grant() {
         var response = Sample.stored(["Cache-Control: max-age=60", "ETag: \"a\""])
         let ttl = Duration.seconds(600)
@@ -184,7 +184,7 @@ struct NotModifiedTests {
         #expect(response.fields[.contentRange] == "bytes 2-4/10")
     }
 
-    @Test("A response stored by POST is updated by the 304 to a HEAD (RFC 9110 §9.3.3)")
+    @Test("The 304 to a HEAD request updates the stored response to a POST (RFC 9110 §9.3.3)")
     func post() {
         var response = Sample.stored(["Cache-Control: max-age=60", "ETag: \"a\"", "Content-Location: /thing"])
         let notModified = Sample.answer(304, ["ETag: \"a\"", "Cache-Control: max-age=90", "X-New: 1"], offset: 100)

@@ -19,7 +19,7 @@ struct PartialReuseTests {
     }
 
     @Test(
-        "A stored part answers only requests for bytes that it contains",
+        "A stored part answers a range request only if the part contains all requested bytes",
         arguments: [
             (["Range: bytes=2-6"], true),
             (["Range: bytes=3-4"], true),
@@ -33,9 +33,9 @@ struct PartialReuseTests {
             // RFC 9110 §14.2: a Range that is not a valid byte range is ignored, so the request is for the whole.
             (["Range: lines=3-4"], false),
             (["Range: bytes=4-3"], false),
-            // §15.5.17: the part can answer a range behind the end, with a 416.
+            // RFC 9110 §15.5.17: the part can answer a range behind the end, with a 416.
             (["Range: bytes=10-"], true),
-            // §13.1.5: a failed If-Range turns the request into a request for the whole.
+            // RFC 9110 §13.1.5: a failed If-Range turns the request into a request for the whole.
             (["Range: bytes=3-4", "If-Range: \"a\""], true),
             (["Range: bytes=3-4", "If-Range: \"b\""], false),
             (["Range: bytes=3-4", "If-Range: W/\"a\""], false),
@@ -53,7 +53,7 @@ struct PartialReuseTests {
         #expect(standsIn == isServed)
     }
 
-    @Test("Several stored parts of a response answer a request together")
+    @Test("Several stored parts of a response together answer a request for several ranges")
     func severalParts() {
         let held = ByteCoverage([2..<7, 8..<10])
         func decide(_ range: String) -> ReuseDecision {
@@ -64,7 +64,7 @@ struct PartialReuseTests {
         #expect(decide("6-8") == .fetch(.partial))
     }
 
-    @Test("A stored part answers no HEAD, and no request at all if its complete length is unknown")
+    @Test("A stored part answers no HEAD, and no request at all if the representation's complete length is unknown")
     func refusals() {
         let range = ["Range: bytes=3-4"]
         #expect(ReusePolicy.decide(Sample.request(range, method: .head), part, now: Sample.now) == .fetch(.partial))

@@ -6,7 +6,7 @@ import Testing
 @Suite("Quality lists")
 struct QualityListTests {
     @Test(
-        "A list is parsed into members and their weights (RFC 9110 §12.4.2)",
+        "A quality list is parsed into members and their weights (RFC 9110 §12.4.2)",
         arguments: [
             ([], []),
             ([""], []),
@@ -15,17 +15,17 @@ struct QualityListTests {
             (["gzip, br"], [("gzip", 1000), ("br", 1000)]),
             (["gzip", "br;q=0.5"], [("gzip", 1000), ("br", 500)]),
             ([",gzip,,br,"], [("gzip", 1000), ("br", 1000)]),
-            // §12.5.3: `*` is a member like any other.
+            // RFC 9110 §12.5.3: `*` is a member like any other.
             (["gzip;q=0.5, *;q=0"], [("gzip", 500), ("*", 0)]),
             // White space around the semicolon and the letter case of `q` do not matter.
             (["gzip \t; \tQ=0.5\t, br"], [("gzip", 500), ("br", 1000)]),
-            // §12.4.2: a weight has up to three decimals.
+            // RFC 9110 §12.4.2: a weight has up to three decimals.
             (["a;q=0, b;q=0., c;q=0.0, d;q=0.000"], [("a", 0), ("b", 0), ("c", 0), ("d", 0)]),
             (["a;q=1, b;q=1., c;q=1.0, d;q=1.000"], [("a", 1000), ("b", 1000), ("c", 1000), ("d", 1000)]),
             (["a;q=0.1, b;q=0.12, c;q=0.123, d;q=0.001"], [("a", 100), ("b", 120), ("c", 123), ("d", 1)]),
-            // §8.4.1, §12.5.4: names ignore letter case.
+            // RFC 9110 §8.4.1, §12.5.4: names ignore letter case.
             (["GZip, en-GB"], [("gzip", 1000), ("en-gb", 1000)]),
-            // §12.5.1: the values of a media range's parameters keep their letter case.
+            // RFC 9110 §12.5.1: the values of a media range's parameters keep their letter case.
             (["Text/HTML;Level=A;q=0.5"], [("text/html;level=A", 500)]),
             (["text/*;a=\"b\", */*;q=0.1"], [("text/*;a=b", 1000), ("*/*", 100)]),
             (["a/b;c=\"d,e\";q=0.5"], [("a/b;c=\"d,e\"", 500)]),
@@ -37,7 +37,7 @@ struct QualityListTests {
     }
 
     @Test(
-        "A list that breaks the grammar is not parsed",
+        "A quality list that breaks the grammar is not parsed",
         arguments: [
             "gzip br", "gzip;q", "gzip;q=", "gzip;q=2", "gzip;q=1.001", "gzip;q=0.1234", "gzip;q=-1", "gzip;q=.5",
             "gzip;q=\"0.5\"", "gzip;q=0,5;q=x", "gzip;q=0.5;q=0.6", "gzip; q =0.5", "gzip;q= 0.5", ";q=1", "=", "a/",
@@ -48,7 +48,7 @@ struct QualityListTests {
     }
 
     @Test(
-        "Values with the same meaning have the same normal form (RFC 9111 §4.1)",
+        "Field values with the same meaning have the same normal form (RFC 9111 §4.1)",
         arguments: [
             // Any field: lines are joined, and white space around commas is ignored.
             (.foo, ["1, 2"], ["1,2"]),
@@ -62,16 +62,16 @@ struct QualityListTests {
             (.acceptEncoding, ["gzip, gzip"], ["gzip"]),
             (.acceptEncoding, ["", "gzip"], ["gzip,"]),
             (.acceptEncoding, [""], [" , "]),
-            // §8.4.1.1, §8.4.1.3.
+            // RFC 9110 §8.4.1.1, §8.4.1.3: x-compress and x-gzip mean compress and gzip.
             (.acceptEncoding, ["x-gzip, x-compress;q=0.1"], ["compress;q=0.1, gzip"]),
-            // §12.5.4: language ranges have no letter case, and their order is not reliable.
+            // RFC 9110 §12.5.4: language ranges have no letter case, and their order is not reliable.
             (.acceptLanguage, ["en, de"], ["de, en"]),
             (.acceptLanguage, ["en-GB,en;q=0.9"], ["en;q=0.90, EN-gb"]),
-            // §12.5.1, §12.5.2.
+            // RFC 9110 §12.5.1, §12.5.2: media types and charsets ignore letter case.
             (.accept, ["text/html, */*;q=0.1"], ["*/*;q=0.1,TEXT/html"]),
             (.accept, ["text/html;charset=utf-8"], ["text/html; Charset=\"utf-8\""]),
             (.acceptCharset, ["UTF-8, iso-8859-1;q=0"], ["iso-8859-1;q=0.0,utf-8"]),
-            // RFC 9113 §8.2.3.
+            // RFC 9113 §8.2.3: several Cookie lines are joined with semicolons.
             (.cookie, ["a=1; b=2"], ["a=1", "b=2"]),
         ] as [(HTTPField.Name, [String], [String])])
     func same(name: HTTPField.Name, one: [String], other: [String]) {
@@ -79,7 +79,7 @@ struct QualityListTests {
     }
 
     @Test(
-        "Values with different meanings have different normal forms (RFC 9111 §4.1)",
+        "Field values with different meanings have different normal forms (RFC 9111 §4.1)",
         arguments: [
             (.foo, ["1"], ["2"]),
             (.foo, ["a"], ["A"]),
@@ -109,7 +109,7 @@ struct QualityListTests {
         #expect(QualityList.normalised(name: name, lines: one) != QualityList.normalised(name: name, lines: other))
     }
 
-    @Test("A quoted backslash survives a combining accent behind it")
+    @Test("A combining accent behind a quoted backslash does not change the backslash")
     func accentBehindBackslash() throws {
         let list = try #require(QualityList(["a;b=\"\\\\\u{301}\""]))
         let again = try #require(QualityList(list.members.map(\.text)))
@@ -124,7 +124,7 @@ struct QualityListTests {
         #expect(QualityList.normalised(name: .foo, lines: ["\"a,b\" , \"c ,d"]) == "\"a,b\", \"c, d")
     }
 
-    @Test("A list has a single normal form, which a second normalisation keeps")
+    @Test("A second normalisation of a field value does not change the normal form")
     func form() {
         func form(_ name: HTTPField.Name, _ lines: String...) -> String {
             QualityList.normalised(name: name, lines: lines)

@@ -28,9 +28,9 @@ struct ReusePolicyTests {
             (["Cache-Control: max-age=60", "ETag: \"a\""], 60, validate),
             (["Cache-Control: max-age=60", "ETag: W/\"a\""], 60, validate),
             (["Cache-Control: max-age=60", "Last-Modified: " + Sample.date(-9)], 60, validate),
-            // §4.3.1: an invalid entity tag cannot be used to validate.
+            // RFC 9111 §4.3.1: an invalid entity tag cannot be used to validate.
             (["Cache-Control: max-age=60", "ETag: a"], 60, .fetch(.stale)),
-            // §5.1, §4.2.3: the Age field adds to the age.
+            // RFC 9111 §5.1, §4.2.3: the Age field adds to the age.
             (["Cache-Control: max-age=60", "Age: 50"], 9, serve(59)),
             (["Cache-Control: max-age=60", "Age: 50"], 10, .fetch(.stale)),
             (["Cache-Control: max-age=60", "Age: x"], 9, serve(9)),
@@ -41,16 +41,16 @@ struct ReusePolicyTests {
             (["Last-Modified: " + Sample.date(-600)], 59, serve(59)),
             (["Last-Modified: " + Sample.date(-600)], 60, validate),
             (["ETag: \"a\""], 0, validate),
-            // §5.2.2.4: no-cache requires validation, with field names, too.
+            // RFC 9111 §5.2.2.4: no-cache requires validation, with field names, too.
             (["Cache-Control: max-age=60, no-cache", "ETag: \"a\""], 0, validateOrFail),
             (["Cache-Control: max-age=60, no-cache=\"Set-Cookie\"", "ETag: \"a\""], 0, validateOrFail),
-            // §5.2.2.2, §5.2.2.8, §5.2.2.10: the response is served while fresh, and never stale.
+            // RFC 9111 §5.2.2.2, §5.2.2.8, §5.2.2.10: the response is served while fresh, and never stale.
             (["Cache-Control: max-age=60, must-revalidate", "ETag: \"a\""], 59, serve(59)),
             (["Cache-Control: max-age=60, must-revalidate", "ETag: \"a\""], 60, validateOrFail),
             (["Cache-Control: max-age=60, proxy-revalidate", "ETag: \"a\""], 60, validateOrFail),
             (["Cache-Control: s-maxage=60", "ETag: \"a\""], 59, serve(59)),
             (["Cache-Control: s-maxage=60, max-age=90", "ETag: \"a\""], 60, validateOrFail),
-            // RFC 5861 §3.
+            // RFC 5861 §3: stale-while-revalidate permits a stale response for a number of seconds.
             (["Cache-Control: max-age=60, stale-while-revalidate=30"], 60, behind(60)),
             (["Cache-Control: max-age=60, stale-while-revalidate=30"], 89, behind(89)),
             (["Cache-Control: max-age=60, stale-while-revalidate=30"], 90, .fetch(.stale)),
@@ -58,10 +58,10 @@ struct ReusePolicyTests {
             (["Cache-Control: max-age=60, stale-while-revalidate=30, must-revalidate"], 60, .fetch(.stale)),
             (["Cache-Control: max-age=60, stale-while-revalidate=30, no-cache", "ETag: \"a\""], 60, validateOrFail),
             (["Cache-Control: max-age=60, stale-while-revalidate=0"], 60, .fetch(.stale)),
-            // RFC 5861 §4: stale-if-error limits for how long an error is replaced.
+            // RFC 5861 §4: stale-if-error limits the time for which a stale response may replace an error.
             (["Cache-Control: max-age=60, stale-if-error=5", "ETag: \"a\""], 65, validate),
             (["Cache-Control: max-age=60, stale-if-error=5", "ETag: \"a\""], 66, validateOrFail),
-            // RFC 9213 §2.2.
+            // RFC 9213 §2.2: a targeted field overrides Cache-Control.
             (["Cache-Control: max-age=60", "CDN-Cache-Control: max-age=5"], 6, .fetch(.stale)),
             (["Cache-Control: no-cache", "CDN-Cache-Control: max-age=5"], 4, serve(4)),
             (["Cache-Control: must-revalidate", "CDN-Cache-Control: max-age=5", "ETag: \"a\""], 5, validate),
@@ -73,19 +73,19 @@ struct ReusePolicyTests {
     @Test(
         "Request directives change the decision about a response with max-age=60",
         arguments: [
-            // RFC 9111 §5.2.1.1.
+            // RFC 9111 §5.2.1.1: max-age is the highest age that the client accepts.
             (["Cache-Control: max-age=30"], 30, serve(30)),
             (["Cache-Control: max-age=30"], 31, asked),
             (["Cache-Control: max-age=90"], 59, serve(59)),
             (["Cache-Control: max-age=90"], 60, validateOrFail),
             (["Cache-Control: max-age=0"], 0, asked),
             (["Cache-Control: max-age=x"], 1, asked),
-            // §5.2.1.3.
+            // RFC 9111 §5.2.1.3: min-fresh is the remaining freshness that the client demands.
             (["Cache-Control: min-fresh=20"], 40, serve(40)),
             (["Cache-Control: min-fresh=20"], 41, asked),
             (["Cache-Control: min-fresh=20"], 60, validateOrFail),
             (["Cache-Control: min-fresh=x"], 59, serve(59)),
-            // §5.2.1.2.
+            // RFC 9111 §5.2.1.2: max-stale is the time since the expiry that the client accepts.
             (["Cache-Control: max-stale=10"], 59, serve(59)),
             (["Cache-Control: max-stale=10"], 70, stale(70)),
             (["Cache-Control: max-stale=10"], 71, validateOrFail),
@@ -94,27 +94,27 @@ struct ReusePolicyTests {
             (["Cache-Control: max-stale=10, max-age=65"], 65, stale(65)),
             (["Cache-Control: max-stale=10, max-age=65"], 66, validateOrFail),
             (["Cache-Control: max-stale=10, min-fresh=1"], 61, validateOrFail),
-            // §5.2.1.4.
+            // RFC 9111 §5.2.1.4: no-cache demands validation.
             (["Cache-Control: no-cache"], 1, asked),
             (["Cache-Control: no-cache"], 61, validateOrFail),
             (["Cache-Control: no-cache, max-stale"], 61, validateOrFail),
-            // §5.4: Pragma counts only without Cache-Control.
+            // RFC 9111 §5.4: Pragma counts only without Cache-Control.
             (["Pragma: no-cache"], 1, asked),
             (["Pragma: foo, no-cache"], 1, asked),
             (["Pragma: no-cache", "Cache-Control: max-age=30"], 1, serve(1)),
             (["Pragma: foo"], 1, serve(1)),
-            // §5.2.1.5: no-store allows a stored response, but the origin's answer may not update it, so it is not
-            // validated.
+            // RFC 9111 §5.2.1.5: a request with no-store may get a stored response. Larder does not validate the
+            // response, because it must not store the origin's answer.
             (["Cache-Control: no-store"], 1, serve(1)),
             (["Cache-Control: no-store"], 61, .fetch(.stale)),
             (["Cache-Control: no-store, no-cache"], 1, .fetch(.request)),
-            // §5.2.1.7.
+            // RFC 9111 §5.2.1.7: only-if-cached forbids a request to the origin.
             (["Cache-Control: only-if-cached"], 59, serve(59)),
             (["Cache-Control: only-if-cached"], 60, .refuse),
             (["Cache-Control: only-if-cached, max-stale"], 60, stale(60)),
             (["Cache-Control: only-if-cached, no-cache"], 1, .refuse),
             (["Cache-Control: only-if-cached, max-age=1"], 2, .refuse),
-            // §5.2.3: unknown directives have no effect.
+            // RFC 9111 §5.2.3: unknown directives have no effect.
             (["Cache-Control: extension"], 1, serve(1)),
             (["Cache-Control: extension=\"no-cache\""], 1, serve(1)),
             // Conditions and ranges are evaluated when the response is served (RFC 9110 §13, §14).
@@ -128,7 +128,8 @@ struct ReusePolicyTests {
     @Test(
         "Directives of request and response together decide the reuse",
         arguments: [
-            // RFC 8246 §2: a fresh immutable response is not validated on reload, but on a forced reload.
+            // RFC 8246 §2: a fresh immutable response is not validated on a reload (max-age=0), but on a forced reload
+            // (no-cache).
             ("max-age=0", "max-age=60, immutable", 1, serve(1)),
             ("max-age=0", "max-age=60, immutable", 61, validateOrFail),
             ("no-cache", "max-age=60, immutable", 1, asked),
@@ -138,11 +139,12 @@ struct ReusePolicyTests {
             ("max-stale", "max-age=60, proxy-revalidate", 61, validateOrFail),
             ("max-stale", "s-maxage=60", 61, validateOrFail),
             ("max-stale", "max-age=60, no-cache", 1, validateOrFail),
-            // §5.2.1.1: a request with max-age, min-fresh or no-cache accepts no stale response.
+            // RFC 9111 §5.2.1.1: a request with max-age, min-fresh or no-cache accepts no stale response.
             ("max-age=99", "max-age=60, stale-while-revalidate=30", 61, validateOrFail),
             ("min-fresh=1", "max-age=60, stale-while-revalidate=30", 61, validateOrFail),
             ("no-cache", "max-age=60, stale-while-revalidate=30", 61, validateOrFail),
-            // If both allow a stale response, it is served and refreshed in the background.
+            // If request and response both permit a stale response, Larder serves the response and refreshes it in the
+            // background.
             ("max-stale", "max-age=60, stale-while-revalidate=30", 61, behind(61)),
             ("max-stale", "max-age=60, stale-while-revalidate=30", 91, stale(91)),
             ("only-if-cached", "max-age=60, stale-while-revalidate=30", 61, behind(61)),
@@ -153,14 +155,14 @@ struct ReusePolicyTests {
     }
 
     @Test(
-        "A request in the millisecond of the response's receipt is served, unless it has max-age=0",
+        "A request in the same millisecond as the response's receipt is served unless the request has max-age=0",
         arguments: [("max-age=0", asked), ("max-age=1", serve(0))] as [(String, ReuseDecision)])
     func sameMillisecond(control: String, expected: ReuseDecision) {
         let stored = ["Cache-Control: max-age=60", "ETag: \"a\""]
         #expect(decide(["Cache-Control: " + control], stored, after: 0) == expected)
     }
 
-    @Test("The max-age of a request is compared to the millisecond (RFC 9111 §4.2.3)")
+    @Test("The max-age of a request is compared with the age in milliseconds (RFC 9111 §4.2.3)")
     func milliseconds() {
         let stored = Sample.stored(["Cache-Control: max-age=60", "ETag: \"a\""])
         let request = Sample.request(["Cache-Control: max-age=1"])
@@ -170,7 +172,7 @@ struct ReusePolicyTests {
         #expect(ReusePolicy.decide(request, stored, now: Sample.now + .milliseconds(1001)) == Self.asked)
     }
 
-    @Test("Without a stored response, the origin is asked and only-if-cached is refused (RFC 9111 §5.2.1.7)")
+    @Test("If no response is stored, Larder asks the origin, but refuses only-if-cached (RFC 9111 §5.2.1.7)")
     func nothingStored() {
         #expect(ReusePolicy.decide(Sample.request(), nil, now: Sample.now) == .fetch(.uriMiss))
         #expect(
@@ -195,7 +197,7 @@ struct ReusePolicyTests {
         #expect(ReusePolicy.decide(request, stored, now: Sample.now + .seconds(60)) == Self.validate)
     }
 
-    @Test("A response invalidated by an unsafe request is validated before use, even if fresh (RFC 9111 §4.4)")
+    @Test("A stored response that an unsafe request invalidated is validated before use, even if fresh (RFC 9111 §4.4)")
     func invalid() {
         var stored = Sample.stored(["Cache-Control: max-age=60, stale-while-revalidate=60", "ETag: \"a\""])
         stored.isInvalid = true

@@ -7,7 +7,7 @@ import Testing
 @Suite("The selecting fields of a stored response (RFC 9111 §4.1)")
 struct SelectingFieldsTests {
     @Test(
-        "A later request matches when every field that Vary names has the same meaning",
+        "A later request matches if each field that Vary names has the same meaning as in the first request",
         arguments: [
             // Vary names no field.
             ([], ["Accept: a"], ["Accept: b"], true),
@@ -33,7 +33,7 @@ struct SelectingFieldsTests {
             (["Vary: Foo"], ["Foo: 1, 2"], ["Foo: 1", "Foo: 2"], true),
             (["Vary: Foo"], ["Foo: 1, 2"], ["Foo: 2, 1"], false),
             (["Vary: Foo"], ["Foo: a"], ["Foo: A"], false),
-            // RFC 9110 §12.5.3, §12.5.4.
+            // RFC 9110 §12.5.3, §12.5.4: lists of codings and of languages are compared by their meaning.
             (["Vary: Accept-Encoding"], ["Accept-Encoding: gzip, br"], ["Accept-Encoding: br,GZIP"], true),
             (["Vary: Accept-Encoding"], ["Accept-Encoding: gzip;q=1.0"], ["Accept-Encoding: gzip"], true),
             (["Vary: Accept-Encoding"], ["Accept-Encoding: gzip;q=0.5"], ["Accept-Encoding: gzip"], false),
@@ -52,7 +52,7 @@ struct SelectingFieldsTests {
     }
 
     @Test(
-        "A Vary with a star or an invalid name matches no request",
+        "A response with Vary: * or with an invalid name in Vary matches no request",
         arguments: [
             ["Vary: *"], ["Vary: Foo, *"], ["Vary: *, Foo"], ["Vary: ,*"], ["Vary: Foo", "Vary: *"],
             ["Vary: *", "Vary: Foo"], ["Vary: Foo Bar"], ["Vary: \"Foo\""], ["Vary: Foo;q=1"],
@@ -61,7 +61,7 @@ struct SelectingFieldsTests {
         #expect(SelectingFields(vary: Sample.fields(vary), request: Sample.fields(["Foo: 1"])) == nil)
     }
 
-    @Test("Values that differ in a non-UTF-8 byte do not match (RFC 9110 §5.5)")
+    @Test("Selecting fields with values that differ in a non-UTF-8 byte do not match (RFC 9110 §5.5)")
     func opaqueBytes() throws {
         func request(_ byte: UInt8) -> HTTPFields {
             HTTPFields([HTTPField(name: HTTPField.Name("Foo")!, lenientValue: [byte])])
@@ -73,7 +73,7 @@ struct SelectingFieldsTests {
         #expect(SelectingFields(text: selection.text) == selection)
     }
 
-    @Test("The text names each field once, sorted, and distinguishes absent from empty fields")
+    @Test("The text of selecting fields has each name once, sorted, and distinguishes absent from empty fields")
     func text() {
         let fields = Sample.fields(["Vary: B, a", "Vary: C, A"])
         let selection = SelectingFields(vary: fields, request: Sample.fields(["C:", "A: x: y"]))
@@ -82,7 +82,7 @@ struct SelectingFieldsTests {
         for text in ["B:1", "b\na", "a\na", "a b:1", ":1"] { #expect(SelectingFields(text: text) == nil, "\(text)") }
     }
 
-    @Test("The latest matching response is selected, and a response that does not match is a Vary miss")
+    @Test("The matching response with the latest Date is selected; if none matches, the request is a Vary miss")
     func selection() {
         let request = Sample.request(["Foo: 1"])
         let other = Sample.stored(["Vary: Foo", "Cache-Control: max-age=9"], request: ["Foo: 2"])

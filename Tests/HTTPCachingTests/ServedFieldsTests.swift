@@ -29,7 +29,7 @@ struct ServedFieldsTests {
 
     private func names(_ served: ServedResponse) -> [String] { served.fields.map(\.name.rawName) }
 
-    @Test("A 304 has exactly the fields of RFC 9110 §15.4.5, and Age")
+    @Test("A 304 has only the fields that RFC 9110 §15.4.5 requires, and Age")
     func notModified() throws {
         let answer = try served([.ifNoneMatch: "\"a\""])
         #expect(answer.status == 304)
@@ -40,7 +40,7 @@ struct ServedFieldsTests {
             ])
     }
 
-    @Test("A 304 has Last-Modified when the response has no entity tag (RFC 9110 §15.4.5)")
+    @Test("A 304 also has Last-Modified if the response has no entity tag (RFC 9110 §15.4.5)")
     func notModifiedByDate() throws {
         let answer = try served([.ifNoneMatch: "*"], without: ["ETag", "Vary", "Expires"])
         #expect(answer.status == 304)
@@ -61,7 +61,9 @@ struct ServedFieldsTests {
         #expect(answer.fields[.contentType] == "x")
     }
 
-    @Test("A 206 after If-Range omits the representation fields that the client has (RFC 9110 §15.3.7)")
+    @Test(
+        "A 206 to a request with If-Range omits representation fields, because the client has them (RFC 9110 §15.3.7)"
+    )
     func partAfterIfRange() throws {
         let answer = try served([.range: "bytes=0-4", .ifRange: "\"a\""])
         #expect(answer.status == 206)
@@ -91,7 +93,7 @@ struct ServedFieldsTests {
         }
     }
 
-    @Test("A 412 and a 416 name the current version and have no content (RFC 9110 §15.5.13, §15.5.17)")
+    @Test("A 412 and a 416 have the current validators and no content (RFC 9110 §15.5.13, §15.5.17)")
     func errors() throws {
         let failed = try served([.ifMatch: "\"b\""])
         #expect(failed.status == 412)
@@ -121,7 +123,7 @@ struct ServedFieldsTests {
             // A failed If-Range turns the request into a request for the whole.
             ([.range: "bytes=0-4", .ifRange: "\"a\""], 206, .range(0..<5)),
             ([.range: "bytes=0-4", .ifRange: "\"b\""], nil, .none),
-            // Conditions are evaluated only if the parts could answer the request without them.
+            // Conditions are evaluated only if the parts could answer the same request without conditions.
             ([.range: "bytes=0-4", .ifNoneMatch: "\"a\""], 304, .none),
             ([.range: "bytes=0-4", .ifMatch: "\"b\""], 412, .none),
             ([.range: "bytes=0-5", .ifNoneMatch: "\"a\""], nil, .none),
@@ -137,11 +139,11 @@ struct ServedFieldsTests {
         }
         #expect(serve(.get)?.status == status)
         #expect(serve(.get)?.body ?? .none == body)
-        // HEAD asks for the fields of the whole.
+        // HEAD asks for the fields of the whole representation, so parts do not answer it.
         #expect(serve(.head) == nil)
     }
 
-    @Test("Parts that cover the whole are served as a 200 without Content-Range (RFC 9111 §3.4)")
+    @Test("Stored parts that together cover the whole are served as a 200 without Content-Range (RFC 9111 §3.4)")
     func completed() throws {
         let answer = try served([:], available: ByteCoverage([0..<5, 5..<10]))
         #expect(answer.status == 200)
@@ -150,7 +152,7 @@ struct ServedFieldsTests {
         #expect(answer.fields[.contentLength] == "10")
     }
 
-    @Test("Content-Range on a 200 passes through like an unknown field (RFC 9110 §14.4)")
+    @Test("Larder serves the Content-Range of a stored 200 unchanged; in a 200 it has no meaning (RFC 9110 §14.4)")
     func contentRangeOfWhole() throws {
         let stored = ServedResponse.Stored(status: 200, fields: [.contentRange: "bytes 0-4/5"], length: 5)
         func answer(_ method: HTTPRequest.Method, _ request: HTTPFields = [:]) throws -> ServedResponse {
@@ -164,7 +166,7 @@ struct ServedFieldsTests {
         #expect(try answer(.get, [.range: "bytes=9-"]).fields[values: .contentRange] == ["bytes */5"])
     }
 
-    @Test("The Content-Range of the served part replaces the Content-Range of the stored part")
+    @Test("In an answer, the Content-Range of the served range replaces the Content-Range of the stored part")
     func contentRangeOfPart() throws {
         let stored = ServedResponse.Stored(
             status: 206, fields: [.contentRange: "bytes 0-7/10"], length: 10, available: ByteCoverage([0..<8]))

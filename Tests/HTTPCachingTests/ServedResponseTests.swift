@@ -45,44 +45,44 @@ struct ServedResponseTests {
     }
 
     @Test(
-        "Conditions and ranges decide the status of GET and HEAD, and the body of GET",
+        "The request's conditions and ranges decide the status for GET and HEAD, and the body for GET",
         arguments: [
             ([:], 200, 200, .whole),
-            // RFC 9110 §13.1.1, strong comparison.
+            // RFC 9110 §13.1.1: If-Match compares strongly.
             ([.ifMatch: "\"v1\""], 200, 200, .whole),
             ([.ifMatch: "*"], 200, 200, .whole),
             ([.ifMatch: "\"v2\""], 412, 412, .none),
             ([.ifMatch: "W/\"v1\""], 412, 412, .none),
-            // §13.1.2, weak comparison.
+            // RFC 9110 §13.1.2: If-None-Match compares weakly.
             ([.ifNoneMatch: "\"v1\""], 304, 304, .none),
             ([.ifNoneMatch: "\"v0\", W/\"v1\""], 304, 304, .none),
             ([.ifNoneMatch: "*"], 304, 304, .none),
             ([.ifNoneMatch: "\"v2\""], 200, 200, .whole),
-            // §13.1.3: If-Modified-Since, which is ignored next to If-None-Match.
+            // RFC 9110 §13.1.3: If-Modified-Since is ignored if the request has If-None-Match.
             ([.ifModifiedSince: modified], 304, 304, .none),
             ([.ifModifiedSince: late], 304, 304, .none),
             ([.ifModifiedSince: early], 200, 200, .whole),
             ([.ifModifiedSince: "yesterday"], 200, 200, .whole),
             ([.ifNoneMatch: "\"v2\"", .ifModifiedSince: late], 200, 200, .whole),
-            // §13.1.4.
+            // RFC 9110 §13.1.4: If-Unmodified-Since.
             ([.ifUnmodifiedSince: modified], 200, 200, .whole),
             ([.ifUnmodifiedSince: early], 412, 412, .none),
-            // §14.2: Range applies to GET, not to HEAD.
+            // RFC 9110 §14.2: Range applies to GET, not to HEAD.
             ([.range: "bytes=0-4"], 206, 200, .range(0..<5)),
             ([.range: "bytes=-3"], 206, 200, .range(7..<10)),
             ([.range: "bytes=4-"], 206, 200, .range(4..<10)),
             ([.range: "bytes=0-99"], 206, 200, .range(0..<10)),
             ([.range: "items=0-4"], 200, 200, .whole),
             ([.range: "bytes=4-0"], 200, 200, .whole),
-            // §15.5.17.
+            // RFC 9110 §15.5.17: a Range without a satisfiable range gets 416.
             ([.range: "bytes=10-"], 416, 200, .none),
             ([.range: "bytes=-0"], 416, 200, .none),
-            // §15.3.7.2: if a single part is left of several, the body is not multipart.
+            // RFC 9110 §15.3.7.2: if the requested ranges yield a single part, the body is not multipart.
             ([.range: "bytes=0-1,7-9"], 206, 200, multipart(0..<2, 7..<10)),
             ([.range: "bytes=7-9, 0-1"], 206, 200, multipart(7..<10, 0..<2)),
             ([.range: "bytes=0-1, 20-"], 206, 200, .range(0..<2)),
             ([.range: "bytes=0-1, 2-4"], 206, 200, .range(0..<5)),
-            // §13.1.5: If-Range compares a strong tag or a strong date.
+            // RFC 9110 §13.1.5: If-Range compares a strong tag or a strong date.
             ([.range: "bytes=0-4", .ifRange: "\"v1\""], 206, 200, .range(0..<5)),
             ([.range: "bytes=0-4", .ifRange: "\"v2\""], 200, 200, .whole),
             ([.range: "bytes=0-4", .ifRange: "W/\"v1\""], 200, 200, .whole),
@@ -90,7 +90,7 @@ struct ServedResponseTests {
             ([.range: "bytes=0-4", .ifRange: late], 200, 200, .whole),
             ([.range: "bytes=10-", .ifRange: "\"v2\""], 200, 200, .whole),
             ([.ifRange: "\"v2\""], 200, 200, .whole),
-            // §13.2.2: conditions are evaluated before ranges.
+            // RFC 9110 §13.2.2: conditions are evaluated before ranges.
             ([.range: "bytes=0-4", .ifNoneMatch: "\"v1\""], 304, 304, .none),
             ([.range: "bytes=10-", .ifMatch: "\"v2\""], 412, 412, .none),
             ([.range: "bytes=0-4", .ifMatch: "\"v1\""], 206, 200, .range(0..<5)),
@@ -104,14 +104,14 @@ struct ServedResponseTests {
         #expect(headed.status == head)
         #expect(headed.body == .none)
         if head == get { #expect(Array(headed.fields) == Array(served.fields)) }
-        // RFC 9111 §5.1.
+        // RFC 9111 §5.1: the answer states its age.
         #expect(served.fields[values: .age] == ["7"])
-        // RFC 9111 §4.2.3: Date stays the time at which the origin generated the response.
+        // RFC 9111 §4.2.3: Date is still the time at which the origin generated the response.
         #expect(served.fields[values: .date] == [Self.made])
     }
 
     @Test(
-        "A stored status other than 200 or 206 ignores conditions and ranges (RFC 9110 §13.2.1, §14.2, §15.4.5)",
+        "Conditions and ranges apply only to a stored 200 or 206 (RFC 9110 §13.2.1, §14.2, §15.4.5)",
         arguments: [203, 204, 299, 301, 404, 410, 412, 416, 500])
     func otherStatuses(status: Int) throws {
         for request: HTTPFields in [
@@ -131,7 +131,7 @@ struct ServedResponseTests {
         #expect(try #require(serve(status: 204, fields: fields, length: 0)).fields[.contentLength] == nil)
     }
 
-    @Test("Conditions that the origin has evaluated are not evaluated again, but ranges are")
+    @Test("If the origin has evaluated a request's conditions, Larder evaluates only the ranges")
     func validated() throws {
         #expect(try #require(serve([.ifNoneMatch: "\"v1\""], validates: false)).status == 200)
         #expect(try #require(serve([.ifMatch: "\"v2\""], validates: false)).status == 200)
@@ -141,7 +141,7 @@ struct ServedResponseTests {
     }
 
     @Test(
-        "Age is in whole seconds up to 2^31 and replaces the origin's Age (RFC 9111 §1.2.2, §5.1)",
+        "Larder replaces the origin's Age by the age in whole seconds, at most 2^31 (RFC 9111 §1.2.2, §5.1)",
         arguments: [
             (.zero, "0"), (.milliseconds(999), "0"), (.milliseconds(1999), "1"), (.seconds(-5), "0"),
             (.seconds(Int64.max), "2147483648"),
@@ -156,7 +156,7 @@ struct ServedResponseTests {
         #expect(served.fields[values: .server] == ["x"])
     }
 
-    @Test("Content-Length is the length of the served bytes, even if the origin's differs (RFC 9110 §8.6)")
+    @Test("Content-Length is the length of the served bytes, even if the origin sent another length (RFC 9110 §8.6)")
     func contentLength() throws {
         let lengths: [HTTPFields] = [
             [:], [.contentLength: "10"], [.contentLength: "11"], [.contentLength: "10", .contentLength: "10"],
@@ -176,7 +176,7 @@ struct ServedResponseTests {
         }
     }
 
-    @Test("Date replaces a missing Last-Modified for If-Modified-Since only (RFC 9111 §4.3.2, RFC 9110 §13.1.4)")
+    @Test("Only for If-Modified-Since, Date replaces a missing Last-Modified (RFC 9111 §4.3.2, RFC 9110 §13.1.4)")
     func dateAsModificationDate() throws {
         let fields: HTTPFields = [.date: Self.made]
         func status(_ request: HTTPFields) throws -> Int { try #require(serve(request, fields: fields)).status }
@@ -191,7 +191,7 @@ struct ServedResponseTests {
         #expect(try #require(serve([.ifModifiedSince: Self.late], fields: odd)).status == 200)
     }
 
-    @Test("Last-Modified guards a range only if Date is at least a second later (RFC 9110 §8.8.2.2)")
+    @Test("If-Range with a date needs a Date at least a second later than Last-Modified (RFC 9110 §8.8.2.2)")
     func strongDate() throws {
         func status(_ fields: HTTPFields) throws -> Int {
             try #require(serve([.range: "bytes=0-4", .ifRange: Self.modified], fields: fields)).status

@@ -7,7 +7,7 @@ import Testing
 @Suite("The use of stale responses when the origin fails")
 struct StaleOnErrorTests {
     @Test(
-        "A response 61 s old is served for a failed fetch only if response, request and failure allow it",
+        "When a fetch fails, a stale response is served only if response, request and kind of failure allow it",
         arguments: [
             // RFC 9111 §4.2.4: allowed if the origin is unreachable, unless a directive forbids it.
             ("max-age=60", "", .unreachable, true),
@@ -15,10 +15,10 @@ struct StaleOnErrorTests {
             ("max-age=60, proxy-revalidate", "", .unreachable, false),
             ("s-maxage=60", "", .unreachable, false),
             ("max-age=60, no-cache", "", .unreachable, false),
-            // §4.3.3: an error status is an answer, unless stale-if-error says otherwise.
+            // RFC 9111 §4.3.3: Larder serves an error of the origin, unless stale-if-error permits the stale response.
             ("max-age=60", "", .status(500), false),
             ("max-age=60", "", .status(503), false),
-            // RFC 5861 §4: stale-if-error covers these four statuses and an unreachable origin, within its time.
+            // RFC 5861 §4: until its time is over, stale-if-error covers 500, 502, 503, 504 and an unreachable origin.
             ("max-age=60, stale-if-error=1", "", .unreachable, true),
             ("max-age=60, stale-if-error=1", "", .status(500), true),
             ("max-age=60, stale-if-error=1", "", .status(502), true),
@@ -53,7 +53,7 @@ struct StaleOnErrorTests {
             ("max-age=60", "max-stale=0", .unreachable, false),
             ("max-age=60", "max-stale", .unreachable, true),
             ("max-age=60", "max-stale", .status(503), false),
-            // §5.2.1.5: no-store in the request does not exclude a response that is already stored.
+            // RFC 9111 §5.2.1.5: no-store in the request does not exclude a response that is already stored.
             ("max-age=60", "no-store", .unreachable, true),
         ] as [(String, String, OriginFailure, Bool)])
     func allowed(stored: String, request: String, failure: OriginFailure, isAllowed: Bool) {
@@ -63,7 +63,9 @@ struct StaleOnErrorTests {
         #expect(ReusePolicy.mayServeStale(request, stored, onError: failure, now: now) == isAllowed)
     }
 
-    @Test("A stored 5xx never replaces a failed fetch, even if directives allow it", arguments: [500, 501, 503, 599])
+    @Test(
+        "When a fetch fails, a stale 5xx response is never served instead, even if directives allow stale responses",
+        arguments: [500, 501, 503, 599])
     func storedError(status: Int) {
         let control = "Cache-Control: max-age=60, stale-if-error=600, stale-while-revalidate=600"
         let now = Sample.now + .seconds(61)
@@ -81,7 +83,7 @@ struct StaleOnErrorTests {
     }
 
     @Test(
-        "A stored 4xx is served when the origin is unreachable, but not in place of a newer error response",
+        "A stale 4xx response is served if the origin is unreachable, but not if the origin answers with a 5xx",
         arguments: [400, 401, 403, 404, 410, 451])
     func storedClientError(status: Int) {
         let control = "Cache-Control: max-age=60, stale-if-error=600"
@@ -97,7 +99,7 @@ struct StaleOnErrorTests {
         }
     }
 
-    @Test("A failed fetch does not make the variant of another request servable (RFC 9111 §4.1)")
+    @Test("When a fetch fails, a variant for other selecting fields is not served (RFC 9111 §4.1)")
     func variant() {
         let stored = Sample.stored(["Cache-Control: max-age=60", "Vary: Accept"], request: ["Accept: a"])
         let now = Sample.now + .seconds(61)

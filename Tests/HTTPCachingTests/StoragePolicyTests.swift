@@ -21,7 +21,7 @@ struct StoragePolicyTests {
             (200, ["Cache-Control: s-maxage=60"], nil),
             (200, ["Expires: " + Sample.date(60)], nil),
             (200, ["cache-control: MAX-AGE=60"], nil),
-            // The answer is stale at once, but usable when the origin cannot be reached (§4.2.4) …
+            // The answer is stale at once, but usable when the origin cannot be reached (RFC 9111 §4.2.4) …
             (200, ["Cache-Control: max-age=0"], nil),
             (200, ["Expires: 0"], nil),
             (200, ["Cache-Control: max-age=60", "Age: 100"], nil),
@@ -30,32 +30,32 @@ struct StoragePolicyTests {
             (200, ["Cache-Control: max-age=0, must-revalidate", "ETag: \"a\""], nil),
             (200, ["Cache-Control: s-maxage=0"], .noFreshness),
             (200, ["Cache-Control: max-age=60, must-revalidate"], nil),
-            // §4.2.2: a heuristic lifetime, or a validator.
+            // RFC 9111 §4.2.2: a heuristic lifetime or a validator suffices for storing.
             (200, [modified], nil),
             (200, ["ETag: \"a\""], nil),
             (200, ["ETag: W/\"a\""], nil),
             (200, [], .noFreshness),
             (200, ["Cache-Control: public"], .noFreshness),
             (200, ["ETag: a"], .noFreshness),
-            // §5.2.2.5.
+            // RFC 9111 §5.2.2.5: no-store forbids storing.
             (200, ["Cache-Control: no-store"], .noStore),
             (200, ["Cache-Control: max-age=60, no-store"], .noStore),
             (200, ["Cache-Control: max-age=60", "Cache-Control: NO-STORE"], .noStore),
             (200, ["Cache-Control: max-age=60, extension=\"no-store\""], nil),
             (200, ["Cache-Control: max-age=60, extension=\"a, no-store\""], nil),
-            // §5.2.2.7: private counts with field names, too.
+            // RFC 9111 §5.2.2.7: private forbids storing, even with field names.
             (200, ["Cache-Control: private, max-age=60"], .private),
             (200, ["Cache-Control: private=\"Set-Cookie\", max-age=60"], .private),
-            // §5.2.2.4: an answer with no-cache is stored only with a validator, because each use validates it.
+            // RFC 9111 §5.2.2.4: an answer with no-cache is stored only with a validator, because each use needs it.
             (200, ["Cache-Control: no-cache", "ETag: \"a\""], nil),
             (200, ["Cache-Control: no-cache=\"Set-Cookie\"", modified], nil),
             (200, ["Cache-Control: no-cache"], .noFreshness),
             (200, ["Cache-Control: no-cache, max-age=60"], .noFreshness),
-            // §4.1.
+            // RFC 9111 §4.1: no later request matches `Vary: *`.
             (200, ["Cache-Control: max-age=60", "Vary: *"], .varyAny),
             (200, ["Cache-Control: max-age=60", "Vary: Accept, *"], .varyAny),
             (200, ["Cache-Control: max-age=60", "Vary: Accept"], nil),
-            // An answer with a cookie is for one client, unless the origin states a lifetime (§7.3).
+            // An answer with a cookie is for one client, unless the origin states a lifetime (RFC 9111 §7.3).
             (200, ["Cache-Control: max-age=60", "Set-Cookie: a=b"], nil),
             (200, ["Expires: " + Sample.date(60), "Set-Cookie: a=b"], nil),
             (200, ["Cache-Control: max-age=0, must-revalidate", "Set-Cookie: a=b", "ETag: \"a\""], .setCookie),
@@ -70,10 +70,10 @@ struct StoragePolicyTests {
             (200, ["Cache-Control: public", "Set-Cookie: a=b", modified], .setCookie),
             (200, ["Cache-Control: no-cache", "Set-Cookie: a=b", "ETag: \"a\""], .setCookie),
             (301, ["Set-Cookie: a=b", modified], .setCookie),
-            // Pragma has no meaning in an answer (§5.4).
+            // Pragma has no meaning in an answer (RFC 9111 §5.4).
             (200, ["Cache-Control: max-age=60", "Pragma: no-cache"], nil),
             (200, ["Pragma: no-cache", modified], nil),
-            // RFC 9213 §2.2.
+            // RFC 9213 §2.2: a targeted field overrides Cache-Control.
             (200, ["Cache-Control: no-store", "CDN-Cache-Control: max-age=60"], nil),
             (200, ["Cache-Control: private, max-age=60", "Larder-Cache-Control: max-age=60"], nil),
             (200, ["Cache-Control: max-age=60", "CDN-Cache-Control: no-store"], .noStore),
@@ -96,7 +96,7 @@ struct StoragePolicyTests {
     }
 
     @Test(
-        "Statuses that concern a single request or forbid storing are never stored",
+        "An answer with a status that concerns a single request or forbids storing is never stored",
         arguments: [
             304,  // RFC 9110 §15.4.5
             412,  // RFC 9110 §15.5.13
@@ -110,7 +110,7 @@ struct StoragePolicyTests {
     }
 
     @Test(
-        "Without explicit freshness, an answer is stored only if its status or public permits it (RFC 9110 §15.1)",
+        "An answer without explicit freshness is stored only if its status or public permits storing (RFC 9110 §15.1)",
         arguments: [
             (200, true), (203, true), (204, true), (300, true), (301, true), (308, true), (404, true), (405, true),
             (410, true), (414, true), (501, true),
@@ -119,7 +119,7 @@ struct StoragePolicyTests {
         ])
     func heuristicStatuses(status: Int, isStored: Bool) {
         #expect(reason(Sample.request(), Sample.answer(status, [Self.modified])) == (isStored ? nil : .noFreshness))
-        // RFC 9111 §5.2.2.9.
+        // RFC 9111 §5.2.2.9: public permits storing.
         let lines = [Self.modified, "Cache-Control: public"]
         #expect(reason(Sample.request(), Sample.answer(status, lines)) == nil)
     }
@@ -160,12 +160,12 @@ struct StoragePolicyTests {
     }
 
     @Test(
-        "Only no-store in the request prevents storing",
+        "Of a request's directives, only no-store prevents storing",
         arguments: [
-            // RFC 9111 §5.2.1.5.
+            // RFC 9111 §5.2.1.5: no-store in the request forbids storing.
             (["Cache-Control: no-store"], .noStore),
             (["Cache-Control: max-age=3, No-Store"], .noStore),
-            // The other directives concern responses that are already stored (§5.2.1).
+            // The other directives concern responses that are already stored (RFC 9111 §5.2.1).
             (["Cache-Control: no-cache"], nil),
             (["Cache-Control: max-age=0"], nil),
             (["Pragma: no-cache"], nil),

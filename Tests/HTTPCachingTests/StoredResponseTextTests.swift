@@ -23,7 +23,7 @@ struct StoredResponseTextTests {
         #expect(read.text == response.text)
     }
 
-    @Test("URL, status, times, part, length, selection and grant survive the text form")
+    @Test("URL, status, times, part, length, selecting fields and CallerGrant survive the text form")
     func everything() throws {
         var response = Sample.stored(["Vary: Accept, Foo"], status: 206, request: ["Accept: a, b"])
         response.url = "http://origin.example/a%2Fb//?q=\"x\"&"

@@ -17,9 +17,9 @@ struct TargetedCacheControlTests {
             ([(.cacheControl, "max-age=1"), (.cdnCacheControl, "no-store")], "no-store", true),
             ([(.cdnCacheControl, "max-age=2"), (.larderCacheControl, "max-age=3")], "max-age=3", true),
             ([(.larderCacheControl, "max-age=3"), (.cdnCacheControl, "max-age=2")], "max-age=3", true),
-            // §3.1: a field with only an unknown directive applies as well.
+            // RFC 9213 §3.1: a field with only an unknown directive applies as well.
             ([(.cacheControl, "no-store"), (.cdnCacheControl, "none")], "none", true),
-            // §2.1: an empty or unreadable field is ignored.
+            // RFC 9213 §2.1: an empty or unreadable field is ignored.
             ([(.cdnCacheControl, ""), (.cacheControl, "max-age=1")], "max-age=1", false),
             ([(.cdnCacheControl, "max-age=2, &&&&&"), (.cacheControl, "no-store")], "no-store", false),
             ([(.larderCacheControl, "Max-Age=3"), (.cdnCacheControl, "max-age=2")], "max-age=2", true),
@@ -34,7 +34,7 @@ struct TargetedCacheControlTests {
     }
 
     @Test(
-        "Structured values become directives by their type (RFC 9213 §2.1)",
+        "The type of a structured value decides how the value becomes a directive (RFC 9213 §2.1)",
         arguments: [
             ("max-age=600", [("max-age", .value("600"))]),
             ("must-revalidate, max-age=600", [("must-revalidate", .none), ("max-age", .value("600"))]),
@@ -47,7 +47,7 @@ struct TargetedCacheControlTests {
             ("max-age=600;x=1;y, no-cache;z", [("max-age", .value("600")), ("no-cache", .none)]),
             // RFC 8941 §3.2: the last value of a repeated key counts.
             ("max-age=1, max-age=2", [("max-age", .value("2"))]),
-            // A value of another type than the directive's is not coerced.
+            // A value of another type than the directive needs is malformed, not converted.
             ("max-age=\"600\"", [("max-age", .malformed)]),
             ("max-age=600.0", [("max-age", .malformed)]),
             ("max-age=1.5", [("max-age", .malformed)]),
@@ -56,7 +56,8 @@ struct TargetedCacheControlTests {
             ("max-age=@600", [("max-age", .malformed)]),
             ("max-age=:NjAw:", [("max-age", .malformed)]),
             ("max-age", [("max-age", .none)]),
-            // A restriction counts with any value but false. A permission counts only as true.
+            // A directive that restricts applies with any value but false. A directive that permits applies only with
+            // true.
             ("no-store=1", [("no-store", .value("1"))]),
             ("private=(a b)", [("private", .malformed)]),
             ("public=1, immutable=\"x\", must-understand=y", []),
@@ -67,7 +68,7 @@ struct TargetedCacheControlTests {
         #expect(control.directives == directives.map { CacheControl.Directive(name: $0.0, argument: $0.1) })
     }
 
-    @Test("A max-age that is not an integer is invalid, not absent (RFC 9111 §4.2.1)")
+    @Test("In a targeted field, a max-age that is not an integer is invalid, not absent (RFC 9111 §4.2.1)")
     func seconds() {
         func maxAge(_ value: String) -> CacheControl.Seconds? {
             TargetedCacheControl.effective([.cdnCacheControl: value]).control.maxAge
@@ -81,7 +82,7 @@ struct TargetedCacheControlTests {
     }
 
     @Test(
-        "A field that is not a dictionary is ignored as a whole (RFC 9213 §2.1, RFC 8941 §4.2)",
+        "A targeted field that is not a dictionary is ignored as a whole (RFC 9213 §2.1, RFC 8941 §4.2)",
         arguments: [
             "", ",", "max-age=60,", ",max-age=60", "max-age =60", "max-age= 60", "MaX-aGe=60", "max-age=60 no-store",
             "max-age=60, &&&&&", "max-age='60'", "no-cache=\"x", "max-age=9999999999999999", "60", "\"max-age\"=60",
@@ -91,7 +92,7 @@ struct TargetedCacheControlTests {
         #expect(TargetedCacheControl.parse([.cdnCacheControl: value], name: .cdnCacheControl) == nil)
     }
 
-    @Test("Several lines form one dictionary (RFC 8941 §4.2)")
+    @Test("Several lines of a targeted field form one dictionary (RFC 8941 §4.2)")
     func severalLines() {
         let two = fields([(.cdnCacheControl, "max-age=60"), (.date, "x"), (.cdnCacheControl, "private")])
         #expect(TargetedCacheControl.effective(two).control == CacheControl("max-age=60, private"))
@@ -99,7 +100,7 @@ struct TargetedCacheControlTests {
         #expect(!TargetedCacheControl.effective(broken).isTargeted)
     }
 
-    @Test("A field of 1,024 members is read (RFC 8941 §3.2), and a larger field is ignored")
+    @Test("A targeted field of 1,024 members is read (RFC 8941 §3.2), and a larger field is ignored")
     func manyMembers() {
         func value(_ count: Int) -> String { (0..<count).map { "k\($0)" }.joined(separator: ",") }
         let most: HTTPFields = [.cdnCacheControl: value(1024)]

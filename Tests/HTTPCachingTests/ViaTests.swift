@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Via")
 struct ViaTests {
-    @Test("Larder appends itself behind the earlier Via members (RFC 9110 §7.6.3)")
+    @Test("Larder appends its own Via member behind the earlier members (RFC 9110 §7.6.3)")
     func order() {
         var fields: HTTPFields = [.via: "1.0 fred, 1.1 p.example.net", .date: "x"]
         Via.append(to: &fields)

@@ -8,7 +8,7 @@ import Testing
 
 @Suite("The memory of answers that are being sent")
 struct AnswerMemoryTests {
-    @Test("Shares are granted up to the limit, and again after a share is released")
+    @Test("Answer memory is granted up to the limit, and released memory is granted again")
     func limit() {
         let memory = AnswerMemory(limit: 100_000)
         var first: AnswerMemory.Share? = memory.take(60_000)
@@ -25,7 +25,7 @@ struct AnswerMemoryTests {
     }
 
     @Test(
-        "Without free answer memory, files of any size are sent whole, in small blocks",
+        "When no answer memory is free, the daemon sends files of any size whole, in small blocks",
         arguments: [8000, 16_385, 200_000, 3_000_001])
     func small(size: Int) async throws {
         let file = try TemporaryFile(pattern(size))
@@ -61,7 +61,7 @@ struct AnswerMemoryTests {
         #expect(fcntl(descriptor, F_GETFD) >= 0)
     }
 
-    @Test("Without free answer memory, a stream buffers under 4 KiB for a stalled client, and arrives whole")
+    @Test("When no answer memory is free, a stream buffers under 4 KiB for a stalled client, and no byte is lost")
     func stream() async throws {
         let size = 8 << 20
         let stream = ResponseStream(highWaterMark: 256 << 10)
@@ -95,7 +95,7 @@ struct AnswerMemoryTests {
         }
     }
 
-    @Test("A stream buffers up to its high-water mark while there is room, and gives the memory back at its end")
+    @Test("While answer memory is free, a stream buffers up to its high-water mark; the stream's end frees the memory")
     func largeStream() async throws {
         let streams = [ResponseStream(highWaterMark: 256 << 10), ResponseStream(highWaterMark: 256 << 10)]
         let handler = Handler { request in

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("The time limit of a request body")
 struct BodyClockTests {
-    @Test("A body has a grace period, and then a deadline that follows a minimum average rate")
+    @Test("The time limit of a body is a grace period plus the time that the received bytes take at the minimum rate")
     func average() {
         var clock = BodyClock(now: 1000, grace: 200, limit: 60_000, bytesPerSecond: 1000)
         #expect(clock.deadline == 1200)
@@ -18,7 +18,7 @@ struct BodyClockTests {
         #expect(slow.deadline == 1000)
     }
 
-    @Test("A body that starts fast cannot hold its connection for hours with single later bytes")
+    @Test("A client that sends a body fast at first, and then single bytes, cannot keep its connection for hours")
     func banked() {
         var clock = BodyClock(now: 0, grace: 20_000, limit: 60_000, bytesPerSecond: 1024)
         clock.receive(8 << 20, now: 100)

@@ -57,7 +57,7 @@ struct BodyTests {
         }
     }
 
-    @Test("A body is collected in memory; the connection stays open, except after a chunked body")
+    @Test("The daemon collects a body in memory, and closes the connection only if the body was chunked")
     func memory() async throws {
         try await withDaemon(Self.describing { .memory(limit: 100) }) { daemon in
             let client = try RawClient(port: daemon.port)
@@ -75,7 +75,7 @@ struct BodyTests {
         }
     }
 
-    @Test("Bodies that together exceed the memory limit are refused, until another body frees its share")
+    @Test("Bodies that together exceed the memory limit are refused until another body frees its memory")
     func memoryOfAll() async throws {
         let configure: (inout DaemonConfiguration) -> Void = { $0.bodyMemoryLimit = 150 }
         try await withDaemon(Self.describing { .memory(limit: 100) }, configure: configure) { daemon in
@@ -85,7 +85,7 @@ struct BodyTests {
             try first.send("PUT / HTTP/1.1\r\nHost: test\r\nContent-Length: 91\r\nExpect: 100-continue\r\n\r\n")
             #expect(try first.answer().status == 100)
             try first.send(body)
-            // The kernel decides when the daemon sees the bytes of the first body.
+            // The daemon may see the second body before the first body, so the test tries again.
             try pollBlocking("the second body to be refused") {
                 try? second.send(head + body)
                 return (try? second.answer().text) == "no memory"
@@ -104,7 +104,7 @@ struct BodyTests {
         }
     }
 
-    @Test("A body that arrives byte by byte is whole")
+    @Test("A body that arrives byte by byte reaches the handler whole")
     func bytewise() async throws {
         try await withDaemon(Self.describing { .memory(limit: 100) }) { daemon in
             let client = try RawClient(port: daemon.port)
@@ -115,7 +115,7 @@ struct BodyTests {
         }
     }
 
-    @Test("A request with Expect: 100-continue gets 100 before its body, or the refusal instead of it")
+    @Test("Before the client sends a body, the daemon answers Expect: 100-continue with 100 or with the refusal")
     func expectContinue() async throws {
         let handler = Handler { request in
             if request.path == "/no" { return .refuse(Response(status: 417, text: "no")) }
@@ -134,7 +134,7 @@ struct BodyTests {
         }
     }
 
-    @Test("A body with a declared length beyond the limit is answered unread, without a 100 response")
+    @Test("The daemon answers a body of a declared length over the limit without a 100 and without reading the body")
     func declaredTooLarge() async throws {
         try await withDaemon(Self.describing { .memory(limit: 10) }) { daemon in
             let client = try RawClient(port: daemon.port)
@@ -147,7 +147,7 @@ struct BodyTests {
     }
 
     @Test(
-        "A client that sends all of a refused body before it reads still receives the answer",
+        "A client that sends a whole refused body before it reads still receives the answer",
         arguments: ["refused", "answered", "later"])
     func refusedWhileSending(how: String) async throws {
         let refusal = Response(status: 413, text: "too large")
@@ -174,7 +174,7 @@ struct BodyTests {
         }
     }
 
-    @Test("A body over the memory limit but within the discard limit is read, and its connection kept")
+    @Test("A body over the memory limit but within the discard limit is discarded, and the connection stays open")
     func declaredTooLargeButSmall() async throws {
         try await withDaemon(Self.describing { .memory(limit: 10) }, configure: { $0.discardLimit = 1000 }) { daemon in
             let client = try RawClient(port: daemon.port)
@@ -189,7 +189,7 @@ struct BodyTests {
         }
     }
 
-    @Test("A chunked body beyond the limit is answered once it has ended")
+    @Test("The daemon answers a chunked body over the memory limit only after the last chunk")
     func chunkedTooLarge() async throws {
         try await withDaemon(Self.describing { .memory(limit: 10) }) { daemon in
             let client = try RawClient(port: daemon.port)
@@ -201,7 +201,7 @@ struct BodyTests {
         }
     }
 
-    @Test("An unwanted body is read up to the discard limit; beyond it the connection is closed")
+    @Test("The daemon discards an unwanted body up to the discard limit, and closes a longer body's connection")
     func discard() async throws {
         try await withDaemon(Self.describing { .none }, configure: { $0.discardLimit = 1000 }) { daemon in
             let client = try RawClient(port: daemon.port)
@@ -215,7 +215,7 @@ struct BodyTests {
         }
     }
 
-    @Test("A sink gets every byte in order")
+    @Test("A sink gets every byte of the body in order")
     func sink() async throws {
         let sink = RecordingSink()
         let bytes = pattern(3_000_000)
@@ -229,7 +229,7 @@ struct BodyTests {
         #expect(sink.abandoned.count == 0)
     }
 
-    @Test("A sink gets no further writes after its first error, and the handler gets that error")
+    @Test("A sink gets no further writes after a write fails, and the handler gets the error of the failed write")
     func sinkError() async throws {
         let sink = RecordingSink(limit: 0)
         try await withDaemon(Self.describing { .sink(sink) }) { daemon in
@@ -244,7 +244,7 @@ struct BodyTests {
         #expect(sink.abandoned.count == 0)
     }
 
-    @Test("A sink is abandoned when its client leaves in mid-body, and the handler is not called")
+    @Test("When a client leaves in mid-body, the daemon abandons the body's sink, and does not call the handler")
     func abandonedSink() async throws {
         let sink = RecordingSink()
         let answered = Mailbox<Void>()
@@ -269,7 +269,7 @@ struct BodyTests {
         #expect(sink.abandoned.count == 1)
     }
 
-    @Test("A body with a broken chunk is refused with 400, and its sink is abandoned")
+    @Test("A malformed chunk gets 400, and the daemon abandons the body's sink")
     func brokenChunk() async throws {
         let sink = RecordingSink()
         try await withDaemon(Self.describing { .sink(sink) }) { daemon in

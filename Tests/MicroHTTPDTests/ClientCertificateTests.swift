@@ -49,7 +49,7 @@ struct ClientCertificateTests {
         }
     }
 
-    @Test("With client certificates required, curl fails without a certificate, and succeeds with one")
+    @Test("If the server requires client certificates, curl fails without a certificate, and succeeds with one")
     func curl() async throws {
         let credentials = try TLSCredentials(authority.server, clients: authority)
         let good = try await blocking { [authority] in try authority.issue("good", for: .client) }
@@ -64,7 +64,7 @@ struct ClientCertificateTests {
         }
     }
 
-    @Test("New client authorities apply to new connections; open connections are still served")
+    @Test("Changed client authorities apply to new connections; the daemon still serves the open connections")
     func otherAuthorities() async throws {
         let (old, new) = try await blocking { [authority, others] in
             (try authority.issue("old", for: .client), try others.issue("new", for: .client))

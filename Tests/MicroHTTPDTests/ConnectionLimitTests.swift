@@ -36,7 +36,7 @@ struct ConnectionLimitTests {
         #expect(try client.isAtEnd())
     }
 
-    @Test("A client beyond the limit gets 503, with or without a request, until another client leaves")
+    @Test("A client over the limit gets 503, even if it sends no request, until another client leaves")
     func refusal() async throws {
         try await withDaemon(Self.echo, configure: Self.configure(limit: 4, clock: ManualClock())) { daemon in
             var clients = try Self.served(4, by: daemon)
@@ -58,7 +58,7 @@ struct ConnectionLimitTests {
     }
 
     @Test(
-        "Each refusal is reported with its reason before its client sees it; other connections are not reported",
+        "The daemon reports a refusal with its reason before the client sees it, and reports no served client",
         arguments: [(2, 0, .limit), (9, 2, .address)] as [(Int, Int, ConnectionRefusal)])
     func refusalsAreTold(limit: Int, perAddress: Int, reason: ConnectionRefusal) async throws {
         let refusals = Recorder<ConnectionRefusal>()
@@ -79,7 +79,7 @@ struct ConnectionLimitTests {
         }
     }
 
-    @Test("A refused client that stays connected takes no other client's place")
+    @Test("A refused client that stays connected does not count towards the limit of connections")
     func reserve() async throws {
         try await withDaemon(Self.echo, configure: Self.configure(limit: 4, clock: ManualClock())) { daemon in
             var clients = try Self.served(4, by: daemon)
@@ -94,7 +94,7 @@ struct ConnectionLimitTests {
         }
     }
 
-    @Test("When no further refusal can be sent, a new client waits until a served or refused client leaves")
+    @Test("When too many refused clients are still connected, a new client waits until any client leaves")
     func pause() async throws {
         let clock = ManualClock()
         try await withDaemon(Self.echo, configure: Self.configure(limit: 2, clock: clock)) { daemon in

@@ -10,7 +10,7 @@ import Testing
 struct ConnectionTests {
     private static let echo = Handler.answering { Response(text: $0.request.target) }
 
-    @Test("A connection is kept for many requests")
+    @Test("A client can send many requests over one connection")
     func keepAlive() async throws {
         try await withDaemon(Self.echo) { daemon in
             let client = try RawClient(port: daemon.port)
@@ -26,7 +26,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test("Requests that arrive in one packet are answered in order")
+    @Test("Requests that arrive in one packet get their answers in the order of the requests")
     func pipelining() async throws {
         try await withDaemon(Self.echo) { daemon in
             let client = try RawClient(port: daemon.port)
@@ -36,7 +36,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test("Pipelined requests that are suspended are answered in order")
+    @Test("Pipelined requests are answered in order, even if the handler answers each request later")
     func pipeliningSuspended() async throws {
         let waiting = Mailbox<Exchange>()
         try await withDaemon(Handler { _ in .accept(.none) { waiting.put($0) } }) { daemon in
@@ -64,7 +64,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test("A refused request gets its answer before its body is sent, and its connection is closed")
+    @Test("If a request is refused, the client gets the answer before it sends the body, and the connection is closed")
     func refusal() async throws {
         let handler = Handler { _ in .refuse(Response(status: 413, text: "no")) }
         try await withDaemon(handler) { daemon in
@@ -78,7 +78,7 @@ struct ConnectionTests {
     }
 
     @Test(
-        "While the daemon drains, each kind of answer closes its connection and says so once"
+        "While the daemon drains, each kind of answer has one Connection: close and closes its connection"
     )
     func draining() async throws {
         let shared = Response(fields: [.contentType: "text/plain"], body: .bytes(SharedBytes("shared".utf8)))
@@ -110,7 +110,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test("An address with too many connections is refused, and gets room again when it closes a connection")
+    @Test("An address with too many connections is refused until it closes one of its connections")
     func perAddressLimit() async throws {
         let configure: (inout DaemonConfiguration) -> Void = {
             $0.connectionLimitPerAddress = 2
@@ -140,7 +140,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test("A slow head is cut off at its deadline, and other clients are served")
+    @Test("A client that sends a head too slowly is cut off at the deadline, while other clients are served")
     func slowHead() async throws {
         let clock = ManualClock()
         let configure: (inout DaemonConfiguration) -> Void = {
@@ -177,7 +177,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test("A slow first head or body is answered with 408; a slow later head only closes its connection")
+    @Test("A slow first head or body is answered with 408; a slow later head gets no answer, only the close")
     func lateAnswer() async throws {
         let clock = ManualClock()
         let configure: (inout DaemonConfiguration) -> Void = {
@@ -215,7 +215,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test("A body below the minimum average rate is cut off and its sink abandoned; a fast body is not")
+    @Test("A body below the minimum average rate is cut off, and its sink abandoned; a faster body arrives whole")
     func slowBody() async throws {
         let (slowSink, steadySink) = (RecordingSink(), RecordingSink())
         let handler = Handler { request in
@@ -260,7 +260,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test("A malformed request is logged with its status")
+    @Test("The daemon logs a malformed request with the status of the answer")
     func logging() async throws {
         let lines = Mailbox<String>()
         try await withDaemon(Self.echo, configure: { $0.log = { lines.put($0) } }) { daemon in

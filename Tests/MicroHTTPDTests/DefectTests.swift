@@ -19,7 +19,7 @@ struct DefectTests {
         ("/ HTTP/1.1\r\nHost: h\0i\r\n\r\n", .malformedHead),
         ("/ HTTP/1.1\r\nHost: h\r\nX: a\0b\r\nY: c\r\n\r\n", .malformedHead),
         ("/ HTTP/1.1\r\nHost: h\r\nX: a\0\r\n\r\n", .malformedHead),
-        // A NUL before a bare LF looks like a CR after parsing, in every place.
+        // After libmicrohttpd has parsed a head, a NUL before a bare LF looks like a CR.
         ("/ HTTP/1.1\r\nHost: h\0\n\r\n", .malformedHead),
         ("/ HTTP/1.1\r\nHost: h\r\nX: y\0\nZ: z\r\n\r\n", .malformedHead),
         ("/ HTTP/1.1\r\nHost: h\r\nX:\0\nZ: z\r\n\r\n", .malformedHead),
@@ -38,13 +38,13 @@ struct DefectTests {
         ("/a\tb HTTP/1.1\r\nHost: h\r\n\r\n", .malformedHead),
         ("/a\u{7f} HTTP/1.1\r\nHost: h\r\n\r\n", .malformedHead),
         ("/a\rb HTTP/1.1\r\nHost: h\r\n\r\n", .malformedHead),
-        // §2.2: a bare LF, in every place.
+        // RFC 9112 §2.2: a bare LF, at the end of each kind of line.
         ("/ HTTP/1.1\nHost: h\r\n\r\n", .malformedHead),
         ("/ HTTP/1.1\r\nHost: h\n\r\n", .malformedHead),
         ("/ HTTP/1.1\r\nHost: h\nX: y\r\n\r\n", .malformedHead),
         ("/ HTTP/1.1\r\nHost: h\r\n\n", .malformedHead),
         ("/ HTTP/1.1\nHost: h\n\n", .malformedHead),
-        // §5.2: folded lines.
+        // RFC 9112 §5.2: folded lines.
         ("/ HTTP/1.1\r\nHost: h\r\n folded\r\n\r\n", .malformedHead),
         ("/ HTTP/1.1\r\nHost: h\r\nX: a\r\n\tb\r\nY: c\r\n\r\n", .malformedHead),
         ("/ HTTP/1.1\r\n Host: h\r\n\r\n", .malformedHead),
@@ -52,13 +52,13 @@ struct DefectTests {
         ("/ HTTP/1.1\r\nHost: h\r\nX: a\rb\r\n\r\n", .malformedHead),
         ("/ HTTP/1.1\r\nHost: h\r\nX: a\u{1}b\r\n\r\n", .malformedHead),
         ("/ HTTP/1.1\r\nHost: h\r\nX: \u{7f}\r\n\r\n", .malformedHead),
-        // §5.1: names.
+        // RFC 9110 §5.1: a field name must be a token.
         ("/ HTTP/1.1\r\nHost: h\r\nOdd(name): a\r\n\r\n", .malformedHead),
         ("/ HTTP/1.1\r\nHost: h\r\nSpace : a\r\n\r\n", .malformedHead),
         ("/ HTTP/1.1\r\nHost: h\r\nTab\t: a\r\n\r\n", .malformedHead),
         ("/ HTTP/1.1\r\nHost: h\r\n: a\r\n\r\n", .malformedHead),
         ("/ HTTP/1.1\r\nHost: h\r\n: a\r\nX: b\r\n\r\n", .malformedHead),
-        // RFC 9112 §3.2.
+        // RFC 9112 §3.2: a missing, repeated or invalid Host.
         ("/ HTTP/1.1\r\n\r\n", .host),
         ("/ HTTP/1.1\r\nX: y\r\n\r\n", .host),
         ("/ HTTP/1.2\r\n\r\n", .host),
@@ -74,9 +74,9 @@ struct DefectTests {
         ("/ HTTP/1.1\r\nHost: []\r\n\r\n", .host),
         ("/ HTTP/1.1\r\nHost: [::1]x\r\n\r\n", .host),
         ("/ HTTP/1.0\r\nHost: h?\r\n\r\n", .host),
-        // §6.1.
+        // RFC 9112 §6.1: HTTP/1.0 has no Transfer-Encoding.
         ("/ HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n", .ambiguousLength),
-        // §6.3.
+        // RFC 9112 §6.3: a body length that two readers may read differently.
         ("/ HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\nContent-Length: 1\r\n\r\n", .ambiguousLength),
         ("/ HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n", .ambiguousLength),
         ("/ HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: gzip, chunked\r\n\r\n", .ambiguousLength),
@@ -86,7 +86,7 @@ struct DefectTests {
         ("/ HTTP/1.1\r\nHost: h\r\nContent-Length: 9223372036854775808\r\n\r\n", .invalidLength),
     ]
 
-    @Test("A defective request is refused and its connection closed, without reading a request behind it")
+    @Test("A defective request gets 400, and the daemon closes the connection without reading a request behind it")
     func refused() async throws {
         try await withDaemon(Self.handler) { daemon in
             for (request, defect) in Self.defective {
@@ -107,7 +107,7 @@ struct DefectTests {
     ]
 
     @Test(
-        "A NUL or bare LF before any request line is refused: first, pipelined, or behind an answer or body",
+        "A NUL or bare LF before a request line is refused, on a new connection and behind other requests",
         arguments: beforeRequest, [1 << 20, 1])
     func refusedBeforeRequest(line: String, size: Int) async throws {
         let request = "GET / HTTP/1.1\r\nHost: h\r\n\r\n"
@@ -128,7 +128,7 @@ struct DefectTests {
         }
     }
 
-    @Test("A defective request is refused when it arrives in pieces behind another request", arguments: [1, 3])
+    @Test("A defective request is refused even if it arrives in pieces behind another request", arguments: [1, 3])
     func refusedInPieces(size: Int) async throws {
         try await withDaemon(Self.handler) { daemon in
             for (request, defect) in Self.defective where request.contains("\0") || request.contains("\n\n") {
@@ -185,7 +185,7 @@ struct DefectTests {
     }
 
     @Test(
-        "A request line that ends with NUL LF is refused, and the bytes behind it are not a request",
+        "A request line that ends with NUL LF is refused, and the bytes behind the line are not read as a request",
         arguments: ["GET / HTTP/1.1\0\n", "GET /\0\n", "GET /\0\n HTTP/1.1\r\n", "GET\0 / HTTP/1.1\0\n"])
     func requestLine(line: String) async throws {
         try await withDaemon(Self.handler) { daemon in
@@ -209,7 +209,7 @@ struct DefectTests {
     }
 
     @Test(
-        "A length that libmicrohttpd cannot parse is refused by the library, and the connection closed",
+        "libmicrohttpd refuses a Content-Length that it cannot parse, and closes the connection",
         arguments: ["+5", "-1", "5, 5", "0x5", "5 ", "", "18446744073709551616"])
     func unreadableLength(length: String) async throws {
         try await withDaemon(Self.handler) { daemon in
@@ -245,7 +245,7 @@ struct DefectTests {
         request.contains("HTTP/1.0") || request.contains("Chunked")
     }
 
-    @Test("A request without a defect is accepted: alone, in a row, in one piece or in many")
+    @Test("A request without a defect is accepted, alone or pipelined, in one piece or in many")
     func taken() async throws {
         try await withDaemon(Self.handler) { daemon in
             for request in Self.whole {
@@ -269,7 +269,7 @@ struct DefectTests {
         }
     }
 
-    @Test("If libmicrohttpd's memory layout is unknown, the daemon says so, and refuses only visible defects")
+    @Test("If libmicrohttpd's memory layout is unknown, checksHeads is false, and the daemon checks only parsed heads")
     func unknownLayout() async throws {
         try await withDaemon(Self.handler, configure: { $0.isLayoutKnown = false }) { daemon in
             #expect(!daemon.checksHeads)
@@ -282,7 +282,7 @@ struct DefectTests {
         #expect(Daemon(handler: Self.handler).checksHeads)
     }
 
-    @Test("The loaded libmicrohttpd has the layout of heads in memory that the check for defects expects")
+    @Test("The loaded libmicrohttpd stores request heads in memory in the layout that the check for defects expects")
     func layout() {
         #expect(LayoutProbe.isLayoutKnown)
     }

@@ -46,7 +46,9 @@ struct HandshakeTests {
         }
     }
 
-    @Test("A session is never resumed: each connection makes a full handshake", arguments: ["-tls1_2", "-tls1_3"])
+    @Test(
+        "The daemon resumes no TLS session: each connection makes a full handshake",
+        arguments: ["-tls1_2", "-tls1_3"])
     func resumption(version: String) async throws {
         try await withDaemon(credentials, Self.echo) { daemon in
             let output = try ChildProcess.run(
@@ -56,7 +58,7 @@ struct HandshakeTests {
         }
     }
 
-    @Test("A slow handshake, or a slow head behind a handshake, is cut off at the time limit for heads")
+    @Test("A slow handshake is cut off at the time limit for request heads, and so is a slow head over TLS")
     func slowHandshake() async throws {
         let clock = ManualClock()
         let configure: (inout DaemonConfiguration) -> Void = {
@@ -79,14 +81,14 @@ struct HandshakeTests {
             #expect(daemon.connectionCount >= 2)
             clock.advance(by: .seconds(2))
             #expect(try handshake.isAtEnd())
-            // The daemon sends no plain text on a TLS connection, so the late answer is missing.
+            // The daemon sends no plain text on a TLS connection, so the client does not get the late answer.
             #expect(try head.readToEnd() == [])
             #expect(try daemon.secureStatus(authority) == 200)
             try pollBlocking("no connection") { daemon.connectionCount == 0 }
         }
     }
 
-    @Test("A connection beyond the limit of its address is closed without an answer")
+    @Test("A TLS connection over the limit of its address is closed without an answer")
     func crowd() async throws {
         let configure: (inout DaemonConfiguration) -> Void = {
             $0.connectionLimitPerAddress = 1

@@ -8,7 +8,7 @@ struct HangUpTests {
     private static let echo = Handler.answering { Response(text: $0.request.target) }
 
     @Test(
-        "Clients that leave with half a request lose their connections long before the deadline",
+        "The daemon closes the connection of a client that left in mid-request long before the deadline",
         arguments: ["GET / HTTP/1.1\r\nHost: te", "PUT / HTTP/1.1\r\nHost: test\r\nContent-Length: 100\r\n\r\nhalf"])
     func unfinished(request: String) async throws {
         try await withDaemon(Self.echo) { daemon in
@@ -20,7 +20,7 @@ struct HangUpTests {
             try pollBlocking("no connection and no exchange") {
                 daemon.connectionCount == 0 && daemon.exchangesInFlight == 0
             }
-            // The deadlines are 20 s and 60 s.
+            // The daemon's deadlines are 20 s and 60 s, so no deadline has ended a connection.
             #expect(ContinuousClock.now - start < .seconds(15))
         }
     }

@@ -7,7 +7,7 @@ import Testing
 struct InterimTests {
     private static let link = HTTPField.Name("Link")!
 
-    @Test("Interim responses arrive before the answer, at once or while the exchange waits, also when pipelined")
+    @Test("A pipelined request gets interim responses before its answer, even while the handler prepares the answer")
     func beforeTheAnswer() async throws {
         let waiting = Mailbox<Exchange>()
         let handler = Handler { _ in
@@ -45,7 +45,7 @@ struct InterimTests {
         }
     }
 
-    @Test("A client that does not read gets whole interim responses or the end of its connection")
+    @Test("A client that does not read gets no partial interim response: a connection without room is closed")
     func noRoom() async throws {
         let done = Mailbox<Void>()
         let handler = Handler.answering { exchange in

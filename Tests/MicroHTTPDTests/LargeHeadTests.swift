@@ -15,7 +15,7 @@ struct LargeHeadTests {
         }
     }
 
-    /// Shapes of a head with about a given number of bytes.
+    /// The part of a request head that contains most of the head's bytes.
     enum Shape: CaseIterable {
         case target, query, arguments, value, fields, cookie
 
@@ -53,14 +53,14 @@ struct LargeHeadTests {
                 }
                 statuses.append(answer.status)
             }
-            // Heads that fit are answered, up to half of the memory at most. Larger heads are refused.
+            // The daemon answers the smaller heads, and refuses every head above a certain size.
             #expect(statuses.first == 200)
             #expect(statuses.last != 200)
             #expect(statuses == statuses.sorted { ($0 == 200 ? 0 : 1) < ($1 == 200 ? 0 : 1) })
         }
     }
 
-    @Test("A target that is too long gets 414, any other oversized head 431, instead of libmicrohttpd's own page")
+    @Test("An overlong target gets 414, any other oversized head 431, from the daemon and not from libmicrohttpd")
     func tooLong() async throws {
         let configure: (inout DaemonConfiguration) -> Void = {
             $0.refusal = { Response(status: $0.status, text: "\($0)") }
@@ -90,7 +90,7 @@ struct LargeHeadTests {
         }
     }
 
-    @Test("A head that is too large is refused with the handler's own answer")
+    @Test("If a request head is too large, the client gets the answer that the handler chose")
     func refusal() async throws {
         let fields: HTTPFields = [.contentType: "text/plain", .connection: "x"]
         let handler = Handler { request in

@@ -13,7 +13,7 @@ struct LingeringTests {
         return .refuse(Response(status: request.defect?.status ?? 413, text: "refused"))
     }
 
-    @Test("A client refused for an overflowing Content-Length can send on, and receives its answer")
+    @Test("A client refused for an overflowing Content-Length gets the answer, even if it goes on sending")
     func invalidLength() async throws {
         try await withDaemon(Self.handler) { daemon in
             let client = try RawClient(port: daemon.port)
@@ -25,7 +25,7 @@ struct LingeringTests {
         }
     }
 
-    @Test("A stop does not reset a refused client that still sends")
+    @Test("A daemon that stops does not reset the connection of a refused client that is still sending")
     func stop() async throws {
         // The clock stands still: a busy machine may take long to stop listening, and that time must not count as
         // silence of the client.
@@ -51,7 +51,7 @@ struct LingeringTests {
         await stopped
     }
 
-    @Test("A lingering socket beyond the limit is not taken")
+    @Test("When the limit of lingering sockets is reached, a further socket is not added")
     func limit() throws {
         let registry = ConnectionRegistry()
         let sockets = LingeringSockets(
@@ -70,7 +70,7 @@ struct LingeringTests {
         #expect(registry.count == 0)
     }
 
-    @Test("A refused client that neither sends nor closes is closed after five seconds, which frees its place")
+    @Test("A silent refused client is disconnected after five seconds, and then no longer counts as a connection")
     func silence() throws {
         let registry = ConnectionRegistry()
         let sockets = LingeringSockets(

@@ -24,7 +24,7 @@ struct PreparedFieldsTests {
     }
 
     @Test(
-        "Prepared fields are sent like the original fields, whether added in pieces or at once",
+        "Prepared fields are sent exactly like the same fields in HTTPFields, whether added singly or together",
         arguments: ["GET", "HEAD"])
     func sentAlike(method: String) async throws {
         let body = Response.Body.bytes(SharedBytes(pattern(100)))
@@ -50,7 +50,7 @@ struct PreparedFieldsTests {
         }
     }
 
-    @Test("Fields that would split or contradict the answer are not added to prepared fields")
+    @Test("Prepared fields reject values with control characters, and fields that the daemon itself sends")
     func unsafe() {
         var fields = PreparedFields()
         fields.append("X-Split", "a\r\nX-Injected: b")

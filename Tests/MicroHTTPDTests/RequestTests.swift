@@ -24,7 +24,7 @@ struct RequestTests {
     }
 
     @Test(
-        "The target is kept byte for byte",
+        "The target of a request reaches the handler byte for byte",
         arguments: [
             ("/", "/", nil),
             ("//a//b/", "//a//b/", nil),
@@ -62,7 +62,7 @@ struct RequestTests {
     }
 
     @Test(
-        "An absolute target without a host, or with more than host and port, is kept as is (RFC 9110 §4.2)",
+        "An absolute target without a host or with an invalid authority is not split into parts (RFC 9110 §4.2)",
         arguments: [
             "http:///p", "http://?q", "http://u:p@h.example/p", "http://h.example#f/p", "http://h\\/p",
             "http://[::1]h.example/p", "http://127.0.0.1:h.example/p",
@@ -73,7 +73,7 @@ struct RequestTests {
         #expect(request.host == "h.example")
     }
 
-    @Test("A request without its target prefix shows the shorter target everywhere; the original is unchanged")
+    @Test("A copy of a request with a shortened target has the shorter path, too; the original is unchanged")
     func targetPrefix() async throws {
         let request = try await request("GET http://h.example/@ci/a/b?q=/@x HTTP/1.1\r\nHost: test\r\n\r\n")
         let rest = request.droppingTargetPrefix(4)
@@ -110,7 +110,7 @@ struct RequestTests {
         #expect(request.field("X-Three") == nil)
     }
 
-    @Test("Field lines with a name that is not a token are absent from the fields, and present in the raw bytes")
+    @Test("A field line with a name that is not a token is absent from the fields, but not from the raw field lines")
     func oddNames() async throws {
         let request = try await request("GET / HTTP/1.1\r\nHost: test\r\nOdd(name): a\r\nSpace : b\r\n\r\n")
         var names: [String] = []
@@ -119,7 +119,7 @@ struct RequestTests {
         #expect(request.fields.map(\.name.rawName) == ["Host"])
     }
 
-    @Test("A request with 150 fields of many sizes keeps them all")
+    @Test("All 150 fields of a request, of many sizes, reach the handler")
     func manyFields() async throws {
         let lines = (0..<150).map { "N\($0): \(String(repeating: "v", count: $0 % 40))" }
         let head = (["GET / HTTP/1.1", "Host: test"] + lines + ["", ""]).joined(separator: "\r\n")

@@ -63,7 +63,7 @@ struct ResponseTests {
         }
     }
 
-    @Test("With a withheld body, a HEAD gets a complete answer with the length, and the answer to a GET breaks off")
+    @Test("If a response has a length but no body, the answer to HEAD is complete, and the answer to GET breaks off")
     func withheld() async throws {
         try await withDaemon(Handler.answering { _ in Response(body: .withheld(length: 10)) }) { daemon in
             let client = try RawClient(port: daemon.port)
@@ -74,7 +74,7 @@ struct ResponseTests {
         }
     }
 
-    @Test("Fields are sent in order, repeated fields on lines of their own")
+    @Test("The daemon sends fields in order, and each repeated field on its own line")
     func fields() async throws {
         var fields = HTTPFields()
         let one = try #require(HTTPField.Name("X-One"))
@@ -91,7 +91,7 @@ struct ResponseTests {
         #expect(own == ["X-One", "X-Two", "X-One", "Set-Cookie", "Set-Cookie", "X-One"])
     }
 
-    @Test("Fields that would split or contradict the answer are left out")
+    @Test("The daemon leaves out control characters of values, and fields that it sends itself")
     func unsafeFields() async throws {
         var fields = HTTPFields()
         let odd = try #require(HTTPField.Name("X-Odd"))
@@ -149,7 +149,7 @@ struct ResponseTests {
         }
     }
 
-    @Test("A file that is shorter than declared breaks the answer off", arguments: [1000, 300_000, 3_000_000])
+    @Test("If a file is shorter than declared, the answer breaks off", arguments: [1000, 300_000, 3_000_000])
     func truncatedFile(size: Int) async throws {
         let file = try TemporaryFile(pattern(size))
         truncate(file.path, off_t(size / 2))
@@ -161,7 +161,7 @@ struct ResponseTests {
         }
     }
 
-    @Test("A file that is truncated while it is sent breaks the answer off")
+    @Test("When a file is truncated while the daemon sends it, the answer breaks off")
     func fileCutWhileSending() async throws {
         let size = 32_000_000
         let file = try TemporaryFile([UInt8](repeating: 7, count: size))
@@ -217,7 +217,7 @@ struct ResponseTests {
         for body in bodies { Response(fields: [.contentType: "text/plain"], body: body).memory.prefetch() }
     }
 
-    @Test("A shared response is sent by many threads at once")
+    @Test("Many threads can send one shared response at the same time")
     func shared() async throws {
         let bytes = pattern(5000)
         let response = Response(fields: [.contentType: "text/plain"], body: .bytes(SharedBytes(bytes)))

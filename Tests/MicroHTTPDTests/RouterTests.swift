@@ -34,7 +34,7 @@ struct RouterTests {
     }
 
     @Test(
-        "A method and a path find their route, or else 404 or 405",
+        "The router finds the route of a method and a path, or answers 404 or 405",
         arguments: [
             ("GET", "/", "0"),
             ("GET", "/entries", "1"),
@@ -92,7 +92,7 @@ struct RouterTests {
         #expect(pattern == "/entries/:key/content")
     }
 
-    @Test("All declared routes are listed in order")
+    @Test("The router lists all declared routes in order")
     func routes() {
         #expect(Self.router.routes.map(\.value) == Array(0...13))
         #expect(Self.router.routes[5].method == "GET")
@@ -122,7 +122,7 @@ struct RouterTests {
         #expect(describe(router.match(method: "GET", target: "/x/a")) == "1 *=a")
     }
 
-    @Test("A route for any method takes the methods without a route of their own, unknown methods too")
+    @Test("A route for any method gets the requests with a method that has no route of its own, even an unknown method")
     func anyMethod() {
         var router = Router<Int>()
         router.add(Router.anyMethod, "/fetch/*", 1)

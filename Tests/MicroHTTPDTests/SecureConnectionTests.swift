@@ -33,7 +33,7 @@ struct SecureConnectionTests {
         credentials = try TLSCredentials(authority.server)
     }
 
-    @Test("A connection with a broken answer is closed, even if its client stays and another connection is idle")
+    @Test("The daemon closes a TLS connection after a failed answer, even if its client stays connected")
     func broken() async throws {
         let stream = ResponseStream()
         let handler = Handler.answering { exchange in
@@ -106,7 +106,7 @@ struct SecureConnectionTests {
 
     @Test("Pipelined requests of many connections, in several TLS records, all get their answers")
     func pipelined() async throws {
-        // Another thread answers every tenth request (a path that ends with 3). Its connection is suspended meanwhile.
+        // Another thread answers every tenth request (a path that ends with 3). The connection waits until then.
         let handler = Handler { request in
             .accept(.none) { exchange in
                 let response = Response(text: request.path)
@@ -125,7 +125,7 @@ struct SecureConnectionTests {
         }
     }
 
-    @Test("An upload that is held up repeatedly arrives whole")
+    @Test("An upload over TLS arrives whole, even if the body's sink is full after each write")
     func heldUp() async throws {
         let sink = PausingSink()
         let handler = Handler { _ in .accept(.sink(sink)) { $0.respond(Response(text: "taken")) } }
@@ -139,7 +139,7 @@ struct SecureConnectionTests {
     }
 
     @Test(
-        "A client detects an answer that breaks off, chunked or with a length",
+        "A TLS client detects that an answer breaks off, whether chunked or with a length",
         arguments: [nil, 1_000_000] as [Int64?])
     func broken(length: Int64?) async throws {
         let handler = Handler.answering { _ in
@@ -155,7 +155,7 @@ struct SecureConnectionTests {
         }
     }
 
-    @Test("A head that is too large is refused with the handler's own answer")
+    @Test("If a request head is too large, the TLS client gets the answer that the handler chose")
     func largeHead() async throws {
         let handler = Handler { request in
             guard let defect = request.defect else { return .accept(.none) { $0.respond(Response()) } }
@@ -173,7 +173,7 @@ struct SecureConnectionTests {
         }
     }
 
-    @Test("A client refused with its body unread can send on, and receives its answer")
+    @Test("If a request is refused, the TLS client gets the answer, even if it goes on sending the body")
     func refusedUpload() async throws {
         let handler = Handler { _ in .refuse(Response(status: 413, text: "refused")) }
         try await withDaemon(credentials, handler) { [authority] daemon in
@@ -186,7 +186,7 @@ struct SecureConnectionTests {
         }
     }
 
-    @Test("An exchange is told when its client leaves while the exchange waits")
+    @Test("A waiting exchange is notified when its TLS client leaves")
     func hangUp() async throws {
         let (waiting, left) = (Mailbox<Exchange>(), Mailbox<Void>())
         let handler = Handler { _ in

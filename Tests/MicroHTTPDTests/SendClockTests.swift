@@ -5,7 +5,8 @@ import Testing
 @Suite("The minimum rate at which a client takes an answer")
 struct SendClockTests {
     /// A clock with a period of one minute at 1,000 bytes a second. At first the client has acknowledged `taken` bytes,
-    /// and `waiting` bytes are in the kernel. With the time of one step, 131 seconds, the window lasts 191 seconds.
+    /// and `waiting` bytes are in the kernel. The window lasts 191 seconds: the period, and 131 seconds for one
+    /// ``SendClock/step``.
     private static func clock(taken: Int64 = 500, waiting: Int64 = 1_000_000) -> SendClock {
         SendClock(
             now: 0, SendProgress(taken: taken, waiting: waiting), period: 60_000, bytesPerSecond: 1000)
@@ -25,7 +26,7 @@ struct SendClockTests {
         #expect(Self.look(&clock, at: 192, taken: 692, waiting: 1_000_000))
     }
 
-    @Test("A client that takes the bytes of a period in every window is fast enough; one byte less is too slow")
+    @Test("In a window of 191 s, a client must take 60,000 bytes (a minute at the minimum rate), and no byte less")
     func rate() {
         var clock = Self.clock()
         #expect(!Self.look(&clock, at: 30, taken: 500, waiting: 1_000_000))
@@ -34,12 +35,12 @@ struct SendClockTests {
         #expect(Self.look(&clock, at: 384, taken: 120_499, waiting: 1_000_000))
     }
 
-    @Test("A client that reads at the minimum rate is never too slow, for any step of its kernel's window")
+    @Test("A client that reads at the minimum rate is never too slow, even if its kernel acknowledges in large steps")
     func steps() {
         for step in [Int64(1), 12_288, 95_232, SendClock.step] {
             var clock = Self.clock()
             for second in stride(from: Int64(5), through: 5000, by: 5) {
-                // The bytes that the client has read, rounded down to the last step for which its kernel has made room.
+                // The kernel acknowledges whole steps, so the read bytes are rounded down to a multiple of `step`.
                 let taken = 500 + second * 1000 / step * step
                 #expect(!Self.look(&clock, at: second, taken: taken, waiting: 1_000_000), "\(step) at \(second)")
             }
@@ -62,7 +63,7 @@ struct SendClockTests {
         #expect(Self.look(&clock, at: 851, taken: 500, waiting: 1000))
     }
 
-    @Test("A client that has taken, at each sample, all bytes of the sample before keeps up with a slow answer")
+    @Test("A client that has taken all earlier bytes at each check is never too slow, even if the answer is slow")
     func keepsUp() {
         var clock = Self.clock(waiting: 10)
         // The client has taken the ten waiting bytes before each look, and ten new bytes wait.
@@ -71,7 +72,7 @@ struct SendClockTests {
         }
     }
 
-    @Test("A client that never takes all waiting bytes during a whole window is too slow, even if few wait")
+    @Test("A client that leaves some bytes waiting during a whole window is too slow, even if only few bytes wait")
     func little() {
         var clock = Self.clock(waiting: 10)
         #expect(!Self.look(&clock, at: 30, taken: 505, waiting: 5))

@@ -9,7 +9,7 @@ import Testing
 @Suite("A serving thread")
 struct ServingThreadTests {
     @Test(
-        "A thread that never waits offers its processor if it gives ready answers, and otherwise does not",
+        "A thread that never waits yields its processor now and then if it gives ready answers, otherwise never",
         arguments: [true, false])
     func offers(answersAtOnce: Bool) throws {
         let epoll = epoll_create1(0)
@@ -21,7 +21,7 @@ struct ServingThreadTests {
 
         var offers = 0
         let thread = ServingThread { offers += 1 }
-        // 100 ms of this thread's processor time, which are 15 of the longest turns.
+        // 100 ms of this thread's processor time, which is 15 times ``Turn/longest``.
         let end = processorTime() + 100_000_000
         while processorTime() < end {
             if answersAtOnce { thread.noteAnswer() }
@@ -31,7 +31,7 @@ struct ServingThreadTests {
         #expect(answersAtOnce ? offers > 5 : offers == 0)
     }
 
-    @Test("A thread gets an event for each connection that libmicrohttpd may have forgotten, unless it is closed")
+    @Test("A thread gets an event for each open connection that it has marked to look at again")
     func unfinished() {
         let epoll = epoll_create1(0)
         defer { close(epoll) }

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("The serving threads")
 struct ServingThreadsTests {
-    @Test("All threads and their connections end when a thread does not start")
+    @Test("When a serving thread fails to start, all other threads and their connections end")
     func startFails() throws {
         var ends: [Int32] = [-1, -1]
         // A process that another test starts meanwhile must not keep the socket open.
@@ -32,7 +32,8 @@ struct ServingThreadsTests {
         }
         #expect(error?.description.contains("no more") == true)
         #expect(started.count == 2)
-        // The end of a thread closes its connections. A child process holds a copy of the socket until its `exec`.
+        // A thread that ends closes its connections. A child process of another test may hold a copy of the socket
+        // until `exec`.
         var end = pollfd(fd: ends[0], events: Int16(POLLIN), revents: 0)
         #expect(poll(&end, 1, 10_000) == 1)
         var byte: UInt8 = 0

@@ -97,7 +97,7 @@ struct SinkTests {
                 _ = try sink.pauses.wait(for: opened + 1)
                 #expect(sink.writes.count == opened + 1)
             }
-            // The end of the body waits, too.
+            // The daemon does not report the end of the body either while the sink is full.
             try Self.comeRound(daemon)
             // The exchanges of other clients end a moment after their answers arrive.
             try pollBlocking("its exchange alone") { daemon.exchangesInFlight == 1 }
@@ -112,7 +112,7 @@ struct SinkTests {
         #expect(sink.abandoned.count == 0)
     }
 
-    @Test("Chunks that arrive in one packet each wait for room in the sink")
+    @Test("Of the chunks in one packet, the daemon writes each only when the sink has room")
     func chunksAtHand() async throws {
         let sink = NarrowSink()
         try await withDaemon(Self.feeding { sink }, configure: { $0.threads = 1 }) { daemon in
@@ -131,7 +131,7 @@ struct SinkTests {
         #expect(sink.received.withLock { $0 } == Array((10..<60).map { "\($0)" }.joined().utf8))
     }
 
-    @Test("Room that appears while the connection is being suspended is not missed")
+    @Test("When a sink gets room while its connection is being suspended, the body still continues")
     func race() async throws {
         let queue = DispatchQueue(label: "room", attributes: .concurrent)
         let sinks = Mailbox<NarrowSink>()
@@ -163,7 +163,7 @@ struct SinkTests {
         for sink in try sinks.wait(for: 8) { #expect(sink.received.withLock { $0 } == expected) }
     }
 
-    @Test("A full sink is abandoned at once when its client leaves", arguments: [5, 10])
+    @Test("When the client of a full sink leaves, the daemon abandons the sink at once", arguments: [5, 10])
     func hangUp(sent: Int) async throws {
         let sink = NarrowSink()
         try await withDaemon(Self.feeding { sink }) { daemon in
@@ -214,7 +214,7 @@ struct SinkTests {
         #expect(sink.writes.count == 100)
     }
 
-    @Test("A body's deadline is suspended while its sink is full, and runs again afterwards")
+    @Test("The time while a sink is full does not count towards the deadline of its body")
     func deadline() async throws {
         let sink = NarrowSink()
         let clock = ManualClock()
@@ -228,8 +228,8 @@ struct SinkTests {
             let client = try RawClient(port: daemon.port)
             try client.send(Self.head(10) + "01234")
             let room = try sink.pauses.wait()[0]
-            // The end of a silent client shows that the daemon has checked the deadlines. The second check begins after
-            // the first has ended.
+            // When the daemon closes a silent client's connection, it is checking all deadlines. The second time, the
+            // first check has ended.
             for _ in 0..<2 {
                 let silent = try RawClient(port: daemon.port)
                 try Self.comeRound(daemon)
@@ -251,7 +251,7 @@ struct SinkTests {
     }
 
     @Test(
-        "Bytes that a sink does not want are discarded; the connection goes on, or closes after chunks",
+        "The daemon discards bytes that a sink does not want; the connection stays open unless the body is chunked",
         arguments: [true, false])
     func enough(isChunked: Bool) async throws {
         let sink = SatisfiedSink()
@@ -274,7 +274,7 @@ struct SinkTests {
         #expect(sink.abandoned.count == 0)
     }
 
-    @Test("A client that sends far more than a sink wants is cut off, and the sink is abandoned")
+    @Test("A client that sends more unwanted bytes than the discard limit is cut off, and its sink is abandoned")
     func farMoreThanEnough() async throws {
         let sink = SatisfiedSink()
         try await withDaemon(Self.feeding { sink }, configure: { $0.discardLimit = 1000 }) { daemon in

@@ -23,7 +23,7 @@ struct SlowReaderTests {
             var (slowCount, steadyCount) = (0, 0)
             for client in [slow, steady] {
                 try client.request("GET", "/")
-                // Both clients are past their request heads before the clock advances.
+                // The daemon has read both request heads before the clock advances.
                 #expect(try client.receive(atMost: 1).count == 1)
             }
             try pollBlocking("the slow client to be cut off") {
@@ -32,7 +32,7 @@ struct SlowReaderTests {
                 steadyCount += (try? steady.receive(atMost: 4096).count) ?? 0
                 return daemon.connectionCount == 1
             }
-            // The slow client finds the bytes in its kernel's buffer, and then the end.
+            // The slow client reads the bytes in the kernel's buffer, and then the end of the connection.
             while true {
                 let count = try slow.receive().count
                 slowCount += count
@@ -65,7 +65,8 @@ struct SlowReaderTests {
             let readers = try rates.map { _ in try RawClient(port: daemon.port, receiveBuffer: receiveBuffer) }
             var counts = [0, 0]
             for _ in 0..<2 {
-                // The stalled client is cut off after a window, and the readers are served for as long.
+                // The daemon cuts off the stalled client after a window of ``SendClock``, and serves the readers until
+                // then.
                 let stalled = try RawClient(port: daemon.port, receiveBuffer: receiveBuffer)
                 for client in [stalled] + (counts[0] == 0 ? readers : []) {
                     try client.request("GET", "/")
@@ -94,7 +95,7 @@ struct SlowReaderTests {
         }
     }
 
-    @Test("Without a minimum rate, the inactivity limit counts the bytes that a client takes, not the daemon's writes")
+    @Test("Without a minimum rate, a client that takes no bytes for the inactivity limit is cut off")
     func inactive() async throws {
         let size = 32 << 20
         let large = Response(body: .bytes(SharedBytes([UInt8](repeating: 0x78, count: size))))
@@ -113,8 +114,8 @@ struct SlowReaderTests {
             var count = 0
             try pollBlocking("the stalled client to be cut off") {
                 clock.advance(by: .seconds(1))
-                // 16,000 bytes make room for the bytes that the client's kernel takes at once, and far less than the
-                // room that the daemon's next write needs.
+                // Reading 16,000 bytes lets the client's kernel take more bytes, but makes too little room for the
+                // daemon's next write.
                 count += (try? reader.receive(atMost: 16_000).count) ?? 0
                 return daemon.connectionCount == 1
             }
@@ -127,7 +128,7 @@ struct SlowReaderTests {
         }
     }
 
-    @Test("Bytes in the kernel for a client that takes none are dropped with its connection")
+    @Test("When a client that takes no bytes is cut off, the kernel drops the bytes that wait for it")
     func nothingLeftBehind() async throws {
         let large = Response(body: .bytes(SharedBytes([UInt8](repeating: 0x78, count: 32 << 20))))
         let configure: (inout DaemonConfiguration) -> Void = {
@@ -178,7 +179,7 @@ struct SlowReaderTests {
                 text += String(decoding: bytes, as: UTF8.self)
             }
             for _ in 0..<4 {
-                // When the half head is cut off, the daemon has checked the other connections, too.
+                // The daemon cuts off the half head in the check in which it checks the other connections, too.
                 let half = try RawClient(port: daemon.port)
                 try half.send("GET / HTTP/1.1\r\n")
                 try pollBlocking("three connections") { daemon.connectionCount == 3 }

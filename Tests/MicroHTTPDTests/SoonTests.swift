@@ -6,9 +6,9 @@ import Testing
 
 @Suite("Answers that are announced as ready soon")
 struct SoonTests {
-    /// A handler that has a ready answer to `/N/…` when it is asked for the (N+1)th time, and announces it before.
+    /// Announces the answer to `/N/…` as ready soon the first N times that the daemon asks, and then returns it.
     private struct Handler: RequestHandler {
-        /// The targets that the handler was asked for, in order.
+        /// The targets for which the daemon asked, in order.
         let asked = Recorder<String>()
         let hasBegun = Gate("a request that holds its thread")
         let mayGoOn = Gate("the end of the held request")
@@ -38,7 +38,7 @@ struct SoonTests {
         }
     }
 
-    @Test("A handler is asked at most twice for a ready answer; then the request is received like any other")
+    @Test("The daemon asks a handler at most twice for a ready answer, and then receives the request normally")
     func twice() async throws {
         let handler = Handler()
         try await withDaemon(handler) { daemon in
@@ -62,7 +62,7 @@ struct SoonTests {
             ])
     }
 
-    @Test("Pipelined requests for soon-ready answers each get their own answer")
+    @Test("Each pipelined request gets its own answer, even if the handler says that the answer is ready soon")
     func pipelined() async throws {
         try await withDaemon(Handler()) { daemon in
             let client = try RawClient(port: daemon.port)
@@ -74,13 +74,13 @@ struct SoonTests {
         }
     }
 
-    @Test("A handler is asked again for a soon-ready answer after the waiting connections have been served")
+    @Test("Before the daemon asks again for an answer that is ready soon, it serves all waiting connections")
     func othersFirst() async throws {
         let handler = Handler()
         try await withDaemon(handler, configure: { $0.threads = 1 }) { daemon in
             let held = try RawClient(port: daemon.port)
             let others = try (0..<8).map { _ in try RawClient(port: daemon.port) }
-            // The thread knows these clients before a request holds it.
+            // Each client has an answer before the request `/held` blocks the thread.
             for (number, client) in others.enumerated() {
                 try client.request("GET", "/0/first-\(number)")
                 _ = try client.answer()
@@ -99,7 +99,7 @@ struct SoonTests {
         #expect(again == Array(8..<12))
     }
 
-    @Test("Clients that leave before their soon-ready answers free their connections and delay no other client")
+    @Test("A client that leaves before its announced answer is ready frees its connection and delays no other client")
     func left() async throws {
         try await withDaemon(Handler()) { daemon in
             for number in 0..<300 {
@@ -114,7 +114,7 @@ struct SoonTests {
     }
 
     @Test(
-        "A daemon that stops gives soon-ready answers, or hangs up at its deadline",
+        "A daemon that stops gives the answers announced as ready soon, or closes the connections at its deadline",
         arguments: [.seconds(20), .zero] as [Duration])
     func stopped(deadline: Duration) async throws {
         let handler = Handler()
@@ -136,7 +136,7 @@ struct SoonTests {
             let stop = Task { await daemon.stop(deadline: deadline) }
             try pollBlocking("the port to be closed") { (try? RawClient(port: port)) == nil }
             handler.mayGoOn.open()
-            // `nil`: the daemon has hung up.
+            // `nil` means that the daemon has closed the connection.
             return (clients.map { try? $0.answer().text }, stop)
         }
         await stop.value

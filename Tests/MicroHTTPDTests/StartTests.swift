@@ -28,7 +28,7 @@ struct StartTests {
         }
     }
 
-    @Test("A start fails to resolve an unknown host, and to listen on another machine's address")
+    @Test("A daemon does not start if its host name is unknown, or its address belongs to another machine")
     func badHost() throws {
         #expect(error(host: "not a host", port: 0)?.step == .resolve)
         let foreign = try #require(error(host: "192.0.2.1", port: 0))
@@ -36,7 +36,7 @@ struct StartTests {
         #expect(foreign.code == EADDRNOTAVAIL)
     }
 
-    @Test("A port can be used again at once after a stop")
+    @Test("A daemon can listen on a port immediately after another daemon on that port has stopped")
     func restart() async throws {
         let port = try await withDaemon(Self.handler) { daemon in
             let client = try RawClient(port: daemon.port)

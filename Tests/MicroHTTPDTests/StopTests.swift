@@ -6,7 +6,7 @@ import Testing
 
 @Suite("The stop of a daemon")
 struct StopTests {
-    /// Holds the thread of a connection that asks for `/held` before the rest of the request's head is parsed.
+    /// Blocks the thread at the request line of `/held`, before the rest of the head is parsed.
     private struct HoldingHandler: RequestHandler {
         let hasBegun = Gate("a request that holds its thread")
         let mayEnd = Gate("the end of the held request")
@@ -24,7 +24,7 @@ struct StopTests {
         }
     }
 
-    @Test("A stop answers all requests that clients have sent, even if no thread has read them")
+    @Test("A daemon that stops answers all requests that clients have sent, even if no thread has read them")
     func unread() async throws {
         let handler = HoldingHandler()
         var configuration = DaemonConfiguration()

@@ -23,7 +23,7 @@ struct StreamEndTests {
     }
 
     @Test(
-        "An aborted stream ends at once although its client does not read, finished or not",
+        "When a producer aborts a stream, finished or not, the stream ends at once, even if its client does not read",
         arguments: [false, true])
     func abort(isFinished: Bool) async throws {
         let stream = ResponseStream()
@@ -44,7 +44,9 @@ struct StreamEndTests {
         }
     }
 
-    @Test("An abort ends a waiting stream; the abort of a finished stream does not affect the next answer")
+    @Test(
+        "An abort ends a stream that waits for bytes; an abort after the stream's end does not affect the next answer"
+    )
     func abortWaiting() async throws {
         let streams = Mailbox<ResponseStream>()
         let handler = Handler.answering { _ in
@@ -97,7 +99,7 @@ struct StreamEndTests {
     }
 
     @Test(
-        "A connection that ends with its answer is closed, even if its client stays and another is idle",
+        "The daemon closes a connection after the last answer, even if the client does not close its side",
         arguments: [
             ["/failed HTTP/1.1"], ["/aborted HTTP/1.1"], ["/aborted-of-length HTTP/1.1"], ["/finished HTTP/1.0"],
             ["/whole HTTP/1.1", "/failed HTTP/1.1"], ["/whole HTTP/1.1", "/aborted HTTP/1.1"],
@@ -133,7 +135,7 @@ struct StreamEndTests {
         }
     }
 
-    @Test("The departure of a client is noticed while its stream has no bytes to send")
+    @Test("The daemon notices that a client has left even while its stream has no bytes to send")
     func clientLeaves() async throws {
         let stream = ResponseStream()
         let closed = Mailbox<Void>()

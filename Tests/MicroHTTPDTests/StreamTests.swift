@@ -80,7 +80,7 @@ struct StreamTests {
         #expect(held.count > 10)
     }
 
-    @Test("Several pieces are written together in order, and counted together")
+    @Test("A stream sends several pieces of one write in order, and counts them together for its high-water mark")
     func pieces() async throws {
         let stream = ResponseStream(highWaterMark: 10)
         let pieces = ["one ", "", "two ", "three"].map { SharedBytes($0.utf8) }
@@ -96,7 +96,7 @@ struct StreamTests {
         }
     }
 
-    @Test("A HEAD or 304 answer sends no byte of its stream, notifies the producer, and leaves no stray bytes")
+    @Test("For HEAD and 304, the daemon sends no byte of a stream, and notifies the stream's producer")
     func head() async throws {
         let closed = Mailbox<String>()
         let handler = Handler.answering { exchange in
@@ -124,7 +124,7 @@ struct StreamTests {
         }
     }
 
-    @Test("An HTTP/1.0 client gets a stream that ends with its connection")
+    @Test("For an HTTP/1.0 client, the close of the connection marks the end of a stream")
     func oldClient() async throws {
         let stream = ResponseStream()
         stream.write("whole".utf8)
@@ -138,7 +138,7 @@ struct StreamTests {
         }
     }
 
-    @Test("A single thread feeds many streams")
+    @Test("A single serving thread sends many streams")
     func manyStreams() async throws {
         let streams = Mailbox<ResponseStream>()
         let handler = Handler.answering { _ in

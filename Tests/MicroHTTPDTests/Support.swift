@@ -141,7 +141,7 @@ extension FileBody {
         self.init(descriptor: descriptor, of: OpenFile(descriptor: descriptor), length: length)
     }
 
-    /// `range` counts from this part's start and must lie within it.
+    /// Returns a part of this body. `range` counts from this body's start, and must lie within this body.
     func slice(_ range: Range<Int64>) -> FileBody {
         FileBody(descriptor: descriptor, of: owner, offset: offset + range.lowerBound, length: Int64(range.count))
     }
@@ -161,12 +161,12 @@ private final class OpenFile: Sendable {
 
 extension Daemon {
     var connectionCount: Int { running?.core.registry.count ?? 0 }
-    /// Requests with a first line that has arrived and an answer that is not complete.
+    /// The number of requests with a first line that has arrived and an answer that is not complete.
     var exchangesInFlight: Int { running?.core.registry.all.count { $0.isBusy.load(ordering: .relaxed) } ?? 0 }
 }
 
 extension ResponseStream {
-    /// Written bytes that libmicrohttpd does not have yet.
+    /// The number of written bytes that libmicrohttpd has not taken yet.
     var bufferedCount: Int { state.withLock { $0.queue.count } }
 }
 

@@ -29,7 +29,7 @@ struct SuspensionTests {
         }
     }
 
-    @Test("Answers that another thread gives before, while or after the handler returns are all sent")
+    @Test("An answer from another thread is sent, whether it comes before, while or after the handler returns")
     func race() async throws {
         let queue = DispatchQueue(label: "answers", attributes: .concurrent)
         let handler = Handler { _ in
@@ -57,7 +57,7 @@ struct SuspensionTests {
         }
     }
 
-    @Test("A waiting client that leaves is noticed and its connection freed; other clients are not disturbed")
+    @Test("When a client leaves while its exchange waits, the daemon closes the connection and serves other clients")
     func hangUp() async throws {
         let waiting = Mailbox<Exchange>()
         let left = Mailbox<String>()
@@ -103,7 +103,7 @@ struct SuspensionTests {
         }
     }
 
-    @Test("Clients that hang up while their answers are given leave no connection and no exchange")
+    @Test("When clients hang up while the handler gives the answers, all connections and exchanges end")
     func hangUpRace() async throws {
         let ended = Mailbox<Void>()
         let queue = DispatchQueue(label: "answers", attributes: .concurrent)
@@ -127,7 +127,7 @@ struct SuspensionTests {
         }
     }
 
-    @Test("A stop waits for exchanges in flight, and refuses new clients meanwhile")
+    @Test("A daemon that stops waits for the running exchanges, and accepts no new client")
     func gracefulStop() async throws {
         let waiting = Mailbox<Exchange>()
         let daemon = Daemon(handler: Handler { _ in .accept(.none) { waiting.put($0) } })
@@ -151,7 +151,7 @@ struct SuspensionTests {
         #expect(daemon.connectionCount == 0)
     }
 
-    @Test("A stop hangs up on exchanges that still wait at its deadline, without a hang or crash")
+    @Test("At its deadline, a daemon that stops closes the connections of exchanges that still wait")
     func stopAtDeadline() async throws {
         let waiting = Mailbox<Exchange>()
         let left = Mailbox<Void>()
@@ -178,7 +178,7 @@ struct SuspensionTests {
         }
     }
 
-    @Test("A daemon that stops under load, with suspended and answered exchanges, neither hangs nor crashes")
+    @Test("A daemon that stops while exchanges wait or are being answered neither hangs nor crashes")
     func stopUnderLoad() async throws {
         let queue = DispatchQueue(label: "answers", attributes: .concurrent)
         for round in 0..<20 {

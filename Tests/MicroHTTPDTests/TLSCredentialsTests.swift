@@ -17,7 +17,7 @@ struct TLSCredentialsTests {
         [UInt8](try Data(contentsOf: URL(fileURLWithPath: path)))
     }
 
-    @Test("Credentials read a certificate, its key and authorities, and tell serial number and validity")
+    @Test("TLS credentials accept a certificate, its key and authorities, and tell serial number and validity")
     func good() async throws {
         let credentials = try TLSCredentials(authority.server, clients: authority)
         #expect(credentials.asksClients)
@@ -32,7 +32,7 @@ struct TLSCredentialsTests {
         #expect(!expired.asksClients && expired.notAfter < now)
     }
 
-    @Test("A chain is read from one file, with the server's certificate first")
+    @Test("A certificate file can hold a whole chain, which begins with the server's certificate")
     func chain() throws {
         let chain = try bytes(authority.serverCertificateFile) + bytes(authority.certificateFile)
         let alone = try TLSCredentials(authority.server)
@@ -40,7 +40,7 @@ struct TLSCredentialsTests {
         #expect(credentials.serialNumber == alone.serialNumber)
     }
 
-    @Test("An error names the unusable part: certificate, key, their pair, or client authorities")
+    @Test("If TLS files are unusable, the error names the fault: certificate, key, their pair, or client authorities")
     func bad() async throws {
         let certificate = try bytes(authority.serverCertificateFile)
         let key = try bytes(authority.serverKeyFile)

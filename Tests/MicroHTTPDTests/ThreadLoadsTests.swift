@@ -34,7 +34,7 @@ struct ThreadLoadsTests {
         }
     }
 
-    @Test("New connections are given to the threads in turn")
+    @Test("Each new connection goes to the next thread, in turn")
     func turns() {
         let loads = ThreadLoads(threads: 4)
         #expect((0..<8).map { _ in loads.join() } == [0, 1, 2, 3, 0, 1, 2, 3])
@@ -53,7 +53,7 @@ struct ThreadLoadsTests {
         }
     }
 
-    @Test("A thread that lost over an eighth of its connections gets the next ones; otherwise threads take turns")
+    @Test("A thread that lost over an eighth of its connections gets the next connections, ahead of other threads")
     func catchingUp() {
         let few = ThreadLoads(threads: 2)
         for _ in 0..<8 { _ = few.join() }

@@ -20,14 +20,14 @@ struct TurnTests {
         turn.isOver(now: now, waits: { waits })
     }
 
-    @Test("A thread that never waits offers its processor after the shortest turn, and not before")
+    @Test("A thread that never waits yields its processor after the minimum time, and not earlier")
     func neverWaits() {
         var turn = Self.turn()
         #expect(!Self.isOver(&turn, at: Turn.shortest - 1))
         #expect(Self.isOver(&turn, at: Turn.shortest))
     }
 
-    @Test("A thread that has waited begins a new turn when the wait is noticed, and does not offer at once")
+    @Test("The minimum time until a thread yields its processor starts anew after the thread has waited")
     func hasWaited() {
         var turn = Self.turn()
         #expect(!Self.isOver(&turn, at: 1_000_000_000, waits: 2))
@@ -36,7 +36,7 @@ struct TurnTests {
         #expect(Self.isOver(&turn, at: 1_000_000_000 + Turn.shortest, waits: 2))
     }
 
-    @Test("A thread that gives no ready answer keeps its processor, and the count of its waits is not read")
+    @Test("A thread that gives no ready answer does not yield its processor, and does not read its count of waits")
     func answersNothing() {
         var turn = Turn()
         let isOver = turn.isOver(now: .max) {
@@ -46,7 +46,7 @@ struct TurnTests {
         #expect(!isOver)
     }
 
-    @Test("When another program takes the offered processor, turns double up to a limit; a quick return resets them")
+    @Test("The time until a thread yields doubles, up to a limit, each time another program takes the processor")
     func stranger() {
         var turn = Self.turn()
         var now: Int64 = 0
@@ -71,7 +71,7 @@ struct TurnTests {
         #expect(lasts(Turn.shortest))
     }
 
-    @Test("A thread that waits after another program had its processor has short turns again")
+    @Test("A thread that waits after another program had its processor yields after the minimum time again")
     func strangerIsGone() {
         var turn = Self.turn()
         turn.resume(left: 0, now: Turn.longest)
@@ -81,7 +81,7 @@ struct TurnTests {
         #expect(Self.isOver(&turn, at: 2 * Turn.longest + Turn.shortest, waits: 2))
     }
 
-    @Test("The kernel counts a thread's waits, but not its polls for events")
+    @Test("The kernel counts how often a thread waits, but does not count polls for events that do not wait")
     func waits() throws {
         let epoll = epoll_create1(0)
         defer { close(epoll) }

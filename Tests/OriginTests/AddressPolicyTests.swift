@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct AddressPolicyTests {
     @Test(
-        "An address that is not globally routable is refused, and the reason names its range",
+        "An address that is not globally routable is refused, and the error names the range of the address",
         arguments: [
             ("0.0.0.0", "0.0.0.0/8"), ("0.255.1.1", "0.0.0.0/8"), ("10.0.0.1", "10.0.0.0/8"),
             ("100.64.0.1", "100.64.0.0/10"), ("100.127.255.255", "100.64.0.0/10"),
@@ -69,7 +69,7 @@ import Testing
             ("192.0.2.1", "1.1.1.1", 8443, "x", false), ("1.1.1.1:8443", "1.1.1.1", 8443, "x", true),
             ("x:8443", "1.1.1.1", 8443, "x", true), ("x", "1.1.1.1", 22, "x", true), ("y", "1.1.1.1", 22, "x", false),
             ("192.0.2.1", "1.1.1.1", 443, "x", true),
-            // A cloud's metadata address needs a rule of its own.
+            // A cloud's metadata address needs a rule for exactly this address.
             ("169.254.0.0/16", "169.254.169.254", 80, "x", false), ("x", "169.254.169.254", 80, "x", false),
             ("169.254.169.254", "169.254.169.254", 80, "x", true), ("fc00::/7", "fd00:ec2::254", 80, "x", false),
             ("fd00:ec2::254", "fd00:ec2::254", 80, "x", true), ("100.64.0.0/10", "100.100.100.200", 80, "x", false),
@@ -91,7 +91,7 @@ import Testing
     }
 
     @Test(
-        "A rule that denies an address or name overrules rules that allow it, and affects no other",
+        "A rule that denies an address or name overrules every rule that allows the same address or name",
         arguments: [
             ("10.0.0.0/8", "10.1.1.1", 80, "x", true), ("10.0.0.0/8", "1.1.1.1", 80, "x", false),
             ("x", "1.1.1.1", 80, "X.", true), ("*.x", "1.1.1.1", 80, "a.x", true), ("*.x", "1.1.1.1", 80, "x", false),
@@ -113,7 +113,7 @@ import Testing
         }
     }
 
-    @Test("The address of an FTP data connection is checked by the rules of its control port and of its own port")
+    @Test("The policy checks an FTP data connection by the rules for the control port and for the data port")
     func data() throws {
         let denied = try ["1.1.1.1:21", "*:25", "*:50001"].map { text in try AddressRule(text) }
         let policy = AddressPolicy(allowing: [try AddressRule("10.0.0.1:21")], denying: denied)
@@ -128,7 +128,7 @@ import Testing
     }
 
     @Test(
-        "A name is refused without a look-up only if the rules would refuse each of its addresses",
+        "The policy refuses a name before its look-up only if it would refuse every address of the name",
         arguments: [
             ([], [], "x", 80, nil), ([], [], "x", 81, "port 81 is not one of 80, 443"),
             (["x"], [], "X.", 81, nil), (["*.x"], [], "a.x", 81, nil), (["*"], [], "x", 81, nil),
@@ -163,7 +163,7 @@ import Testing
     }
 
     @Test(
-        "An IPv6 address that contains an IPv4 address is refused if the IPv4 address is",
+        "An IPv6 address that contains an IPv4 address is refused if the IPv4 address is refused",
         arguments: [
             ("::ffff:169.254.169.254", true), ("::ffff:10.0.0.1", true), ("::ffff:10.1.0.1", true),
             ("::ffff:192.168.0.1", true), ("64:ff9b::10.0.0.1", true), ("64:ff9b::a9fe:a9fe", true),
@@ -188,7 +188,7 @@ import Testing
     }
 
     @Test(
-        "A text that is no rule is refused with an error that gives the reason",
+        "A text that is no address rule is refused with an error that gives the reason",
         arguments: [
             ("", "empty"), ("  ", "empty"), ("10.0.0.1/8", "10.0.0.0/8"), ("10.0.0.0/33", "0 to 32"),
             ("::/129", "0 to 128"), ("10.0.0.0/", "prefix length"), ("10.0.0.0/a", "prefix length"),
@@ -208,7 +208,7 @@ import Testing
     }
 
     @Test(
-        "The description of a rule reads back as the same rule",
+        "Parsing the description of an address rule yields the same rule",
         arguments: [
             "127.0.0.1", "10.0.0.0/8", "10.0.0.0/8:80", "::1", "[::1]:80", "fc00::/7", "[fc00::/7]:80", "a.b:80",
             "*.a.b", "*.a.b:80", "*", "*:25",

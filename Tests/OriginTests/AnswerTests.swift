@@ -32,7 +32,7 @@ import Testing
         #expect(collector.body.isEmpty)
     }
 
-    @Test("The receiver is told of a pause if the body arrives after its head, and not if both arrive together")
+    @Test("The client reports a pause to the receiver only if the body arrives later than the head")
     func pause() async throws {
         let gate = Gate("body")
         let origin = try ScriptedOrigin { request, connection in
@@ -52,7 +52,9 @@ import Testing
         #expect(!together.didPause.isOpen)
     }
 
-    @Test("A chunked response reports one pause, with an early or a late first chunk", arguments: [true, false])
+    @Test(
+        "A pause in a chunked body is reported once, whether it comes before or after the first chunk",
+        arguments: [true, false])
     func pauseInChunks(isHeadAlone: Bool) async throws {
         let gate = Gate("the pause")
         let origin = try ScriptedOrigin { _, connection in
@@ -98,7 +100,7 @@ import Testing
         #expect(origin.connectionCount == 1)
     }
 
-    @Test("Interim answers except 100 arrive in order with fields, before the final answer (RFC 9110 §15.2)")
+    @Test("The receiver gets each interim answer except 100 when it arrives, in order (RFC 9110 §15.2)")
     func interim() async throws {
         let gate = Gate()
         let origin = try ScriptedOrigin { _, connection in

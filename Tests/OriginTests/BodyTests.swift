@@ -11,7 +11,7 @@ import Testing
         try ScriptedOrigin { _, connection in try connection.respond(fields: fields, body: body) }
     }
 
-    @Test("A chunked body has no declared length, and its end is framed")
+    @Test("A chunked body is reported without a declared length, and as framed in chunks")
     func chunked() async throws {
         let origin = try ScriptedOrigin { _, connection in
             try connection.startChunks()
@@ -24,7 +24,7 @@ import Testing
         #expect(collector.head?.framing == .chunked)
     }
 
-    @Test("A body that ends with its connection is whole, but not framed")
+    @Test("A body without a length, which the close of the connection ends, is complete but reported as unframed")
     func untilClose() async throws {
         let origin = try rawOrigin("HTTP/1.1 200 OK\r\n\r\nuntil close")
         let collector = try await OriginClient(configuration: .local).get(origin.url())
@@ -33,7 +33,7 @@ import Testing
         #expect(try collector.results[0].get().framing.isFramed == false)
     }
 
-    @Test("An empty body that is framed as empty is whole")
+    @Test("A body with Content-Length 0 is complete")
     func empty() async throws {
         let origin = try serving([])
         let collector = try await OriginClient(configuration: .local).get(origin.url())
@@ -43,7 +43,7 @@ import Testing
     }
 
     @Test(
-        "A truncated body fails with libcurl's error 18, and is not fetched again",
+        "A truncated body fails with libcurl's error 18, and the client does not send the request again",
         arguments: [
             "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nshort",
             "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n",
@@ -62,7 +62,7 @@ import Testing
         #expect(origin.requestCount == 1)
     }
 
-    @Test("Bytes after the declared length are dropped, and the connection is not used again")
+    @Test("The client drops bytes after the declared length, and does not use the connection again")
     func tooLong() async throws {
         let origin = try ScriptedOrigin { request, connection in
             try connection.send("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello, and more")
@@ -97,7 +97,7 @@ import Testing
         #expect(collector.body.isEmpty)
     }
 
-    @Test("An unrequested transfer coding is malformed, because libcurl accepts truncated gzip as complete")
+    @Test("A transfer coding other than chunked is malformed, because libcurl would accept a truncated gzip body")
     func transferCoding() async throws {
         let gzip = Coded.gzip(Coded.hello).dropLast()
         let origin = try ScriptedOrigin { _, connection in
@@ -114,7 +114,7 @@ import Testing
         #expect(collector.heads.isEmpty)
     }
 
-    @Test("A declared length over the limit ends the transfer before any byte of the body")
+    @Test("A declared length over the size limit ends the transfer before any byte of the body")
     func declaredTooLarge() async throws {
         let gate = Gate()
         let origin = try ScriptedOrigin { _, connection in
@@ -132,7 +132,9 @@ import Testing
         #expect(collector.heads.isEmpty)
     }
 
-    @Test("A body of exactly the limit is accepted, a byte more is refused", arguments: [true, false])
+    @Test(
+        "A body of exactly the size limit is accepted, and a body with a byte more is refused",
+        arguments: [true, false])
     func undeclaredTooLarge(isChunked: Bool) async throws {
         let origin = try ScriptedOrigin { request, connection in
             let body = [UInt8](repeating: 0x78, count: request.target == "/fits" ? 1000 : 1001)

@@ -13,7 +13,9 @@ import Testing
             })
     }
 
-    @Test("A file arrives whole, with its length and time, over EPSV and over PASV", arguments: [true, false])
+    @Test(
+        "A file arrives whole, with its length and modification time, over EPSV and over PASV",
+        arguments: [true, false])
     func file(isExtended: Bool) async throws {
         let body = [UInt8](repeating: 0x66, count: 300_000)
         var behaviour = ScriptedFTPOrigin.Behaviour()
@@ -30,7 +32,7 @@ import Testing
         #expect(!origin.commands.contains { $0.hasPrefix("PORT") || $0.hasPrefix("EPRT") })
     }
 
-    @Test("An empty file is whole")
+    @Test("An empty file is complete")
     func emptyFile() async throws {
         let origin = try ScriptedFTPOrigin(files: ["/empty": []])
         let collector = try await Self.client().get(origin.url("/empty"))
@@ -38,7 +40,7 @@ import Testing
         #expect(try collector.results[0].get().byteCount == 0)
     }
 
-    @Test("The control connection is reused")
+    @Test("The next transfer reuses the FTP control connection")
     func reuse() async throws {
         let origin = try ScriptedFTPOrigin(files: ["/a": [1], "/b": [2]])
         let client = Self.client()
@@ -47,7 +49,7 @@ import Testing
         #expect(origin.connectionCount == 1)
     }
 
-    @Test("A server that never answers QUIT does not delay the shutdown")
+    @Test("An FTP server that never answers QUIT does not delay the shutdown of the client")
     func silentServer() async throws {
         var behaviour = ScriptedFTPOrigin.Behaviour()
         behaviour.answersQuit = false
@@ -73,7 +75,7 @@ import Testing
         #expect(try await Self.client().failure(origin.url("/a")).code == 18)
     }
 
-    @Test("A file over the limit is refused by its length")
+    @Test("A file over the size limit is refused by its announced length")
     func tooLarge() async throws {
         let origin = try ScriptedFTPOrigin(files: ["/a": [UInt8](repeating: 1, count: 5000)])
         let collector = Self.client().start(origin.url("/a")) { $0.sizeLimit = 4999 }
@@ -84,7 +86,7 @@ import Testing
         #expect(collector.body.isEmpty)
     }
 
-    @Test("A hostile PASV address is not used: the data comes from the server itself")
+    @Test("The client ignores the address in a PASV answer, and opens the data connection to the FTP server itself")
     func hostilePassive() async throws {
         var behaviour = ScriptedFTPOrigin.Behaviour()
         behaviour.offersExtendedPassive = false
@@ -102,7 +104,7 @@ import Testing
         #expect(try await client.get(origin.url("/a")).body == [7])
     }
 
-    @Test("The data connection never leads to this server's own sockets", arguments: [true, false])
+    @Test("The FTP data connection never leads to Larder's own sockets", arguments: [true, false])
     func dataConnection(isExtended: Bool) async throws {
         let own = try ScriptedOrigin { _, connection in try connection.respond() }
         var behaviour = ScriptedFTPOrigin.Behaviour()
@@ -118,7 +120,7 @@ import Testing
     }
 
     @Test(
-        "The data connection never leads to a port below 1024, where other services listen", arguments: [true, false])
+        "The FTP data connection never leads to a port below 1024", arguments: [true, false])
     func lowDataPort(isExtended: Bool) async throws {
         var behaviour = ScriptedFTPOrigin.Behaviour()
         behaviour.offersExtendedPassive = isExtended
@@ -136,7 +138,7 @@ import Testing
         }
     }
 
-    @Test("The data connection never leads to a denied port", arguments: [true, false])
+    @Test("The FTP data connection never leads to a denied port", arguments: [true, false])
     func deniedDataPort(isExtended: Bool) async throws {
         let other = try ScriptedOrigin { _, connection in try connection.respond() }
         var behaviour = ScriptedFTPOrigin.Behaviour()
@@ -166,7 +168,7 @@ import Testing
         #expect(origin.connectionCount == 0)
     }
 
-    @Test("An HTTP redirect to FTP is followed where FTP is allowed")
+    @Test("The client follows an HTTP redirect to FTP if its configuration allows FTP")
     func redirect() async throws {
         let ftp = try ScriptedFTPOrigin(files: ["/a": Array("over ftp".utf8)])
         let origin = try ScriptedOrigin { _, connection in

@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    @Test("A host rule applies to each hop: a redirect to another name of the same address is refused")
+    @Test("A host rule allows only its name: a redirect to another name of the same address is refused")
     func hostRuleOfEachHop() async throws {
         let origin = try ScriptedOrigin { request, connection in
             let port = request["Host"]!.split(separator: ":")[1]
@@ -76,7 +76,7 @@ import Testing
         #expect(origin.requestCount == 1)
     }
 
-    @Test("When a refused address is skipped and the next address fails, that failure is reported")
+    @Test("If the client skips a refused address and fails to connect to the next, it reports the failed connection")
     func refusedThenFailing() async throws {
         let port = try RefusingPort()
         let client = OriginClient(
@@ -100,7 +100,7 @@ import Testing
         #expect(error.message.contains("larder.invalid"))
     }
 
-    @Test("A request to an origin that never answers times out while waiting")
+    @Test("A request to an origin that never answers times out")
     func stallBeforeAnswer() async throws {
         let origin = try ScriptedOrigin { _, connection in connection.waitForHangUp() }
         let client = OriginClient(configuration: .local { $0.stallTimeout = .milliseconds(150) })
@@ -113,7 +113,7 @@ import Testing
         #expect(origin.requestCount == 1)
     }
 
-    @Test("An origin that stops in mid-body times out while receiving; a slow but steady origin does not")
+    @Test("A transfer times out if its origin stops in mid-body, but not if the origin is slow but steady")
     func stallWithinAnswer() async throws {
         let clock = ManualClock()
         let gates = (0..<5).map { Gate("byte \($0 + 1)") }
@@ -151,7 +151,7 @@ import Testing
         #expect(stalling.text == "xxx")
     }
 
-    @Test("The total limit applies to a body that keeps arriving")
+    @Test("The total time limit also ends a body that keeps arriving")
     func total() async throws {
         let clock = ManualClock()
         let origin = try ScriptedOrigin { _, connection in
@@ -174,7 +174,7 @@ import Testing
         }
     }
 
-    @Test("The total limit applies to endless redirects, within an origin and between two origins", arguments: [1, 2])
+    @Test("The total time limit ends endless redirects, within an origin and between two origins", arguments: [1, 2])
     func totalOverRedirects(origins: Int) async throws {
         let clock = ManualClock()
         let urls = Recorder<String>()
@@ -198,7 +198,7 @@ import Testing
         }
     }
 
-    @Test("A connection that is never accepted times out while connecting")
+    @Test("A transfer times out if the origin never accepts the connection")
     func connectTimeout() async throws {
         let listener = try FullListener()
         let client = OriginClient(
@@ -236,9 +236,10 @@ import Testing
         }
         try await body.didSend.wait()
         try await origin.waitForRequests(2)
-        // The queued transfer starts last, because the client's threads take their places in any order.
+        // The queued transfer is added last, because the client's threads would start the three transfers in any order.
         transfers.append(client.fetch(OriginRequest(url: origin.url("/queued")), receiver: queued))
-        // The transfers run on different threads, so each must end before the next frees its place.
+        // Each transfer must end before the next is cancelled, because the end of a running transfer starts the queued
+        // transfer.
         for (transfer, collector) in zip(transfers, [body, waiting, queued]).reversed() {
             transfer.cancel()
             let error = try await collector.error()
@@ -255,7 +256,7 @@ import Testing
         #expect(body.results.count == 1)
     }
 
-    @Test("A shutdown notifies every receiver exactly once: in flight, queued or new")
+    @Test("A shutdown notifies the receiver of each running, queued or new transfer exactly once")
     func shutDown() async throws {
         let origin = try ScriptedOrigin { _, connection in
             try connection.sendHead(fields: [.contentLength: "100"])
@@ -303,7 +304,7 @@ import Testing
         }
     }
 
-    @Test("A client that is released ends its transfers")
+    @Test("The release of the client object ends its transfers")
     func deinitialised() async throws {
         let origin = try ScriptedOrigin { _, connection in connection.waitForHangUp() }
         var client: OriginClient? = OriginClient(configuration: .local)
@@ -318,7 +319,7 @@ import Testing
     }
 
     @Test(
-        "Chunk framing that readers may understand differently is an error, and its connection is closed",
+        "Chunk framing that two readers may read differently is an error, and the client closes the connection",
         arguments: [
             "5g\r\nhello\r\n0\r\n\r\n", "5,5\r\nhello\r\n0\r\n\r\n", "5\u{0}\r\nhello\r\n0\r\n\r\n", "5\nhello\n0\n\n",
             "5\r\nhello\r\n0g\r\n\r\n", "5\r\nhello\r\n0\n\n", "5\r\nhello\n0\r\n\r\n", "-5\r\nhello\r\n0\r\n\r\n",
@@ -339,7 +340,7 @@ import Testing
     }
 
     @Test(
-        "The head of an answer with a malformed first chunk reaches the caller only if the chunk comes later",
+        "An answer's head reaches the caller before a malformed first chunk only if the chunk arrives later",
         arguments: [true, false])
     func firstChunk(isLate: Bool) async throws {
         let gate = Gate("the head is there")

@@ -76,7 +76,7 @@ import Testing
         #expect(collector.text == "ok")
     }
 
-    @Test("A connection is reused for the next request")
+    @Test("The next request reuses the connection")
     func reuse() async throws {
         let origin = try ScriptedOrigin { request, connection in try connection.respond(body: request.target) }
         let client = OriginClient(configuration: .local)
@@ -86,7 +86,7 @@ import Testing
         #expect(origin.connectionCount == 1)
     }
 
-    @Test("A connection that the origin has closed is replaced, without counting as a failure")
+    @Test("The client replaces a connection that the origin has closed, and does not count this as a failure")
     func closedMeanwhile() async throws {
         let origin = try ScriptedOrigin { request, connection in
             try connection.respond(body: request.target)
@@ -116,7 +116,7 @@ import Testing
         #expect(origin.requestCount == 100)
     }
 
-    @Test("A host's transfer limit is held, and further transfers wait")
+    @Test("When a host has reached its transfer limit, further transfers to the host wait")
     func perHostLimit() async throws {
         let gate = Gate()
         let origin = try ScriptedOrigin { request, connection in
@@ -137,7 +137,7 @@ import Testing
         #expect(Set(origin.requests.map(\.target)) == Set((0..<10).map { "/\($0)" }))
     }
 
-    @Test("A place that a transfer on one thread frees goes to the next transfer, on any thread")
+    @Test("When a transfer to a host at its limit ends, the next transfer starts, even on another thread")
     func placesAreShared() async throws {
         let atOnce = Locked(0)
         let origin = try ScriptedOrigin { request, connection in
@@ -145,7 +145,7 @@ import Testing
                 count += 1
                 return count
             }
-            // The count decreases before the answer, because the answer frees the place.
+            // The count decreases before the answer, because the end of the answer lets the next transfer start.
             atOnce.withLock { $0 -= 1 }
             try connection.respond(body: String(count))
         }
@@ -159,11 +159,11 @@ import Testing
             try await collector.summary()
             #expect(collector.text == "1")
         }
-        // Each thread that had a turn has a connection of its own, so all four threads had a turn.
+        // Each thread has connections of its own, so four connections show that all four threads ran transfers.
         #expect(origin.connectionCount == 4)
     }
 
-    @Test("A transfer that is cancelled while it gets its place on another thread frees the place")
+    @Test("If a waiting transfer is cancelled at the moment of its start, another transfer can start in its place")
     func leavingInTurn() async throws {
         let origin = try ScriptedOrigin { _, connection in try connection.respond(body: "x") }
         let client = OriginClient(
@@ -187,7 +187,7 @@ import Testing
         #expect(client.transferCounts == (0, 0))
     }
 
-    @Test("The wait for a place does not count against time limits")
+    @Test("The time for which a transfer waits because of its host's limit does not count against time limits")
     func waitingIsFree() async throws {
         let clock = ManualClock()
         let origin = try ScriptedOrigin { _, connection in
@@ -210,7 +210,7 @@ import Testing
     }
 
     // Runs in a process of its own, so that the processor time is only this test's.
-    @Test("Waiting transfers cost no processor time")
+    @Test("Transfers that wait for answers use no processor time")
     func idle() async throws {
         await #expect(processExitsWith: .success) {
             let origin = try ScriptedOrigin { _, connection in connection.waitForHangUp() }
@@ -261,7 +261,7 @@ import Testing
         }
     }
 
-    @Test("An error that the receiver throws ends the transfer, and is its result")
+    @Test("An error that the receiver throws ends the transfer, and is the transfer's result")
     func receiverThrows() async throws {
         let hungUp = Gate("hang-up")
         let origin = try ScriptedOrigin { _, connection in

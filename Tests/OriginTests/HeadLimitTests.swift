@@ -19,13 +19,13 @@ import Testing
         return "\(reason) (\(error.code))"
     }
 
-    @Test("An origin that sends 100,000 fields is stopped, because HTTPFields would end the process")
+    @Test("An answer with 100,000 fields is refused, because HTTPFields would end the process")
     func tooManyFields() async throws {
         let fields = String(repeating: "a:\n", count: 100_000)
         #expect(try await reason("HTTP/1.1 200 OK\n\(fields)\n") == "it has more than 5000 fields (8)")
     }
 
-    @Test("An origin with endless trailers is stopped, although its body was whole", .timeLimit(.minutes(1)))
+    @Test("An answer with endless trailers is cut off, although its body is complete", .timeLimit(.minutes(1)))
     func endlessTrailers() async throws {
         let hungUp = Gate("hang-up")
         let trailer = "X-Trailer: \(text(1000))\r\n"
@@ -43,7 +43,7 @@ import Testing
         try await hungUp.wait()
     }
 
-    @Test("An origin with an endless head is stopped: a long line, many lines, or many interim heads")
+    @Test("An answer with an endless head is cut off: one line, many lines, or many interim heads")
     func endlessHeads() async throws {
         let piece = text(1000)
         for (start, repeated, words) in [

@@ -10,7 +10,7 @@ struct KnownURLsTests {
         return request
     }
 
-    @Test("The URL of a request with its own target is remembered; other, long and invalid URLs are not")
+    @Test("KnownURLs remembers only the short, valid URLs of requests that set their own request target")
     func remembered() throws {
         var known = KnownURLs()
         for _ in 0..<2 {
@@ -24,7 +24,7 @@ struct KnownURLsTests {
         #expect(known.urls.count <= 1000)
     }
 
-    @Test("A known URL is still refused when the configuration refuses it")
+    @Test("A remembered URL is still refused when the configuration refuses it")
     func checked() throws {
         var known = KnownURLs()
         var configuration = OriginConfiguration()

@@ -51,15 +51,15 @@ import Testing
             let collector = client.start(origin.url("/endless"))
             try await collector.didSend.wait()
             collector.transfer?.pause()
-            // This transfer takes its turn after the pause, so its end shows that the pause has taken effect. The
-            // transfers below wait for a while.
+            // The client runs this transfer after the pause, so the end of this transfer shows that the pause has taken
+            // effect. The transfers below last until their timeout.
             try await client.get(origin.url())
             let (count, bytes, before) = (collector.body.count, sent.value, clock())
             let silent = try ScriptedOrigin { _, connection in connection.waitForHangUp() }
             for _ in 0..<2 { _ = try await client.failure(silent.url()) }
             #expect(Double(clock() - before) / Double(CLOCKS_PER_SEC) < 0.2)
             #expect(collector.body.count == count)
-            // The sockets' buffers take these bytes.
+            // Only the sockets' buffers take bytes during the pause.
             #expect(sent.value - bytes < 16 << 20)
             #expect(collector.results.isEmpty)
             collector.transfer?.resume()
@@ -92,7 +92,7 @@ import Testing
         }
     }
 
-    @Test("A transfer paused before its answer gets the head, and its body and end only when resumed")
+    @Test("The receiver of a transfer that is paused before its answer gets the head at once, the body after the pause")
     func beforeTheAnswer() async throws {
         let origin = try ScriptedOrigin { request, connection in try connection.respond(body: request.target) }
         let client = OriginClient(configuration: oneThread())
@@ -131,7 +131,7 @@ import Testing
         #expect(receiver.body == Array("some".utf8))
     }
 
-    @Test("A paused transfer ends by cancellation, by its total limit, or by shutdown of the client")
+    @Test("A paused transfer ends when it is cancelled, exceeds its total time limit, or the client shuts down")
     func ends() async throws {
         let (origin, _) = try endless()
         for kind in 0..<3 {
@@ -152,7 +152,7 @@ import Testing
         }
     }
 
-    @Test("An error that the receiver throws for a piece held back during a pause ends the transfer")
+    @Test("After a pause, an error that the receiver throws for a delayed piece ends the transfer")
     func throwing() async throws {
         let origin = try ScriptedOrigin { _, connection in
             try connection.sendHead(fields: [.contentLength: "1000000"])
@@ -189,7 +189,7 @@ import Testing
         #expect(Set(origin.requests.map { $0["X-Front-Connection"] }).count == 1)
     }
 
-    @Test("Over HTTP/2, a repeatedly paused transfer arrives whole")
+    @Test("Over HTTP/2, the body of a repeatedly paused transfer arrives whole")
     func http2() async throws {
         let bytes = (0..<1_000_003).map { UInt8(truncatingIfNeeded: $0 &* 31) }
         let origin = try ScriptedOrigin { _, connection in try connection.respond(body: bytes) }

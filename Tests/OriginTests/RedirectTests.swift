@@ -18,7 +18,7 @@ import Testing
     }
 
     @Test(
-        "A Location is resolved against the URL that answered (RFC 3986 §5.2)",
+        "A relative Location is resolved against the URL of the redirecting answer (RFC 3986 §5.2)",
         arguments: [
             ("/x", "/x"), ("x", "/dir/x"), ("../x", "/x"), ("?q=1", "/dir/start?q=1"), ("./a/../b", "/dir/b"),
             ("//127.0.0.1:PORT/y", "/y"), ("http://127.0.0.1:PORT/z#f", "/z"), ("/with space", "/with%20space"),
@@ -43,7 +43,9 @@ import Testing
         #expect(origin.connectionCount == 1)
     }
 
-    @Test("Each of the five redirect statuses is followed", arguments: [301, 302, 303, 307, 308])
+    @Test(
+        "A redirect with any of the statuses 301, 302, 303, 307 and 308 is followed",
+        arguments: [301, 302, 303, 307, 308])
     func statuses(status: Int) async throws {
         let origin = try redirecting(to: "/end", status: status)
         #expect(try await OriginClient(configuration: .local).get(origin.url("/start")).text == "you are at /end")
@@ -71,7 +73,7 @@ import Testing
         #expect(origin.requestCount == 1)
     }
 
-    @Test("A redirect loop ends at the limit")
+    @Test("A redirect loop ends with an error at the limit of redirects")
     func loop() async throws {
         let origin = try redirecting(to: "/start")
         let error = try await OriginClient(configuration: .local { $0.maxRedirects = 4 }).failure(origin.url("/start"))
@@ -83,7 +85,7 @@ import Testing
         #expect(error.code == 47)
     }
 
-    @Test("Redirects up to the limit are followed")
+    @Test("As many redirects as the limit allows are followed")
     func atLimit() async throws {
         let origin = try ScriptedOrigin { request, connection in
             let number = Int(request.target.dropFirst())!
@@ -110,7 +112,7 @@ import Testing
     }
 
     @Test(
-        "A redirect that cannot be parsed, or carries credentials, is refused",
+        "A redirect is refused if its URL cannot be parsed or contains credentials",
         arguments: [
             "http://user:secret@127.0.0.1/", "http://", "http://[::1", "javascript:alert(1)", "http://h:99999/",
         ])
@@ -123,7 +125,7 @@ import Testing
         }
     }
 
-    @Test("Two different Locations are refused")
+    @Test("An answer with two different Location fields is refused")
     func twoLocations() async throws {
         let origin = try rawOrigin("HTTP/1.1 302 Found\r\nLocation: /a\r\nLocation: /b\r\nContent-Length: 0\r\n\r\n")
         let error = try await OriginClient(configuration: .local).failure(origin.url())
@@ -133,7 +135,7 @@ import Testing
         }
     }
 
-    @Test("A redirect to a refused address is not followed, and the error names the rule")
+    @Test("A redirect to a refused address is not followed, and the error names the reason")
     func refusedAddress() async throws {
         let hidden = try ScriptedOrigin { _, connection in try connection.respond(body: "secret") }
         let origin = try redirecting(to: hidden.url("/secret"))
@@ -157,7 +159,7 @@ import Testing
         else { return _ = Issue.record("a name was not refused") }
     }
 
-    @Test("A redirect to another origin drops fields that identify the caller; the same origin gets all fields")
+    @Test("A redirect to another origin drops the caller's credentials; within the same origin, all fields are kept")
     func fieldsDropped() async throws {
         let other = try ScriptedOrigin { _, connection in try connection.respond() }
         let origin = try ScriptedOrigin { request, connection in
@@ -183,7 +185,7 @@ import Testing
         #expect(cross[.acceptLanguage] == "de")
     }
 
-    @Test("Dropped fields do not return when a redirect leads back to the first origin")
+    @Test("Fields dropped by a redirect to another origin stay dropped after a redirect back to the first origin")
     func fieldsStayDropped() async throws {
         let back = Recorder<String>()
         let other = try ScriptedOrigin { _, connection in
@@ -202,7 +204,7 @@ import Testing
         #expect(origin.requests[1].fields[.authorization] == nil)
     }
 
-    @Test("An endless body of a redirect is not read to its end")
+    @Test("The client follows a redirect without waiting for the end of an endless redirect body")
     func endlessBody() async throws {
         let origin = try ScriptedOrigin { request, connection in
             if request.target == "/start" {
@@ -214,7 +216,7 @@ import Testing
         #expect(try await OriginClient(configuration: .local).get(origin.url("/start")).text == "there")
     }
 
-    @Test("Redirects between hosts at their transfer limits complete")
+    @Test("Redirects between two hosts at their transfer limits do not block each other")
     func limitedHosts() async throws {
         let locations = Recorder<String>()
         let second = try ScriptedOrigin { request, connection in
@@ -241,7 +243,7 @@ import Testing
     }
 
     @Test(
-        "An empty Location, or only a fragment, means the URL itself, query included (RFC 3986 §5.2.2)",
+        "A Location that is empty or only a fragment leads to the same URL with its query (RFC 3986 §5.2.2)",
         arguments: ["", "#", "#x", "#x?y/z"])
     func sameURL(location: String) async throws {
         let origin = try ScriptedOrigin { request, connection in
@@ -253,7 +255,7 @@ import Testing
         #expect(origin.requests.map(\.target) == ["/dir/a?b=c", "/dir/a?b=c"])
     }
 
-    @Test("Bytes of a Location that are not UTF-8 are percent-escaped unchanged")
+    @Test("The client percent-escapes the bytes of a Location that are not UTF-8, and changes none of them")
     func rawLocation() async throws {
         let origin = try ScriptedOrigin { request, connection in
             if request.index > 0 { return try connection.respond(body: "end") }
@@ -279,7 +281,7 @@ import Testing
         #expect(origin.requests.map { $0["Cookie"] } == [nil, "seen=1", nil, "seen=1"])
     }
 
-    @Test("A cookie respects path, host and deletion, and joins the caller's own cookies")
+    @Test("A redirect's cookie is sent by its path, host and lifetime, together with the caller's own cookies")
     func cookieScope() async throws {
         let other = try ScriptedOrigin(address: "127.0.0.2") { _, connection in try connection.respond(body: "end") }
         let origin = try ScriptedOrigin { request, connection in
@@ -299,7 +301,7 @@ import Testing
         #expect(other.requests.map { $0["Cookie"] } == [nil])
     }
 
-    @Test("A cookie goes back to the origin that set it, byte for byte, and to no other port of its host")
+    @Test("A cookie goes back to the origin that set it, byte for byte, and to no other port of the same host")
     func cookieOrigin() async throws {
         let other = try ScriptedOrigin { request, connection in
             try connection.respond(302, fields: [.location: "http:/\(request.target)/b"])

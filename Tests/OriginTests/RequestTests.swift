@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    @Test("A reused libcurl handle keeps no part of the earlier request")
+    @Test("A reused libcurl handle sends no part of the earlier request")
     func usedAgain() async throws {
         let client = OriginClient(configuration: .local { $0.threads = 1 })
         let origin = try ScriptedOrigin { _, connection in try connection.respond(body: "answer") }
@@ -88,7 +88,7 @@ import Testing
         }
     }
 
-    @Test("A request's own Accept, User-Agent, Host and Expect are sent, even empty")
+    @Test("If a request sets Accept, User-Agent, Host or Expect, the client sends that value, even an empty value")
     func ownFields() async throws {
         let origin = try ScriptedOrigin { _, connection in try connection.respond() }
         let body = OriginUpload(length: nil)
@@ -107,7 +107,7 @@ import Testing
             ])
     }
 
-    @Test("Bytes of a value that are not UTF-8 are sent unchanged (obs-text, RFC 9110 §5.5)")
+    @Test("The client sends the bytes of a field value that are not UTF-8 unchanged (obs-text, RFC 9110 §5.5)")
     func obsText() async throws {
         let origin = try ScriptedOrigin { _, connection in try connection.respond() }
         let field = HTTPField(name: HTTPField.Name("X-Text")!, value: [0x61, 0xe9, 0xff] as [UInt8])
@@ -126,7 +126,7 @@ import Testing
     }
 
     @Test(
-        "The request target is sent byte for byte",
+        "The client sends the request target byte for byte",
         arguments: ["/a//b/%2F/../c?", "/x?", "/", "//x", "/?", "/a?b?c", "/ü", "/%zz", "/a\\b", "/#", "*"])
     func target(target: String) async throws {
         let origin = try ScriptedOrigin { _, connection in try connection.respond() }
@@ -171,7 +171,7 @@ import Testing
         #expect(origin.connectionCount == 0)
     }
 
-    @Test("GET and HEAD follow a redirect with the URL's target; any other method gets the redirect as an answer")
+    @Test("The client follows redirects of GET and HEAD; for any other method the redirect is the answer")
     func redirects() async throws {
         let origin = try ScriptedOrigin { request, connection in
             if request.target == "/from" { return try connection.respond(302, fields: [.location: "/to"]) }
@@ -195,7 +195,7 @@ import Testing
         #expect(try await client.get(origin.url("/from")) { $0.body = body }.head?.status == 302)
     }
 
-    @Test("HEAD is not redirected to FTP, where it would fetch the file")
+    @Test("A HEAD request follows no redirect to FTP, because FTP would fetch the whole file")
     func redirectToFTP() async throws {
         let origin = try ScriptedOrigin { _, connection in
             try connection.respond(302, fields: [.location: "ftp://127.0.0.1:1/x"])
@@ -207,7 +207,7 @@ import Testing
         }
     }
 
-    @Test("A non-idempotent request is sent once; an idempotent request is sent again (RFC 9110 §9.2.2)")
+    @Test("After a failure, the client sends only idempotent requests again (RFC 9110 §9.2.2)")
     func retries() async throws {
         for (name, tries) in [
             ("POST", 1), ("PATCH", 1), ("PURGE", 1), ("get", 1), ("PUT", 3), ("DELETE", 3), ("HEAD", 3),
@@ -233,7 +233,7 @@ import Testing
         #expect(tries.value == 2)
     }
 
-    @Test("A POST uses no connection that may be closed already, because libcurl would send it twice")
+    @Test("A POST uses only a new connection: if a used connection has closed, libcurl would send the POST twice")
     func freshConnection() async throws {
         let origin = try ScriptedOrigin { request, connection in
             // The second request on the first connection gets no answer, as if the connection had been closed

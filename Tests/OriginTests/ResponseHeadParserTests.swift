@@ -18,7 +18,7 @@ import Testing
         return heads
     }
 
-    @Test("Every field line is kept, in order, repeated lines too")
+    @Test("The parser keeps every field line, in order, even repeated lines")
     func fields() throws {
         let head = try #require(
             try parse(
@@ -33,7 +33,7 @@ import Testing
             ])
     }
 
-    @Test("Interim heads precede the final head (RFC 9110 §15.2), and trailers after it are ignored")
+    @Test("The parser returns interim heads before the final head (RFC 9110 §15.2), and ignores trailers")
     func interim() throws {
         let heads = try parse(
             "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nX-Trailer: 1\r\n\r\n"
@@ -44,7 +44,7 @@ import Testing
     }
 
     @Test(
-        "Deviations that the RFCs let a client accept are accepted",
+        "The parser accepts the deviations that the RFCs let a client accept",
         arguments: [
             // A bare LF ends a line (RFC 9112 §2.2).
             "HTTP/1.1 200 OK\nContent-Length: 3\n\n",
@@ -74,14 +74,14 @@ import Testing
         #expect(head.fields[HTTPField.Name("X-A")!] == "é")
     }
 
-    @Test("The HTTP/2 status line that libcurl makes is accepted over TLS only")
+    @Test("The parser accepts libcurl's status line for HTTP/2 only over TLS")
     func http2() throws {
         #expect(try parse("HTTP/2 200 \r\ncontent-length: 3\r\n\r\n", allowsHTTP2: true).first?.version == "2")
         #expect(throws: ResponseHeadParser.Malformed.self) { try parse("HTTP/2 200 \r\n\r\n") }
     }
 
     @Test(
-        "A field that two readers may understand differently is malformed",
+        "A head with a field that two readers may read differently is malformed",
         arguments: [
             ("Content-Length: 3\r\nContent-Length: 4", "differ"), ("Content-Length: 3, 4", "differ"),
             ("Content-Length: +3", "not a number"), ("Content-Length: 3x", "not a number"),
@@ -108,7 +108,7 @@ import Testing
     }
 
     @Test(
-        "An invalid status line, or an unrequested 101, is malformed",
+        "An answer with an invalid status line, or with an unrequested 101, is malformed",
         arguments: [
             "HTTP/1.2 200 OK", "HTTP/1.1 99 Low", "HTTP/1.1 099 Low", "HTTP/1.1 1000 High", "HTTP/1.1  200 OK",
             "ICY 200 OK",

@@ -4,7 +4,7 @@ import Testing
 @testable import Origin
 
 @Suite struct RetryPolicyTests {
-    @Test("Pauses double up to the maximum, and half of each pause is random")
+    @Test("The pauses between tries double up to the maximum, and half of each pause is random")
     func delays() {
         var policy = RetryPolicy()
         policy.maximumTries = 6

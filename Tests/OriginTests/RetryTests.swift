@@ -7,7 +7,7 @@ import Testing
 @testable import Origin
 
 @Suite struct RetryTests {
-    @Test("A refused connection is tried three times, then reported with libcurl's code and message")
+    @Test("The client tries a refused connection three times, and then reports libcurl's code and message")
     func connectionRefused() async throws {
         let port = try RefusingPort()
         let tries = Counter()
@@ -38,7 +38,7 @@ import Testing
         #expect(origin.connectionCount == 3)
     }
 
-    @Test("Retries end at the limit")
+    @Test("The client sends a failing request again only as often as the limit allows")
     func retryLimit() async throws {
         let origin = try ScriptedOrigin { _, connection in connection.close() }
         let error = try await OriginClient(configuration: .local).failure(origin.url())
@@ -64,7 +64,7 @@ import Testing
 
     // The test uses no sockets, because an origin cannot see how much of a head the client has read when it resets the
     // connection.
-    @Test("A request is not sent again once a single line of an interim head has arrived")
+    @Test("A request is not sent again after the first line of an interim answer's head has arrived")
     func notRetriedWithinHead() throws {
         let multi = curl_multi_init()!
         defer { curl_multi_cleanup(multi) }

@@ -23,7 +23,7 @@ import Testing
         }
     }
 
-    @Test("A folded first field line on a reused connection is refused and reads no field of an earlier answer")
+    @Test("A folded first field line on a reused connection is refused, and no field of the earlier answer is read")
     func foldedFirstLine() async throws {
         let origin = try ScriptedOrigin { request, connection in
             switch request.target {
@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test("A libcurl handle is not reused in versions that keep pointers into an earlier answer's fields")
+    @Test("The client reuses no handle of a libcurl version that keeps pointers into an earlier answer's fields")
     func versions() {
         // curl issue 11101 affects the versions from 7.83.0, which introduced curl_easy_header, to 8.1.0.
         for version in [0x075300, 0x075801, 0x080000, 0x080100] as [UInt32] {
@@ -59,7 +59,7 @@ import Testing
     }
 
     @Test(
-        "Bytes behind an answer are never taken for the next answer, and their connection is closed",
+        "The client never reads bytes behind an answer as the next answer, and closes the connection",
         arguments: [
             "HTTP/1.1 204 No Content\r\n\r\n", "HTTP/1.1 304 Not Modified\r\n\r\n",
             "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok",
@@ -105,7 +105,8 @@ import Testing
         "After an answer without a status line on a reused connection, the request is sent on a new connection",
         arguments: ["<html>what HEAD should not have</html>", "\r\n", "\u{0}", "HTTP/1.1 2xx\r\n\r\n"])
     func noStatusLine(tail: String) async throws {
-        // The tail arrives after the next request, so the client cannot see it earlier.
+        // The origin sends the tail only after the next request, so the client cannot see the tail before it sends this
+        // request.
         let origin = try ScriptedOrigin { request, connection in
             if request.connection == 0, request.target == "/good" { try connection.send(tail) }
             try connection.respond(body: request.target)
@@ -140,7 +141,7 @@ import Testing
         #expect(origin.requests.map(\.connection) == [0, 0, 1, 1, 2, 3, 3, 4, 5, 5])
     }
 
-    @Test("A late answer on a reused connection does not reach a caller with other credentials")
+    @Test("An answer that arrives late on a reused connection does not reach a caller with other credentials")
     func lateAnswer() async throws {
         // On the first connection, each later request gets the answer to the request before it, as if that answer had
         // arrived twice.
@@ -159,7 +160,7 @@ import Testing
         }
     }
 
-    @Test("A connection is closed after HEAD, and reused after GET")
+    @Test("The client closes a connection after HEAD, but reuses it after GET")
     func head() async throws {
         let origin = try origin("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n")
         try await client.get(origin.url("/x")) { $0.method = .head }
@@ -167,7 +168,7 @@ import Testing
         #expect(origin.requests.map(\.connection) == [0, 1, 1, 1])
     }
 
-    @Test("A clean answer, with or without a body, leaves its connection to the next request")
+    @Test("After a complete answer without excess bytes, with or without a body, the connection is reused")
     func clean() async throws {
         let answers = [
             "/204": "HTTP/1.1 204 No Content\r\n\r\n", "/304": "HTTP/1.1 304 Not Modified\r\nETag: \"a\"\r\n\r\n",
@@ -181,7 +182,7 @@ import Testing
         #expect(origin.connectionCount == 1)
     }
 
-    @Test("Over TLS, an answer without a body closes an HTTP/1.1 connection; an answer with a body does not")
+    @Test("Over TLS, the client closes an HTTP/1.1 connection after an answer without a body, and only then")
     func secure() async throws {
         let origin = try ScriptedOrigin { request, connection in
             try connection.respond(request.target == "/204" ? 204 : 200, body: request.target)
@@ -218,7 +219,7 @@ import Testing
     }
 
     @Test(
-        "A connection is closed after an answer that offers to authenticate the connection",
+        "The client closes a connection after an answer that offers to authenticate the connection",
         arguments: ["NTLM", "Negotiate", "Basic realm=\"a\", NTLM", "NTLM TlRMTVNTUAACAAAA"])
     func connectionChallenge(challenge: String) async throws {
         let origin = try ScriptedOrigin { _, connection in

@@ -5,7 +5,7 @@ import Testing
 @testable import Origin
 
 @Suite struct TLSTests {
-    @Test("HTTPS with an extra authority uses HTTP/2, and many transfers share a connection")
+    @Test("HTTPS with a certificate of an added authority uses HTTP/2, and many transfers share a connection")
     func http2() async throws {
         let all = Counter("requests")
         let origin = try ScriptedOrigin { request, connection in
@@ -33,7 +33,7 @@ import Testing
         #expect(Set(origin.requests.map { $0["X-Front-Connection"] }).count == 1)
     }
 
-    @Test("Rounds of transfers that share an HTTP/2 connection do not crash the process")
+    @Test("Many transfers in turn over a shared HTTP/2 connection do not crash the process")
     func afterSharing() async throws {
         let all = Counter("requests")
         let origin = try ScriptedOrigin { request, connection in

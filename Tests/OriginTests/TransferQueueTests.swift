@@ -27,7 +27,7 @@ import Testing
         #expect(drain(&queue) == [4])
     }
 
-    @Test("No more transfers run than the total limit, over all hosts")
+    @Test("Over all hosts together, no more transfers run than the total limit allows")
     func total() {
         var queue = queue(3, perHost: 2, [(1, "a"), (2, "b"), (3, "c"), (4, "d")])
         #expect(drain(&queue) == [1, 2, 3])
@@ -58,7 +58,7 @@ import Testing
         #expect(drain(&queue) == [1, 3])
     }
 
-    @Test("A transfer that leaves the queue before its start never starts, and frees no place")
+    @Test("A transfer that leaves the queue before its start does not start, and lets no other transfer start")
     func leaving() {
         var queue = queue(10, perHost: 1, [(1, "a"), (2, "a"), (3, "a")])
         #expect(queue.next() == 1)
@@ -72,7 +72,7 @@ import Testing
         #expect(queue.waitingCount == 0)
     }
 
-    @Test("A redirected transfer becomes the first of its new host's queue")
+    @Test("A redirected transfer becomes the first transfer in the queue of its new host")
     func redirected() {
         var queue = queue(10, perHost: 1, [(1, "a"), (2, "b"), (3, "b")])
         #expect(drain(&queue) == [1, 2])
@@ -83,7 +83,7 @@ import Testing
         #expect(queue.next() == 1)
     }
 
-    @Test("10,000 random steps keep the limits, lose no transfer and keep each host's order")
+    @Test("In 10,000 random steps, the queue keeps the limits and each host's order, and loses no transfer")
     func randomSteps() {
         var generator = SplitMix64(seed: 42)
         var queue = TransferQueue(limit: 8, limitPerHost: 3)

@@ -42,7 +42,9 @@ import Testing
         #expect(origin.requests[0].body == Array("body".utf8))
     }
 
-    @Test("Each piece of a body, and its end, is sent at once when it is written", arguments: [6, nil] as [Int64?])
+    @Test(
+        "The client sends each piece of a body, and the body's end, as soon as the producer writes it",
+        arguments: [6, nil] as [Int64?])
     func asWritten(length: Int64?) async throws {
         let pieces = ["one", "two"].map { Array($0.utf8) }
         let arrived = Counter("pieces")
@@ -66,7 +68,7 @@ import Testing
         #expect(try await collector.summary().byteCount == 0)
     }
 
-    @Test("A slow origin limits the waiting bytes: a write reports full until there is room")
+    @Test("If the origin reads slowly, a write reports full until the waiting bytes are below the high-water mark")
     func highWater() async throws {
         let gate = Gate()
         let listener = try Listener { stream, _ in
@@ -78,7 +80,7 @@ import Testing
         let body = OriginUpload(length: nil, highWaterMark: 100_000)
         let collector = client.start("http://127.0.0.1:\(listener.port)/", body)
         let piece = SharedBytes([UInt8](repeating: 1, count: 60_000))
-        // The sockets' buffers take some megabytes, and then no more bytes are taken.
+        // The sockets' buffers take some megabytes, and then the client takes no more bytes.
         let room = Counter("room")
         var written = 0
         while body.write(piece) == .room { written += piece.count }
@@ -119,7 +121,7 @@ import Testing
     }
 
     @Test(
-        "A body that ends before its declared length, exceeds it or breaks off fails the transfer", arguments: 0..<4
+        "The transfer fails if the body is shorter or longer than its declared length, or breaks off", arguments: 0..<4
     )
     func broken(number: Int) async throws {
         let some = SharedBytes([UInt8](repeating: 0x78, count: 10))
@@ -153,7 +155,7 @@ import Testing
     }
 
     @Test(
-        "A producer that waits for room is called when its body fails or is closed",
+        "When a body fails or is closed, the producer that waits for room is notified",
         arguments: [
             { $0.write(SharedBytes([1, 2])) }, { $0.finish() }, { $0.fail() }, { $0.close() },
         ] as [@Sendable (OriginUpload) -> Void])
@@ -180,7 +182,7 @@ import Testing
         #expect(origin.requestCount == 0)
     }
 
-    @Test("A request to a client that has shut down is cancelled, and its body is closed")
+    @Test("A client that has shut down cancels a new request, and closes the request's body")
     func afterShutDown() async throws {
         let client = OriginClient(configuration: .local)
         try await blocking { client.shutDown() }
@@ -195,7 +197,7 @@ import Testing
     // MARK: Answers before the end of the body
 
     @Test(
-        "An answer that refuses a body early is delivered to its end, and the body is closed",
+        "If an answer refuses the body early, the receiver gets the whole answer, and the client closes the body",
         arguments: [
             "Content-Length: 5\r\n\r\nlarge", "Content-Length: 5\r\nConnection: close\r\n\r\nlarge",
             "Connection: close\r\n\r\nlarge", "\r\nlarge",
@@ -208,7 +210,7 @@ import Testing
             try? stream.readHead()
             _ = try? stream.read(4)
             try? stream.send("HTTP/1.1 413 Content Too Large\r\n\(answer)")
-            // The end of the answer comes separately, after the client has read the rest.
+            // The origin sends the end of the answer only after the client has read the rest of the answer.
             try? delivered.waitBlocking()
             if answer.contains("chunked") { try? stream.send("0\r\n\r\n") }
             if !answer.contains("Content-Length") { stream.finishSending() }
@@ -230,7 +232,7 @@ import Testing
         #expect(got.elements[0].suffix(5) != Self.lastChunk[...])
     }
 
-    @Test("An early answer is delivered while the origin does not read the body")
+    @Test("The receiver gets an early answer even while the origin does not read the body")
     func earlyWhileBlocked() async throws {
         let answered = Gate()
         let listener = try Listener { stream, _ in

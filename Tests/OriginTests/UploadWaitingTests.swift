@@ -10,7 +10,7 @@ import Testing
 @Suite struct UploadWaitingTests {
     private let client = OriginClient(configuration: .local)
 
-    @Test("A failed request is sent again only if no byte of its body was taken")
+    @Test("The client sends a failed request again only if libcurl has taken no byte of the body")
     func retries() async throws {
         let secondTry = Counter("second try")
         let listener = try Listener { stream, number in
@@ -29,7 +29,7 @@ import Testing
         #expect(listener.acceptedCount == 2)
     }
 
-    @Test("A body that waits for its producer does not time out; a body that its origin does not read does")
+    @Test("A body that waits for its producer does not time out, but a body that the origin does not read does")
     func stalls() async throws {
         let origin = try ScriptedOrigin { _, connection in connection.waitForHangUp() }
         let listener = try Listener { stream, _ in
@@ -61,7 +61,7 @@ import Testing
     }
 
     // Runs in a process of its own, so that the processor time is only this test's.
-    @Test("Bodies that wait for their producers cost no processor time")
+    @Test("Request bodies that wait for their producers use no processor time")
     func idle() async throws {
         await #expect(processExitsWith: .success) {
             let arrived = Counter("bodies")
@@ -105,7 +105,7 @@ import Testing
         #expect(body.write(SharedBytes([1])) == .closed)
     }
 
-    @Test("When an origin leaves while the body waits for its producer, the next write ends the transfer")
+    @Test("If the origin closes the connection while the body waits for its producer, the next write ends the transfer")
     func goneWhileWaiting() async throws {
         let listener = try Listener { stream, _ in try? stream.readHead() }
         defer { listener.stop() }

@@ -1,6 +1,6 @@
 import DiskCache
 
-/// The calls of the cache for tests, which wait for the outcome in place of a completion.
+/// Begins a call of the cache, and waits for the result that the cache passes to the call's completion.
 private func outcome<Value: Sendable>(
     of begin: (@escaping @Sendable (Result<Value, DiskCacheError>) -> Void) -> Void
 ) async throws(DiskCacheError) -> Value {
@@ -37,7 +37,7 @@ extension DiskCache {
         try await outcome { remove(matching: filters, sparing: reservation, completion: $0) }
     }
 
-    /// Waits until pending hits, last accesses and slides are in the index.
+    /// Waits until the index has all pending hits, last accesses and renewed expiry dates.
     package func flush() async throws(DiskCacheError) {
         try await outcome { flush(completion: $0) }
     }

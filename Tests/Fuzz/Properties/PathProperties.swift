@@ -43,18 +43,19 @@ enum PathProperties {
 
         let mark = "~" + key.hashedName
         if path.endsExactly(in: mark) {
-            try demand(alternative.isExactly(path), "a marked name gets no second mark", alternative)
+            try demand(alternative.isExactly(path), "a path that ends in its key gets no second key", alternative)
             return path
         }
-        try demand(!endsInMark(path), "a plain name does not end in a mark", path)
+        try demand(!endsInMark(path), "a path ends in no key but its own", path)
         let directories = path.utf8.split(separator: UInt8(ascii: "/")).dropLast()
         try demand(
-            !directories.contains { endsInMark(String(Substring($0))) }, "no directory name ends in a mark", path)
-        // A path from which the URL or the key can be derived belongs to that URL or key only.
+            !directories.contains { endsInMark(String(Substring($0))) }, "no directory name ends in a key", path)
+        // A path that does not end in `~` and a key belongs to one URL or key only, because the test computes both from
+        // it.
         if let url {
-            try demand(Self.url(plain: path).isExactly(url), "a plain path gives the URL", "\(url) \(path)")
+            try demand(Self.url(plain: path).isExactly(url), "a path without a key gives the URL", "\(url) \(path)")
         } else {
-            try demand(path.isExactly("QDataCaches/" + key.text), "a plain path gives the key", path)
+            try demand(path.isExactly("QDataCaches/" + key.text), "a path of data gives the key", path)
         }
         return path
     }
@@ -82,7 +83,7 @@ enum PathProperties {
         return form == .url || form == .response
     }
 
-    /// The URL of a plain path, by the table of ``ReadablePath`` read from right to left.
+    /// Computes the URL from a path in the readable layout that does not end in `~` and a key. See ``ReadablePath``.
     private static func url(plain path: String) -> String {
         let components = path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
             .map { String(Substring($0)) }

@@ -91,7 +91,7 @@ enum RangeProperties {
         }
     }
 
-    /// A coverage agrees with a set of byte offsets.
+    /// A coverage contains the same bytes as a set of byte offsets.
     private static func checkCoverage(_ bytes: ArraySlice<UInt8>) throws(Violation) {
         var coverage = ByteCoverage()
         var present: Set<Int64> = []

@@ -64,7 +64,7 @@ import Testing
 
     /// libcurl 7.88 decodes each of these bodies as if it were complete.
     @Test(
-        "A completely framed body with a truncated content coding is not taken as complete",
+        "A body with a truncated content coding is an error, even if its framing is complete",
         arguments: ["gzip", "deflate", "br", "zstd"], ["length", "chunked", "close"])
     func truncated(coding: String, framing: String) async throws {
         let body = Array(Self.hello[coding]!.dropLast())
@@ -93,7 +93,7 @@ import Testing
     }
 
     @Test(
-        "A body with a damaged, unknown or third content coding, or bytes behind it, fails with error 61",
+        "A body with a damaged, unknown or third content coding, or with bytes behind its end, fails with error 61",
         arguments: [
             ("gzip", Array("this is no gzip".utf8), "it is not valid gzip: incorrect header check"),
             ("xz", [1, 2, 3], "its content coding \"xz\" is not supported"),
@@ -108,7 +108,7 @@ import Testing
     }
 
     @Test(
-        "An answer without body bytes is empty with any Content-Encoding",
+        "An answer without body bytes is an empty body, with any Content-Encoding",
         arguments: [200, 204, 304], ["gzip", "x-unknown"])
     func empty(status: Int, coding: String) async throws {
         let origin = try ScriptedOrigin { _, connection in
@@ -119,7 +119,7 @@ import Testing
         #expect(collector.body.isEmpty)
     }
 
-    @Test("A decompression bomb is cut off at the limit, which counts decoded bytes")
+    @Test("A decompression bomb is cut off at the size limit, which counts decoded bytes")
     func bomb() async throws {
         // 10 GiB, in 320 KiB.
         let origin = try serving(Coded.zstdBomb(blockCount: 81_920), coding: "zstd")
@@ -145,7 +145,7 @@ import Testing
     }
 
     @Test(
-        "Names in Content-Encoding that are no coding are ignored",
+        "Names in Content-Encoding that name no content coding are ignored",
         arguments: [
             "identity", "aws-chunked", "UTF-8", "utf8", "none", "binary", "8bit", "text/html", "iso-8859-1", ",",
             "null",
@@ -162,7 +162,7 @@ import Testing
     /// The path of the file, its media type, the content coding that its server declares, and whether the body stays
     /// encoded.
     @Test(
-        "A content coding that is a compressed file's own format is not decoded; any other coding is",
+        "The client decodes a content coding unless it is the compressed format of the file itself",
         arguments: [
             ("/a.tar.gz", "application/x-tar", "gzip", true), ("/a.tar.gz", "application/x-gzip", "x-gzip", true),
             ("/b.TGZ?x=y.html", "application/octet-stream", "gzip", true),
@@ -189,7 +189,7 @@ import Testing
     }
 
     @Test(
-        "A compressed file is delivered unchanged, even in a coding that Larder cannot decode",
+        "A compressed file is delivered unchanged, even in a format that Larder cannot decode",
         arguments: [
             ("/f.tar.bz2", "x-bzip2"), ("/f.tbz2", "bzip2"), ("/f.tar.xz", "xz"), ("/f.txz", "x-xz"),
             ("/f.tar.Z", "x-compress"), ("/f.Z", "compress"), ("/f.lzma", "lzma"), ("/f.tar.lz4", "lz4"),
@@ -207,7 +207,7 @@ import Testing
         }
     }
 
-    @Test("A file is known as compressed by the name in the requested URL, even after a redirect")
+    @Test("After a redirect, the name in the requested URL still decides whether a file is a compressed file")
     func compressedBehindRedirect() async throws {
         let gzip = Self.hello["gzip"]!
         let origin = try ScriptedOrigin { request, connection in
@@ -220,7 +220,7 @@ import Testing
     }
 
     @Test(
-        "A file that Content-Disposition names as compressed keeps its own coding, and a further coding is decoded")
+        "If Content-Disposition names a compressed file, only a further coding is decoded, not the file's own")
     func compressedByName() async throws {
         let gzip = Self.hello["gzip"]!
         let origin = try ScriptedOrigin { request, connection in

@@ -13,7 +13,7 @@ import Testing
         var testDescription: String { "\(name), \(plain.count) bytes" }
     }
 
-    /// Each sample is one stream, so a shorter prefix is never whole.
+    /// Each sample is one stream, so a shorter prefix is never complete.
     private static let samples = [Coded.hello, Coded.long].flatMap { plain in
         [
             Sample(name: "gzip", codings: ["gzip"], coded: Coded.gzip(plain), plain: plain),
@@ -44,7 +44,7 @@ import Testing
         return decoded
     }
 
-    @Test("A whole body is decoded, however it is cut into pieces", arguments: samples)
+    @Test("A coded body is decoded whole, however it is cut into pieces", arguments: samples)
     func whole(sample: Sample) throws {
         let coded = sample.coded
         #expect(try decode([coded[...]], sample.codings) == sample.plain)
@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    @Test("Bytes after the end are refused, in the same piece and in the next", arguments: samples)
+    @Test("Bytes after the end of a coded body are refused, in the same piece and in the next", arguments: samples)
     func trailing(sample: Sample) {
         for garbage: [UInt8] in [[0], [0x1f], Array("garbage".utf8)] {
             #expect(throws: ContentCodingError.self) { try decode([(sample.coded + garbage)[...]], sample.codings) }
@@ -72,7 +72,9 @@ import Testing
         }
     }
 
-    @Test("A damaged body with a checksum never decodes to other content", arguments: ["gzip", "deflate", "zstd"])
+    @Test(
+        "A damaged body fails or decodes to the right content if its coding has a checksum",
+        arguments: ["gzip", "deflate", "zstd"])
     func damaged(coding: String) throws {
         for sample in Self.samples where sample.name == coding && sample.plain == Coded.hello {
             for index in sample.coded.indices {
@@ -87,7 +89,9 @@ import Testing
         }
     }
 
-    @Test("Bytes in no coding at all are refused with a reason", arguments: ["gzip", "deflate", "br", "zstd"])
+    @Test(
+        "A body that is not in its declared coding is refused with a reason",
+        arguments: ["gzip", "deflate", "br", "zstd"])
     func corrupt(coding: String) {
         let error = #expect(throws: ContentCodingError.self) {
             try decode([Array("this is nothing of the kind".utf8)[...]], [coding])
@@ -95,7 +99,7 @@ import Testing
         #expect(error?.reason.hasPrefix("it is not valid \(coding): ") == true, "\(String(describing: error))")
     }
 
-    @Test("Several gzip members or zstd frames are decoded in a row (RFC 1952 §2.2, RFC 8878 §3)")
+    @Test("Several gzip members or zstd frames in a row decode to one body (RFC 1952 §2.2, RFC 8878 §3)")
     func concatenated() throws {
         for (coding, coded) in [("gzip", Coded.gzip(Coded.hello)), ("zstd", Coded.zstd(Coded.hello))] {
             let three = coded + coded + coded
@@ -113,7 +117,7 @@ import Testing
         #expect(throws: ContentCodingError.trailing(.brotli)) { try decode([(brotli + brotli)[...]], ["br"]) }
     }
 
-    @Test("Empty streams are whole")
+    @Test("A coded body that decodes to no bytes is complete")
     func emptyStreams() throws {
         for (coding, coded) in [("gzip", Coded.gzip([])), ("deflate", Coded.zlib([])), ("zstd", Coded.zstd([]))] {
             #expect(try decode([coded[...]], [coding]) == [])
@@ -121,7 +125,7 @@ import Testing
         #expect(try decode([[0x3b]], ["br"]) == [])
     }
 
-    @Test("A decompression bomb is stopped at the limit, even if its expansion is in the inner of two codings")
+    @Test("A decompression bomb stops at the size limit, even if only the inner of two codings expands it")
     func bomb() throws {
         // 10 GiB.
         let bomb = Coded.zstdBomb(blockCount: 81_920)
@@ -132,7 +136,7 @@ import Testing
         #expect(try decode([Coded.zstd(Coded.long)[...]], ["zstd"], limit: 200_000).count == 200_000)
     }
 
-    @Test("A long body that decodes to no bytes stops at the limit, which then counts encoded bytes")
+    @Test("An endless body that decodes to no bytes stops at the size limit, which then counts encoded bytes")
     func endlessNothing() throws {
         let member = Coded.gzip([])
         let skipped: [UInt8] = [0x50, 0x2a, 0x4d, 0x18, 0, 0, 0, 0]
@@ -204,7 +208,7 @@ import Testing
         #expect(ContentCoding.names(in: fields) == expected)
     }
 
-    @Test("An unknown coding is refused by its name, and more than two codings by their number")
+    @Test("The error for an unknown coding has its name; the error for more than two codings has the limit")
     func refused() throws {
         #expect(throws: ContentCodingError.unknown("compress")) {
             try ContentDecoding(names: ["gzip", "compress"], sizeLimit: .max)
@@ -216,7 +220,7 @@ import Testing
         #expect(try decode([twice[...]], ["x-gzip", "gzip"]) == Coded.hello)
     }
 
-    @Test("A body that expands too much is refused; the densest gzip is not")
+    @Test("A body that expands over 1,100-fold is refused, but gzip at its highest density is accepted")
     func ratio() throws {
         // Each block decodes to 128 KiB.
         let bomb = Coded.zstdBomb(blockCount: 200)

@@ -42,7 +42,8 @@ enum Coded {
         }
     }
 
-    /// The br streams of the two texts (RFC 7932), made by the program `brotli` because the tests have no br encoder.
+    /// The br streams of ``hello`` and ``long`` (RFC 7932), made by the program `brotli` because the tests have no br
+    /// encoder.
     static let brotli: [[UInt8]: [UInt8]] = [
         hello: [0x0b, 0x02, 0x80] + hello + [0x03],
         long: [0x5b, 0x3f, 0x0d, 0x83, 0x5f, 0x02, 0x2f, 0x1e, 0x0b, 0x04, 0xf2, 0x09, 0x06, 0x00],

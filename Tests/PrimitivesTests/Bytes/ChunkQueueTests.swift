@@ -10,7 +10,7 @@ struct ChunkQueueTests {
         return Array(target[..<taken])
     }
 
-    @Test("Bytes leave the queue in order, for pieces of any size")
+    @Test("The queue returns bytes in the order in which they were added, in pieces of any size")
     func order() {
         var queue = ChunkQueue()
         for start in stride(from: UInt8(0), to: 200, by: 2) { queue.append(SharedBytes([start, start + 1])) }
@@ -21,7 +21,7 @@ struct ChunkQueueTests {
         #expect(take(3, from: &queue) == [7])
     }
 
-    @Test("A piece is released as soon as its bytes are taken, while other pieces wait")
+    @Test("The queue releases a piece as soon as all bytes of the piece are taken, while other pieces wait")
     func release() {
         var queue = ChunkQueue()
         weak var first: SharedBytes?

@@ -49,7 +49,7 @@ struct ChunkedFramingTests {
         }
     }
 
-    @Test("Each call returns one piece of content, and the next call continues behind it")
+    @Test("Each call of `next` returns one piece of content, and the next call continues behind this piece")
     func pieces() throws {
         let text = "2\r\nhe\r\n3\r\nllo\r\n0\r\n\r\n"
         var framing = ChunkedFraming(Self.rules)
@@ -65,7 +65,7 @@ struct ChunkedFramingTests {
         #expect(index == text.utf8.count)
     }
 
-    @Test("Bytes behind the end are not part of the body, and are not read")
+    @Test("Bytes behind the end of a chunked body are not part of the body, and are not read")
     func excess() throws {
         let found = try read("1\r\na\r\n0\r\n\r\n\u{0}HTTP/1.1 200 OK")
         #expect(found.content == "a")
@@ -73,7 +73,7 @@ struct ChunkedFramingTests {
     }
 
     @Test(
-        "A body that is truncated at any byte is not complete",
+        "A chunked body that is truncated at any byte is not complete",
         arguments: 0..<"2\r\nhe\r\n0\r\nX: y\r\n\r\n".utf8.count)
     func cut(at length: Int) throws {
         let text = String("2\r\nhe\r\n0\r\nX: y\r\n\r\n".unicodeScalars.prefix(length))
@@ -81,7 +81,7 @@ struct ChunkedFramingTests {
     }
 
     @Test(
-        "Framing that readers may understand differently is refused",
+        "Chunk framing that two readers may read differently is refused",
         arguments: [
             "5g\r\nhello\r\n0\r\n\r\n", "g\r\n", "5,5\r\nhello\r\n0\r\n\r\n", "5\u{0}\r\nhello\r\n0\r\n\r\n",
             "5 \u{0}\r\nhello\r\n0\r\n\r\n", "5 5\r\nhello\r\n0\r\n\r\n", "5\nhello\n0\n\n", "5\u{0}\n",
@@ -112,7 +112,7 @@ struct ChunkedFramingTests {
         #expect(try !read("7FFFFFFFFFFFFFFF\r\nx").isComplete)
     }
 
-    @Test("Extensions are limited in each chunk, and in total relative to the content")
+    @Test("Chunk extensions are limited in each chunk, and their total is limited relative to the content's length")
     func extensions() throws {
         var rules = Self.rules
         rules.excessLimit = 16 << 10
@@ -132,7 +132,7 @@ struct ChunkedFramingTests {
         #expect(try read(String(repeating: chunk(64, extension: 60), count: 3000), rules).content.count == 3000 * 64)
     }
 
-    @Test("A trailer section is limited, in one line or in many", arguments: ["A: b\r\n", "a"])
+    @Test("The length of a trailer section is limited, in one line or in many", arguments: ["A: b\r\n", "a"])
     func trailers(piece: String) {
         let text = "0\r\n" + String(repeating: piece, count: 9000)
         #expect(throws: ChunkedFraming.Problem.trailersTooLong) { try read(text, inPiecesOf: 1000) }

@@ -4,7 +4,7 @@ import Testing
 /// Tests of RFC 6266 and RFC 8187.
 @Suite struct ContentDispositionTests {
     @Test(
-        "The file name is read as servers write it",
+        "The file name is read from each form of Content-Disposition that servers send",
         arguments: [
             ("attachment; filename=report.pdf", "report.pdf"), ("attachment; filename=\"a b.pdf\"", "a b.pdf"),
             ("inline;FileName = \"a;b.pdf\" ; size=3", "a;b.pdf"), ("attachment; filename=\"a\\\"b\"", "a\"b"),
@@ -20,7 +20,7 @@ import Testing
     }
 
     @Test(
-        "A hostile file name loses its path and its control characters",
+        "The directories and control characters of a hostile file name are removed",
         arguments: [
             ("attachment; filename=\"../../etc/passwd\"", "passwd"), ("attachment; filename=\"/etc/passwd\"", "passwd"),
             ("attachment; filename=C:\\dir\\a.exe", "a.exe"), ("attachment; filename=\"C:\\dir\\x.txt\"", "x.txt"),
@@ -33,7 +33,7 @@ import Testing
     }
 
     @Test(
-        "A value without a usable name has no file name",
+        "A Content-Disposition without a usable file name yields no file name",
         arguments: [
             "", "attachment", "attachment; filename=", "attachment; filename=\"\"", "attachment; filename=..",
             "attachment; filename=a/", "attachment; filename", "filename=x", "attachment; name=x",

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Objects written member by member")
 struct JSONObjectWriterTests {
-    @Test("The text of a written object equals the text of the same JSON value")
+    @Test("An object that is written member by member has the same text as the same object as a JSON value")
     func text() {
         #expect(JSONObjectWriter().text == "{}")
         let odd = "\"\\\u{0}\n\u{1f}é\u{10FFFF}"

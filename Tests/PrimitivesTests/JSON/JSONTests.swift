@@ -65,14 +65,14 @@ struct JSONTests {
         #expect(throws: JSON.SyntaxError.self) { try JSON(parsing: bytes) }
     }
 
-    @Test("Duplicate member names are refused in every spelling (RFC 7493 §2.3)")
+    @Test("Duplicate member names are refused, even with different escapes (RFC 7493 §2.3)")
     func duplicateNames() throws {
         #expect(throws: JSON.SyntaxError.self) { try JSON(parsing: #"{"a":1,"a":2}"#) }
         #expect(throws: JSON.SyntaxError.self) { try JSON(parsing: #"{"a":1,"\u0061":2}"#) }
         #expect(try JSON(parsing: #"{"a":{"a":1}}"#) == ["a": ["a": 1]])
     }
 
-    @Test("Canonically equivalent names are two names, because RFC 8259 §8.3 compares code units")
+    @Test("Canonically equivalent member names count as two names, because RFC 8259 §8.3 compares code units")
     func canonicallyEquivalentNames() throws {
         let text = #"{"\#u{E9}":1,"e\#u{301}":2}"#
         #expect(try JSON(parsing: text).text == text)
@@ -94,14 +94,14 @@ struct JSONTests {
         #expect(throws: Never.self) { try JSON(parsing: "1", depthLimit: 0) }
     }
 
-    @Test("An error names the byte offset of the fault")
+    @Test("The error for invalid JSON names the byte offset of the fault")
     func offset() {
         let error = #expect(throws: JSON.SyntaxError.self) { try JSON(parsing: #"{"a":tru}"#) }
         #expect(error?.offset == 5)
         #expect(error?.description.hasPrefix("at byte 5: ") == true)
     }
 
-    @Test("A value converts to its own type, and to no other")
+    @Test("A JSON value converts to its own type, and to no other type")
     func accessors() throws {
         let json: JSON = ["s": "text", "b": true, "n": 2, "a": [1, "x"], "z": .null]
         #expect(json["s"]?.stringValue == "text")
@@ -119,7 +119,7 @@ struct JSONTests {
         #expect(json.text == #"{"s":"text","b":true,"n":2,"a":[1,"x"],"z":null}"#)
     }
 
-    @Test("Durations are written in seconds without needless digits, instants in RFC 3339")
+    @Test("JSON has durations in seconds without needless digits, and instants in RFC 3339")
     func durationsAndDates() {
         #expect(JSON.seconds(.seconds(20)).text == "20")
         #expect(JSON.seconds(.milliseconds(500)).text == "0.5")

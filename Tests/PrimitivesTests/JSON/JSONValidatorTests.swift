@@ -32,12 +32,12 @@ struct JSONValidatorTests {
         [0x22, 0x80, 0x22], [0x22, 0xF5, 0x80, 0x80, 0x80, 0x22], [0x22, 0xE2, 0x82, 0x22], [0xFF], [0x31, 0x80],
     ]
 
-    @Test("The validator agrees with the parser", arguments: samples)
+    @Test("The JSON validator accepts exactly the sample texts that the JSON parser accepts", arguments: samples)
     func agreesWithParser(text: String) {
         #expect(isValid(Array(text.utf8)) == ((try? JSON(parsing: text)) != nil))
     }
 
-    @Test("The verdict on a text is the same for the whole, for any two pieces and byte by byte")
+    @Test("The validator's result is the same for a whole text, for any two pieces of the text and byte by byte")
     func splitAnywhere() {
         for bytes in Self.samples.map({ Array($0.utf8) }) + Self.invalidUTF8 {
             let whole = isValid(bytes)
@@ -48,12 +48,12 @@ struct JSONValidatorTests {
         }
     }
 
-    @Test("Bytes that are not UTF-8 are not JSON", arguments: invalidUTF8)
+    @Test("The validator refuses bytes that are not UTF-8", arguments: invalidUTF8)
     func notUTF8(bytes: [UInt8]) {
         #expect(!isValid(bytes))
     }
 
-    @Test("The validator agrees with the parser about random texts")
+    @Test("The JSON validator agrees with the JSON parser about random texts, except for duplicate member names")
     func random() {
         var generator = SystemRandomNumberGenerator()
         let pieces = [
@@ -74,7 +74,7 @@ struct JSONValidatorTests {
         #expect(valid > 1000)
     }
 
-    @Test("Duplicate member names and lone surrogates pass, as RFC 8259 allows")
+    @Test("The validator accepts duplicate member names and lone surrogates, because RFC 8259 allows both")
     func lenient() {
         #expect(isValid(Array(#"{"a":1,"a":2}"#.utf8)))
         #expect(isValid(Array(#""\ud83d""#.utf8)))
@@ -94,7 +94,7 @@ struct JSONValidatorTests {
         #expect(!open.finish())
     }
 
-    @Test("Nesting up to the limit is valid, deeper nesting is not, and a million levels cost no stack")
+    @Test("Nesting up to the limit is valid, deeper nesting is not, and a million levels do not overflow the stack")
     func depth() {
         func nested(_ depth: Int) -> [UInt8] {
             Array((String(repeating: "[", count: depth) + String(repeating: "]", count: depth)).utf8)

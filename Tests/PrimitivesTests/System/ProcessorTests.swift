@@ -17,7 +17,7 @@ struct ProcessorTests {
         return count
     }
 
-    @Test("A thread that calls offer() without a pause yields at most every 200 µs")
+    @Test("A thread that calls offer() again and again yields the processor at most every 200 µs")
     func offer() {
         let begin = Processor.nanoseconds()
         let count = offers()
@@ -26,7 +26,7 @@ struct ProcessorTests {
         #expect(count <= (Processor.nanoseconds() - begin) / 200_000 + 1)
     }
 
-    @Test("After keep() a thread does not yield until it calls share()")
+    @Test("After keep(), offer() does not yield the processor until the thread calls share()")
     func keep() {
         Processor.keep()
         #expect(offers() == 0)

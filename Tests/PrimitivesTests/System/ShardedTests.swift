@@ -10,7 +10,7 @@ struct ShardedTests {
         #expect(Sharded(count: asked) { 0 }.all.count == made)
     }
 
-    @Test("Equal hashes share a shard, hashes that differ in the lowest bits do not, and negative hashes have a shard")
+    @Test("Hashes with equal lowest bits share a shard, even negative hashes; hashes with other lowest bits do not")
     func shards() {
         let shards = Sharded(count: 4) { 0 }
         for hash in [0, 1, 2, 3, 4, -1, Int.min] { shards[hash].withLock { $0 += 1 } }

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("The allowance that several owners share")
 struct SharedAllowanceTests {
-    @Test("The first owner may take half, and each later owner half of the rest")
+    @Test("The first owner may take half of the allowance, and each later owner half of the rest")
     func halves() {
         let allowance = SharedAllowance(limit: 1000)
         let parts = (0..<5).map { _ in SharedAllowance.Part(of: allowance) }
@@ -15,7 +15,7 @@ struct SharedAllowanceTests {
         #expect(taken == [500, 250, 125, 62, 31])
     }
 
-    @Test("Each owner can take the guaranteed minimum, however much the other owners have taken")
+    @Test("Each owner can take the guaranteed minimum, however much the other owners have already taken")
     func floor() {
         let allowance = SharedAllowance(limit: 100, floor: 10)
         let parts = (0..<20).map { _ in SharedAllowance.Part(of: allowance) }
@@ -25,7 +25,7 @@ struct SharedAllowanceTests {
         #expect(!last.take(1))
     }
 
-    @Test("Returned room, and the room of an owner that has ended, can be taken again")
+    @Test("An owner can take the room that another owner has returned, or that an ended owner had taken")
     func givenBack() {
         let allowance = SharedAllowance(limit: 100)
         let first = SharedAllowance.Part(of: allowance)

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("The wake signal")
 struct WakeSignalTests {
-    @Test("The descriptor is readable after one or several raises, until it is lowered")
+    @Test("The signal's descriptor is readable after one or several raises, until the signal is lowered")
     func raised() throws {
         let signal = try #require(WakeSignal())
         func isReadable() -> Bool {

@@ -30,7 +30,7 @@ struct TimestampTests {
         #expect(Timestamp(milliseconds: milliseconds).httpDate == text)
     }
 
-    @Test("A year of five digits is written in full, and the first and last instants have texts")
+    @Test("Years of five digits are written in full, up to the last instant that a Timestamp can hold")
     func strangeYears() {
         let next = Timestamp(milliseconds: 253_402_300_800_000)
         #expect(next.rfc3339 == "10000-01-01T00:00:00.000Z")
@@ -41,7 +41,7 @@ struct TimestampTests {
         }
     }
 
-    @Test("From 1600 to 9999, RFC 3339 texts agree with Foundation, and HTTP dates read back unchanged")
+    @Test("From 1600 to 9999, RFC 3339 texts equal Foundation's, and written HTTP dates are read as the same instants")
     func agreesWithFoundation() {
         let rfc3339 = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
         var generator = SystemRandomNumberGenerator()
@@ -147,7 +147,7 @@ struct TimestampTests {
         }
     }
 
-    @Test("Instants and durations add up, and sums stop at the distant future")
+    @Test("An instant plus a duration is at most the distant future")
     func arithmetic() {
         let instant = Timestamp(milliseconds: 1000)
         #expect(instant + .milliseconds(500) == Timestamp(milliseconds: 1500))
@@ -169,7 +169,7 @@ struct TimestampTests {
         #expect(Duration.milliseconds(1500).inSeconds == 1.5)
     }
 
-    @Test("Any number of seconds, even an infinite one, becomes a valid duration")
+    @Test("Any number of seconds, even an infinite number, becomes a valid duration")
     func clampedSeconds() {
         #expect(Duration.clamping(seconds: 1.5) == .milliseconds(1500))
         for seconds in [-1.5, -1e300, -Double.infinity, Double.nan, -0.0] {

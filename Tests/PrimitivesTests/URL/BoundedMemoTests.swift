@@ -3,7 +3,7 @@ import Testing
 
 @Suite("The bounded memo")
 struct BoundedMemoTests {
-    @Test("Values are remembered up to the limit; beyond it the memo is emptied, and returns its old values")
+    @Test("When the memo is full, a further value empties the memo, and the caller gets the removed values")
     func limit() {
         var memo = BoundedMemo<String, Int>(limit: 2)
         #expect(memo.remember(1, for: "a").isEmpty)
@@ -13,7 +13,7 @@ struct BoundedMemoTests {
         #expect(memo["a"] == nil && memo["c"] == 3 && memo.count == 1)
     }
 
-    @Test("A key counts once, with its newest value")
+    @Test("A repeated key counts once towards the limit, and keeps the newest value")
     func newest() {
         var memo = BoundedMemo<String, Int>(limit: 1)
         for value in 0..<5 { #expect(memo.remember(value, for: "a").isEmpty) }

@@ -4,7 +4,7 @@ import Testing
 @Suite("Canonical URLs")
 struct CanonicalURLTests {
     @Test(
-        "A canonical URL follows each clause of its definition",
+        "Each rule of the canonical form is applied to a URL",
         arguments: [
             // Scheme and host are lower-case.
             ("HTTP://EXAMPLE.com/", "http://example.com/"), ("HttpS://h/", "https://h/"), ("FTP://h/a", "ftp://h/a"),
@@ -43,7 +43,8 @@ struct CanonicalURLTests {
             // The path is at least /.
             ("http://h", "http://h/"), ("http://h?q", "http://h/?q"), ("http://h#f", "http://h/"),
             ("http://h:80?q", "http://h/?q"),
-            // Percent-escapes are upper-case. Unreserved characters have none, and all other characters keep them.
+            // Percent-escapes are upper-case. Unreserved characters are not escaped. Escapes of all other characters
+            // stay.
             ("http://h/%c3%a9", "http://h/%C3%A9"), ("http://h/%61%2D%2e%5f%7E%39", "http://h/a-._~9"),
             ("http://h/%2f%3F%23%25%40%3a", "http://h/%2F%3F%23%25%40%3A"), ("http://h/a%2fb", "http://h/a%2Fb"),
             ("http://h/%ff%00%20", "http://h/%FF%00%20"), ("http://h/@:!$&'()*+,;=", "http://h/@:!$&'()*+,;="),
@@ -51,7 +52,7 @@ struct CanonicalURLTests {
             // Non-ASCII is escaped.
             ("http://h/é", "http://h/%C3%A9"), ("http://h/e\u{301}", "http://h/e%CC%81"),
             ("http://h/日", "http://h/%E6%97%A5"),
-            // Then dot segments are resolved (RFC 3986 §5.2.4).
+            // Dot segments are resolved after the escapes are normalised (RFC 3986 §5.2.4).
             ("http://h/a/./b", "http://h/a/b"), ("http://h/a/../b", "http://h/b"),
             ("http://h/a/b/../../c", "http://h/c"),
             ("http://h/..", "http://h/"), ("http://h/../../a", "http://h/a"), ("http://h/.", "http://h/"),
@@ -121,7 +122,7 @@ struct CanonicalURLTests {
     }
 
     @Test(
-        "A host that could be read in two ways is refused",
+        "A host that two readers may read differently is refused",
         arguments: [
             "http://a%2Fb/", "http://a%00b/", "http://a%20b/", "http://a%0D%0Ab/", "http://a%40b/", "http://a%3F/",
             "http://a%23/",
@@ -135,7 +136,7 @@ struct CanonicalURLTests {
     }
 
     @Test(
-        "The request URL has the query's escapes and the host's final dot as they were written",
+        "The request URL keeps the written escapes of the query and the final dot of the host",
         arguments: [
             ("HTTP://H/%61?a=%7e%2f%c3&b=+", "http://h/a?a=%7e%2f%c3&b=+"), ("http://h./?é", "http://h./?%C3%A9"),
             ("http://Example.com.:80/a/../b?", "http://example.com./b"), ("http://h/?a=b#c", "http://h/?a=b"),
@@ -147,7 +148,7 @@ struct CanonicalURLTests {
 
     /// libcurl looks for numbers of an address before it decodes escapes and converts names.
     @Test(
-        "An IPv4 address written with escapes, other digits or other dots has its usual canonical form",
+        "An IPv4 address in escapes, other digits or other dots becomes the four decimal numbers with dots",
         arguments: [
             "http://127%2e1/", "http://127%2E0.1/", "http://%31%32%37.1/", "http://127\u{3002}1/",
             "http://127\u{FF0E}0\u{FF61}0.1/", "http://\u{FF11}\u{FF12}\u{FF17}.1/",
@@ -163,14 +164,14 @@ struct CanonicalURLTests {
         #expect(exact == "127.0.0.1" || exact == "127.1." || exact == "127.0.0.1.")
     }
 
-    @Test("A URL whose canonical text is too long is refused, even if the written text is not too long")
+    @Test("A URL with a canonical text over the limit is refused, even if the written text is within the limit")
     func longerCanonical() throws {
         let text = "http://127.1./" + String(repeating: "a", count: CanonicalURL.maximumLength - 14)
         #expect(throws: InvalidURL.tooLong(limit: 8192)) { try CanonicalURL(text) }
         #expect(try CanonicalURL(String(text.dropLast(3))).string.utf8.count == 8192)
     }
 
-    @Test("Parameters give the same canonical URL as their escapes in the query, and are sent form-encoded")
+    @Test("Separate params give the same canonical URL as params in the query, and are sent form-encoded")
     func parameterEscapes() throws {
         var params = URLParameters()
         params.append("a", "~é b*")
@@ -185,7 +186,7 @@ struct CanonicalURLTests {
         #expect(throws: InvalidURL.badHost) { try CanonicalURL(text) }
     }
 
-    @Test("A slash separates segments even with a combining accent behind it")
+    @Test("A slash separates path segments even if a combining accent follows the slash")
     func accentBehindSlash() {
         #expect(Array(URLPath.removeDotSegments("/a/\u{301}/../b").utf8) == Array("/a/b".utf8))
         #expect(Array(URLPath.removeDotSegments("/\u{301}").utf8) == Array("/\u{301}".utf8))
@@ -201,7 +202,7 @@ struct CanonicalURLTests {
         #expect(throws: InvalidURL.tooLong(limit: 8192)) { try CanonicalURL(longest, params: params) }
     }
 
-    @Test("A canonical URL has its scheme, host, port, path and query as parts")
+    @Test("A canonical URL is split into scheme, host, port, path and query")
     func parts() throws {
         let url = try CanonicalURL("HTTPS://[2001:DB8::1]:8443/a/./%c3?q=1#f")
         #expect(url.scheme == "https")
@@ -216,7 +217,7 @@ struct CanonicalURLTests {
         #expect(plain.authorityText == "h")
     }
 
-    @Test("A canonical URL of any text is plain ASCII and stays unchanged")
+    @Test("The canonical URL of any text is plain ASCII, and is the canonical URL of itself")
     func idempotence() {
         var generator = SystemRandomNumberGenerator()
         let hosts = [

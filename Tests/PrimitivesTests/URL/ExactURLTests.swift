@@ -26,7 +26,7 @@ struct ExactURLTests {
     }
 
     @Test(
-        "A text that is not an http or https URL is refused with the same reason each time",
+        "A text that is not an http or https URL is refused, with the same reason at a second try",
         arguments: [
             ("", InvalidURL.relative), ("/a", .relative), ("h/a:b", .relative), ("h:80/a", .unsupportedScheme("h")),
             ("mailto:x", .unsupportedScheme("mailto")), ("ftp://h/", .notHTTP("ftp")), ("http:x/y", .noHost),
@@ -42,7 +42,7 @@ struct ExactURLTests {
         }
     }
 
-    @Test("A site is parsed once until the table is full, a site with an overlong name each time")
+    @Test("A site is parsed only once until the table is full, but a site with an overlong name is parsed each time")
     func known() throws {
         let sites = KnownSites()
         var reads = 0

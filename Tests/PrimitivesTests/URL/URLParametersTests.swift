@@ -29,13 +29,13 @@ struct URLParametersTests {
         #expect(try encoded(json) == expected)
     }
 
-    @Test("Names that are only canonically equivalent stay two names")
+    @Test("Parameter names that are canonically equivalent, but have different bytes, stay two names")
     func canonicalEquivalence() throws {
         #expect(try encoded(#"{"é":"2","e\u0301":"1"}"#) == "e%CC%81=1&%C3%A9=2")
     }
 
     @Test(
-        "A value that is not a scalar or a list of scalars is refused, and the error points at it",
+        "The error for a parameter value that is neither a scalar nor a list of scalars points at the value",
         arguments: [
             ("[]", ""), ("1", ""), (#""a=1""#, ""), ("null", ""), (#"{"a":null}"#, "/a"), (#"{"a":{}}"#, "/a"),
             (#"{"a":[1,null]}"#, "/a/1"), (#"{"a":[[1]]}"#, "/a/0"), (#"{"a":[{}]}"#, "/a/0"),
@@ -48,7 +48,7 @@ struct URLParametersTests {
         #expect(error?.pointer == pointer)
     }
 
-    @Test("Parameters follow the URL's own query, which keeps its order and gets canonical escapes")
+    @Test("Parameters are appended to the URL's query, and the query keeps its order and gets canonical escapes")
     func appending() throws {
         let params = try URLParameters(JSON(parsing: #"{"b":1,"a":"x y"}"#))
         func url(_ text: String) throws -> String { try CanonicalURL(text, params: params).string }
@@ -60,7 +60,7 @@ struct URLParametersTests {
         #expect(try CanonicalURL("http://h/p?z", params: URLParameters()).string == "http://h/p?z")
     }
 
-    @Test("The order of parameters does not change the URL")
+    @Test("The order of parameters does not change the canonical URL")
     func order() throws {
         let one = try CanonicalURL("http://h/", params: URLParameters(JSON(parsing: #"{"a":[2,1],"b":3}"#)))
         let two = try CanonicalURL("http://h/", params: URLParameters(JSON(parsing: #"{"b":3,"a":[1,2]}"#)))

@@ -5,7 +5,7 @@ import Testing
 @Suite("Prefixes of canonical URLs")
 struct URLPrefixTests {
     @Test(
-        "A prefix in any spelling becomes the beginning of the canonical URL",
+        "A URL prefix in any spelling becomes the beginning of the canonical URL",
         arguments: [
             ("http://b\u{FC}cher.example/", "http://xn--bcher-kva.example/"),
             ("HTTP://B\u{DC}CHER.EXAMPLE/A", "http://xn--bcher-kva.example/A"),
@@ -34,11 +34,11 @@ struct URLPrefixTests {
             return
         }
         #expect(try URLPrefix(text).string == prefix)
-        // The result is its own spelling.
+        // The result, as a prefix, yields itself.
         #expect(try URLPrefix(prefix).string == prefix)
     }
 
-    @Test("A prefix that ends in a dot of the host matches longer names and the host as a whole name")
+    @Test("A prefix that ends in a dot of the host matches longer host names and the host itself without the dot")
     func dotAtEnd() throws {
         #expect(try URLPrefix("http://Example.").strings == ["http://example.", "http://example/", "http://example:"])
         #expect(try URLPrefix("http://192.168.").strings == ["http://192.168."])
@@ -46,7 +46,7 @@ struct URLPrefixTests {
     }
 
     @Test(
-        "A prefix without a slash matches the URLs that begin with its scheme, host and port, in any spelling",
+        "A prefix without a slash matches URLs with the same scheme, host and port, in any spelling",
         arguments: [
             ("HTTP", ["http"]), ("Https:", ["https:"]), ("ftp", ["ftp"]), ("h", ["h"]), ("H", ["H"]),
             ("note", ["note"]),
@@ -70,7 +70,7 @@ struct URLPrefixTests {
     }
 
     @Test(
-        "An ambiguous prefix and a prefix that begins no URL are refused",
+        "A URL prefix is refused if it is ambiguous, or if no URL can begin with it",
         arguments: [
             ("example.com/", InvalidURLPrefix.noScheme), ("//example.com/", .noScheme), ("file:///etc", .noScheme),
             ("http:/example.com", .noScheme), ("/a", .noScheme), ("http://h/a#b", .fragment),
@@ -93,7 +93,7 @@ struct URLPrefixTests {
 
     /// Without the refusal, a purge by this prefix would remove no entry, and report no error.
     @Test(
-        "A prefix without a slash that begins no URL is refused",
+        "A URL prefix without a slash is refused if no URL can begin with it",
         arguments: [
             ("http://[::1].", InvalidURLPrefix.url(.badPort)), ("http://[::1]x", .url(.badPort)),
             ("http://h:99999", .url(.badPort)), ("http://h:x", .url(.badPort)), ("http://h:8o", .url(.badPort)),
@@ -123,7 +123,7 @@ struct URLPrefixTests {
     }
 
     @Test(
-        "A text that is not a host alone is refused",
+        "A text is refused as a host if it is not a host alone",
         arguments: [
             "127.0.0.1:80", "example.com:", "[::1]:9", "a/b", "a?b", "a#b", "u@h", "a b", "", "[::1", "a*b", "[]", ".",
             "a..",

@@ -24,8 +24,8 @@ package final class Listener: Sendable {
     ///
     /// - Parameters:
     ///   - backlog: the backlog of the listening socket.
-    ///   - handler: runs on the connection's thread, with its number (from 0); the connection is closed when it
-    ///     returns.
+    ///   - handler: runs on the connection's thread, with the connection's number (from 0). The connection is closed
+    ///     when the handler returns.
     ///
     /// Throws ``SystemError`` when it cannot listen.
     package init(

@@ -3,8 +3,8 @@ import Primitives
 
 /// A small real name server (RFC 1035) over UDP that answers as a script says, for tests against a hostile name server.
 ///
-/// Resolvers send queries to port 53 only, which takes privileges. A process queries this server when its
-/// `/etc/resolv.conf` names it.
+/// Resolvers send queries to port 53 only, and listening on this port needs privileges. A process queries this server
+/// when the process's `/etc/resolv.conf` names this server.
 package final class ScriptedDNS: Sendable {
     /// A query.
     package struct Question: Sendable {

@@ -9,7 +9,8 @@ package final class ScriptedFTPOrigin: Sendable {
         package var offersExtendedPassive = true
         /// The address that `PASV` announces: 127.0.0.1 by default. A hostile server names another machine.
         package var passiveAddress = "127.0.0.1"
-        /// The port that `EPSV` and `PASV` announce; `nil`, the default, for the port of the data.
+        /// The port that `EPSV` and `PASV` announce; `nil`, the default, for the port at which the server listens for
+        /// data.
         package var passivePort: UInt16?
         /// The number of bytes of a file after which the data connection is closed; `nil`, the default, for never.
         package var cutAfter: Int?
