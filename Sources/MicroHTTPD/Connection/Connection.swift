@@ -37,7 +37,7 @@ final class Connection: @unchecked Sendable {
     let receivedCount = Atomic<UInt64>(0)
     /// The bytes for ``sentBytes`` after the close; set when the socket is about to be closed.
     let sentAtClose = Atomic<Int64>(0)
-    /// The descriptor; -1 from the moment at which the socket may be closed.
+    /// The descriptor; -1 from ``close(isBodyIncomplete:)`` on, because another socket may then get the same number.
     let openDescriptor: Locked<Int32>
     /// `nil` if no minimum rate applies to the body.
     private var bodyClock: BodyClock? {
@@ -128,7 +128,7 @@ final class Connection: @unchecked Sendable {
         suspensions.resume(suspension)
     }
 
-    /// Makes libmicrohttpd call again, after the other connections with events. False, unchanged, if it is stopping.
+    /// Makes libmicrohttpd call again, after the other connections with events. Returns false if the daemon stops.
     func comeAgain() -> Bool {
         guard let suspension = suspend(owner: self) else { return false }
         resume(suspension)

@@ -53,7 +53,7 @@ final class ConnectionRegistry: Sendable {
         }
     }
 
-    /// Takes one ``admit(_:limit:)`` back.
+    /// Undoes one ``admit(_:limit:)`` that returned true.
     func leave(_ address: IPAddress?, limit: Int) {
         guard limit > 0 else { return }
         addresses.withLock { addresses in

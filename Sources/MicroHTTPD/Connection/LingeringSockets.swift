@@ -4,10 +4,10 @@ import Primitives
 
 /// Sockets that the server has answered and closed for sending, while their clients may still be sending. The watcher's
 /// thread discards incoming bytes until the client closes its side. After an immediate close the kernel would answer
-/// further bytes with a reset, because of which the client could lose the answer (RFC 9112 §9.6). The time limits equal
-/// nginx's (`lingering_time`, `lingering_timeout`). The number of bytes has no limit, so a client that sends its whole
-/// request sees the answer. These sockets count neither towards the limit per address nor as served connections, but
-/// have a limit of their own.
+/// further bytes with a reset, and the client could lose the answer (RFC 9112 §9.6). The time limits equal nginx's
+/// (`lingering_time`, `lingering_timeout`). The number of bytes has no limit, so a client that sends its whole request
+/// sees the answer. These sockets count neither towards the limit per address nor as served connections, but have a
+/// limit of their own.
 ///
 /// Invariants: the lock guards the table. Every descriptor in the table is open; the code that removes it closes it.
 final class LingeringSockets: Sendable {

@@ -4,7 +4,7 @@ import Primitives
 
 /// Accepts connections on its own thread and passes them to the serving threads, because libmicrohttpd 0.9.75 cannot do
 /// this well. `MHD_quiesce_daemon`, its only way to stop listening early, races with the threads over an epoll
-/// registration, and can abort the process. A thread that finds its connection limit reached never releases a mutex.
+/// registration, and can abort the process. A thread that finds its connection limit reached keeps a mutex for ever.
 /// And each connection would go to the thread that calls `accept` first. Connections beyond a limit are accepted,
 /// answered and closed here, so that clients, and health probes, learn the reason; their sockets linger. When too many
 /// sockets linger, new clients wait in the kernel's queue.

@@ -18,7 +18,7 @@ func receiveTarget(
     _ context: UnsafeMutableRawPointer?, _ target: UnsafePointer<CChar>?, _ handle: OpaquePointer?
 ) -> UnsafeMutableRawPointer? {
     guard let pointer = cmhd_socket_context(handle) else { return nil }
-    // The signature says `const`, but the text lies in the connection's buffer, which libmicrohttpd will change anyway.
+    // The signature says `const`, but the text lies in the connection's buffer, and libmicrohttpd writes to it next.
     let text = UnsafeMutablePointer(mutating: target)
     Unmanaged<ConnectionDriver>.fromOpaque(pointer)._withUnsafeGuaranteedRef { $0.receiveTarget(text) }
     return pointer

@@ -9,7 +9,7 @@ extension ConnectionDriver {
         ServingThread.current?._withUnsafeGuaranteedRef { $0.context(of: descriptor) }.map { .fromOpaque($0) }
     }
 
-    /// Reads bytes of requests by `receive`, which reads to `target` like `recv`, and checks them for libmicrohttpd.
+    /// Reads bytes of requests by `receive`, which reads to `target` like `recv`, and checks the bytes.
     /// `nil`: the client got a ``DaemonConfiguration/refusal``, and libmicrohttpd must close the connection.
     fileprivate func read(into target: UnsafeMutableRawPointer, by receive: () -> Int) -> Int? {
         // If libmicrohttpd ran out of memory for an incomplete head, it would send its own error page.

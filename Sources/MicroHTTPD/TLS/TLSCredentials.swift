@@ -1,9 +1,9 @@
 import CMicroHTTPD
 import Primitives
 
-/// A daemon's certificate with its key, and the authorities of which one must have signed each client's certificate. A
-/// connection retains the credentials that it began with, because GnuTLS reads them without keeping them alive.
-/// `@unchecked Sendable` is safe because GnuTLS only reads complete credentials, from any number of threads.
+/// A daemon's certificate with its key, and the authorities that may sign the clients' certificates. A connection
+/// retains the credentials that it began with, because GnuTLS reads them without keeping them alive. `@unchecked
+/// Sendable` is safe because GnuTLS only reads complete credentials, from any number of threads.
 package final class TLSCredentials: @unchecked Sendable {
     /// The daemon uses the certificate outside of these dates, too. Clients then refuse it, so warn the operator.
     package let notBefore: Timestamp
@@ -99,8 +99,8 @@ final class CurrentCredentials: Sendable {
 }
 
 /// The TLS session of a connection, for two tasks that libmicrohttpd does not have: it checks the client's certificate
-/// in each handshake, and sends bytes. Only the connection's thread uses a session. GnuTLS's session ends before the
-/// connection is reported closed.
+/// in each handshake, as no session is resumed, and sends bytes past libmicrohttpd. A refused client gets no alert.
+/// Only the connection's thread uses a session. GnuTLS's session ends before the connection is reported closed.
 final class TLSSession {
     /// A GnuTLS priority string: TLS 1.2 and 1.3, forward secrecy, authenticated encryption, and for clients'
     /// certificates keys at least as strong as RSA with 2048 bits. Session tickets are disabled, because a client could

@@ -22,7 +22,7 @@ package struct OriginRequest: Sendable {
     /// lacks them. With `false` the client adds only `Host` and the framing of a body.
     package var addsDefaultFields = true
     /// `HEAD` with a body is refused. The body is sent over an HTTP/1.1 connection of its own, without waiting for `100
-    /// Continue`. Only a body of which no byte was read is sent again. A final status from 300 on closes the body.
+    /// Continue`. Only an unread body is sent again. A final response with a status from 300 on closes the body.
     package var body: OriginUpload?
     /// The limit in bytes for the received body, for the decoded body, and for the bytes between two content codings.
     package var sizeLimit = Int64.max
@@ -42,7 +42,7 @@ package struct OriginRequest: Sendable {
 }
 
 extension OriginRequest {
-    /// Returns the parsed URL. Throws the first fault because of which the request cannot be sent.
+    /// Returns the parsed URL. Throws the first fault that keeps the request from being sent.
     func checkedURL(
         _ configuration: OriginConfiguration, known: inout KnownURLs
     ) throws(OriginError) -> OriginURL {

@@ -47,7 +47,7 @@ package final class OriginUpload: Sendable {
         }
     }
 
-    /// In bytes; `nil` for an unknown length, because of which the body is sent in chunks.
+    /// In bytes; `nil` for an unknown length: the body is then sent in chunks.
     package let length: Int64?
     private let state: Locked<State>
 
