@@ -23,7 +23,7 @@ final class Connection: @unchecked Sendable {
 
     /// The time at which the client is cut off, in milliseconds of ``DaemonConfiguration/now``; `Int64.max` is never.
     let deadline: Atomic<Int64>
-    /// Whether the first line of a request has arrived and its answer is not complete.
+    /// Whether the first line of a request has arrived, and the request's answer is not complete.
     let isBusy = Atomic<Bool>(false)
     /// Whether libmicrohttpd has an answer, and the kernel does not have all bytes of this answer.
     let isAnswering = Atomic<Bool>(false)

@@ -161,7 +161,7 @@ final class BodyPause: SuspensionOwner {
     func begin(_ sink: any BodySink) -> Bool {
         connection.stopBodyClock()
         guard let suspension = connection.suspend(owner: self) else { return false }
-        // The hang-up, or the room, may have come before this line.
+        // The client may have hung up since this pause was made.
         let isWaiting = phase.withLock { phase in
             guard case .beginning = phase else { return false }
             phase = .waiting(suspension)

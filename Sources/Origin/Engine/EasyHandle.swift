@@ -234,7 +234,7 @@ final class OriginConnection {
         return recv(descriptor, &byte, 1, Int32(MSG_PEEK | MSG_DONTWAIT)) <= 0
     }
 
-    /// Whether the descriptor is still the connection's, and not that of a later file or socket.
+    /// Whether the descriptor still belongs to this connection, and not to a later file or socket.
     var isOpen: Bool { SocketAddress.port(of: descriptor) == localPort }
 }
 

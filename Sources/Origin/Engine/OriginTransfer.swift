@@ -210,7 +210,7 @@ private struct FIFO<Element> {
         return nil
     }
 
-    /// Counts an element that was removed early. Cleans the array when more than half of its elements are such.
+    /// Counts an element that was removed early. Frees the places of such elements when they are more than half.
     mutating func forgetOne(isHere: (Element) -> Bool) {
         goneCount += 1
         guard goneCount > 64, goneCount * 2 > elements.count - head else { return }

@@ -67,7 +67,7 @@ final class TransferLoop {
     private func start(_ control: OriginTransfer, _ request: OriginRequest, _ receiver: any OriginReceiver) {
         do throws(OriginError) {
             let url = try request.checkedURL(configuration, known: &urls)
-            // A body that failed before this line could not wake its transfer, because the transfer did not exist yet.
+            // A body that has failed already could not wake its transfer, because the transfer did not exist yet.
             if let words = request.body?.failure { throw OriginError(.uploadBroken(words)) }
             let transfer = Transfer(
                 control: control, request: request, receiver: receiver, url: url, resources: resources)
