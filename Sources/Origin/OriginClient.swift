@@ -4,9 +4,9 @@ import Synchronization
 
 /// Fetches from origins over HTTP/1.1, HTTP/2 and FTP, with libcurl's multi interface on its own threads. It sends any
 /// method and body, follows redirects, decodes content codings, and keeps connections. It connects only to addresses
-/// that the address policy allows, and sends a request again that failed before the first byte of the response. It
-/// knows no caching: every status is a success. It ignores proxies, `.netrc` and HSTS. Cookies are kept only within one
-/// chain of redirects.
+/// that the address policy allows. It repeats a request that failed before the first byte of the response. It does not
+/// cache, and every status is a success. It ignores proxies, `.netrc` and HSTS. Cookies are kept only within one chain
+/// of redirects.
 ///
 ///     let client = OriginClient()
 ///     client.fetch(OriginRequest(url: "https://example.com/"), receiver: receiver)
@@ -28,7 +28,7 @@ package final class OriginClient: Sendable {
         places = TransferPlaces(
             limit: configuration.maxTransfers, limitPerHost: configuration.maxTransfersPerHost, inboxes: inboxes)
         threads = zip(inboxes, multis).map { [places] inbox, multi in
-            // A raw pointer is not Sendable. Only the new thread uses the pointer, apart from the wake-up in `Inbox`.
+            // A raw pointer is not Sendable. Only the new thread uses this pointer, apart from the wake-up in `Inbox`.
             let multi = UInt(bitPattern: multi)
             return NamedThread("larder-origin") {
                 TransferLoop(
@@ -58,15 +58,15 @@ package final class OriginClient: Sendable {
         return transfer
     }
 
-    /// The first thread with the fewest transfers, so a series of fetches gets the same thread and its connection.
+    /// The first thread with the fewest transfers. So a series of fetches gets the same thread and its connection.
     private var leastBusy: Int {
         let counts = inboxes.map(\.openTransfers)
         return counts.indices.min { counts[$0] < counts[$1] } ?? 0
     }
 
-    /// The reason why the client would refuse a request, as far as it can tell without DNS and the network; `nil` when
-    /// only these or a redirect can lead to a refusal. ``fetch(_:receiver:)`` may report another reason for a port that
-    /// is always refused.
+    /// The reason why the client would refuse a request, found without DNS and the network; `nil` when only DNS, the
+    /// network or a redirect can lead to a refusal. For a port that is always refused, ``fetch(_:receiver:)`` may
+    /// report another reason.
     package func foreseenRefusal(of request: OriginRequest) -> OriginError? {
         var known = KnownURLs()
         do throws(OriginError) {
@@ -85,7 +85,7 @@ package final class OriginClient: Sendable {
         }
     }
 
-    /// Includes transfers that no thread has taken yet.
+    /// The number of unfinished transfers, including transfers that no thread has taken yet.
     package var openTransfers: Int { inboxes.reduce(0) { $0 + $1.openTransfers } }
 
     package var transferCounts: (running: Int, queued: Int) {
@@ -93,7 +93,7 @@ package final class OriginClient: Sendable {
         return (counts.running, counts.waiting)
     }
 
-    /// Cancels every transfer, and waits until the threads have ended. A call from within a receiver does not wait.
+    /// Cancels every transfer, and waits until the threads have ended. When a receiver calls it, it does not wait.
     package func shutDown() {
         for inbox in inboxes { inbox.append(.shutDown) }
         guard !threads.contains(where: \.isCurrent) else { return }

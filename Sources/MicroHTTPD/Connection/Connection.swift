@@ -12,7 +12,7 @@ final class Connection: @unchecked Sendable {
     /// Identifies the connection in code that may run after the connection has ended.
     let id: UInt64
     let remoteAddress: IPAddress?
-    /// libmicrohttpd's object, alive until the connection is closed.
+    /// libmicrohttpd's object for the connection, alive until the connection is closed.
     let handle: OpaquePointer
     /// Use it only on the connection's thread or during a suspension, because the connection cannot be closed then.
     let descriptor: Int32
@@ -23,21 +23,21 @@ final class Connection: @unchecked Sendable {
 
     /// The time at which the client is cut off, in milliseconds of ``DaemonConfiguration/now``; `Int64.max` is never.
     let deadline: Atomic<Int64>
-    /// Whether the first line of a request has arrived and its answer is not complete.
+    /// Whether the first line of a request has arrived, and the request's answer is not complete.
     let isBusy = Atomic<Bool>(false)
-    /// Whether an answer is under way: libmicrohttpd has it, and the kernel does not have all of it.
+    /// Whether libmicrohttpd has an answer, and the kernel does not have all bytes of this answer.
     let isAnswering = Atomic<Bool>(false)
-    /// Whether libmicrohttpd waits for the rest of a request and does not send: for the first request from the
-    /// beginning of the connection, for later requests while their bodies arrive.
+    /// Whether libmicrohttpd waits for the rest of a request and does not send: from the beginning of the connection
+    /// until the first head is complete, and while a body with a ``BodyClock`` arrives.
     let isAwaited = Atomic<Bool>(true)
     /// Whether the client has closed at least its sending side.
     let hasHungUp = Atomic<Bool>(false)
-    /// Whether the client was cut off, so that its further bytes are not worth reading.
+    /// Whether the server has cut off the client. The socket of such a client is closed without lingering.
     let isCutOff = Atomic<Bool>(false)
     let receivedCount = Atomic<UInt64>(0)
-    /// Set when the socket is about to be closed; see ``sentBytes``.
+    /// The bytes for ``sentBytes`` after the close; set when the socket is about to be closed.
     let sentAtClose = Atomic<Int64>(0)
-    /// -1 once the socket may be closed.
+    /// The descriptor; -1 from ``close(isBodyIncomplete:)`` on, because another socket may then get the same number.
     let openDescriptor: Locked<Int32>
     /// `nil` if no minimum rate applies to the body.
     private var bodyClock: BodyClock? {
@@ -60,20 +60,20 @@ final class Connection: @unchecked Sendable {
         openDescriptor = Locked(descriptor)
     }
 
-    /// Called on the connection's thread when libmicrohttpd ends the connection in this round: by ``ConnectionDriver``
-    /// after an incomplete answer, by the body's source after an answer that libmicrohttpd takes for complete.
+    /// Makes the thread look at the connection again, because libmicrohttpd closes an ended connection only at an
+    /// event. Called on the connection's thread after an incomplete answer, or one that ends with the connection.
     func noteEnd() { thread.lookAgain(at: handle) }
 
-    /// Called on the connection's thread when the descriptor is about to be closed. `isBodyIncomplete` says whether a
-    /// request has, or may have, an incomplete body. Returns whether the client may have more to send, in which case
-    /// closing the descriptor would reset the connection before the client has seen its answer.
+    /// Called on the connection's thread when the descriptor is about to be closed. `isBodyIncomplete`: a request has,
+    /// or may have, an incomplete body. Returns whether the client may have more to send. If so, the socket must
+    /// linger, because an immediate close would reset the connection before the client has read the answer.
     func close(isBodyIncomplete: Bool) -> Bool {
         thread.noteClose(of: handle, descriptor: descriptor)
         openDescriptor.withLock { $0 = -1 }
         if isCutOff.load(ordering: .relaxed) { return false }
         let count = Self.peek(descriptor)
         guard count > 0 || (count < 0 && errno == EAGAIN && isBodyIncomplete) else { return false }
-        // libmicrohttpd has closed only the TLS session. Without this the client might wait while the socket lingers.
+        // libmicrohttpd closed only the TLS session. Without `shutdown` the client might wait while the socket lingers.
         if isSecure { _ = shutdown(descriptor, Int32(SHUT_WR)) }
         return true
     }
@@ -101,7 +101,7 @@ final class Connection: @unchecked Sendable {
         _ = withOpenDescriptor { shutdown($0, Int32(SHUT_RDWR)) }
     }
 
-    /// Cuts the client off, with `answer` if libmicrohttpd waits for the rest of a request and so does not send.
+    /// Cuts the client off. Sends `answer` first if libmicrohttpd waits for the rest of a request, and does not send.
     func cutOff(with answer: [UInt8]) {
         if isAwaited.load(ordering: .relaxed), !answer.isEmpty { _ = withOpenDescriptor { Self.send(answer, to: $0) } }
         shutDown()
@@ -128,7 +128,7 @@ final class Connection: @unchecked Sendable {
         suspensions.resume(suspension)
     }
 
-    /// Makes libmicrohttpd call again, after all connections with events. False, without effect, if the daemon stops.
+    /// Makes libmicrohttpd call again, after the other connections with events. Returns false if the daemon stops.
     func comeAgain() -> Bool {
         guard let suspension = suspend(owner: self) else { return false }
         resume(suspension)
@@ -162,8 +162,8 @@ extension Connection: SuspensionOwner {
         }
     }
 
-    /// Bytes of heads, bodies and TLS that the client has acknowledged; after ``noteSent()`` also the bytes that were
-    /// still on their way. Never decreases; 0 where the kernel does not count.
+    /// The bytes of heads, bodies and TLS that the client has acknowledged. After ``noteSent()``, includes the bytes
+    /// that the client had not acknowledged at that call. Never decreases; 0 where the kernel does not count.
     var sentBytes: Int64 { max(sendProgress()?.taken ?? 0, sentAtClose.load(ordering: .relaxed)) }
 
     /// Called when the socket is about to be closed, because the kernel cannot be asked afterwards.
@@ -172,13 +172,13 @@ extension Connection: SuspensionOwner {
         sentAtClose.store(progress.taken + progress.waiting, ordering: .relaxed)
     }
 
-    /// Ends the connection of a client that does not read its answer.
+    /// Ends the connection of a client that does not read its answer, and drops the unsent bytes.
     func giveUpSending() {
         dropUnsent()
         shutDown()
     }
 
-    /// Makes a close drop the unsent bytes, which the kernel would otherwise offer for as long as the client responds.
+    /// Makes a close drop the unsent bytes. By default the kernel keeps offering these bytes while the client responds.
     func dropUnsent() {
         var option = linger(l_onoff: 1, l_linger: 0)
         _ = withOpenDescriptor {
@@ -186,10 +186,10 @@ extension Connection: SuspensionOwner {
         }
     }
 
-    /// Makes libmicrohttpd see that the client has closed its sending side. The library's epoll is edge-triggered: it
-    /// misses a hang-up that arrives with the last bytes, and waits until a deadline. Closing the receiving side makes
-    /// a new edge, and has no other effect (a complete request is answered as usual). Returns false, without effect,
-    /// while the socket has bytes to read, because they would hide the new edge, too.
+    /// Makes libmicrohttpd see that the client has closed its sending side. libmicrohttpd's epoll is edge-triggered, so
+    /// it misses a hang-up that arrives together with the last bytes. Closing the receiving side causes a new event,
+    /// and has no other effect: a complete request is answered as usual. Returns false, without effect, while the
+    /// socket has bytes to read, because libmicrohttpd would miss the new event, too.
     func showEnd() -> Bool {
         withOpenDescriptor { descriptor in
             if Self.peek(descriptor) > 0 { return false }
@@ -198,20 +198,20 @@ extension Connection: SuspensionOwner {
         } ?? true
     }
 
-    /// Writes to the socket past libmicrohttpd, without encryption. False if the socket has no room for all `bytes`;
-    /// after a partial write the connection is shut down. Call this only where the connection cannot be closed
-    /// meanwhile, and while libmicrohttpd has a request without an answer, and so has written all its output.
+    /// Writes to the socket past libmicrohttpd, without encryption. Returns false if the socket has no room for all
+    /// `bytes`; after a partial write, shuts the connection down. The caller ensures two things: the connection cannot
+    /// be closed during the call, and libmicrohttpd has a request without an answer, and so has written all its output.
     func sendWhole(_ bytes: [UInt8]) -> Bool {
         let count = Self.send(bytes, to: descriptor)
-        // The client would take the next bytes for the rest of the incomplete message.
+        // After a partial write, the client would take the next bytes for the rest of the incomplete message.
         if count > 0, count < bytes.count { shutDown() }
         return count == bytes.count
     }
 }
 
 protocol SuspensionOwner: AnyObject, Sendable {
-    /// Called when the client has gone or the daemon gives up: the owner must resume the connection at once. The call
-    /// may come on any thread, before or within ``Connection/suspend(owner:)``, and more than once.
+    /// Called when the client has gone or the daemon gives up. The owner must resume the connection without delay. The
+    /// call may come on any thread, before or within ``Connection/suspend(owner:)``, and more than once.
     func clientLeft()
 }
 
@@ -224,12 +224,12 @@ struct Suspension: @unchecked Sendable {
 
 /// Tells the owners of suspended connections about clients that leave, because libmicrohttpd does not notice them.
 ///
-/// Invariants, all under the one lock:
-/// - An owner is in `waiting` from before `MHD_suspend_connection` until it resumes its connection, which is then
-///   counted in `resuming` until `MHD_resume_connection` has returned. If both are empty and `isClosed` is set, no
-///   thread is about to suspend or resume a connection, and the daemon may be stopped.
+/// Invariants, all under the same lock:
+/// - `suspend` adds an owner to `waiting` before it calls `MHD_suspend_connection`. `resume` removes the owner, and
+///   counts the connection in `resuming` until `MHD_resume_connection` has returned. If `waiting` and `resuming` are
+///   empty and `isClosed` is set, no thread is about to suspend or resume a connection, and the daemon may be stopped.
 /// - The suspending thread adds the owner to `waiting` and then reads the connection's `hasHungUp`. The watcher's
-///   thread sets `hasHungUp` and then reads `waiting`. So at least one thread notices a client that leaves between.
+///   thread sets `hasHungUp` and then reads `waiting`. So at least one thread notices a client that leaves in between.
 final class Suspensions: Sendable {
     private struct State {
         var waiting: [UInt64: any SuspensionOwner] = [:]
@@ -260,7 +260,7 @@ final class Suspensions: Sendable {
         state.withLock { $0.resuming -= 1 }
     }
 
-    /// The connection's `hasHungUp` is set before this call.
+    /// Tells the owner, if any, that its client has left. The caller has set the connection's `hasHungUp`.
     func clientLeft(_ id: UInt64) {
         state.withLock { $0.waiting[id] }?.clientLeft()
     }

@@ -1,7 +1,7 @@
 import Primitives
 import Synchronization
 
-/// Finds slow and busy connections. Each lock guards one table or the counts; connections keep their state in atomics.
+/// The table of all served connections, and their counts. Each lock guards one table or the counts.
 final class ConnectionRegistry: Sendable {
     private let connections = Locked<[UInt64: Connection]>([:])
     private let addresses = Locked<[IPAddress?: Int]>([:])
@@ -23,7 +23,7 @@ final class ConnectionRegistry: Sendable {
     var servedCount: Int { counts.withLock { $0.served } }
     var lingeringCount: Int { counts.withLock { $0.lingering } }
 
-    /// Counts accepted connections that will be passed to ``add(_:)`` soon. `count` is -1 when a socket is closed.
+    /// Counts accepted connections, before ``add(_:)``. `count` is 1 for each, and -1 when its socket is closed.
     func expect(_ count: Int) {
         counts.withLock { $0.served += count }
     }
@@ -42,7 +42,7 @@ final class ConnectionRegistry: Sendable {
         counts.withLock { $0.lingering -= 1 }
     }
 
-    /// Returns false if the address has `limit` connections. With a limit of 0 all are admitted, and none is counted.
+    /// Returns false if the address has `limit` connections already. A `limit` of 0 admits all, without counting.
     func admit(_ address: IPAddress?, limit: Int) -> Bool {
         guard limit > 0 else { return true }
         return addresses.withLock { addresses in
@@ -53,7 +53,7 @@ final class ConnectionRegistry: Sendable {
         }
     }
 
-    /// Takes ``admit(_:limit:)`` back.
+    /// Undoes one ``admit(_:limit:)`` that returned true.
     func leave(_ address: IPAddress?, limit: Int) {
         guard limit > 0 else { return }
         addresses.withLock { addresses in
@@ -66,7 +66,7 @@ final class ConnectionRegistry: Sendable {
         connections.withLock { $0[connection.id] = connection }
     }
 
-    /// Removes a connection that has called ``Connection/noteSent()``. It still counts until ``expect(_:)`` gets -1.
+    /// Removes a connection that has called ``Connection/noteSent()``. ``expect(_:)`` with -1 reduces the count.
     func remove(_ connection: Connection) {
         connections.withLock { table in
             guard table.removeValue(forKey: connection.id) != nil else { return }
@@ -84,7 +84,7 @@ final class ConnectionRegistry: Sendable {
         connections.withLock { $0[id] }
     }
 
-    /// Whether no request is in progress. Check repeatedly: a thread that has not parsed its bytes looks quiet, too.
+    /// Whether no request is known to be in progress. Check repeatedly: bytes read but not parsed do not count.
     var isQuiet: Bool {
         let open = all
         // If the counts differ, an accepted connection has not reached its thread yet.

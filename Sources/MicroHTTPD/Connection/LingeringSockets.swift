@@ -2,12 +2,12 @@ import CMicroHTTPD
 import Foundation
 import Primitives
 
-/// Sockets that were answered and closed for sending while their clients may still be sending. Incoming bytes are
-/// discarded until the client closes its side, because after an immediate close the kernel would answer further bytes
-/// with a reset, which can cost the client the answer (RFC 9112 §9.6). The time limits equal nginx's (`lingering_time`,
-/// `lingering_timeout`). Discarding bytes is cheap, so the number of bytes has no limit, and a client that sends its
-/// whole request sees the answer. These sockets count neither towards the limit per address nor as served connections,
-/// but have a limit of their own.
+/// Sockets that the server has answered and closed for sending, while their clients may still be sending. The watcher's
+/// thread discards incoming bytes until the client closes its side. After an immediate close the kernel would answer
+/// further bytes with a reset, and the client could lose the answer (RFC 9112 §9.6). The time limits equal nginx's
+/// (`lingering_time`, `lingering_timeout`). The number of bytes has no limit, so a client that sends its whole request
+/// sees the answer. These sockets count neither towards the limit per address nor as served connections, but have a
+/// limit of their own.
 ///
 /// Invariants: the lock guards the table. Every descriptor in the table is open; the code that removes it closes it.
 final class LingeringSockets: Sendable {
@@ -17,7 +17,7 @@ final class LingeringSockets: Sendable {
         var silenceEnd: Int64
     }
 
-    /// The longest time for which a client may go on sending, and for which it may be silent, in milliseconds.
+    /// The longest time from the answer until the close, and the longest silence of the client, in milliseconds.
     private static let timeLimit: Int64 = 30_000
     private static let silenceLimit: Int64 = 5000
 
@@ -36,8 +36,8 @@ final class LingeringSockets: Sendable {
 
     var hasRoom: Bool { registry.lingeringCount < countLimit }
 
-    /// Keeps a duplicate of the descriptor that libmicrohttpd is about to close. False if no duplicate can be made, or
-    /// at the limit.
+    /// Takes a duplicate of the descriptor that libmicrohttpd is about to close. Returns false, without effect, at the
+    /// limit, or if the kernel cannot duplicate or watch the socket.
     func add(_ descriptor: Int32, id: UInt64) -> Bool {
         guard hasRoom else { return false }
         let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
@@ -48,7 +48,7 @@ final class LingeringSockets: Sendable {
         return false
     }
 
-    /// Takes over the socket itself. False, without effect, at the limit, or if the kernel cannot watch the socket.
+    /// Takes over the descriptor itself. False, without effect, at the limit, or if the kernel cannot watch the socket.
     func take(_ descriptor: Int32, id: UInt64) -> Bool {
         guard registry.beginLingering(limit: countLimit) else { return false }
         let now = self.now()
@@ -56,17 +56,17 @@ final class LingeringSockets: Sendable {
             $0[id] = Socket(descriptor: descriptor, end: now + Self.timeLimit, silenceEnd: now + Self.silenceLimit)
         }
         if watch.addForReading(descriptor, id: id) { return true }
-        // The socket's time may be over already. Then `closeOverdue` has removed and closed it.
+        // The time limit may have passed already. In this case `closeOverdue` has removed and closed the socket.
         guard table.withLock({ $0.removeValue(forKey: id) }) != nil else { return true }
         registry.endLingering()
         registry.expect(1)
         return false
     }
 
-    /// Discards incoming bytes, and closes the socket at their end. Called on the watcher's thread.
+    /// Discards incoming bytes. Closes the socket when the client has closed its side. Called on the watcher's thread.
     func drain(_ id: UInt64) {
         guard let descriptor = table.withLock({ $0[id]?.descriptor }) else { return }
-        // With MSG_TRUNC the kernel copies no bytes. One read per event lets other sockets have their turn.
+        // With MSG_TRUNC the kernel copies no bytes. Only one read per event, so that other sockets do not wait long.
         let count = recv(descriptor, nil, 1 << 20, Int32(MSG_TRUNC | MSG_DONTWAIT))
         if count > 0 {
             let silenceEnd = now() + Self.silenceLimit

@@ -6,13 +6,13 @@ struct SendProgress: Equatable {
     var waiting: Int64
 }
 
-/// Decides whether a client reads an answer too slowly: bytes waited for the client during a whole window of time, and
-/// the client took less than the minimum rate times the period. Bytes of earlier windows do not count. A client's
-/// kernel opens its receive window only after the client has made room for a whole step (RFC 9293 §3.8.6.2.2), so the
-/// window is the period plus the time for one ``step`` at the minimum rate. The clock is sampled many times per window:
-/// a client that has taken all bytes of the last sample keeps up, and its window begins anew. In milliseconds.
+/// Decides whether a client reads an answer too slowly: during a whole window of time, bytes always waited for the
+/// client, and the client took fewer bytes than the minimum rate times the period. A client's kernel opens its receive
+/// window only after the client has made room for a whole step (RFC 9293 §3.8.6.2.2), so the window is the period plus
+/// the time for one ``step`` at the minimum rate. Many samples are taken per window: when the client has taken all
+/// bytes that waited at the last sample, a new window begins. In milliseconds.
 struct SendClock {
-    /// The largest step that the window allows for, in bytes.
+    /// The largest step, in bytes, in which a client's kernel is expected to open its receive window.
     static let step: Int64 = 128 << 10
     private let window: Int64
     private let minimum: Int64
@@ -61,25 +61,25 @@ struct SilenceClock {
         return now - start
     }
 
-    /// Called when it is not the client's turn to send or to read.
+    /// Ends the silence, because the server has to act now, not the client.
     mutating func rest() {
         mark = nil
     }
 }
 
-/// Computes the deadline for the body of a request: after a grace period, it must have arrived at a minimum rate on
-/// average. A client that was faster may be slower later, but silent for at most `limit`, because otherwise it could
-/// hold its connection for hours. Time in which the server does not read does not count. Times are in milliseconds of
-/// ``DaemonCore/now()``.
+/// Computes the deadline for the body of a request. After a grace period, the body must have arrived at a minimum rate
+/// on average. A client that was faster may be slower later, but silent for at most `limit`, because otherwise the
+/// client could hold its connection for hours. The time during which the server does not read does not count. In
+/// milliseconds of ``DaemonCore/now()``.
 struct BodyClock {
     private let bytesPerSecond: Int64
     private let limit: Int64
     private var end: Int64
-    /// The received bytes that do not add up to a whole millisecond yet, in thousandths of a byte.
+    /// The part of the received bytes that is worth less than a millisecond, in thousandths of a byte.
     private var rest: Int64 = 0
     private var stopped: Int64?
 
-    /// A `limit` below `grace` is raised to it. `bytesPerSecond` is not 0.
+    /// `limit` is at least `grace`: a smaller value is raised. `bytesPerSecond` is not 0.
     init(now: Int64, grace: Int64, limit: Int64, bytesPerSecond: Int64) {
         end = now + grace
         self.limit = max(grace, limit)

@@ -3,8 +3,8 @@ import Foundation
 import Primitives
 import Synchronization
 
-/// An epoll instance of one thread, for events that libmicrohttpd's epoll does not watch. No `id` is used for a second
-/// socket, so an event of a socket that was closed meanwhile finds no connection. Closing a socket ends its watch.
+/// An epoll instance of one thread, for events that libmicrohttpd's epoll does not watch. Each socket has an `id` of
+/// its own, so an event that arrives after its socket was closed finds no connection. Closing a socket ends its watch.
 final class SocketWatch: Sendable {
     private let epoll: Int32
     private let wake: WakeSignal
@@ -23,13 +23,13 @@ final class SocketWatch: Sendable {
         if epoll >= 0 { close(epoll) }
     }
 
-    /// Reports once when the client has closed at least its sending side. `id` must not be 0. If the kernel has no room
-    /// for the socket, its hang-up goes unnoticed, without further harm.
+    /// Watches a socket until its client has closed at least the sending side, which is reported once. `id` must not be
+    /// 0. If the kernel cannot watch the socket, the hang-up of the client is not reported, without further harm.
     func addForHangUp(_ descriptor: Int32, id: UInt64) {
         _ = control(EPOLL_CTL_ADD, descriptor, id, EPOLLRDHUP.rawValue | EPOLLONESHOT.rawValue)
     }
 
-    /// Returns false if the kernel has no room for the socket.
+    /// Returns false if the kernel cannot watch the socket.
     func addForReading(_ descriptor: Int32, id: UInt64) -> Bool {
         control(EPOLL_CTL_ADD, descriptor, id, EPOLLIN.rawValue)
     }
@@ -39,7 +39,7 @@ final class SocketWatch: Sendable {
         _ = control(EPOLL_CTL_DEL, descriptor, 0, 0)
     }
 
-    /// Passes the `id` of each socket with an event. `timeout`: milliseconds; -1 is no limit. False after ``stop()``.
+    /// Passes to `body` the `id` of each socket with an event. `timeout`: ms; -1 is no limit. False after ``stop()``.
     func wait(timeout: Int32, _ body: (UInt64) -> Void) -> Bool {
         withUnsafeTemporaryAllocation(of: epoll_event.self, capacity: 64) { events in
             let count = epoll_wait(epoll, events.baseAddress, Int32(events.count), timeout)

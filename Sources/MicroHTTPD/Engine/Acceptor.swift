@@ -2,12 +2,12 @@ import CMicroHTTPD
 import Foundation
 import Primitives
 
-/// Accepts connections on a thread of its own and passes them to libmicrohttpd's threads. libmicrohttpd 0.9.75 could
-/// listen by itself, but `MHD_quiesce_daemon`, the only way to stop listening before stopping, races with the threads
-/// of a daemon over an epoll registration, and aborts the process when it loses. A thread that finds the library's own
-/// connection limit reached keeps a mutex for ever, so the limit is enforced here. And a connection would go to the
-/// thread that calls `accept` first. The acceptor accepts, answers and closes connections beyond the limit, so that
-/// clients, and health probes, learn the reason. Their sockets linger. Further clients wait in the kernel's queue.
+/// Accepts connections on its own thread and passes them to the serving threads, because libmicrohttpd 0.9.75 cannot do
+/// this well. `MHD_quiesce_daemon`, its only way to stop listening early, races with the threads over an epoll
+/// registration, and can abort the process. A thread that finds its connection limit reached keeps a mutex for ever.
+/// And each connection would go to the thread that calls `accept` first. Connections beyond a limit are accepted,
+/// answered and closed here, so that clients, and health probes, learn the reason; their sockets linger. When too many
+/// sockets linger, new clients wait in the kernel's queue.
 final class Acceptor: Sendable {
     private let socket: ListeningSocket
     private let core: DaemonCore
@@ -26,7 +26,7 @@ final class Acceptor: Sendable {
 
     func stop() { wake.raise() }
 
-    /// After ``stop()``, also accepts the connections that the kernel has completed, so that none of them is reset.
+    /// Accepts until ``stop()``, and then all connections that the kernel has completed, so that none is reset.
     func run() {
         while true {
             let isPaused = !canAccept
@@ -34,7 +34,7 @@ final class Acceptor: Sendable {
                 pollfd(fd: wake.descriptor, events: Int16(POLLIN), revents: 0),
                 pollfd(fd: isPaused ? -1 : socket.descriptor, events: Int16(POLLIN), revents: 0),
             ]
-            // The end of a connection causes no event here, so a paused loop checks again after 20 ms.
+            // The end of a connection does not end this `poll`, so a paused loop checks the limits again after 20 ms.
             _ = poll(&polled, 2, isPaused ? 20 : -1)
             let isStopping = polled[0].revents != 0
             if isStopping || polled[1].revents != 0 { acceptAll() }
@@ -61,7 +61,7 @@ final class Acceptor: Sendable {
                     return true
                 case EMFILE, ENFILE, ENOBUFS, ENOMEM:
                     core.configuration.log("accept: \(String(cString: strerror(errno)))")
-                    // The socket stays readable: without a pause the loop would spin until a descriptor is free.
+                    // The socket stays readable. Without a pause the loop would spin until a descriptor is free.
                     var stop = pollfd(fd: wake.descriptor, events: Int16(POLLIN), revents: 0)
                     _ = poll(&stop, 1, 20)
                     return false
@@ -96,7 +96,7 @@ final class Acceptor: Sendable {
     }
 }
 
-/// A bound TCP socket that listens. It is closed with the object.
+/// A TCP socket that is bound and listens. Releasing the object closes the socket.
 final class ListeningSocket: Sendable {
     let descriptor: Int32
     let port: UInt16
@@ -119,7 +119,7 @@ final class ListeningSocket: Sendable {
             address.ai_family, Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue), 0)
         if descriptor < 0 { throw DaemonError.system(.listen) }
         do {
-            // A restart must not wait for the old connections' TIME_WAIT to pass.
+            // Without this option, a restarted server could not bind the port while old connections are in TIME_WAIT.
             Self.set(descriptor, SOL_SOCKET, SO_REUSEADDR, 1)
             if address.ai_family == AF_INET6 { Self.set(descriptor, Int32(IPPROTO_IPV6), IPV6_V6ONLY, 0) }
             guard bind(descriptor, address.ai_addr, address.ai_addrlen) == 0, listen(descriptor, 4096) == 0 else {

@@ -1,7 +1,7 @@
 import CMicroHTTPD
 
-/// The context pointer of libmicrohttpd's callbacks, which belongs to a thread and is released after MHD_stop_daemon.
-/// All callbacks of a connection come on the same thread. The socket context of a connection is its
+/// The context pointer of the callbacks of one serving thread, which is released after MHD_stop_daemon. libmicrohttpd
+/// makes all callbacks of a connection on the same thread. The socket context of a connection is its
 /// ``ConnectionDriver``, retained from NOTIFY_STARTED to NOTIFY_CLOSED; the request context is the same object.
 final class CallbackContext: Sendable {
     let core: DaemonCore
@@ -13,18 +13,18 @@ final class CallbackContext: Sendable {
     }
 }
 
-/// Called when the request line is complete.
+/// Called by libmicrohttpd when the request line is complete.
 func receiveTarget(
     _ context: UnsafeMutableRawPointer?, _ target: UnsafePointer<CChar>?, _ handle: OpaquePointer?
 ) -> UnsafeMutableRawPointer? {
     guard let pointer = cmhd_socket_context(handle) else { return nil }
-    // Const in the signature only: the text lies in the connection's buffer, and libmicrohttpd writes to it next.
+    // The signature says `const`, but the text lies in the connection's buffer, and libmicrohttpd writes to it next.
     let text = UnsafeMutablePointer(mutating: target)
     Unmanaged<ConnectionDriver>.fromOpaque(pointer)._withUnsafeGuaranteedRef { $0.receiveTarget(text) }
     return pointer
 }
 
-/// Called for a complete head, each piece of the body, the complete request, and a resumed connection.
+/// Called for a complete head, for each piece of the body, for the complete request, and after a resumption.
 func handleRequest(
     _ context: UnsafeMutableRawPointer?, _ handle: OpaquePointer?, _ url: UnsafePointer<CChar>?,
     _ method: UnsafePointer<CChar>?, _ version: UnsafePointer<CChar>?, _ upload: UnsafePointer<CChar>?,
@@ -35,7 +35,7 @@ func handleRequest(
         guard let upload, let uploadCount else {
             return cmhd_result(driver.proceed(RequestLine(method: method, target: url, version: version)))
         }
-        // A chunk may follow a chunk that suspended the connection. Suspending twice would corrupt the library's lists.
+        // A chunk may come after the suspension. A second suspension would corrupt libmicrohttpd's lists.
         if cmhd_is_suspended(handle) { return cmhd_result(true) }
         let bytes = UnsafeRawBufferPointer(start: upload, count: uploadCount.pointee)
         uploadCount.pointee = 0
@@ -43,7 +43,7 @@ func handleRequest(
     }
 }
 
-/// Called when the answer was sent completely, or the request failed.
+/// Called by libmicrohttpd when it has sent the whole answer, or the request has failed.
 func completeRequest(
     _ context: UnsafeMutableRawPointer?, _ handle: OpaquePointer?,
     _ requestContext: UnsafeMutablePointer<UnsafeMutableRawPointer?>?, _ code: MHD_RequestTerminationCode
@@ -55,7 +55,7 @@ func completeRequest(
     }
 }
 
-/// Called when libmicrohttpd begins to serve a connection, and just before it closes the descriptor.
+/// Called when libmicrohttpd begins to serve a connection, and just before libmicrohttpd closes the descriptor.
 func noteConnection(
     _ context: UnsafeMutableRawPointer?, _ handle: OpaquePointer?,
     _ socketContext: UnsafeMutablePointer<UnsafeMutableRawPointer?>?, _ code: MHD_ConnectionNotificationCode

@@ -4,15 +4,15 @@ import Foundation
 // libmicrohttpd receives requests through `ConnectionDriver.read(into:by:)`, because its callbacks hide some bytes.
 
 extension ConnectionDriver {
-    /// `nil` if the calling thread does not serve the connection.
+    /// Returns `nil` if the calling thread does not serve a connection with this descriptor.
     fileprivate static func ofCaller(_ descriptor: Int32) -> Unmanaged<ConnectionDriver>? {
         ServingThread.current?._withUnsafeGuaranteedRef { $0.context(of: descriptor) }.map { .fromOpaque($0) }
     }
 
-    /// Checks bytes of requests before libmicrohttpd sees them. `receive` reads to `target` like `recv`. `nil`: the
-    /// client was answered with ``DaemonConfiguration/refusal``, and libmicrohttpd must close the connection.
+    /// Reads bytes of requests by `receive`, which reads to `target` like `recv`, and checks the bytes.
+    /// `nil`: the client got a ``DaemonConfiguration/refusal``, and libmicrohttpd must close the connection.
     fileprivate func read(into target: UnsafeMutableRawPointer, by receive: () -> Int) -> Int? {
-        // For an incomplete head that exceeds the memory libmicrohttpd would send its own error page.
+        // If libmicrohttpd ran out of memory for an incomplete head, it would send its own error page.
         if requests.isInHead(ofAtLeast: core.configuration.connectionMemory * 3 / 4), refuse(excess) { return nil }
         let count = receive()
         guard count > 0 else { return count }
@@ -26,24 +26,24 @@ extension ConnectionDriver {
         return count
     }
 
-    /// The defect of a head that is too large: the target's, if the request line is incomplete or the target too long.
+    /// The defect of a head that is too large: `targetTooLong` if the target is, or if the request line is incomplete.
     private var excess: RequestDefect {
         let isTargetWhole = connection.isBusy.load(ordering: .relaxed)
         return isTargetWhole && targetCount <= core.configuration.targetLimit ? .headTooLarge : .targetTooLong
     }
 
-    /// Answers an unanswered request without libmicrohttpd. Returns false if the defect has no configured refusal.
+    /// Sends the refusal of a request without libmicrohttpd. Returns false if no refusal is configured for the defect.
     private func refuse(_ defect: RequestDefect) -> Bool {
         guard let bytes = core.configuration.refusal(defect)?.wireForm(toHead: requests.isForHead) else { return false }
-        // The client may have more of the request to send.
+        // The client may still be sending the rest of the request.
         isBodyIncomplete = true
         _ = connection.sendPastLibrary(bytes)
         return true
     }
 }
 
-/// Replaces the C library's `recv` in this process, because libmicrohttpd reads sockets with `recv`. For other callers,
-/// and for the encrypted bytes that GnuTLS reads on behalf of libmicrohttpd, it behaves like the C library's.
+/// Replaces the C library's `recv` in this process, because libmicrohttpd reads sockets with `recv`. Behaves like the C
+/// library's `recv` for other callers, and when GnuTLS reads encrypted bytes for libmicrohttpd.
 @c(recv) @usableFromInline
 func receiveFromSocket(
     _ descriptor: Int32, _ target: UnsafeMutableRawPointer?, _ count: Int, _ flags: Int32
@@ -61,7 +61,7 @@ func receiveFromSocket(
     }
 }
 
-/// Replaces GnuTLS's `gnutls_record_recv` in this process. It does for TLS the same as `recv` for plain connections.
+/// Replaces GnuTLS's `gnutls_record_recv` in this process, which libmicrohttpd calls for connections with TLS.
 @c(gnutls_record_recv) @usableFromInline
 func receiveFromSession(_ session: OpaquePointer?, _ target: UnsafeMutableRawPointer?, _ count: Int) -> Int {
     guard let receive = gnutlsReceive else { return Int(GNUTLS_E_INTERNAL_ERROR) }
@@ -77,7 +77,7 @@ func receiveFromSession(_ session: OpaquePointer?, _ target: UnsafeMutableRawPoi
 private let gnutlsReceive = cmhd_tls_receive()
 
 extension ConnectionDriver {
-    /// Whether a library that looks up `recv` and `gnutls_record_recv` finds the functions of this file.
+    /// Whether the dynamic linker finds the two functions of this file under the names `recv` and `gnutls_record_recv`.
     static var receivesInFront: Bool {
         let socket: @convention(c) (Int32, UnsafeMutableRawPointer?, Int, Int32) -> Int = receiveFromSocket
         let session: @convention(c) (OpaquePointer?, UnsafeMutableRawPointer?, Int) -> Int = receiveFromSession

@@ -4,7 +4,7 @@ import Primitives
 import Synchronization
 
 /// Drives the requests of one connection, one after another: takes libmicrohttpd's calls, asks the handler, and queues
-/// the answers. Only the thread that serves the connection uses the object. The socket context retains it.
+/// the answers. Only the thread that serves the connection uses this object. The socket context retains it.
 final class ConnectionDriver {
     let connection: Connection
     let core: DaemonCore
@@ -16,18 +16,18 @@ final class ConnectionDriver {
     private var expectation = 0
     let requests = RequestBytes()
     private var exchange: Exchange?
-    /// The ready answer that the handler gave in libmicrohttpd's first call, until the second call queues it.
+    /// The ready answer that the handler gave to libmicrohttpd's first call, until the second call queues this answer.
     private var ready: Response?
     private var patience = Patience.untried
     /// Whether a request has, or may have, an incomplete body.
     var isBodyIncomplete = false
 
-    /// How often the handler was asked for a ready answer; see ``ReadyResponse/soon``.
+    /// Whether the handler was asked for a ready answer, and whether it may be asked again; see ``ReadyResponse/soon``.
     private enum Patience {
         case untried
-        /// Once, and the handler returned `soon`. libmicrohttpd can suspend a connection only in its second call.
+        /// Asked once, and the handler returned `soon`. Only libmicrohttpd's second call can suspend the connection.
         case toldSoon
-        /// The connection has waited for its turn.
+        /// Asked once, and the connection has waited until the thread had served its other connections.
         case tried
     }
 
@@ -52,8 +52,8 @@ final class ConnectionDriver {
         target.deallocate()
     }
 
-    /// Copies the target, because libmicrohttpd cuts it up in place after this call. Then ends the original text after
-    /// its `?`, because each argument of the query would take a record in the connection's memory.
+    /// Copies the target, because libmicrohttpd splits it in place after this call. Then ends libmicrohttpd's text
+    /// behind its `?`, because otherwise each argument of the query would take a record in the connection's memory.
     func receiveTarget(_ text: UnsafeMutablePointer<CChar>?) {
         connection.isBusy.store(true, ordering: .relaxed)
         targetCount = text.map { strlen($0) } ?? 0
@@ -67,7 +67,7 @@ final class ConnectionDriver {
         if let question = strchr(text, 0x3f) { question[1] = 0 }
     }
 
-    /// Returning false closes the connection.
+    /// Receives a piece of the body. Returning false closes the connection.
     func receive(_ bytes: UnsafeRawBufferPointer) -> Bool {
         guard let exchange else { return false }
         connection.countBody(bytes.count)
@@ -76,7 +76,7 @@ final class ConnectionDriver {
         return false
     }
 
-    /// Shows the head to the handler, or has the request answered. Returning false closes the connection.
+    /// Passes a complete head to the handler, or continues an accepted request. Returning false closes the connection.
     func proceed(_ line: RequestLine) -> Bool {
         if let ready {
             self.ready = nil
@@ -84,7 +84,7 @@ final class ConnectionDriver {
         }
         if let exchange {
             endReading()
-            // A suspended request that was refused unread comes here, too. Its body stays incomplete.
+            // A request that was refused unread and suspended comes here when it is resumed; its body stays incomplete.
             isBodyIncomplete = isBodyIncomplete && exchange.isRefusedUnread
             return exchange.proceed()
         }
@@ -117,7 +117,7 @@ final class ConnectionDriver {
             switch core.handler.readyResponse(to: head) {
             case .response(let response):
                 connection.deadline.store(.max, ordering: .relaxed)
-                // The second call queues the answer. If the first did, libmicrohttpd would close the connection.
+                // The second call queues the answer. After an answer to the first, libmicrohttpd closes the connection.
                 if isFirstCall { ready = response } else { return queueReady(response) }
                 return true
             case .soon where isFirstCall:
@@ -128,16 +128,16 @@ final class ConnectionDriver {
         }
         let request = Request(
             line, target: target, fields: fields, check: check, remoteAddress: connection.remoteAddress)
-        // The end of a request with a defect is unknown.
+        // It is unknown where a request with a defect ends.
         isBodyIncomplete = request.hasBody || request.defect != nil
         connection.beginBody(bodyClock(for: request))
         switch core.handler.receive(request) {
         case .refuse(let response):
-            // libmicrohttpd closes the connection after an answer to the first call, and leaves the body unread.
+            // An answer to libmicrohttpd's first call leaves the body unread, and closes the connection.
             endReading()
             if request.defect?.leavesNoRoom == true, let bytes = response.wireForm(toHead: request.isHead) {
-                // Without room for the answer's head libmicrohttpd closes the connection without an answer, and logs
-                // "Application reported internal error, closing connection." for the `false`.
+                // libmicrohttpd may have no room for the answer's head, so the answer is sent without it. For the
+                // `false` it closes the connection, and logs "Application reported internal error, closing connection."
                 _ = connection.sendPastLibrary(bytes)
                 return false
             }
@@ -146,15 +146,15 @@ final class ConnectionDriver {
             let exchange = Exchange(
                 request: request, connection: connection, policy: policy, resources: core.exchanges, action: action)
             self.exchange = exchange
-            // After a wait for its turn, a request gets no further call. A request that is refused unread is answered
-            // in the first call, so that the connection closes after the answer.
+            // After `comeAgain()` libmicrohttpd makes no further call for the request, so its exchange proceeds here. A
+            // request that is refused unread is answered in the first call, so that the connection closes afterwards.
             guard exchange.isRefusedUnread || !isFirstCall else { return true }
             endReading()
             return exchange.proceed()
         }
     }
 
-    /// If `isWhole` is false, the answer was not sent completely, and the connection ends.
+    /// Called when libmicrohttpd is done with a request. Unless `isWhole`, its answer and the connection break off.
     func endRequest(isWhole: Bool) {
         if !isWhole { connection.noteEnd() }
         let ended = exchange

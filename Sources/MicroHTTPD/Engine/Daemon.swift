@@ -1,9 +1,9 @@
 import Primitives
 import Synchronization
 
-/// An HTTP/1.1 server: libmicrohttpd on a few threads, each with its own epoll. The daemon shows a request to the
-/// ``RequestHandler`` when its head is complete. The answer may come at once, on libmicrohttpd's thread, or later from
-/// any thread. Until then the connection is suspended and costs only its memory.
+/// An HTTP/1.1 server: libmicrohttpd on a few threads, each with its own epoll. When the head of a request is complete,
+/// the daemon passes the request to the ``RequestHandler``. The handler answers at once, on libmicrohttpd's thread, or
+/// later from any thread. Until the answer the connection is suspended, and costs only its memory.
 ///
 /// ```
 /// struct Greeting: RequestHandler {
@@ -55,7 +55,7 @@ package final class Daemon: Sendable {
         }
     }
 
-    /// 0 before the start and after the stop.
+    /// 0 before the start and after ``stop(deadline:)``.
     package var port: UInt16 { running?.port ?? 0 }
     /// `false`: this module was not made for the loaded libmicrohttpd. A NUL, a folded line or a bare line feed in a
     /// head is then no ``Request/defect``, so other servers may read the request differently. Warn the operator.
@@ -64,7 +64,7 @@ package final class Daemon: Sendable {
     /// runs; 0 where the kernel does not count. Asks the kernel about each connection.
     package var sentBytes: Int64 { running?.core.registry.sentBytes ?? 0 }
 
-    /// Uses the credentials for new connections, not open ones. May precede the start. Without TLS, has no effect.
+    /// Uses the credentials for new connections, but not for open ones. May precede the start. No effect without TLS.
     package func use(_ credentials: TLSCredentials) {
         tls?.use(credentials)
     }
@@ -76,9 +76,9 @@ package final class Daemon: Sendable {
 
     /// Returns when the daemon has stopped. Has no effect on a daemon that does not run. The daemon takes these steps:
     /// 1. It closes the listening socket.
-    /// 2. It waits, for at most `deadline`, until the requests that have arrived are answered, including requests that
-    ///    no thread has read yet, and until refused clients had time to see their refusal (at most 5 s of silence
-    ///    each).
+    /// 2. It waits for two things, for at most `deadline`: all requests that have arrived are answered, including
+    ///    requests that no thread has read yet, and refused clients had time to read their refusal (at most 5 s of
+    ///    silence each).
     /// 3. It cuts off the remaining clients (each unanswered ``Exchange`` hangs up) and ends the threads.
     package func stop(deadline: Duration) async {
         let daemon: RunningDaemon? = lifecycle.withLock { state in
@@ -88,7 +88,7 @@ package final class Daemon: Sendable {
         }
         guard let daemon else { return }
         await withCheckedContinuation { continuation in
-            // `stop` blocks, so it must not take a thread of the concurrency pool.
+            // `daemon.stop` blocks its thread, which must not be a thread of the concurrency pool.
             _ = NamedThread("http-stop", stackSize: 256 << 10) {
                 daemon.stop(deadline: deadline)
                 continuation.resume()

@@ -15,7 +15,7 @@ final class RunningDaemon: @unchecked Sendable {
     private static let stackSize = 256 << 10
 
     init(configuration: DaemonConfiguration, handler: any RequestHandler, tls: CurrentCredentials?) throws {
-        // Fails if the executable does not export the functions, or loads libc or GnuTLS before this module.
+        // The check fails if the executable does not export the functions, or loads libc or GnuTLS before this module.
         guard ServingThread.waitsInFront, ConnectionDriver.receivesInFront else {
             throw DaemonError(
                 step: .start, code: 0,
@@ -57,19 +57,19 @@ final class RunningDaemon: @unchecked Sendable {
         socket?.stopListening()
 
         let end = MonotonicClock.milliseconds() + max(0, deadline.milliseconds)
-        // A thread that has read a request and lost its processor before reporting it looks quiet: look several times.
+        // A request is not in `isQuiet` if its thread has lost the processor after reading it. So check several times.
         var quietLooks = 0
         while quietLooks < 10, MonotonicClock.milliseconds() < end {
             quietLooks = core.registry.isQuiet ? quietLooks + 1 : 0
             usleep(2000)
         }
 
-        // libmicrohttpd aborts the process if it is stopped with a suspended connection. So no connection may be
-        // suspended any more, every suspended connection is resumed, and the loop waits for resumptions in progress.
+        // libmicrohttpd aborts the process if it is stopped with a suspended connection. So `hangUpAll` refuses further
+        // suspensions and makes the owners resume their connections, and the loop waits for them.
         core.suspensions.hangUpAll()
         while !core.suspensions.isEmpty { usleep(200) }
         threads.stop()
-        // Clients that were refused a moment ago may not have read the refusal yet.
+        // The clients that were refused last may not have read the refusal yet.
         while !core.lingering.isEmpty, MonotonicClock.milliseconds() < end { usleep(2000) }
         core.sockets.stop()
         watcherThread.join()
@@ -90,14 +90,14 @@ final class DaemonCore: Sendable {
     let lingering: LingeringSockets
     let exchanges: ExchangeResources
 
-    /// The configured answers as bytes; empty if there is none, and with TLS.
+    /// The configured answers as bytes; empty for an answer that is `nil`, and with TLS.
     let lateAnswer: [UInt8]
     let crowdAnswer: [UInt8]
     let fullAnswer: [UInt8]
     let tls: CurrentCredentials?
     /// ``DaemonConfiguration/requestDeadline``; `nil` is no limit.
     let requestMilliseconds: Int64?
-    /// The time from the end of a request until the next head must be complete; `nil` is no limit.
+    /// The time from the end of a request until the head of the next request must be complete; `nil` is no limit.
     let idleMilliseconds: Int64?
 
     init(configuration: DaemonConfiguration, handler: any RequestHandler, tls: CurrentCredentials?) throws {

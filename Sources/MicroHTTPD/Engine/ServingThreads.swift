@@ -2,8 +2,8 @@ import CMicroHTTPD
 import Foundation
 import Primitives
 
-/// The threads that serve connections, each with a libmicrohttpd daemon of its own, so that ``ThreadLoads`` chooses a
-/// connection's thread. `MHD_add_connection` of 0.9.75 chooses "descriptor modulo thread count", often the same thread.
+/// The threads that serve connections, each with its own libmicrohttpd daemon, so that ``ThreadLoads`` can choose the
+/// thread. `MHD_add_connection` of 0.9.75 would choose "descriptor modulo thread count", often the same thread.
 ///
 /// `@unchecked Sendable` is safe because no member changes until ``stop()``, which is called once, after the last
 /// ``add(_:_:_:)``, and because libmicrohttpd's functions may be called from any thread.
@@ -11,14 +11,14 @@ final class ServingThreads: @unchecked Sendable {
     private let core: DaemonCore
     private var members: [Member] = []
 
-    /// The library's handle, and the objects that the library uses for as long as the handle exists.
+    /// libmicrohttpd's handle of a daemon, and the objects that libmicrohttpd uses as long as the handle exists.
     private struct Member {
         let daemon: OpaquePointer
         let options: UnsafeMutablePointer<cmhd_options>
         let context: CallbackContext
     }
 
-    /// If a thread does not start, ends the others and throws ``DaemonError`` with the library's last log line.
+    /// If a thread does not start, ends the other threads and throws ``DaemonError`` with the library's last log line.
     init(
         core: DaemonCore, lastLine: () -> String,
         start: (UnsafeMutablePointer<cmhd_options>) -> OpaquePointer? = { cmhd_start($0) }
@@ -48,7 +48,7 @@ final class ServingThreads: @unchecked Sendable {
             connection: noteConnection, log: receiveLog)
     }
 
-    /// Returns false if the library refused the connection, in which case the library has closed its socket.
+    /// Returns false if libmicrohttpd refused the connection. In this case libmicrohttpd has closed the socket.
     func add(_ descriptor: Int32, _ address: UnsafePointer<sockaddr>, _ length: socklen_t) -> Bool {
         let index = core.threadLoads.join()
         if cmhd_add_connection(members[index].daemon, descriptor, address, length) { return true }

@@ -1,31 +1,31 @@
 import Foundation
 import Primitives
 
-/// The loop of the thread that watches all connections. It notices clients that hang up, and cuts off clients that are
-/// too slow with a request or an answer, or silent for too long. All members belong to that thread.
+/// The loop of the thread that watches all connections. It notices clients that hang up. It cuts off clients that are
+/// too slow with a request or an answer, or silent for too long. All members belong to this thread.
 struct Watcher {
     private let core: DaemonCore
-    /// The time between deadline checks, and the longest delay of a cut-off, in ms: a quarter of the limit, 5 to 1000.
+    /// The time between deadline checks, in ms: a quarter of ``DaemonConfiguration/requestDeadline``, 5 to 1000.
     private let deadlineInterval: Int64
     private var nextDeadlines: Int64 = 0
     /// The connections with a client that hung up while the socket held bytes that libmicrohttpd had not read.
     private var unread: [Connection] = []
     private var nextUnread: Int64 = 0
-    /// The time between checks of `unread`, in milliseconds. Short, because these few connections wait for their end.
+    /// The time between checks of `unread`, in milliseconds. Only such a check lets libmicrohttpd close the connection.
     private static let unreadInterval: Int64 = 100
 
-    /// In milliseconds; 0: no minimum rate applies.
+    /// ``DaemonConfiguration/answerPeriod`` in milliseconds; 0: no minimum rate applies.
     private let sendPeriod: Int64
-    /// In milliseconds; 0: no limit.
+    /// ``DaemonConfiguration/inactivityTimeout`` in milliseconds; 0: no limit.
     private let silenceLimit: Int64
-    /// The time between two checks of the rate and the silence, in milliseconds.
+    /// The time between checks of the rate at which clients read, and of their silence, in milliseconds.
     private let readerInterval: Int64
-    /// The state of each connection at the last check, by ``Connection/id``.
+    /// The clocks of each connection at the last check, by ``Connection/id``.
     private var readers: [UInt64: Reader] = [:]
     private var nextReaders: Int64 = 0
 
     private struct Reader {
-        /// `nil` between answers, and where the kernel does not count acknowledged bytes.
+        /// `nil` while no answer is under way, and where the kernel does not count acknowledged bytes.
         var sending: SendClock?
         var silence = SilenceClock()
     }
@@ -36,7 +36,7 @@ struct Watcher {
         sendPeriod = configuration.minimumAnswerRate > 0 ? max(0, configuration.answerPeriod.milliseconds) : 0
         silenceLimit = max(0, configuration.inactivityTimeout.milliseconds)
         deadlineInterval = max(5, min(1000, (core.requestMilliseconds ?? .max) / 4))
-        // Twelve checks per limit are enough, and leave time for acknowledgements to arrive over any distance.
+        // Twelve checks per limit are exact enough, and between checks acknowledgements can arrive over any distance.
         readerInterval = max(1, [sendPeriod, silenceLimit].filter { $0 > 0 }.min().map { $0 / 12 } ?? .max)
     }
 
@@ -91,7 +91,7 @@ struct Watcher {
     }
 
     private func isTooSlow(_ reader: inout Reader, now: Int64, _ progress: SendProgress?) -> Bool {
-        // If no byte is acknowledged, the kernel does not count (as in some sandboxes), or the client is unreachable.
+        // `taken` is 0 if the kernel does not count (as in some sandboxes), or if the client has acknowledged no byte.
         guard sendPeriod > 0, let progress, progress.taken > 0 else {
             reader.sending = nil
             return false
@@ -112,7 +112,7 @@ struct Watcher {
         let mark = SilenceClock.Mark(
             received: connection.receivedCount.load(ordering: .relaxed), sent: progress)
         guard reader.silence.look(now: now, mark) >= silenceLimit else { return false }
-        // While the connection is suspended, the server has to act, not the client.
+        // While the connection is suspended, the client waits for the server, so its silence does not count.
         if core.suspensions.contains(connection.id) {
             reader.silence.rest()
             return false

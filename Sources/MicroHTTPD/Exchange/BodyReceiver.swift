@@ -6,11 +6,11 @@ struct BodyReceiver {
     private let policy: BodyPolicy
     private let discardLimit: Int
     private var memory: [UInt8] = []
-    /// The share of the memory for bodies, with the policy `memory`; `nil` with other policies.
+    /// The part of ``BodyMemory`` that this body takes, with the policy `memory`; `nil` with other policies.
     private let share: BodyMemory.Share?
     private var sunk: Int64 = 0
     private var discarded = 0
-    /// Set once the rest of the body is not wanted.
+    /// Set when the body is refused or its sink has failed. The rest of the body is then discarded.
     private var failure: ReceivedBody?
     private var hasSinkEnough = false
 
@@ -30,7 +30,7 @@ struct BodyReceiver {
         switch policy {
         case .none where declaredLength > discardLimit: failure = .tooLarge
         case .memory(let limit) where declaredLength > limit: failure = .tooLarge
-        // The client may declare more than it sends, so at most 64 KiB are reserved in advance.
+        // The client may announce more bytes than it sends, so at most 64 KiB are reserved in advance.
         case .memory: self.memory.reserveCapacity(min(Int(declaredLength), 64 * 1024))
         case .none, .sink: break
         }
@@ -38,7 +38,7 @@ struct BodyReceiver {
 
     var isDeclaredTooLarge: Bool { if case .tooLarge? = failure { true } else { false } }
 
-    /// Whether a body that is too large is within the discard limit. Reading it lets the client see the answer.
+    /// Whether a too large body is within the discard limit. If so, reading it lets the client see the answer.
     func isWorthReading(_ declaredLength: Int64?) -> Bool {
         declaredLength.map { $0 <= discardLimit } ?? true
     }
@@ -65,7 +65,7 @@ struct BodyReceiver {
         }
     }
 
-    /// Called when the body is complete, or will not be read.
+    /// Called when the body is complete, and when it will stay unread.
     mutating func finish() -> ReceivedBody {
         if let failure { return failure }
         switch policy {
@@ -94,9 +94,9 @@ struct BodyReceiver {
     }
 }
 
-/// Limits the memory of all request bodies that are collected in memory, because each connection may have one.
+/// Limits the memory of all request bodies that are collected in memory: there may be one for each connection.
 final class BodyMemory: Sendable {
-    /// The bytes of one body. They are released with this object at the latest.
+    /// The bytes that one body has taken. The object's deinitializer releases them at the latest.
     final class Share {
         private let memory: BodyMemory
         private var byteCount = 0
@@ -111,7 +111,7 @@ final class BodyMemory: Sendable {
 
         /// Returns false, without effect, if the limit would be exceeded.
         func take(_ count: Int) -> Bool {
-            // Bodies above the small limit may take three quarters only, so that small bodies find memory.
+            // Bodies above the small limit may take only three quarters of the memory, so that small bodies find some.
             let limit = byteCount + count > BodyMemory.smallLimit ? memory.limit / 4 * 3 : memory.limit
             guard memory.held.add(count, ordering: .relaxed).newValue <= limit else {
                 memory.held.subtract(count, ordering: .relaxed)
@@ -127,7 +127,7 @@ final class BodyMemory: Sendable {
         }
     }
 
-    /// In bytes. Up to this size a body may use the last quarter of the memory.
+    /// In bytes. A body up to this size may use the whole memory.
     private static let smallLimit = 64 << 10
     private let limit: Int
     private let held = Atomic<Int>(0)
@@ -139,7 +139,7 @@ final class BodyMemory: Sendable {
 }
 
 /// A pause in reading a connection, because the sink of its request's body has no room. Invariants: `phase` is locked.
-/// The thread that ends the phase `waiting` must resume the connection, after the lock is released.
+/// The thread that ends the phase `waiting` must resume the connection after it has released the lock.
 final class BodyPause: SuspensionOwner {
     private enum Phase {
         /// The connection is about to be suspended.
@@ -161,7 +161,7 @@ final class BodyPause: SuspensionOwner {
     func begin(_ sink: any BodySink) -> Bool {
         connection.stopBodyClock()
         guard let suspension = connection.suspend(owner: self) else { return false }
-        // The hang-up may have come already.
+        // The client may have hung up since this pause was made.
         let isWaiting = phase.withLock { phase in
             guard case .beginning = phase else { return false }
             phase = .waiting(suspension)

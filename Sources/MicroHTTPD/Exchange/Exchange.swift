@@ -7,13 +7,13 @@ import Synchronization
 ///
 /// Invariants, which make `@unchecked Sendable` safe: `receiver`, `pause` and `action` belong to the connection's
 /// thread. `action` is set until the body is complete. `body` does not change once the handler has the exchange. The
-/// thread that ends the phase `suspended` resumes the connection, after the lock is released.
+/// thread that ends the phase `suspended` resumes the connection after it has released the lock.
 package final class Exchange: @unchecked Sendable {
     package let request: Request
     package private(set) var body = ReceivedBody.none
 
     private enum Phase {
-        /// The body is being read, or the handler runs, on the connection's thread, which looks at the phase later.
+        /// The connection's thread reads the body or runs the handler, and reads the phase afterwards.
         case handling
         case suspended(Suspension)
         /// The answer waits for the connection's thread to queue it.
@@ -22,7 +22,7 @@ package final class Exchange: @unchecked Sendable {
         case sent
         /// The client went away, or the daemon gave up, before there was an answer.
         case hungUp
-        /// libmicrohttpd is done with the request, which had an answer.
+        /// libmicrohttpd is done with the request, after the phase `sent` or `answered`.
         case ended
 
         /// Whether an answer may still come.
@@ -60,9 +60,9 @@ package final class Exchange: @unchecked Sendable {
             memory: resources.bodyMemory)
     }
 
-    /// May be called from any thread, and before the handler returns. The calling thread prepares the answer, and reads
-    /// a small file for it. If the client has gone, the call has no effect, except that a stream in the answer is
-    /// closed. A second answer is a programmer error; a release build ignores it.
+    /// May be called from any thread, and before the handler returns. The calling thread prepares the answer, which
+    /// includes reading a small file. If the client has gone, the call has no effect, except that it closes a stream in
+    /// the answer. A second answer is a programmer error, which a release build ignores.
     package func respond(_ response: Response) {
         let prepared = resources.prepare(response, for: request, on: connection)
         switch change({ $0.isOpen ? .answered(prepared) : nil }).before {
@@ -81,21 +81,21 @@ package final class Exchange: @unchecked Sendable {
     /// of HTTP/1.0, over TLS, after ``respond(_:)``, and if the socket has no room.
     ///
     /// libmicrohttpd has no call for interim responses, so the bytes are written to the socket. No other code writes
-    /// meanwhile: libmicrohttpd begins with a request only after the kernel has taken all of the earlier answer, and
-    /// with the answer only after ``respond(_:)``. Over TLS only the connection's own thread could encrypt the bytes.
+    /// then: libmicrohttpd begins with a request only after the kernel has taken all of the earlier answer, and with
+    /// the answer only after ``respond(_:)``. Over TLS only the connection's own thread could encrypt the bytes.
     @discardableResult
     package func sendInterim(_ status: Int, fields: HTTPFields = [:]) -> Bool {
         precondition((102...199).contains(status), "\(status) is not the status of an interim response")
         guard request.version != "HTTP/1.0", !connection.isSecure else { return false }
         let reason: StaticString = status == 102 ? "Processing" : status == 103 ? "Early Hints" : ""
         let bytes = Response.wireHead(status: status, reason: reason, fields: fields) + [0x0d, 0x0a]
-        // The lock keeps the answer and the end of the connection from coming in between. The call does not block.
+        // The lock prevents an answer, or the end of the connection, during the call. The call does not block.
         return state.withLock { $0.phase.isOpen && connection.sendWhole(bytes) }
     }
 
-    /// Calls `action` once if the client goes away before ``respond(_:)``, or if the daemon gives up on the exchange;
-    /// at once if that has happened already. `action` must not block, because a thread of the daemon calls it. A client
-    /// that has only closed its sending side counts as gone. The daemon watches only after the handler has returned.
+    /// Calls `action` once if the client goes away, or the daemon gives up, before ``respond(_:)``; at once if that has
+    /// happened already. `action` must not block, because a thread of the daemon calls it. A client that has only
+    /// closed its sending side counts as gone. The daemon watches the client only after the handler has returned.
     package func onHangUp(_ action: @escaping @Sendable () -> Void) {
         let isLate = state.withLock { state in
             if state.phase.isOpen { state.hangUpActions.append(action) }
@@ -105,14 +105,14 @@ package final class Exchange: @unchecked Sendable {
         if isLate { action() }
     }
 
-    /// Whether a too large body stays unread: beyond the discard limit, or if the client waits for `100 Continue`.
+    /// Whether a too large body stays unread: it exceeds the discard limit, or the client waits for `100 Continue`.
     var isRefusedUnread: Bool {
         receiver.isDeclaredTooLarge
             && (!receiver.isWorthReading(request.declaredLength)
                 || request.field("Expect")?.lowercased() == "100-continue")
     }
 
-    /// Returning false closes the connection.
+    /// Receives a piece of the body. Returning false closes the connection.
     func receiveBody(_ bytes: UnsafeRawBufferPointer) -> Bool {
         if let pause, pause.isHungUp { return false }
         switch receiver.receive(bytes) {
@@ -148,7 +148,7 @@ package final class Exchange: @unchecked Sendable {
             clientLeft()
             return false
         }
-        // The answer, or the hang-up, may have come since the phase was read.
+        // Another thread may have answered, or the client hung up, since `proceed` read the phase.
         let (before, _) = change { phase in
             if case .handling = phase { .suspended(suspension) } else { nil }
         }
@@ -157,7 +157,7 @@ package final class Exchange: @unchecked Sendable {
         return true
     }
 
-    /// Called when libmicrohttpd is done with the request, in any way.
+    /// Called when libmicrohttpd is done with the request, whether it was answered or not.
     func end() {
         if action != nil {
             action = nil
@@ -174,8 +174,8 @@ package final class Exchange: @unchecked Sendable {
         for action in actions { action() }
     }
 
-    /// Changes the phase to the result of `next`, unless it is `nil`. Returns the phase before, and the hang-up actions
-    /// if no answer can come any more. The caller frees them without the lock, as a reference in them may be the last.
+    /// Changes the phase to the result of `next`, unless the result is `nil`. Returns the earlier phase, and the
+    /// hang-up actions if no answer can come any more. The caller frees the actions without the lock.
     private func change(_ next: (Phase) -> Phase?) -> (before: Phase, actions: [@Sendable () -> Void]) {
         state.withLock { state in
             let before = state.phase
@@ -201,7 +201,7 @@ final class ExchangeResources: Sendable {
     let bodyMemory: BodyMemory
     private let answerMemory: AnswerMemory
     let discardLimit: Int
-    /// Whether every answer says that the connection closes after it.
+    /// Whether every answer announces that the connection closes after it.
     let isDraining = Atomic<Bool>(false)
 
     init(bodyMemory: Int, answerMemory: Int, discardLimit: Int) {

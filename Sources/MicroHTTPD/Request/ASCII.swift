@@ -18,7 +18,7 @@ extension UnsafeRawBufferPointer {
         return !isEmpty
     }
 
-    /// Whether the only control characters are tabs (RFC 9110 §5.5). Without an early exit the loop is vectorised.
+    /// Whether all control characters are tabs (RFC 9110 §5.5). The loop has no early exit, so that it is vectorised.
     var isFieldContent: Bool {
         var controls: UInt8 = 0
         for byte in self { controls |= (byte < 0x20 && byte != 0x09) || byte == 0x7f ? 1 : 0 }
@@ -32,7 +32,7 @@ extension UnsafeRawBufferPointer {
         return others == 0
     }
 
-    /// Whether this is a host with an optional port (RFC 9110 §7.2, RFC 3986 §3.2.2). A `Host` field may be empty.
+    /// Whether the bytes are a host with an optional port (RFC 9110 §7.2, RFC 3986 §3.2.2). The host may be empty.
     var isHostAndPort: Bool {
         var rest = self[...]
         if rest.first == UInt8(ascii: "[") {
@@ -48,9 +48,9 @@ extension UnsafeRawBufferPointer {
         return rest.isEmpty || (rest.first == UInt8(ascii: ":") && rest.dropFirst().allSatisfy(\.isDigit))
     }
 
-    /// The authority of a target in absolute form, `http://host/path?query`, which a server must accept (RFC 9112
-    /// §3.2.2, RFC 9110 §4.2), and the rest of the target, which may begin with `?`, or be empty. `nil` for another
-    /// form, and for an authority that is empty or not just a host and a port.
+    /// Splits a target in absolute form, `http://host/path?query`, which a server must accept (RFC 9112 §3.2.2, RFC
+    /// 9110 §4.2), into the authority and the rest. The rest may begin with `?`, or be empty. `nil` for another form,
+    /// and for an authority that is empty or not just a host and a port.
     var absoluteForm: (authority: UnsafeRawBufferPointer, rest: UnsafeRawBufferPointer)? {
         for scheme in ["http://", "https://"] as [StaticString] {
             let length = scheme.utf8CodeUnitCount

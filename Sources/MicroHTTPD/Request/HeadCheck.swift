@@ -2,7 +2,7 @@ import Foundation
 
 /// The framing and the defects of a request's head, read in libmicrohttpd's memory without copying.
 struct HeadCheck {
-    /// Copied out of the configuration once, because a copy of the whole configuration retains many objects.
+    /// A copy of a few settings, because a copy of the whole configuration would retain many objects for each request.
     struct Limits {
         /// In bytes of the connection's memory.
         let head: Int
@@ -15,20 +15,20 @@ struct HeadCheck {
     /// The first `Content-Length`; -1 without a `Content-Length`, and if the body is chunked.
     private(set) var declaredLength: Int64 = -1
     private(set) var hasTransferEncoding = false
-    /// The first defect found, except that a head or target that is too large takes precedence.
+    /// The first defect found. A head or target that is too large replaces an earlier defect.
     private(set) var defect: RequestDefect?
     let wireLength: Int
     private var hasContentLength = false
     private var hostCount = 0
-    /// The bytes of the connection's memory that the head takes, at least.
+    /// The least number of bytes that the head takes in the connection's memory.
     private var memory: Int
-    /// In bytes, for each field and each cookie in libmicrohttpd's memory, rounded up to its alignment.
+    /// The bytes that a field or cookie takes in libmicrohttpd's memory, rounded up to the alignment.
     private static let recordSize = 64
     var hasBody: Bool { hasTransferEncoding || declaredLength > 0 }
-    /// Whether there is no defect, `Content-Length` or `Transfer-Encoding`, so that only another request can follow.
+    /// Whether the head has no defect, `Content-Length` or `Transfer-Encoding`. If so, the request has no body.
     var isPlain: Bool { defect == nil && !hasTransferEncoding && !hasContentLength }
 
-    /// `target` is as it was sent; `recordCount` counts fields, cookies and arguments in libmicrohttpd's memory.
+    /// `target` is as it was sent. `recordCount`: the fields, cookies and arguments in libmicrohttpd's memory.
     init(
         _ line: RequestLine, target: UnsafeRawBufferPointer, fields: UnsafeBufferPointer<RawFieldLine>,
         wireLength: Int, recordCount: Int, limits: Limits
@@ -51,7 +51,7 @@ struct HeadCheck {
         if hostCount > 1 || (!isOld && hostCount == 0) { note(.host) }
         if hasTransferEncoding {
             declaredLength = -1
-            // HTTP/1.0 knows no transfer codings: an HTTP/1.0 server may have ignored the coding (RFC 9112 §6.1).
+            // HTTP/1.0 has no transfer codings, so an HTTP/1.0 server may have ignored the coding (RFC 9112 §6.1).
             if hasContentLength || isOld { note(.ambiguousLength) }
         }
         if memory > limits.head { defect = .headTooLarge }
@@ -67,14 +67,14 @@ struct HeadCheck {
     private mutating func check(_ name: UnsafeRawBufferPointer, _ sentValue: UnsafeRawBufferPointer) {
         let value = sentValue.trimmed
         if !name.isToken || !value.isFieldContent { note(.malformedHead) }
-        // The lengths exclude nearly every other field before a byte is compared.
+        // The comparison of lengths excludes nearly every other field without reading a byte of its name.
         if name.count == 14, name.equalsIgnoringCase("content-length") {
             if hasContentLength { note(.ambiguousLength) }
             hasContentLength = true
             declaredLength = Int64(digits: value) ?? -1
             if declaredLength < 0 { note(.invalidLength) }
         } else if name.count == 17, name.equalsIgnoringCase("transfer-encoding") {
-            // With trailing white space libmicrohttpd takes `chunked` for another coding, and the body for endless.
+            // If white space follows `chunked`, libmicrohttpd takes it for another coding, and the body for endless.
             if hasTransferEncoding || !sentValue.equalsIgnoringCase("chunked") { note(.ambiguousLength) }
             hasTransferEncoding = true
         } else if name.count == 4, name.equalsIgnoringCase("host") {

@@ -1,8 +1,8 @@
 import CMicroHTTPD
 import Foundation
 
-/// Finds out whether the loaded libmicrohttpd lays out heads as ``HeadLayout`` expects, by letting it read some heads.
-/// If it does not, hidden bytes cannot be detected, and requests are taken as libmicrohttpd shows them.
+/// Tests whether the loaded libmicrohttpd lays out heads as ``HeadLayout`` expects, by letting it read some heads. If
+/// it does not, bytes that libmicrohttpd hides cannot be detected, and requests are taken as libmicrohttpd shows them.
 final class LayoutProbe {
     /// Computed once in a process; it takes about a millisecond.
     static let isLayoutKnown: Bool = {
@@ -23,7 +23,7 @@ final class LayoutProbe {
     private var targetCount = 0
     private var isGapless: Bool?
 
-    /// Lets libmicrohttpd read a head from a socket pair, on this thread. Returns `nil` if libmicrohttpd shows no head.
+    /// Lets libmicrohttpd read a head from a socket pair, on this thread. `nil` if libmicrohttpd shows no head.
     private func isGapless(_ head: String) -> Bool? {
         var pair: [Int32] = [-1, -1]
         guard socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue), 0, &pair) == 0 else {
@@ -69,7 +69,7 @@ private func probeTarget(
     return nil
 }
 
-/// Called when the head is complete. Closes the connection, because the rest of the request is of no interest.
+/// Called by libmicrohttpd when the head is complete. Closes the connection, because the test needs only the head.
 private func probeRequest(
     _ context: UnsafeMutableRawPointer?, _ handle: OpaquePointer?, _ target: UnsafePointer<CChar>?,
     _ method: UnsafePointer<CChar>?, _ version: UnsafePointer<CChar>?, _ upload: UnsafePointer<CChar>?,
@@ -83,17 +83,17 @@ private func probeRequest(
     return cmhd_result(false)
 }
 
-/// Finds bytes of a request's head that libmicrohttpd hides from its callbacks. libmicrohttpd 0.9.75 reads a head into
-/// a buffer, writes zeros over the separators and shows pointers, so each part of a well-formed head starts right
-/// behind the part before it. A gap indicates a NUL (which cuts a text), a bare LF, a folded line, a line without a
-/// name, or several spaces. Pointers are only compared. No documentation states this, so ``LayoutProbe`` tests it.
+/// Detects bytes of a request's head that libmicrohttpd hides from its callbacks. libmicrohttpd 0.9.75 reads a head
+/// into a buffer, writes zeros over the separators, and passes pointers. So each part of a valid head starts right
+/// behind the part before it. A gap indicates a NUL, a bare LF, a folded line, a line without a name, or several
+/// spaces. Pointers are only compared. This layout is not documented, so ``LayoutProbe`` tests it.
 struct HeadLayout {
     private let start: UnsafeRawPointer
     /// The address at which the next line must start.
     private var next: UnsafeRawPointer
     private(set) var isGapless: Bool
 
-    /// `targetCount` is the target's length before libmicrohttpd cut it up.
+    /// `targetCount` is the length of the target before libmicrohttpd split it.
     init(line: RequestLine, methodCount: Int, targetCount: Int, versionCount: Int) {
         start = UnsafeRawPointer(line.method)
         let target = UnsafeRawPointer(line.target)
@@ -118,7 +118,7 @@ struct HeadLayout {
 
 struct RequestLine {
     let method: UnsafePointer<CChar>
-    /// Cut at its `?`.
+    /// Ends at its `?`, because libmicrohttpd splits the target.
     let target: UnsafePointer<CChar>
     let version: UnsafePointer<CChar>
 

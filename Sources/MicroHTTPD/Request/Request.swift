@@ -3,16 +3,16 @@ import Foundation
 import HTTPTypes
 import Primitives
 
-/// A copy of a request's head, exactly as it was sent, for any time and thread. A copy of a `Request` is a reference.
-/// `@unchecked Sendable` is safe because the storage does not change after `init`.
+/// A copy of a request's head, exactly as it was sent, for use at any time on any thread. Copying a `Request` copies
+/// only a reference. `@unchecked Sendable` is safe because the storage does not change after `init`.
 package struct Request: @unchecked Sendable {
-    /// One allocation for the whole head, with its bytes after the header.
+    /// One allocation for the whole head: the parsed ``RequestHead``, and then the head's bytes.
     let head: ManagedBuffer<RequestHead, UInt8>
-    /// Bytes at the beginning of the target that are hidden; see ``droppingTargetPrefix(_:)``.
+    /// The number of bytes at the beginning of the target that are hidden; see ``droppingTargetPrefix(_:)``.
     private var prefixLength = 0
 
-    /// Hides the first `length` bytes of ``path``, for a server that has interpreted a prefix of the path already.
-    /// ``target``, ``path``, ``query`` and ``withTarget(_:)`` show only the rest.
+    /// Hides the first `length` bytes of ``path``, for a server that has already interpreted this prefix of the path.
+    /// ``target``, ``path``, ``query`` and ``withTarget(_:)`` then show only the rest.
     package func droppingTargetPrefix(_ length: Int) -> Request {
         precondition(prefixLength + length <= head.header.path.count, "only bytes of the path can be dropped")
         var request = self
@@ -20,10 +20,10 @@ package struct Request: @unchecked Sendable {
         return request
     }
 
-    /// As it was sent, in upper or lower case; not only methods that Larder knows.
+    /// As it was sent, in upper or lower case; may be a method that Larder does not know.
     package var method: String { text(head.header.method) }
-    /// As it was sent, including its query; ``withTarget(_:)`` shows also bytes that are not UTF-8. Of a target in
-    /// absolute form, only the part after the authority (see ``host``). A target that is cut at a NUL has a ``defect``.
+    /// As it was sent, including its query; ``withTarget(_:)`` also shows bytes that are not UTF-8. Of a target in
+    /// absolute form, only the part after its authority (see ``host``). A target with a NUL has a ``defect``.
     package var target: String { text(targetRange) }
     /// The target up to its first `?`, not decoded in any way.
     package var path: String { text(head.header.path.dropFirst(prefixLength)) }
@@ -35,7 +35,7 @@ package struct Request: @unchecked Sendable {
         return path.endIndex == target.endIndex ? nil : text(path.endIndex + 1..<target.endIndex)
     }
 
-    /// The authority of a target in absolute form, even if `Host` differs, else the first `Host` (RFC 9112 §3.2.2).
+    /// The authority of a target in absolute form, even if `Host` differs; else the first `Host` (RFC 9112 §3.2.2).
     package var host: String? {
         let authority = head.header.authority
         return authority.isEmpty ? field("Host") : text(authority)
@@ -43,7 +43,7 @@ package struct Request: @unchecked Sendable {
 
     /// `HTTP/1.1`, `HTTP/1.0`, or another `HTTP/1.x` that the client claims to speak.
     package var version: String { text(head.header.version) }
-    /// The client's address, no port: `192.0.2.1`, `2001:db8::1`. IPv4 clients of an IPv6 socket are shown as IPv4.
+    /// The client's address without its port: `192.0.2.1`, `2001:db8::1`. An IPv4-mapped IPv6 address is shown as IPv4.
     package var remoteAddress: String { head.header.remoteAddress?.description ?? "" }
 
     /// The first `Content-Length`; `nil` without a `Content-Length`, and if the body is chunked.
@@ -54,21 +54,21 @@ package struct Request: @unchecked Sendable {
 
     /// Whether there is a `Content-Length` other than 0, or any `Transfer-Encoding`.
     package var hasBody: Bool { head.header.check.hasBody }
-    /// RFC 9112 §7.1.
+    /// Whether the body is sent in chunks (RFC 9112 §7.1).
     var isChunked: Bool { hasBody && declaredLength == nil }
     /// The length of the head on the wire in bytes, including the empty line.
     package var headLength: Int { head.header.check.wireLength }
-    /// The reason to refuse the request. A handler that accepts a request with a defect does so at its own risk.
+    /// The reason why the request must be refused; `nil` if there is none.
     package var defect: RequestDefect? { head.header.check.defect }
     package var isHead: Bool { head.header.isHead }
 
-    /// Field lines with a token as their name, in the order sent, repeated lines separately, values trimmed. The list
-    /// is built anew at each use, so keep it. Only ``forEachFieldLine(_:)`` shows lines with other names.
+    /// The field lines with a token as their name, in the order sent, repeated lines separately, values trimmed. Each
+    /// use builds the list anew, so keep the result. Only ``forEachFieldLine(_:)`` shows lines with other names.
     package var fields: HTTPFields {
         collectFields(reserving: head.header.fieldCount) { HTTPField.Name(String(decoding: $0.name, as: UTF8.self)) }
     }
 
-    /// The part of ``fields`` with these names. No values are built for other fields.
+    /// The fields of the list ``fields`` that have one of these names. Builds no values of other fields.
     package func fields(named names: [HTTPField.Name]) -> HTTPFields {
         collectFields { names.first(where: $0.isNamed) }
     }
@@ -82,10 +82,10 @@ package struct Request: @unchecked Sendable {
         return fields
     }
 
-    /// The values of all lines with that name, in order. No values are built for other fields.
+    /// The values of all lines with this name, in order. Builds no values of other fields.
     package func values(_ name: HTTPField.Name) -> [String] { fields(named: [name]).map(\.value) }
 
-    /// The value of the first line with that name, in any case of letters. Only the returned string is built.
+    /// The value of the first line with this name, in any case of letters. Builds only the returned string.
     package func field(_ name: String) -> String? {
         var name = name
         return name.withUTF8 { name in
@@ -96,15 +96,15 @@ package struct Request: @unchecked Sendable {
         }
     }
 
-    /// Passes all lines in order, also with a name that is not a token. The name includes white space before the colon;
-    /// the value is without white space around it. The bytes are valid during the call.
+    /// Passes all lines in order, including lines without a token as their name. The name includes white space before
+    /// the colon. The value is without white space around it. The bytes are valid during the call only.
     package func forEachFieldLine(_ body: (RawField) -> Void) {
         withBytes(head.header.lines) { bytes in
             for line in FieldLines(rest: bytes) { body(line) }
         }
     }
 
-    /// Passes the bytes of ``target`` without making a string. They are valid during the call only.
+    /// Passes the bytes of ``target`` without building a string. The bytes are valid during the call only.
     package func withTarget<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
         try withBytes(targetRange, body)
     }
@@ -126,7 +126,7 @@ package struct Request: @unchecked Sendable {
     ) {
         let method = UnsafeRawBufferPointer(start: line.method, count: strlen(line.method))
         let version = UnsafeRawBufferPointer(start: line.version, count: strlen(line.version))
-        // On the wire a line has a colon and a line end, at least two bytes; here it has eight bytes of lengths.
+        // On the wire a line has a colon and a line end, at least two bytes. Here it has eight bytes of lengths.
         let capacity = target.count + method.count + version.count + check.wireLength + 8 * fields.count
         head = ManagedBuffer.create(minimumCapacity: capacity) { _ in
             RequestHead(check: check, remoteAddress: remoteAddress)
@@ -135,7 +135,7 @@ package struct Request: @unchecked Sendable {
             var writer = HeadWriter(bytes: UnsafeMutableRawBufferPointer(start: bytes, count: capacity))
             let absolute = target.absoluteForm
             let shown = absolute?.rest ?? target
-            // A target with an authority and without a path means the root.
+            // A target in absolute form without a path means the path `/`.
             let isRoot = target.count > shown.count && shown.first != UInt8(ascii: "/")
             let slash = UnsafeRawBufferPointer(start: ("/" as StaticString).utf8Start, count: isRoot ? 1 : 0)
             let root = writer.append(slash)
@@ -155,8 +155,8 @@ package struct Request: @unchecked Sendable {
     }
 }
 
-/// The parsed head of a request. Its ranges are positions in the bytes behind it: target, authority, method, version,
-/// and then the field lines, each as the two 32-bit lengths of its name and value, the name, the value.
+/// The parsed head of a request. Its ranges are positions in the bytes that follow it: target, authority, method,
+/// version, and the field lines. Each line is the 32-bit lengths of its name and value, then the name and the value.
 struct RequestHead {
     var target = 0..<0
     var path = 0..<0
@@ -171,7 +171,7 @@ struct RequestHead {
     let remoteAddress: IPAddress?
 }
 
-/// Never writes beyond the bytes: a line that does not fit is left out.
+/// Writes the parts of a head into `bytes`. A field line for which `bytes` has no room is left out.
 struct HeadWriter {
     let bytes: UnsafeMutableRawBufferPointer
     var count = 0
@@ -219,18 +219,18 @@ package struct RawHead: ~Copyable {
     package let expectation: Int
     /// The length on the wire in bytes, including the empty line.
     package let length: Int
-    /// Otherwise the method is GET.
+    /// Whether the method is HEAD; otherwise the method is GET.
     package let isHead: Bool
     let lines: UnsafeBufferPointer<RawFieldLine>
     package var fieldCount: Int { lines.count }
 
-    /// The name is a token.
+    /// The field at an index. Its name is a token.
     package subscript(field index: Int) -> RawField {
         RawField(name: lines[index].name, value: lines[index].value.trimmed)
     }
 }
 
-/// The name of a field, and its value without the white space around it, both in place.
+/// The name of a field, and its value without the white space around it. The pointers lead into the request's memory.
 package struct RawField {
     package let name: UnsafeRawBufferPointer
     package let value: UnsafeRawBufferPointer
@@ -240,13 +240,13 @@ package struct RawField {
         self.value = value
     }
 
-    /// Whether the name equals a text in any case of letters. The other comparisons here ignore the case, too.
+    /// Whether the name equals a text in any case of letters. The methods below also ignore the case.
     package func isNamed(_ text: StaticString) -> Bool { name.equalsIgnoringCase(text) }
     package func isNamed(_ bytes: [UInt8]) -> Bool { bytes.withUnsafeBytes(name.equalsIgnoringCase) }
 
     package func isNamed(_ name: HTTPField.Name) -> Bool {
         var text = name.canonicalName
-        // The length excludes most fields.
+        // The comparison of lengths excludes most fields.
         return text.utf8.count == self.name.count
             && text.withUTF8 { self.name.equalsIgnoringCase(UnsafeRawBufferPointer($0)) }
     }
@@ -259,7 +259,7 @@ package struct RawField {
     package func says(_ text: StaticString) -> Bool { value.equalsIgnoringCase(text) }
 }
 
-/// A field line as libmicrohttpd shows it: both the name and the value may have trailing white space.
+/// A field line as libmicrohttpd shows it: its name and its value may have trailing white space.
 struct RawFieldLine {
     let name: UnsafeRawBufferPointer
     let value: UnsafeRawBufferPointer

@@ -2,16 +2,16 @@ import Foundation
 import Primitives
 
 /// Follows the bytes of a connection's requests in the order of arrival, before libmicrohttpd writes zeros over the
-/// ends of lines: afterwards `NUL LF` looks like `CR LF`, and a line that begins with a NUL looks empty. A head has no
-/// NUL, and before it only empty lines may come, each `CR LF` (RFC 9112 §2.2). libmicrohttpd decides where a head ends
-/// (``endHead(at:size:body:)``), and the head or ``ChunkedFraming`` where a body ends, so the first byte of each head
-/// is known. libmicrohttpd 0.9.75 keeps a head, with empty lines before it, at the address of its very first read.
+/// ends of lines. Afterwards `NUL LF` would look like `CR LF`, and a line that begins with a NUL would look empty. A
+/// head has no NUL, and only empty lines may precede it, each `CR LF` (RFC 9112 §2.2). libmicrohttpd decides where a
+/// head ends (``endHead(at:size:body:)``), and the head or ``ChunkedFraming`` where a body ends, so the start of each
+/// head is known. libmicrohttpd 0.9.75 keeps a head, with empty lines before it, at the address of its first read.
 ///
-/// Pointers are only compared, except that the bytes behind a head are read once. A class, because a struct would be
-/// checked for exclusive access at each of its three calls per request.
+/// Pointers are only compared, except that ``endHead(at:size:body:)`` reads the bytes behind a head. A class, because a
+/// struct would be checked for exclusive access at each of its three calls per request.
 final class RequestBytes {
     enum Body {
-        /// In bytes; 0 without a body.
+        /// The length in bytes; 0 without a body.
         case length(Int64)
         case chunks
     }
@@ -19,18 +19,18 @@ final class RequestBytes {
     private enum Place {
         /// Before or within a head.
         case head
-        /// The number of bytes to come.
+        /// Within a body with this number of bytes still to come.
         case body(Int64)
         case chunks(ChunkedFraming)
-        /// Behind the last request: the connection closes.
+        /// Behind the last request, because the connection will close.
         case end
     }
 
     private var place = Place.head
     /// The number of bytes received since the end of the last request, while ``place`` is `head`.
     private(set) var headCount = 0
-    /// The offset, within the bytes that ``headCount`` counts, of the first byte that no head may contain: a NUL, or
-    /// before the request line a line end that is not `CR LF`. The byte may belong to the body of the request.
+    /// The offset of the first byte that no head may contain: a NUL, or, before the request line, a line end that is
+    /// not `CR LF`. Counted like ``headCount``. The byte may turn out to belong to the body.
     private var firstBad: Int?
     private var isBeforeRequestLine = true
     private var isBehindCR = false
@@ -42,20 +42,20 @@ final class RequestBytes {
         if headCount >= count, case .head = place { true } else { false }
     }
 
-    /// Whether the incomplete request is a HEAD, by its first bytes; false if empty lines come before it.
+    /// Whether the incomplete head begins with `HEAD`; false if empty lines come before the request line.
     var isForHead: Bool {
         guard let start, headCount > 4, case .head = place else { return false }
         return memcmp(start, "HEAD", 4) == 0
     }
 
-    /// The bytes lie where libmicrohttpd has read them. Returns a defect if the request must be refused at once.
+    /// `bytes` are at the address to which libmicrohttpd reads them. Returns a defect if the request must be refused.
     func receive(_ bytes: UnsafeRawBufferPointer) -> RequestDefect? {
         if start == nil { start = bytes.baseAddress }
         return follow(bytes)
     }
 
-    /// Called before libmicrohttpd has processed any byte behind the head. The request line starts at `method`, and the
-    /// head has `size` bytes from there on. Returns a defect of the head, or of the part of the body that came with it.
+    /// Called before libmicrohttpd has processed any byte behind the head. The head starts at `method`, with its
+    /// request line, and has `size` bytes. Returns a defect of the head, or of the part of the body that has arrived.
     func endHead(at method: UnsafeRawPointer, size: Int, body: Body) -> RequestDefect? {
         guard case .head = place, let start else { return .malformedHead }
         let end = method - start + size
@@ -123,7 +123,7 @@ final class RequestBytes {
 }
 
 extension ChunkedFraming.Rules {
-    /// libmicrohttpd 0.9.75 parses the framing again, and answers 500 if a line exceeds the connection's memory.
+    /// These limits come first, because libmicrohttpd 0.9.75 answers 500 if a line exceeds the connection's memory.
     static let ofRequests = ChunkedFraming.Rules(extensionLimit: 4096, excessLimit: 16 << 10, trailerLimit: 8192)
 }
 

@@ -1,17 +1,17 @@
-/// The reason why a request must be refused, with ``Reception/refuse(_:)``: the bytes behind it on its connection may
-/// not be the next request, or other servers could understand the request differently.
+/// The reason why a request must be refused, with ``Reception/refuse(_:)``: the bytes behind it may not be the
+/// connection's next request, or other servers may understand the request differently.
 package enum RequestDefect: Hashable, Sendable {
-    /// The head with its bookkeeping takes more than half of ``DaemonConfiguration/connectionMemory``, so there may be
-    /// no room left for the head of an answer. A refusal is sent in any case (RFC 6585 §5).
+    /// The head with libmicrohttpd's records takes more than half of ``DaemonConfiguration/connectionMemory``, so there
+    /// may be no room left for the head of an answer. A refusal is sent in any case (RFC 6585 §5).
     case headTooLarge
-    /// The target is longer than ``DaemonConfiguration/targetLimit``, or than the whole memory (RFC 9110 §15.5.15).
+    /// The target is longer than ``DaemonConfiguration/targetLimit``, or fills the whole memory (RFC 9110 §15.5.15).
     case targetTooLong
-    /// Other servers could understand the length of the body differently: several lengths, a length beside a transfer
-    /// coding, a coding other than `chunked` (RFC 9112 §6.3), or a coding in HTTP/1.0 (§6.1).
+    /// Other servers could understand the length of the body differently: several lengths, a length together with a
+    /// transfer coding, a coding other than `chunked` (RFC 9112 §6.3), or a coding in HTTP/1.0 (RFC 9112 §6.1).
     case ambiguousLength
     /// A `Content-Length` that is not a number, or exceeds the largest size of a file.
     case invalidLength
-    /// `Host` is missing in HTTP/1.1, repeated, or not a host with or without a port (RFC 9112 §3.2).
+    /// `Host` is missing in HTTP/1.1, repeated, or not a host with an optional port (RFC 9112 §3.2).
     case host
     /// The head violates its grammar (RFC 9112 §2 to §5): a NUL or another control character, a bare CR or LF, a folded
     /// line, a space before a colon, a name that is not a token, several spaces in a row in the request line.
@@ -20,7 +20,7 @@ package enum RequestDefect: Hashable, Sendable {
     case malformedChunks
     /// A chunk exceeds the largest size of a file.
     case chunkTooLarge
-    /// The extensions exceed 4 KiB in a chunk, or the data by 16 KiB in all. Clients need none (RFC 9112 §7.1.1).
+    /// A chunk's extensions exceed 4 KiB, or all extensions the content by 16 KiB. Clients need none (RFC 9112 §7.1.1).
     case chunkExtensions
     /// The trailers have more than 8 KiB.
     case trailersTooLarge
@@ -37,7 +37,7 @@ package enum RequestDefect: Hashable, Sendable {
         }
     }
 
-    /// For the author of the client.
+    /// A sentence for the author of the client.
     package var reason: String {
         switch self {
         case .headTooLarge: "the head of the request is too large; send fewer or shorter fields"

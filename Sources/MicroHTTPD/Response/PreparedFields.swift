@@ -2,24 +2,24 @@ import CMicroHTTPD
 import HTTPTypes
 
 /// Fields in the form that libmicrohttpd gets: checked, and joined into one field; see `cmhd_add_fields`. Preparing the
-/// common fields of many answers once saves most of the cost of each answer's head.
+/// fields that many answers have in common saves most of the cost of each answer's head.
 package struct PreparedFields: Sendable {
-    /// The first field's name and a zero, its value, the further fields' lines, and a zero. Empty without a field.
+    /// The first field's name, a zero, its value, the lines of the further fields, and a zero. Empty without a field.
     private var bytes: [UInt8] = []
     /// Includes the zero.
     private var nameLength = 0
     /// The offsets of the line ends, counted from the first value.
     private var ends: [Int] = []
 
-    /// Leaves out `Date`, `Connection` and fields that may not be sent; see ``Response/init(status:fields:body:)``.
+    /// Leaves out `Date`, `Connection`, and the fields that ``Response/init(status:fields:body:)`` leaves out.
     package init(_ fields: HTTPFields = [:]) {
         fields.forEachSendable { name, value in
             if !UnsafeRawBufferPointer(name).equalsIgnoringCase("date") { append(name, value) }
         }
     }
 
-    /// `name` is a token, and not a field that libmicrohttpd sets itself. A field with a control character other than
-    /// tab in its value is left out. The value may be empty (RFC 9110 §5.5).
+    /// `name` is a token, and not a field that libmicrohttpd sets itself. A value with a control character other than
+    /// tab leaves the field out. The value may be empty (RFC 9110 §5.5).
     package mutating func append(_ name: StaticString, _ value: String) {
         let name = UnsafeBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount)
         assert(UnsafeRawBufferPointer(name).isToken, "a field's name is a token")
@@ -49,7 +49,7 @@ package struct PreparedFields: Sendable {
             bytes.append(contentsOf: name)
             bytes.append(0)
             nameLength = bytes.count
-            // libmicrohttpd refuses an empty value; a space in front of a value does not belong to it (RFC 9112 §5.1).
+            // libmicrohttpd refuses an empty value. A space before a value is not a part of the value (RFC 9112 §5.1).
             if value.isEmpty { bytes.append(0x20) }
         } else {
             bytes.removeLast()
@@ -93,7 +93,7 @@ package struct PreparedFields: Sendable {
 }
 
 extension HTTPFields {
-    /// Passes the fields that may be sent, as they were given, in order; see ``Response/init(status:fields:body:)``.
+    /// Passes the fields that may be sent, unchanged and in order; see ``Response/init(status:fields:body:)``.
     func forEachSendable(
         _ body: (_ name: UnsafeBufferPointer<UInt8>, _ value: UnsafeBufferPointer<UInt8>) -> Void
     ) {
@@ -109,9 +109,9 @@ extension HTTPFields {
         }
     }
 
-    /// Whether libmicrohttpd, which frames the body and keeps the connection, writes the field itself.
+    /// Whether libmicrohttpd writes the field itself, because it frames the body and manages the connection.
     private static func isOfConnection(_ name: HTTPField.Name) -> Bool {
-        // The length comes first, because comparing texts costs more.
+        // The lengths are compared first, because comparing texts costs more.
         switch name.canonicalName.utf8.count {
         case 10: name == .connection
         case 14: name == .contentLength

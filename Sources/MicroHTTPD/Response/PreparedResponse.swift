@@ -2,21 +2,21 @@ import CMicroHTTPD
 import Primitives
 
 /// A response made ready for one request. `@unchecked Sendable` is safe because libmicrohttpd's response objects may be
-/// used from any thread, and only the holder of this value queues or discards it.
+/// used from any thread, and only the owner of this value queues or discards it.
 struct PreparedResponse: @unchecked Sendable {
-    /// `nil` if libmicrohttpd had no memory for its object.
+    /// libmicrohttpd's response object; `nil` if there was no memory for it.
     fileprivate let handle: OpaquePointer?
     /// Whether the handle was made for this request alone.
     fileprivate let isOwned: Bool
     /// Keeps a shared handle alive until it is queued.
     fileprivate let response: Response
 
-    /// Called once, after the handle was queued, or when it will never be queued.
+    /// Called once: after the handle was queued, or instead of queuing it.
     func discard() {
         if isOwned, let handle { MHD_destroy_response(handle) }
     }
 
-    /// Called on the connection's thread. Also discards the answer. Returns false if libmicrohttpd does not accept it.
+    /// Called on the connection's thread. Also discards this value. Returns false if libmicrohttpd refuses the answer.
     func queue(on connection: Connection) -> Bool {
         defer { discard() }
         guard let handle else { return false }
@@ -26,11 +26,11 @@ struct PreparedResponse: @unchecked Sendable {
 }
 
 extension Response {
-    /// A file up to this size is read whole if ``AnswerMemory`` has room: libmicrohttpd sends it with the head in one
-    /// call.
+    /// A file up to this size is read whole if ``AnswerMemory`` has room, because libmicrohttpd then sends head and
+    /// file in one call.
     private static let wholeFile: Int64 = 256 << 10
 
-    /// Prepares a response that can be sent more than once, for any request.
+    /// Prepares a response that can be sent more than once. Its preparation is the same for all requests.
     func prepared(closing: Bool) -> PreparedResponse {
         if closing { return owned(Self.makeShareable(body), closing: true) }
         return PreparedResponse(handle: shared, isOwned: false, response: self)
@@ -41,8 +41,8 @@ extension Response {
     func prepared(
         for request: Request, on connection: Connection, memory: AnswerMemory, draining: Bool
     ) -> PreparedResponse {
-        // libmicrohttpd accepts a bare LF in the framing of chunks. Another server may see the end of such a body
-        // elsewhere, so the bytes behind a chunked request are never taken for a request.
+        // libmicrohttpd accepts a bare LF in the framing of chunks, and another server may see the end of such a body
+        // elsewhere. So the connection closes after a chunked request, and no bytes behind it are taken for a request.
         let isClosing = request.isChunked || draining
         let isWithheld = request.isHead || status == 304 || status == 204
         switch body {
@@ -58,7 +58,7 @@ extension Response {
             stream.close()
             if status == 204 { return owned(Self.makeWithheld(0), closing: isClosing) }
             if let length { return owned(Self.makeWithheld(length), closing: isClosing) }
-            // libmicrohttpd announces neither a length nor chunks only if the answer closes the connection.
+            // libmicrohttpd announces either a length or chunks, unless the answer closes the connection.
             let handle = Self.makeWithheld(Int64(bitPattern: cmhd_size_unknown()))
             if let handle { cmhd_end_by_closing(handle) }
             return owned(handle, closing: isClosing)
@@ -72,7 +72,7 @@ extension Response {
         return PreparedResponse(handle: handle, isOwned: true, response: self)
     }
 
-    /// `nil` for a body that can be sent only once.
+    /// libmicrohttpd's object for a body; `nil` for a body that can be sent only once.
     static func makeShareable(_ body: Body) -> OpaquePointer? {
         switch body {
         case .empty: cmhd_empty_response()
@@ -83,7 +83,7 @@ extension Response {
         }
     }
 
-    /// The object retains the bytes itself, because libmicrohttpd may still be sending when the `Response` is released.
+    /// The object retains the bytes, because libmicrohttpd may still be sending when the `Response` is released.
     private static func make(_ bytes: SharedBytes, _ range: Range<Int>) -> OpaquePointer? {
         make(UnsafeRawBufferPointer(rebasing: bytes.bytes[range]), retaining: bytes)
     }
@@ -97,7 +97,7 @@ extension Response {
         return handle
     }
 
-    /// If libmicrohttpd asks for a byte of the body, the connection breaks off.
+    /// Makes an answer for which no body is read. If libmicrohttpd asks for a byte of it, the connection breaks off.
     private static func makeWithheld(_ length: Int64) -> OpaquePointer? {
         MHD_create_response_from_callback(
             UInt64(bitPattern: length), 1, { _, _, _, _ in cmhd_end_with_error() }, nil, nil)
@@ -111,7 +111,7 @@ extension Response {
             let (block, share) = memory.block()
             return make(BlockReader(file, share), UInt64(file.length), block)
         }
-        // After the head the connection breaks off, so that the client sees an incomplete body.
+        // The connection breaks off after the head, so that the client sees an incomplete body.
         guard let whole = WholeFile(file, share) else { return makeWithheld(file.length) }
         return make(UnsafeRawBufferPointer(whole.bytes), retaining: whole)
     }
@@ -119,7 +119,7 @@ extension Response {
     private static func make(
         _ stream: ResponseStream, _ length: Int64?, _ memory: AnswerMemory
     ) -> OpaquePointer? {
-        // For a chunked body libmicrohttpd uses the connection's memory.
+        // A chunked body needs no block of its own, because libmicrohttpd uses the connection's memory.
         let (block, share) = length == nil ? (1, nil) : memory.block(isQueued: true)
         return make(
             BlockReader(stream, share), length.map { UInt64($0) } ?? cmhd_size_unknown(),
@@ -181,7 +181,7 @@ private final class WholeFile {
     let bytes: UnsafeMutableRawBufferPointer
     private let share: AnswerMemory.Share?
 
-    /// `nil` if the file is shorter than it should be, or cannot be read.
+    /// `nil` if the file is shorter than its ``FileBody/length``, or cannot be read.
     init?(_ file: FileBody, _ share: AnswerMemory.Share?) {
         self.share = share
         bytes = .allocate(byteCount: Int(file.length), alignment: 16)

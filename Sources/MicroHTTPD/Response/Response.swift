@@ -5,7 +5,7 @@ import Primitives
 import Synchronization
 
 /// An answer. It never changes, and may be sent any number of times, by several threads at once, except with a
-/// ``Body/stream(_:length:)``. libmicrohttpd's object for it is made at the first use, and writes `Date`,
+/// ``Body/stream(_:length:)``. The first use makes libmicrohttpd's object for the answer. libmicrohttpd writes `Date`,
 /// `Content-Length`, `Transfer-Encoding` and the reason phrase. `HEAD`, 204 and 304 get no body, but `HEAD` and 304 get
 /// the `Content-Length` of the body.
 package final class Response: Sendable {
@@ -15,15 +15,15 @@ package final class Response: Sendable {
         case bytes(SharedBytes)
         case slice(SharedBytes, Range<Int>)
         /// A file of up to 256 KiB is read before the answer starts, if ``DaemonConfiguration/answerMemoryLimit`` has
-        /// room; other files go out in blocks of 64 or 8 KiB (512 bytes less). If a file is too short, the connection
+        /// room. Other files are sent in blocks of 64 or 8 KiB (less 512 bytes). If a file is too short, the connection
         /// breaks off.
         case file(FileBody)
-        /// If `length` is `nil`, the body is chunked, or ends with the connection for a client of HTTP/1.0.
+        /// With `nil` as the `length`, the body is chunked; for a client of HTTP/1.0, it ends with the connection.
         case stream(ResponseStream, length: Int64?)
-        /// For `HEAD`, or a 304 when the body is not in memory. In any other answer it breaks the connection off.
+        /// Sends no body: for `HEAD`, or for a 304. In any other answer the connection breaks off after the head.
         case withheld(length: Int64)
 
-        /// `nil` for a file, a stream, and a withheld body. Valid as long as the body is.
+        /// `nil` for a file, a stream, and a withheld body. Valid while the body exists.
         fileprivate var bytesInMemory: UnsafeRawBufferPointer? {
             switch self {
             case .empty: UnsafeRawBufferPointer(start: nil, count: 0)
@@ -43,7 +43,7 @@ package final class Response: Sendable {
         case prepared(PreparedFields)
     }
 
-    /// The fields as given; with prepared fields, only the fields that may be sent.
+    /// The fields as they were given; of prepared fields, only the fields that may be sent.
     package var fields: HTTPFields {
         switch head {
         case .fields(let fields): fields
@@ -51,11 +51,11 @@ package final class Response: Sendable {
         }
     }
 
-    /// The address of the object that ``shared`` has made, with one reference held by this response; 0 before.
+    /// The address of the object that ``shared`` has made, which this response retains; 0 before the first use.
     private let made = Atomic<Int>(0)
 
-    /// Leaves out invalid fields (a name that is not a token, a value with a control character other than tab), and
-    /// `Content-Length`, `Transfer-Encoding`, and all options of `Connection` but `close`. `status` is 200 to 999.
+    /// Leaves out invalid fields (a name that is not a token, a value with a control character other than tab),
+    /// `Content-Length`, `Transfer-Encoding`, and all options of `Connection` except `close`. `status` is 200 to 999.
     package convenience init(status: Int = 200, fields: HTTPFields = [:], body: Body = .empty) {
         self.init(status: status, head: .fields(fields), body: body)
     }
@@ -78,11 +78,11 @@ package final class Response: Sendable {
         if let handle = OpaquePointer(bitPattern: made.load(ordering: .acquiring)) { MHD_destroy_response(handle) }
     }
 
-    /// `nil` for a body that can be sent only once, and if there is no memory for the object. libmicrohttpd counts the
-    /// references to it and reads it under its own lock, from any number of threads.
+    /// libmicrohttpd's object for the answer; `nil` for a body that can be sent only once, and without memory.
+    /// libmicrohttpd counts the references to the object and reads it under its own lock, from any number of threads.
     var shared: OpaquePointer? { OpaquePointer(bitPattern: made.load(ordering: .acquiring)) ?? make() }
 
-    /// If several threads make the object at once, the first object stays.
+    /// If several threads make the object at the same time, the first object stays and the others are freed.
     private func make() -> OpaquePointer? {
         guard let handle = Self.makeShareable(body) else { return nil }
         Self.add(head, to: handle, closing: false)
@@ -103,13 +103,13 @@ package final class Response: Sendable {
     }
 
     private static func add(_ fields: HTTPFields, to handle: OpaquePointer, closing: Bool) {
-        // Connection comes first, because libmicrohttpd duplicates it if it is added after some other fields.
+        // `Connection` comes first, because libmicrohttpd writes it twice if it is added after some other fields.
         if closing || (fields.contains(.connection) && fields[values: .connection].contains(where: hasClose)) {
             _ = cmhd_add_field(handle, "Connection", "close")
         }
         var lines = PreparedFields()
         fields.forEachSendable { name, value in
-            // `Date` stays a field of its own, because libmicrohttpd looks for it and adds its own if it is missing.
+            // `Date` stays a separate field, because libmicrohttpd looks for it, and adds its own if it finds none.
             if UnsafeRawBufferPointer(name).equalsIgnoringCase("date") {
                 var date = PreparedFields()
                 date.append(name, value)
@@ -127,18 +127,18 @@ package final class Response: Sendable {
         }
     }
 
-    /// The memory that sending a response reads.
+    /// The memory that the sending of a response reads, for prefetching.
     package struct Memory: Sendable {
         private let response, object, fields, body: MemoryHint
 
         fileprivate init(of response: Response) {
             let bytes = response.body.bytesInMemory ?? UnsafeRawBufferPointer(start: nil, count: 0)
             self.response = MemoryHint(response, length: 64)
-            // libmicrohttpd's object; malloc often places its list of fields behind it.
+            // libmicrohttpd's object. malloc often places the object's list of fields behind it.
             let handle = response.shared
             object = MemoryHint(handle.map { UnsafeRawPointer($0) }, length: 448)
             fields = handle.map(Self.longestField) ?? MemoryHint(nil, length: 0)
-            // The processor reads further bytes ahead by itself.
+            // The processor itself prefetches the bytes after these.
             body = MemoryHint(bytes.baseAddress, length: min(bytes.count, 2048))
         }
 
@@ -166,7 +166,7 @@ package final class Response: Sendable {
         }
     }
 
-    /// Covers only the Swift object if the body can be sent once; else the first call may make libmicrohttpd's object.
+    /// With a body that can be sent only once, just the Swift object. Otherwise may make libmicrohttpd's object.
     package var memory: Memory { Memory(of: self) }
 }
 
@@ -187,7 +187,7 @@ extension Response {
         return bytes
     }
 
-    /// The whole answer, after which the connection closes. `nil` if the body is not in memory.
+    /// The whole answer, with `Connection: close`. `nil` if the body is not in memory.
     func wireForm(toHead isHead: Bool) -> [UInt8]? {
         guard let content = body.bytesInMemory else { return nil }
         return withExtendedLifetime(self) {
@@ -199,16 +199,16 @@ extension Response {
     }
 }
 
-/// A part of an open file. Several answers may send it at once. The file is closed with the last part of it.
+/// A part of an open file, which several answers may send at once.
 package final class FileBody: Sendable {
     /// From the start of the file, in bytes.
     package let offset: Int64
-    /// In bytes. If the file turns out to be shorter, the answer breaks off.
+    /// In bytes. If the file turns out to be shorter, the connection breaks off.
     package let length: Int64
     let descriptor: Int32
     let owner: any AnyObject & Sendable
 
-    /// `owner` keeps the descriptor open until it is released. The descriptor is read by `pread` only.
+    /// `owner` keeps the descriptor open as long as it exists. The descriptor is read by `pread` only.
     package init(descriptor: Int32, of owner: any AnyObject & Sendable, offset: Int64 = 0, length: Int64) {
         precondition(offset >= 0 && length >= 0, "the offset and the length of a part of a file are not negative")
         self.descriptor = descriptor

@@ -3,8 +3,8 @@ import Primitives
 import Synchronization
 
 /// A body that is produced while it is sent, by a producer on any thread. ``write(_:)-(SharedBytes)`` never blocks: it
-/// takes all bytes and returns whether there is room for more; a producer without room waits with ``onRoom(_:)``. So at
-/// most the high-water mark and one more write are in memory; with writes of at most ``room``, only the mark.
+/// takes all bytes and returns whether there is room for more. A producer without room waits with ``onRoom(_:)``. So
+/// the memory holds at most the high-water mark and one more write; with writes of at most ``room``, only the mark.
 ///
 /// ```
 /// func produce() {
@@ -20,7 +20,7 @@ import Synchronization
 /// ```
 ///
 /// Invariants: `state` is locked; callbacks and resumptions happen after the lock is released. `waiting` is set exactly
-/// while the connection is suspended because the queue is empty, and the thread that takes it resumes the connection.
+/// while the connection is suspended because the queue is empty. The thread that clears it resumes the connection.
 package final class ResponseStream: Sendable {
     enum Phase { case open, finished, failed, closed }
 
@@ -38,9 +38,9 @@ package final class ResponseStream: Sendable {
     let state: Locked<State>
     private let highWaterMark: Int
 
-    /// A stream is for one ``Response``. With `highWaterMark` bytes waiting, a write returns
-    /// ``Primitives/Backpressure/full``; at half of it there is room again. Before the stream is sent, and if
-    /// ``DaemonConfiguration/answerMemoryLimit`` leaves no room for more, the mark is at most 3.5 KiB.
+    /// A stream is for one ``Response``. From `highWaterMark` waiting bytes on, a write returns
+    /// ``Primitives/Backpressure/full``; at half as many bytes there is room again. The mark is at most 3.5 KiB before
+    /// the stream is sent, and if ``DaemonConfiguration/answerMemoryLimit`` leaves no room for more.
     package init(highWaterMark: Int = 256 * 1024) {
         self.highWaterMark = highWaterMark
         state = Locked(State(queue: BoundedQueue(highWaterMark: min(highWaterMark, AnswerMemory.queued))))
@@ -52,7 +52,7 @@ package final class ResponseStream: Sendable {
         write(pieces: CollectionOfOne(bytes))
     }
 
-    /// The pieces are not copied. The connection is woken once for all of them.
+    /// The pieces are not copied. The connection is woken once for all pieces.
     @discardableResult
     package func write(pieces: some Collection<SharedBytes> & Sendable) -> Backpressure {
         let (result, suspension): (Backpressure, Suspension?) = state.withLock { state in
@@ -76,8 +76,8 @@ package final class ResponseStream: Sendable {
         write(SharedBytes(bytes))
     }
 
-    /// Calls `action` once, as soon as there is room (at once if there is) or the stream is closed. The call may come
-    /// on libmicrohttpd's thread, so `action` must not block. Only the last given action is called.
+    /// Calls `action` once, as soon as there is room (at once if there is) or the stream is closed. libmicrohttpd's
+    /// thread may make the call, so `action` must not block. A later action replaces an earlier action.
     package func onRoom(_ action: @escaping @Sendable () -> Void) {
         let isReady = state.withLock { state in
             guard case .open = state.phase else { return true }
@@ -86,20 +86,20 @@ package final class ResponseStream: Sendable {
         if isReady { action() }
     }
 
-    /// If a declared length was not reached, the client sees an incomplete body. Bytes beyond it are not sent.
+    /// If the body is shorter than its length, the client sees an incomplete body. Bytes beyond it are not sent.
     package func finish() {
         end(.finished)
     }
 
-    /// For a body that cannot be completed. After the bytes that were written before, the connection breaks off.
+    /// Ends a body that cannot be completed: the connection breaks off after the bytes that were written before.
     package func fail() {
         end(.failed)
     }
 
-    /// Drops the unsent bytes and cuts off the connection at once. May also follow ``finish()`` or ``fail()``; unlike
-    /// them, it does not wait for a client that does not read.
+    /// Drops the unsent bytes and cuts off the connection immediately. May also follow ``finish()`` or ``fail()``,
+    /// which wait for a client that does not read.
     package func abort() {
-        // The lock keeps the stream open meanwhile, so the connection cannot serve another request yet.
+        // Under the lock the stream stays open, so the connection does not serve another request yet.
         state.withLock { state in
             if case .closed = state.phase { return }
             state.connection?.giveUpSending()
@@ -107,8 +107,8 @@ package final class ResponseStream: Sendable {
         close()
     }
 
-    /// Calls `action` once, on any thread, when the stream is over, sent or not; at once if it is over already.
-    /// `action` must not block.
+    /// Calls `action` once, on any thread, when the stream is closed, whether it was sent or not; at once if the stream
+    /// is closed already. `action` must not block.
     package func onClose(_ action: @escaping @Sendable () -> Void) {
         let isClosed = state.withLock { state in
             if case .closed = state.phase { return true }
@@ -118,7 +118,7 @@ package final class ResponseStream: Sendable {
         if isClosed { action() }
     }
 
-    /// The bytes that fit before the stream is full; at least 1.
+    /// The number of bytes that may be written before the stream is full; at least 1.
     package var room: Int { state.withLock { $0.queue.room } }
 
     private func end(_ phase: Phase) {
@@ -181,7 +181,7 @@ package final class ResponseStream: Sendable {
 
     private func wait(on connection: Connection) -> Int {
         guard let suspension = connection.suspend(owner: self) else { return cmhd_end_with_error() }
-        // Bytes, or the end, may have come since the stream was read.
+        // A producer may have written bytes, or the end, since `read` looked at the state.
         let isWaiting = state.withLock { state in
             guard case .open = state.phase, state.queue.count == 0 else { return false }
             state.waiting = suspension
@@ -194,7 +194,7 @@ package final class ResponseStream: Sendable {
     /// Called when the bytes will not be read any more.
     func close() {
         var closeActions: [@Sendable () -> Void] = []
-        // The bytes are freed after the lock is released.
+        // The bytes in the queue are freed after the lock is released.
         let (_, suspension, roomAction): (ChunkQueue, Suspension?, (@Sendable () -> Void)?) = state.withLock { state in
             if case .closed = state.phase { return (ChunkQueue(), nil, nil) }
             state.phase = .closed
@@ -220,8 +220,9 @@ extension ResponseStream: SuspensionOwner {
     }
 }
 
-/// The memory of all answers' bodies on their way to clients, beyond ``small`` bytes each. There may be as many answers
-/// as connections. An answer that gets no ``Share`` goes out in smaller pieces, which is slower and never fails.
+/// Limits the memory for all answers' bodies on their way to clients, beyond ``small`` bytes for each answer. Each
+/// connection may have an answer. An answer without a ``Share`` goes out in smaller pieces, which is slower and never
+/// fails.
 final class AnswerMemory: Sendable {
     /// Bytes that stay taken from the memory until this object is released.
     final class Share: Sendable {
@@ -238,13 +239,13 @@ final class AnswerMemory: Sendable {
         }
     }
 
-    /// The most bytes that libmicrohttpd allocates with a block; both together fit a size class of jemalloc.
+    /// The most bytes that libmicrohttpd adds to a block when it allocates it. Their sum is a size class of jemalloc.
     private static let overhead = 512
     /// The most bytes of a body that an answer without a share has in memory.
     static let small = (8 << 10) - overhead
-    /// The most bytes that the queue of a stream without a share holds; the block after the queue has as many.
+    /// The most bytes in the queue of a stream without a share. The block that is sent has as many in addition.
     static let queued = (4 << 10) - overhead
-    /// The bytes of a body that are read and sent at once with a share; more is not faster.
+    /// The bytes of a body that an answer with a share reads and sends at once; more bytes are not faster.
     static let large = (64 << 10) - overhead
     private let limit: Int
     private let held = Atomic<Int>(0)
@@ -254,7 +255,7 @@ final class AnswerMemory: Sendable {
         self.limit = limit
     }
 
-    /// Takes bytes from the memory; `nil` if fewer are left.
+    /// Takes bytes from the memory; `nil` if fewer bytes are left.
     func take(_ count: Int) -> Share? {
         guard held.add(count, ordering: .relaxed).newValue <= limit else {
             held.subtract(count, ordering: .relaxed)
@@ -263,7 +264,7 @@ final class AnswerMemory: Sendable {
         return Share(self, count)
     }
 
-    /// The size of a block, and its share, if any. `isQueued`: another ``queued`` bytes precede the block in a queue.
+    /// The size of a block, and its share, if any. `isQueued`: a queue holds up to ``queued`` bytes beside the block.
     func block(isQueued: Bool = false) -> (count: Int, share: Share?) {
         let share = take(Self.large)
         return (share != nil ? Self.large : isQueued ? Self.queued : Self.small, share)

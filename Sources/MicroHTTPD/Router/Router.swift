@@ -3,7 +3,7 @@
 /// A segment that starts with a colon, as in `/entries/:key/content`, matches any segment that is not empty. A last
 /// `*`, as in `/fetch/*`, matches the rest of the target, including its query, unless it is empty. A literal segment is
 /// preferred to a parameter, and a parameter to the rest. Paths are compared as they were sent: they are not decoded,
-/// `//` contains an empty segment, and a slash at the end makes another path.
+/// `//` contains an empty segment, and a path with a slash at the end differs from the path without this slash.
 ///
 /// ```
 /// var router = Router<String>()
@@ -20,10 +20,10 @@ package struct Router<Value: Sendable>: Sendable {
     }
 
     package enum Match: Sendable {
-        /// `rest` is the part that `*` matched, `nil` without a `*`; see ``Request/target`` about bytes that are not
-        /// UTF-8.
+        /// `rest` is the part that `*` matched; `nil` without a `*`. For bytes that are not UTF-8 see
+        /// ``Request/target``.
         case found(Value, parameters: PathParameters, rest: Substring?, pattern: String)
-        /// `allow` lists the methods of the path, sorted, in the form of `Allow`.
+        /// `allow` lists the methods of the path, sorted, as in the field `Allow`.
         case methodNotAllowed(allow: [String])
         case notFound
     }
@@ -33,15 +33,15 @@ package struct Router<Value: Sendable>: Sendable {
 
     package init() {}
 
-    /// `method` is case-sensitive, or is ``anyMethod``, for all methods without a route of their own in this pattern. A
-    /// method that the pattern has already, or a broken pattern, is a programmer error.
+    /// `method` is case-sensitive. ``anyMethod`` means all methods without their own route in this pattern. A method
+    /// that the pattern has already, and a broken pattern, stop the process as programmer errors.
     package mutating func add(_ method: String, _ pattern: String, _ value: Value) {
         let pattern = RoutePattern(pattern)
         tree.add(method, pattern, number: routes.count)
         routes.append(Route(method: method, pattern: pattern.text, value: value))
     }
 
-    /// `HEAD` finds the route of `GET`, unless it has its own. A pattern with ``anyMethod`` allows every method.
+    /// `HEAD` finds the route of `GET`, unless `HEAD` has its own. A pattern with ``anyMethod`` allows every method.
     package func match(method: String, target: some StringProtocol) -> Match {
         switch tree.match(method: method, target: Substring(target)) {
         case .found(let number, let parameters, let rest, let pattern):
@@ -53,12 +53,12 @@ package struct Router<Value: Sendable>: Sendable {
 }
 
 extension Router where Value == Never {
-    /// Includes unknown and lower-case methods: `router.add(Router.anyMethod, …)`. A client may send this text as its
-    /// method. Refuse `CONNECT`, because a 2xx to it starts a tunnel and has no body (RFC 9110 §9.3.6).
+    /// Includes unknown and lower-case methods, and `*` as a client's method: `router.add(Router.anyMethod, …)`. Refuse
+    /// `CONNECT`, because a 2xx to it starts a tunnel and has no body (RFC 9110 §9.3.6).
     package static var anyMethod: String { RouteTree.anyMethod }
 }
 
-/// A ``Router``'s tree of segments, with the routes' numbers. Separate, so that look-ups do not pay for generic code.
+/// A ``Router``'s tree of segments, with the routes' numbers. A separate type, because generic look-ups are slower.
 struct RouteTree: Sendable {
     private struct Route {
         var method: String
@@ -68,7 +68,7 @@ struct RouteTree: Sendable {
     }
 
     private struct Node {
-        /// A list, because few literals follow a node.
+        /// A list and not a dictionary, because few literals follow a node.
         var literals: [(text: Substring, next: Int)] = []
         var parameter: Int?
         var rest: Int?
@@ -95,7 +95,7 @@ struct RouteTree: Sendable {
     /// Finds the number of a route.
     func match(method: String, target: Substring) -> Router<Int>.Match {
         guard target.utf8.first == UInt8(ascii: "/") else { return .notFound }
-        // Compared as bytes, because a slash and a following combining mark would be a single character.
+        // The bytes are compared, because a slash and a following combining mark would be a single `Character`.
         let path = target.utf8.dropFirst().prefix { $0 != UInt8(ascii: "?") }
         var captures = Captures()
         guard let place = find(path, of: target, from: 0, captures: &captures) else { return .notFound }
@@ -138,7 +138,7 @@ struct RouteTree: Sendable {
         _ path: Substring.UTF8View?, of target: Substring, from place: Int, captures: inout Captures
     ) -> Int? {
         guard let path else { return nodes[place].routes.isEmpty ? nil : place }
-        // Only the rest can follow, so the path need not be split.
+        // If only `*` can follow, the path need not be split.
         let isOnlyRest = nodes[place].literals.isEmpty && nodes[place].parameter == nil
         if !isOnlyRest {
             let end = path.firstIndex(of: UInt8(ascii: "/"))
@@ -200,6 +200,6 @@ struct RoutePattern: Hashable, Sendable {
 package struct PathParameters: Sendable {
     /// Without their colons.
     package let names: [Substring]
-    /// As they were sent.
+    /// The values as they were sent, not decoded.
     package let values: [Substring]
 }

@@ -1,11 +1,11 @@
 import CMicroHTTPD
 import Primitives
 
-/// A daemon's certificate with its key, and the authorities that must have signed its clients' certificates. A
-/// connection retains the credentials that it began with, because GnuTLS reads them without keeping them alive.
-/// `@unchecked Sendable` is safe because GnuTLS only reads complete credentials, from any number of threads.
+/// A daemon's certificate with its key, and the authorities that may sign the clients' certificates. A connection
+/// retains the credentials that it began with, because GnuTLS reads them without keeping them alive. `@unchecked
+/// Sendable` is safe because GnuTLS only reads complete credentials, from any number of threads.
 package final class TLSCredentials: @unchecked Sendable {
-    /// The daemon uses a certificate outside of these dates, too: clients refuse it, and the operator should be told.
+    /// The daemon uses the certificate outside of these dates, too. Clients then refuse it, so warn the operator.
     package let notBefore: Timestamp
     package let notAfter: Timestamp
     /// In lower-case hexadecimal.
@@ -30,7 +30,7 @@ package final class TLSCredentials: @unchecked Sendable {
             }
             notBefore = Timestamp(seconds: facts.not_before)
             notAfter = Timestamp(seconds: facts.not_after)
-            // The number may start with a zero byte for the sign.
+            // A serial number may start with a zero byte, which shows that the number is positive.
             serialNumber = withUnsafeBytes(of: facts.serial) { bytes in
                 bytes.prefix(facts.serial_count).drop { $0 == 0 }.hex
             }
@@ -49,7 +49,7 @@ package final class TLSCredentials: @unchecked Sendable {
     private static func fill(
         _ handle: OpaquePointer, _ certificate: [UInt8], _ key: [UInt8], _ clientAuthorities: [UInt8]?
     ) throws(TLSCredentialsError) {
-        // Each part is checked separately first, so that the error can name the broken part.
+        // Each part is checked separately first, so that the error names the broken part.
         try check(.certificate, cmhd_tls_check_certificates(certificate, certificate.count))
         try check(.key, cmhd_tls_check_key(key, key.count))
         let code = cmhd_tls_set_certificate(handle, certificate, certificate.count, key, key.count)
@@ -83,7 +83,7 @@ package struct TLSCredentialsError: Error, Hashable, Sendable, CustomStringConve
     package var description: String { "\(part): \(reason) (\(code))" }
 }
 
-/// The credentials for a daemon's next connection. Made before its start, so that no replacement is lost.
+/// The credentials for the next connection. Exist before the start, so that a change before the start has effect.
 final class CurrentCredentials: Sendable {
     private let current: Locked<TLSCredentials>
 
@@ -98,9 +98,9 @@ final class CurrentCredentials: Sendable {
     }
 }
 
-/// The TLS of a connection, as far as libmicrohttpd does not handle it. libmicrohttpd sends no alert to a client whose
-/// handshake fails, and resumes no session, so each client's certificate is checked. A session belongs to the
-/// connection's thread. GnuTLS's session ends before the connection is reported closed.
+/// The TLS session of a connection, for two tasks that libmicrohttpd does not have: it checks the client's certificate
+/// in each handshake, as no session is resumed, and sends bytes past libmicrohttpd. A refused client gets no alert.
+/// Only the connection's thread uses a session. GnuTLS's session ends before the connection is reported closed.
 final class TLSSession {
     /// A GnuTLS priority string: TLS 1.2 and 1.3, forward secrecy, authenticated encryption, and for clients'
     /// certificates keys at least as strong as RSA with 2048 bits. Session tickets are disabled, because a client could
@@ -113,7 +113,7 @@ final class TLSSession {
 
     private let credentials: TLSCredentials
     private let handle: OpaquePointer
-    /// Gets GnuTLS's words when the client's certificate is refused.
+    /// Called with GnuTLS's description when the client's certificate is refused.
     fileprivate let refused: (String) -> Void
 
     /// Made before the handshake; `nil` without TLS. If the credentials cannot be set, the handshake fails. The
@@ -128,7 +128,7 @@ final class TLSSession {
             Unmanaged.passUnretained(self).toOpaque())
     }
 
-    /// Sends bytes past libmicrohttpd, like ``Connection/sendWhole(_:)``, on the connection's thread only.
+    /// Sends bytes past libmicrohttpd, like ``Connection/sendWhole(_:)``. Called on the connection's thread only.
     func send(_ bytes: [UInt8]) -> Bool {
         cmhd_tls_send(handle, bytes, bytes.count)
     }
@@ -138,8 +138,8 @@ extension StaticString {
     var cString: UnsafePointer<CChar> { UnsafeRawPointer(utf8Start).assumingMemoryBound(to: CChar.self) }
 }
 
-/// Returns 0 to continue the handshake; any other value ends it, and the connection. Bytes before the end of the
-/// handshake are not a request, so no client is served before its certificate was checked.
+/// Returns 0 to continue the handshake; any other value ends the handshake and the connection. A request can only
+/// follow the handshake, so no client is served before its certificate was checked.
 private func verifyClient(_ session: OpaquePointer?) -> Int32 {
     guard let session, let context = gnutls_session_get_ptr(session) else { return GNUTLS_E_CERTIFICATE_ERROR }
     return withUnsafeTemporaryAllocation(of: CChar.self, capacity: 512) { reason in

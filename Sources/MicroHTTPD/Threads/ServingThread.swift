@@ -2,15 +2,15 @@ import CMicroHTTPD
 import Foundation
 import Primitives
 
-/// The state of a libmicrohttpd thread that serves connections, and its wait for the next round: a list of events from
-/// the kernel, and all work that the events cause. Only the thread itself uses the object.
+/// A libmicrohttpd thread that serves connections in rounds: it waits for a list of events from the kernel, and does
+/// all work that these events cause. Only the thread itself uses the object.
 final class ServingThread {
     private var turn = Turn()
     /// The epoll descriptor that returned a full list of events last; -1 if the last list was not full.
     private var full: Int32 = -1
     /// The connections to report as hung up in the next round; see ``lookAgain(at:)``.
     private var unfinished: Set<OpaquePointer> = []
-    /// The objects that drive this thread's connections, by their sockets' descriptors; alive while in the table.
+    /// The ``ConnectionDriver`` of each of this thread's connections, by the socket's descriptor; alive while in here.
     private var contexts = UnsafeMutableBufferPointer<UnsafeMutableRawPointer?>(start: nil, count: 0)
     private let yield: () -> Void
 
@@ -24,18 +24,18 @@ final class ServingThread {
 
     func noteAnswer() { turn.hasAnswered = true }
 
-    /// Reports a connection as hung up in the next round, unless its socket is closed first. libmicrohttpd 0.9.75
-    /// closes an ended connection's socket only at its next event, and after a suspension no event would come.
+    /// Reports a connection as hung up in the next round, unless its socket is closed earlier. libmicrohttpd 0.9.75
+    /// closes the socket of an ended connection only at an event, and after a suspension no event would come.
     func lookAgain(at connection: OpaquePointer) { unfinished.insert(connection) }
 
-    /// Adds a connection until ``noteClose(of:descriptor:)``. The object `context` drives the connection.
+    /// Adds a connection until ``noteClose(of:descriptor:)``. `context` is the connection's ``ConnectionDriver``.
     func noteStart(_ context: UnsafeMutableRawPointer, descriptor: Int32) {
         let index = Int(descriptor)
         if index >= contexts.count { growContexts(to: index + 64) }
         contexts[index] = context
     }
 
-    /// The table is no Swift array, because each read of an array would be checked for exclusive access.
+    /// The table is no Swift array, because Swift would check each read of an array for exclusive access.
     private func growContexts(to count: Int) {
         let grown = UnsafeMutableBufferPointer<UnsafeMutableRawPointer?>.allocate(capacity: count)
         let rest = grown[grown.initialize(fromContentsOf: contexts)...]
@@ -57,10 +57,10 @@ final class ServingThread {
     }
 
     /// Waits for events like `epoll_wait`, with three differences (see docs/design.md for the figures):
-    /// - Connections passed to ``lookAgain(at:)`` come first, as hung up.
-    /// - After a full list of events the kernel is asked for more without waiting, because `MHD_epoll` of 0.9.75 asks,
-    ///   with its first time-out, until a list of 128 events is not full, before it serves any connection.
-    /// - When its ``Turn`` is over, a thread offers its processor first.
+    /// - Connections passed to ``lookAgain(at:)`` come first, reported as hung up.
+    /// - After a full list of events the thread asks the kernel for more without waiting, because `MHD_epoll` of 0.9.75
+    ///   passes its first time-out again, until a list has fewer than 128 events, before it serves any connection.
+    /// - At the end of its ``Turn``, the thread yields its processor before it waits.
     func wait(
         _ epoll: Int32, _ events: UnsafeMutablePointer<epoll_event>?, room: Int32, timeout: Int32
     ) -> Int32 {
@@ -100,7 +100,7 @@ extension ServingThread {
         return key
     }()
 
-    /// `nil` if the calling thread does not serve connections. The thread itself retains the object.
+    /// `nil` if the calling thread does not serve connections. The thread-specific value retains the object.
     static var current: Unmanaged<ServingThread>? {
         pthread_getspecific(key).map { .fromOpaque($0) }
     }
@@ -125,7 +125,7 @@ func waitForEvents(
 }
 
 extension ServingThread {
-    /// Whether a library that looks up `epoll_wait` finds the function of this file.
+    /// Whether the dynamic linker finds the function of this file under the name `epoll_wait`.
     static var waitsInFront: Bool {
         let wait: @convention(c) (Int32, UnsafeMutablePointer<epoll_event>?, Int32, Int32) -> Int32 = waitForEvents
         return dlsym(nil, "epoll_wait") == unsafeBitCast(wait, to: UnsafeMutableRawPointer.self)
@@ -134,12 +134,12 @@ extension ServingThread {
 
 /// The time for which a thread that never waits keeps its processor, in nanoseconds of a monotonic clock. The kernel
 /// takes the processor away from such a thread only at a tick, after up to 4 ms, while the clients of all other threads
-/// wait. So the thread offers it after a short turn, which doubles each time an unrelated thread keeps it. Only ready
-/// answers count: for other answers, offering cost more than it gained (docs/design.md).
+/// wait. So the thread yields it after a short turn, which doubles each time an unrelated thread gets it. Only turns
+/// with ready answers count: for other answers, yielding cost more than it gained (docs/design.md).
 struct Turn {
     static let shortest: Int64 = 200_000
     static let longest: Int64 = 6_400_000
-    /// After a longer absence, an unrelated thread had the processor, because serving threads return it sooner.
+    /// If the thread has to wait longer for its processor, an unrelated thread had it: serving threads yield it sooner.
     static let stranger: Int64 = 1_000_000
     /// Whether the thread has given a ready answer in this turn.
     var hasAnswered = false
@@ -148,8 +148,8 @@ struct Turn {
     /// How often the thread had waited when the turn began.
     private var waits = 0
 
-    /// Called between two rounds. If the thread has waited since the turn began, for any reason, a new turn begins now.
-    /// `waits` returns how often the thread has waited; it is called only when the result depends on it.
+    /// Called between two rounds. Returns whether the turn has a ready answer and has lasted its time. If the thread
+    /// has waited in this turn, for any reason, a new turn begins instead. `waits` returns the number of its waits.
     mutating func isOver(now: Int64, waits: () -> Int) -> Bool {
         guard hasAnswered, now - start >= length else { return false }
         let count = waits()
@@ -160,7 +160,7 @@ struct Turn {
         return false
     }
 
-    /// The processor was offered at `left`, and the thread has it back.
+    /// Begins a turn after the thread yielded the processor at `left` and got it back at `now`.
     mutating func resume(left: Int64, now: Int64) {
         length = now - left > Self.stranger ? min(length * 2, Self.longest) : Self.shortest
         begin(now)

@@ -1,9 +1,9 @@
 import Primitives
 
-/// Counts the connections of each serving thread, and chooses the thread for the next connection. The threads take
-/// turns, but skip a thread with over an eighth more connections than the thread with the fewest. Without this
-/// tolerance, a thread that loses a few of many idle connections would get a whole burst. A connection counts from
-/// before its thread has it until its socket is about to be closed, or until libmicrohttpd has refused it.
+/// Counts the connections of each serving thread, and chooses the thread for the next connection. Each thread gets one
+/// in turn, but a thread with over an eighth more connections than the thread with the fewest is skipped. Without this
+/// tolerance, a thread that loses a few of many idle connections would get a whole burst. A connection counts from the
+/// choice of its thread until its socket is about to be closed, or libmicrohttpd has refused it.
 final class ThreadLoads: Sendable {
     struct Loads {
         var counts: [Int]

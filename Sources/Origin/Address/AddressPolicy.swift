@@ -2,16 +2,16 @@ import Glibc
 import Primitives
 
 /// Decides to which addresses the origin client may connect: to globally routable addresses on a few ports, and to
-/// addresses that a rule allows. The client checks each new connection between DNS and connecting, so no spelling of a
-/// host, no redirect and no DNS answer can get around the policy.
+/// addresses that a rule allows. The client checks each new connection after DNS and before connecting, so no spelling
+/// of a host, no redirect and no DNS answer can get around the policy.
 /// The checks have this order:
 /// 1. A deny rule, except `*`, refuses.
 /// 2. An allow rule allows, on any port unless the rule names a port.
 /// 3. The deny rule `*` refuses the rest.
 /// 4. An address that is not globally routable is refused, and so is a port outside ``ports``.
 ///
-/// The metadata address of a cloud needs an allow rule for exactly this address; a range or a host name is not enough.
-/// A narrowed policy allows an address only if a rule of ``only`` matches it, too.
+/// The metadata address of a cloud needs an allow rule for exactly this address; a rule for a range or a host name is
+/// not enough. A narrowed policy allows an address only if a rule of ``only`` also matches it.
 package struct AddressPolicy: Hashable, Sendable {
     package static let defaultPorts: Set<UInt16> = [80, 443]
     package let allowed: [AddressRule]
@@ -37,19 +37,19 @@ package struct AddressPolicy: Hashable, Sendable {
 
     package enum Use: Hashable, Sendable {
         case request
-        /// An FTP data connection, on the port that the server named. A rule that names the port of the control
-        /// connection applies as well. Ports below 1024, where other services listen, are refused.
+        /// An FTP data connection, on the port that the server named. A rule for the port of the control connection
+        /// applies to it, too. Ports below 1024, where other services listen, are refused.
         case data(controlPort: UInt16)
     }
 
     /// The reason why a connection is refused, for example `127.0.0.1 is loopback (127.0.0.0/8)`; `nil` when it is
-    /// allowed. The reason does not reveal the address of `host`. `host` may have brackets.
+    /// allowed. The reason names `host`, which may have brackets, and not the address of a host name.
     package func refusal(of address: IPAddress, port: UInt16, host: String, for use: Use = .request) -> String? {
         let name = AddressRule.comparable(host)
         if use != .request, port < 1024 { return "port \(port) is not allowed for FTP data" }
         var ports = [port]
         if case .data(let controlPort) = use { ports.append(controlPort) }
-        // The embedded IPv4 address is checked, too, so that an IPv6 address leads to no IPv4 address that is refused.
+        // The IPv4 address that an IPv6 address contains is checked, too, because packets may go to the IPv4 address.
         let addresses = [address] + (address.embedded.map { [$0] } ?? [])
         func isMeant(_ address: IPAddress, by rule: AddressRule) -> Bool {
             rule.isFor(anyOf: ports) && rule.names(address, host: name)
@@ -63,7 +63,7 @@ package struct AddressPolicy: Hashable, Sendable {
             rule.target != .everything && addresses.contains { isMeant($0, by: rule) }
         }
         if let denying { return Self.words(name, deniedBy: denying) }
-        // An embedded address without an allow rule must be globally routable.
+        // A contained IPv4 address must be globally routable or have an allow rule of its own.
         if isAllowed(address), addresses.dropFirst().allSatisfy({ isAllowed($0) || Self.trouble($0, name) == nil }) {
             return nil
         }
@@ -74,7 +74,7 @@ package struct AddressPolicy: Hashable, Sendable {
             ?? (use == .request ? trouble(ofPort: port) : nil)
     }
 
-    /// The reason why a rule about host names, which is checked before DNS, refuses a host.
+    /// The reason why a rule about host names refuses a host, which needs no DNS; `nil` when no such rule does.
     func refusal(ofHost host: String, port: UInt16) -> String? {
         let name = AddressRule.comparable(host)
         if let only, !only.contains(where: { $0.isFor(anyOf: [port]) && ($0.names(host: name) || $0.isRange) }) {
@@ -108,19 +108,19 @@ package struct AddressPolicy: Hashable, Sendable {
     private static func words(_ name: String, deniedBy rule: AddressRule) -> String { "\(name) is denied (\(rule))" }
 }
 
-/// The ports on which this process listens. The client never connects to them, because a request to this server would
-/// bypass the checks that it makes on its clients.
+/// The ports on which this process listens. The client never connects to these ports of this machine, because a request
+/// from this server to itself would bypass the checks of its clients.
 package final class OwnSockets: Sendable {
     private let ports = Locked<Set<UInt16>>([])
 
     package init() {}
 
-    /// The port counts for every address of this machine, because a needless refusal is better than a mistake.
+    /// Refuses the port at every address of this machine, because a needless refusal is better than a wrong permission.
     package func add(port: UInt16) {
         _ = ports.withLock { $0.insert(port) }
     }
 
-    /// `nil` when the connection would not lead to this process.
+    /// The reason why a connection to this process is refused; `nil` for a connection to another process or machine.
     func refusal(of address: IPAddress, port: UInt16) -> String? {
         ports.withLock { $0.contains(port) } && address.isOfThisMachine ? "the address is this server's own" : nil
     }

@@ -4,11 +4,11 @@ import Primitives
 /// `*.example.com` or `*`, each with an optional `:port`: `[::1]:8080`, `[fc00::/7]:443`.
 package struct AddressRule: Hashable, Sendable, CustomStringConvertible {
     package enum Target: Hashable, Sendable {
-        /// The addresses of a range, for every host name; a single address is a range of one.
+        /// The addresses of a range, for all host names. A single address is a range of one address.
         case range(AddressRange)
-        /// Lower-case, without a dot at the end.
+        /// In lower case, without a dot at the end.
         case host(String)
-        /// Every host name that ends in a dot and this name.
+        /// Every host name that ends in a dot followed by this name.
         case subdomains(of: String)
         case everything
     }
@@ -93,7 +93,7 @@ package struct AddressRule: Hashable, Sendable, CustomStringConvertible {
         return .host(host)
     }
 
-    /// `nil` when the text is not a host name, or is a number that some software reads as an IPv4 address.
+    /// `nil` when the text is not a host name, or is a number that some programs read as an IPv4 address.
     private static func hostName(_ name: Substring) -> String? {
         let name = comparable(String(name))
         guard !name.isEmpty, name.utf8.count <= 253 else { return nil }
@@ -107,7 +107,7 @@ package struct AddressRule: Hashable, Sendable, CustomStringConvertible {
         return areLabels && !isNumeric ? name : nil
     }
 
-    /// A host name in its form for comparison: lower-case, and `example.com.` becomes `example.com`.
+    /// A host name in the form in which names are compared: in lower case, and `example.com.` becomes `example.com`.
     static func comparable(_ host: String) -> String {
         let host = host.lowercased()
         return host.hasSuffix(".") ? String(host.dropLast()) : host
@@ -115,13 +115,13 @@ package struct AddressRule: Hashable, Sendable, CustomStringConvertible {
 
     func isFor(anyOf ports: [UInt16]) -> Bool { port.map(ports.contains) ?? true }
 
-    /// Whether the rule matches an address of a host, in its form for comparison, regardless of the port.
+    /// Whether the rule matches an address of a host, at any port. `host` is the result of ``comparable(_:)``.
     func names(_ address: IPAddress, host: String) -> Bool {
         if case .range(let range) = target { return range.contains(address) }
         return names(host: host)
     }
 
-    /// Whether the rule matches a host, in its form for comparison, with all its addresses.
+    /// Whether the rule matches all addresses of a host. `host` is the result of ``comparable(_:)``.
     func names(host: String) -> Bool {
         switch target {
         case .range: false
@@ -159,7 +159,7 @@ package struct AddressRange: Hashable, Sendable, CustomStringConvertible {
     package let address: IPAddress
     package let prefixLength: Int
 
-    /// `nil` when the address has fewer bits than the prefix, or has bits set after it.
+    /// `nil` when the prefix is longer than the address, or when the address has bits set after the prefix.
     package init?(_ address: IPAddress, prefixLength: Int) {
         guard (0...address.bitCount).contains(prefixLength) else { return nil }
         self.address = address
@@ -172,7 +172,7 @@ package struct AddressRange: Hashable, Sendable, CustomStringConvertible {
     package var description: String { "\(address)/\(prefixLength)" }
 
     static func cut(_ address: IPAddress, to prefixLength: Int) -> IPAddress {
-        // A prefix of no bits needs a shift by the whole width, and Swift's smart shift then gives 0.
+        // For a prefix of no bits, the shift has the full width, for which Swift's smart shift gives 0.
         switch address {
         case .v4(let number): .v4(number & ~(UInt32.max >> prefixLength))
         case .v6(let number): .v6(number & ~(UInt128.max >> prefixLength))
@@ -196,11 +196,11 @@ enum SpecialPurposeRanges {
         }
     }
 
-    /// The addresses at which a cloud gives out the identity and the credentials of the machine. They lie in ranges
+    /// The addresses at which a cloud gives out the identity and the credentials of the machine. They are in ranges
     /// that operators allow for other reasons, such as a cluster's own network or shared address space.
     static let metadata: Set<IPAddress> = Set(
         [
-            // AWS, Azure, Google, Oracle, DigitalOcean and others; tasks and pods at AWS; their IPv6 addresses.
+            // AWS, Azure, Google, Oracle, DigitalOcean and others; AWS tasks and pods; the IPv6 addresses of these.
             "169.254.169.254", "169.254.170.2", "169.254.170.23", "fd00:ec2::254", "fd00:ec2::23", "fd20:ce::254",
             // Azure's platform, Alibaba and Oracle.
             "168.63.129.16", "100.100.100.200", "192.0.0.192",
@@ -249,7 +249,7 @@ enum SpecialPurposeRanges {
         entry("ff00::", 8, "multicast"),
     ]
 
-    /// The only range from which global unicast addresses have been assigned (RFC 4291 §2.4 and the IANA registry).
+    /// The only range with assigned global unicast addresses (RFC 4291 §2.4 and the IANA registry).
     private static let globalUnicast = AddressRange(IPAddress("2000::")!, prefixLength: 3)!
     private static let unassigned = entry("::", 0, "not assigned for global use")
 

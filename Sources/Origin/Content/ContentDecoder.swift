@@ -2,8 +2,8 @@ import CCompression
 import Glibc
 import HTTPTypes
 
-/// Decodes one content coding. libcurl's own decoding is not used, because libcurl takes a stream that ends too early,
-/// in a correctly framed body, for complete. One thread at a time uses a decoder.
+/// Decodes one content coding. libcurl's own decoding is not used, because libcurl takes a coded stream that ends too
+/// early for complete, if the body is correctly framed. One thread at a time uses a decoder.
 protocol ContentDecoder: AnyObject {
     /// Passes all decoded bytes to `output`, in pieces of at most ``contentPieceSize`` bytes, never empty and valid
     /// during the call only. Throws ``ContentCodingError`` and errors of `output`; no call may follow then.
@@ -18,7 +18,7 @@ protocol ContentDecoder: AnyObject {
 
 let contentPieceSize = 65_536
 
-/// The reason why a body cannot be decoded, in words that call the body "it".
+/// The reason why a body cannot be decoded, in words in which "it" is the body.
 struct ContentCodingError: Error, Equatable {
     let reason: String
 
@@ -50,12 +50,12 @@ struct ContentCodingError: Error, Equatable {
 /// A content coding that the client can decode (RFC 9110 §8.4.1, RFC 7932, RFC 8878).
 enum ContentCoding: String, CaseIterable {
     case gzip
-    /// The zlib format, as RFC 9110 defines it; the decoder also recognises bare deflate, which some servers send.
+    /// The zlib format, as RFC 9110 defines it. The decoder also accepts bare deflate, which some servers send.
     case deflate
     case brotli = "br"
     case zstd
 
-    /// The codings that a request asks for, without deflate, because gzip compresses as well and has a better checksum.
+    /// The codings for `Accept-Encoding`. Not deflate, because gzip compresses as well and has a better checksum.
     static let accepted = "gzip, br, zstd"
 
     /// `name` is in lower case; `x-gzip` is gzip (RFC 9110 §8.4.1.3). `nil` when the client cannot decode the coding.
@@ -107,7 +107,7 @@ private final class InflateDecoder: ContentDecoder {
         stream.deallocate()
     }
 
-    /// The window of 32 KiB and zlib's other memory, as zlib.h documents them.
+    /// The documented size of zlib's memory (zlib.h), which includes the window of 32 KiB.
     var memorySize: Int { isOpen ? 39 << 10 : 0 }
 
     func decode(_ bytes: UnsafeRawBufferPointer, into output: (UnsafeRawBufferPointer) throws -> Void) throws {
@@ -134,7 +134,7 @@ private final class InflateDecoder: ContentDecoder {
         guard isAtEnd else { throw .truncated(coding) }
     }
 
-    /// The first byte distinguishes the zlib format from bare deflate. Its low four bits are 8 in the zlib format; in
+    /// The first byte distinguishes the zlib format from bare deflate. In the zlib format its low four bits are 8. In
     /// bare deflate such a byte would begin a stored block with padding that no encoder writes.
     private func open(_ first: UInt8) {
         let windowBits = coding == .gzip ? 16 + MAX_WBITS : first & 0x0f == 8 ? MAX_WBITS : -MAX_WBITS
@@ -159,7 +159,7 @@ private final class InflateDecoder: ContentDecoder {
 /// Decodes br (RFC 7932) with libbrotlidec.
 private final class BrotliDecoder: ContentDecoder {
     private let state: OpaquePointer
-    /// The number of allocated bytes. The library does not report it, so the allocation functions count it.
+    /// The number of allocated bytes. The allocation functions count them, because the library does not report it.
     private let held: UnsafeMutablePointer<Int>
 
     init() {
@@ -204,7 +204,7 @@ private final class BrotliDecoder: ContentDecoder {
                 if left < piece.count { try output(UnsafeRawBufferPointer(rebasing: piece[..<(piece.count - left)])) }
             }
         }
-        // "Needs more input" means that the decoder took all of its input.
+        // "Needs more input" means that the decoder used all of the input.
         guard inputLeft == 0 else { throw ContentCodingError.trailing(.brotli) }
     }
 
@@ -215,7 +215,7 @@ private final class BrotliDecoder: ContentDecoder {
 
 /// Decodes zstd (RFC 8878, also with several frames) with libzstd.
 private final class ZstdDecoder: ContentDecoder {
-    /// 8 MiB, as a power of two: the maximum for a content coding (RFC 9659 §3). libzstd's own limit is 128 MiB.
+    /// 8 MiB, as a power of two: the limit for a content coding (RFC 9659 §3). libzstd's own limit is 128 MiB.
     private static let windowLogLimit: Int32 = 23
     private let context: OpaquePointer
     private var isAtEnd = false
@@ -243,7 +243,7 @@ private final class ZstdDecoder: ContentDecoder {
                 guard ZSTD_isError(result) == 0 else {
                     throw ContentCodingError.corrupt(.zstd, String(cString: ZSTD_getErrorName(result)))
                 }
-                // 0 means that a whole frame is decoded and delivered. Another frame may follow (RFC 8878 §3).
+                // 0 means that a whole frame has been decoded and delivered. Another frame may follow (RFC 8878 §3).
                 isAtEnd = result == 0
                 isFull = decoded.pos == decoded.size
                 if decoded.pos > 0 { try output(UnsafeRawBufferPointer(rebasing: piece[..<decoded.pos])) }

@@ -2,16 +2,16 @@ import HTTPTypes
 import Primitives
 import Synchronization
 
-/// Decodes all content codings of one body, starting with the coding that was applied last (RFC 9110 §8.4). Created at
-/// a body's first byte, because servers set `Content-Encoding` also on responses without a body. Confined to a thread.
+/// Decodes all content codings of one body, the last applied coding first (RFC 9110 §8.4). Created at the first byte of
+/// a body, because servers set `Content-Encoding` also on responses without a body. Only one thread uses an object.
 final class ContentDecoding {
-    /// The received body, the decoded body or the bytes between two codings are too long.
+    /// The received body, the decoded body or the bytes between two codings exceed the size limit.
     struct TooLong: Error {}
 
-    /// The most codings of a body, each with its own window. Two occur, when a gzip file gets a second gzip on its way.
+    /// The most codings of a body, each with its own window. Two occur when a server codes a gzip file with gzip.
     static let limit = 2
     /// The maximum ratio of decoded to received bytes, for decoded bytes beyond ``ratioFloor``. gzip expands at most
-    /// 1,032 times; a bomb in another coding expands a million times.
+    /// 1,032 times; a decompression bomb in another coding expands a million times.
     static let ratioLimit: Int64 = 1100
     static let ratioFloor: Int64 = 16 << 20
 
@@ -26,7 +26,7 @@ final class ContentDecoding {
     private let memory: DecoderMemory
     private var heldMemory = 0
 
-    /// `names` come from ``ContentCoding/names(in:)``. `sizeLimit` also holds for the output of each coding.
+    /// `names` come from ``ContentCoding/names(in:)``. `sizeLimit` also limits the output of each coding.
     init(names: [String], sizeLimit: Int64, memory: DecoderMemory = .shared) throws(ContentCodingError) {
         guard names.count <= Self.limit else { throw .tooMany(limit: Self.limit) }
         self.sizeLimit = sizeLimit
@@ -44,14 +44,14 @@ final class ContentDecoding {
 
     /// Passes all decoded bytes to `output`. Throws ``ContentCodingError``, ``TooLong`` and the errors of `output`.
     func decode(_ bytes: UnsafeRawBufferPointer, into output: (UnsafeRawBufferPointer) throws -> Void) throws {
-        // Without this limit, an endless series of empty gzip members, for example, could continue for ever.
+        // Without this check, an endless series of empty gzip members, for example, could continue for ever.
         codedCount += Int64(bytes.count)
         guard codedCount <= sizeLimit else { throw TooLong() }
         try decode(bytes, from: 0, into: output)
         try countMemory()
     }
 
-    /// Throws when a coded stream is incomplete.
+    /// Throws when one of the coded streams is incomplete.
     func finish() throws(ContentCodingError) {
         for step in steps { try step.decoder.finish() }
     }
@@ -68,7 +68,7 @@ final class ContentDecoding {
     ) throws {
         guard index < steps.count else { return try output(bytes) }
         try steps[index].decoder.decode(bytes) { piece in
-            // Checked between two codings, too: a bomb that expands there causes endless work, perhaps without output.
+            // Checked between two codings, too: a bomb that expands there causes endless work, with or without output.
             steps[index].byteCount += Int64(piece.count)
             guard steps[index].byteCount <= sizeLimit else { throw TooLong() }
             guard steps[index].byteCount <= max(Self.ratioFloor, codedCount * Self.ratioLimit) else {
@@ -80,10 +80,10 @@ final class ContentDecoding {
 }
 
 /// Limits the memory of the decoders of all bodies together. Origins choose the size of the windows, up to 16 MiB (RFC
-/// 7932 §9.1), and `brotli` does use such windows for large files. Memory is counted after its allocation, so the total
-/// exceeds the limit by at most one window, and the decoder that exceeds it releases all its memory.
+/// 7932 §9.1), and `brotli` uses such windows for large files. Memory is counted after its allocation, so the total may
+/// exceed the limit by one window. The decoding that exceeds the limit fails, and releases all its memory.
 final class DecoderMemory: Sendable {
-    /// The budget of the process: 3 MiB for each of 512 bodies, which is more than usual responses need.
+    /// The limit of the process: 3 MiB for each of 512 bodies, which is more than usual responses need.
     static let shared = DecoderMemory(limit: 512 * 3 << 20)
     private let limit: Int
     private let held = Atomic<Int>(0)
@@ -95,18 +95,18 @@ final class DecoderMemory: Sendable {
 
     var byteCount: Int { held.load(ordering: .relaxed) }
 
-    /// Adds to the number of bytes in use, or subtracts from it; returns whether the total is within the limit.
+    /// Adds a number, which may be negative, to the bytes in use; returns whether the total is within the limit.
     func add(_ byteCount: Int) -> Bool {
         held.add(byteCount, ordering: .relaxed).newValue <= limit
     }
 }
 
-/// Detects a file that is itself compressed, such as `a.tar.gz`. Some servers label such a file with
-/// `Content-Encoding: gzip`, or `x-gzip`; decoding it would leave a file that does not match its name.
+/// Detects a file that is itself compressed, such as `a.tar.gz`. Some servers label such a file with `Content-Encoding:
+/// gzip` or `x-gzip`. Decoding it would leave a file that does not match its name.
 struct CompressedFile {
     private let formats: Set<Format>
 
-    /// Looks at the last segment of each URL (of `a.tar.gz/download` the one before), the media type and the file name.
+    /// Looks at the last segment of each URL (`a.tar.gz` in `a.tar.gz/download`), the media type and the file name.
     init(urls: [String], fields: HTTPFields = [:]) {
         var formats = Set(urls.compactMap(Self.format(ofURL:)))
         if let type = fields[.contentType] { formats.formUnion(Self.formats(ofType: type)) }
@@ -121,13 +121,13 @@ struct CompressedFile {
 
     var isCompressed: Bool { !formats.isEmpty }
 
-    /// Whether a content coding, named in lower case, is the compression of the file itself.
+    /// Whether a content coding, named in lower case, is the compression of the file itself, and must not be decoded.
     func isCoded(by name: String) -> Bool {
         let name = name.hasPrefix("x-") ? name.dropFirst(2) : name[...]
         return formats.contains { $0.rawValue == name || ($0 == .pack200 && name == "gzip") }
     }
 
-    /// The raw values are the names of the content codings; `x-gzip`, for example, also means gzip.
+    /// The raw values are the names of the content codings, without a leading `x-`.
     private enum Format: String {
         case gzip, zstd, bzip2, xz, compress, lzma, lz4
         case brotli = "br"
@@ -135,7 +135,7 @@ struct CompressedFile {
     }
 
     private static func format(ofURL url: String) -> Format? {
-        // In a URL without a path the authority would be taken for a file: `example.br` is not a file.
+        // Without this check, the authority of a URL without a path would be taken for a file, such as `example.br`.
         guard let authority = url.firstRange(of: "://")?.upperBound,
             let path = url[authority...].firstIndex(of: "/").map({ url[$0...].prefix { $0 != "?" && $0 != "#" } })
         else { return nil }
@@ -178,7 +178,7 @@ struct CompressedFile {
             "application/gzip-compressed", "application/x-gzip-compressed", "application/x-tgz",
             "application/x-tar-gz", "application/x-gtar-compressed", "gzip/document":
             [.gzip]
-        // Servers use these types for several formats.
+        // Servers use these types for gzip and for compress.
         case "application/x-compressed", "application/x-compressed-tar", "application/x-compress":
             [.gzip, .compress]
         case "application/x-brotli", "application/brotli": [.brotli]

@@ -3,8 +3,8 @@ import Glibc
 import HTTPTypes
 import Primitives
 
-/// An easy handle of libcurl, for a single try at a time. Confined to a single thread of the client. The handle does
-/// not retain the user data of its callbacks: ``TransferLoop`` keeps the transfer while its handle is in use.
+/// An easy handle of libcurl, for one try of one transfer at a time. Only one thread of the client uses it. The handle
+/// does not retain the user data of its callbacks: ``TransferLoop`` keeps the transfer while its handle is in use.
 final class EasyHandle {
     let pointer: UnsafeMutableRawPointer
     private let words: UnsafeMutablePointer<CChar>
@@ -25,7 +25,7 @@ final class EasyHandle {
         words.deallocate()
     }
 
-    /// Resets the options of a plain request (``Transfer/isPlain``).
+    /// Resets the options that a plain request (``Transfer/isPlain``) has set.
     func forgetRequest() {
         words.pointee = 0
         for data in [CURLOPT_WRITEDATA, CURLOPT_HEADERDATA, CURLOPT_OPENSOCKETDATA, CURLOPT_PREREQDATA] {
@@ -39,7 +39,7 @@ final class EasyHandle {
         fieldLines = nil
     }
 
-    /// Empty when libcurl has no description.
+    /// libcurl's description of the last error; empty when there is none.
     var errorWords: String { String(cString: words) }
 
     func set(_ option: CURLoption, _ value: Int) {
@@ -50,7 +50,7 @@ final class EasyHandle {
         check(larder_curl_setopt_string(pointer, option, value), option)
     }
 
-    /// Sets an option to the bytes of a text. The bytes end with a NUL.
+    /// Sets an option to the bytes of a text, which must end with a NUL.
     func set(_ option: CURLoption, bytes value: [CChar]) {
         value.withUnsafeBufferPointer { check(larder_curl_setopt_string(pointer, option, $0.baseAddress), option) }
     }
@@ -63,7 +63,7 @@ final class EasyHandle {
         check(larder_curl_setopt_pointer(pointer, option, value), option)
     }
 
-    /// Only the configuration decides where a transfer goes: no proxy and no file of the user has an effect.
+    /// Sets the options of all requests. libcurl then ignores proxies and configuration files of the user.
     func setCommonOptions(_ configuration: OriginConfiguration) {
         set(CURLOPT_ERRORBUFFER, pointer: words)
         set(CURLOPT_NOSIGNAL, 1)
@@ -78,9 +78,9 @@ final class EasyHandle {
         set(CURLOPT_PATH_AS_IS, 1)
         set(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_2TLS)
         set(CURLOPT_HTTP09_ALLOWED, 0)
-        // `ChunkedFraming` reads the chunks.
+        // libcurl leaves the chunks in the body, and `ChunkedFraming` reads them.
         set(CURLOPT_HTTP_TRANSFER_DECODING, 0)
-        // Without this option, the end of a transfer blocks during a look-up until the resolver gives up.
+        // Without this option, ending a transfer during a DNS look-up blocks until the resolver gives up.
         set(CURLOPT_QUICK_EXIT, 1)
         set(CURLOPT_BUFFERSIZE, 65_536)
         set(CURLOPT_TCP_KEEPALIVE, 1)
@@ -89,23 +89,23 @@ final class EasyHandle {
         // The limit for FTP replies on the control connection; libcurl's default is two minutes.
         set(CURLOPT_SERVER_RESPONSE_TIMEOUT, max(1, Int(configuration.stallTimeout.inSeconds.rounded(.up))))
         if let file = configuration.certificateAuthorityFile {
-            // Debian's directory of the system's authorities still applies, as libcurl's default CURLOPT_CAPATH.
+            // libcurl also uses its default CURLOPT_CAPATH, which is Debian's directory of the system's authorities.
             set(CURLOPT_CAINFO, file)
         } else {
-            // Without the directory, which has the same authorities, libcurl keeps the parsed file for all transfers.
+            // The directory has the same authorities as the default file. Without it, libcurl parses the file once.
             set(CURLOPT_CAPATH, nil)
         }
         for lookUp in configuration.lookUps { lookUps = curl_slist_append(lookUps, lookUp) }
         if let lookUps { check(larder_curl_setopt_slist(pointer, CURLOPT_RESOLVE, lookUps), CURLOPT_RESOLVE) }
     }
 
-    /// For the names in `unaided`, libcurl neither adds its own line nor acts on a line in `fields`.
+    /// For the names in `unaided`, libcurl adds no line of its own, and does not act on a line in `fields`.
     func setFields(_ fields: HTTPFields, unaided: [HTTPField.Name]) {
-        // A line without a value is not sent. libcurl looks at the first line of a name, so it sees an empty field.
+        // A line without a value is not sent. libcurl acts on the first line of a name, so here on an empty value.
         for name in unaided { fieldLines = curl_slist_append(fieldLines, "\(name.rawName):") }
         for field in fields {
             let line = field.withUnsafeBytesOfValue { value in
-                // `Name;` is libcurl's syntax for an empty value; `Name:` would remove the field, as above.
+                // `Name;` is libcurl's syntax for an empty value. `Name:` would remove the field.
                 Array(field.name.rawName.utf8) + (value.isEmpty ? [0x3b] : [0x3a, 0x20] + value) + [0]
             }
             line.withUnsafeBytes {
@@ -115,14 +115,14 @@ final class EasyHandle {
         check(larder_curl_setopt_slist(pointer, CURLOPT_HTTPHEADER, fieldLines), CURLOPT_HTTPHEADER)
     }
 
-    /// `nil` when libcurl does not know the number.
+    /// `nil` when libcurl does not have the number.
     func info(_ info: CURLINFO) -> Int64? {
         var value: curl_off_t = -1
         guard larder_curl_getinfo_off_t(pointer, info, &value) == CURLE_OK, value >= 0 else { return nil }
         return Int64(value)
     }
 
-    /// The cookies of libcurl's engine, each as a line in the Netscape file format, byte for byte.
+    /// The cookies of libcurl's cookie engine, each as a line in the Netscape file format, byte for byte.
     var cookies: [[CChar]] {
         var list: UnsafeMutablePointer<curl_slist>?
         guard larder_curl_getinfo_slist(pointer, CURLINFO_COOKIELIST, &list) == CURLE_OK else { return [] }
@@ -133,7 +133,7 @@ final class EasyHandle {
     }
 
     private func check(_ code: CURLcode, _ option: CURLoption) {
-        // A call fails only without memory, or for a text over 8 MB.
+        // `curl_easy_setopt` fails only without memory, or for a text over 8 MB.
         precondition(
             code == CURLE_OK, "curl_easy_setopt \(option.rawValue): \(String(cString: curl_easy_strerror(code)))")
     }
@@ -145,9 +145,9 @@ extension Duration {
 }
 
 /// Keeps handles for later transfers, because a new handle costs a dozen allocations and thirty options. Only the
-/// handles of plain requests (``Transfer/isPlain``) that got a response are kept: after a failed look-up, and after a
-/// shared HTTP/2 connection, libcurl 7.88 leaves a buffer on the handle, which refuses options from then on. See also
-/// ``LibcurlVersion/canReuseHandles``. Confined to a single thread of the client.
+/// handles of plain requests (``Transfer/isPlain``) that got a response are kept. After a failed look-up, and after a
+/// shared HTTP/2 connection, libcurl 7.88 leaves a buffer on the handle, which then refuses options. See also
+/// ``LibcurlVersion/canReuseHandles``. Only one thread of the client uses an object.
 struct IdleHandles {
     private let configuration: OriginConfiguration
     private var handles: [EasyHandle] = []
@@ -158,7 +158,7 @@ struct IdleHandles {
         self.configuration = configuration
     }
 
-    /// Returns a handle that has only the common options.
+    /// Returns a handle on which only the common options are set.
     mutating func take() -> EasyHandle {
         if let handle = handles.popLast() { return handle }
         let handle = EasyHandle()
@@ -166,7 +166,7 @@ struct IdleHandles {
         return handle
     }
 
-    /// Keeps a handle that was removed from the multi handle, after a plain request that got a response.
+    /// Keeps a handle after a plain request that got a response. The multi handle no longer contains it.
     mutating func keep(_ handle: EasyHandle) {
         guard LibcurlVersion.canReuseHandles, handles.count < Self.limit else { return }
         handle.forgetRequest()
@@ -175,8 +175,8 @@ struct IdleHandles {
 }
 
 enum LibcurlVersion {
-    /// From 7.83.0 on, libcurl keeps the fields of a response (`curl_easy_header`). Up to 8.1.0, it appends a folded
-    /// first field line to the freed last field of the handle's previous response (curl issue 11101).
+    /// From 7.83.0 on, libcurl keeps the fields of a response (`curl_easy_header`). From this version to 8.1.0, it
+    /// appends a folded first field line to the freed last field of the handle's previous response (curl issue 11101).
     static let canReuseHandles: Bool = {
         let version = curl_version_info(CURLVERSION_FIRST).pointee.version_num
         return canReuseHandles(version: version, keepsFields: keepsFields)
@@ -195,20 +195,20 @@ enum LibcurlVersion {
     }
 }
 
-/// An HTTP connection, and the number of response bytes that were read from it. Confined to a thread of the client. A
-/// connection is reused only when no bytes are left behind its earlier responses, because libcurl would take such bytes
-/// for the next response (RFC 9112 §6.3). libcurl drops such bytes when it reads them with the response, and still
-/// keeps the connection. Bytes that arrive only after the next request was sent look like the response to it, so only
-/// requests with the same credentials share a connection, and no response reaches another caller.
+/// An HTTP connection, and the number of response bytes that were read from it. Only one thread of the client uses it.
+/// A connection is reused only when no bytes follow its earlier responses, because libcurl would take such bytes for
+/// the next response (RFC 9112 §6.3). libcurl drops such bytes when it reads them together with the response, and still
+/// keeps the connection. Bytes that arrive after the next request was sent look like its response. So only requests
+/// with the same credentials share a connection, and no response reaches another caller.
 final class OriginConnection {
     private let descriptor: curl_socket_t
     private let localPort: UInt16
     private let isSecure: Bool
-    /// The bytes of the heads and bodies of all responses, as far as libcurl delivered them.
+    /// The bytes of the heads and bodies of all responses that libcurl has delivered.
     private var readCount: UInt64 = 0
-    /// Whether the connection carries HTTP/2 streams, which have their own framing.
+    /// Whether the connection carries HTTP/2 streams, which separate the responses.
     var isMultiplexed = false
-    /// The credentials on the connection; see ``Transfer/caller``.
+    /// The caller of the requests on the connection; see ``Transfer/caller``.
     var caller: Int?
 
     init(_ descriptor: curl_socket_t, localPort: UInt16, isSecure: Bool) {
@@ -220,10 +220,10 @@ final class OriginConnection {
     func count(_ bytes: Int) { readCount += UInt64(bytes) }
     func carries(_ other: Int?) -> Bool { isMultiplexed || (other == caller && isClean) }
 
-    /// Whether every received byte belongs to a read response. Without TLS, the kernel's count decides, which includes
-    /// bytes that libcurl dropped. Over TLS, only waiting input is visible; a needless new connection costs little.
+    /// Whether every received byte belongs to a response. Without TLS, the kernel's count decides, which includes bytes
+    /// that libcurl dropped. Over TLS, only unread input is visible; a needless new connection costs little.
     var isClean: Bool {
-        // Before the first response of a connection, only HTTP/2 streams can share it.
+        // A connection that is in use before its first response can only be a connection with HTTP/2 streams.
         if isMultiplexed || (isSecure && readCount == 0) { return true }
         guard isOpen else { return false }
         if !isSecure {
@@ -234,14 +234,14 @@ final class OriginConnection {
         return recv(descriptor, &byte, 1, Int32(MSG_PEEK | MSG_DONTWAIT)) <= 0
     }
 
-    /// Whether the descriptor still belongs to this connection.
+    /// Whether the descriptor still belongs to this connection, and not to a later file or socket.
     var isOpen: Bool { SocketAddress.port(of: descriptor) == localPort }
 }
 
-/// The HTTP connections of a loop, indexed by their two ends, because libcurl's callbacks report only the ends of a
-/// reused connection. A closed connection stays until its ends are reused or the table is full. Confined to a thread.
+/// The HTTP connections of a loop, by their ends, because libcurl's callbacks report only the ends of a reused
+/// connection. A closed connection stays until its ends are reused or the table is full. Confined to a thread.
 final class OriginConnections {
-    /// Several connections to different addresses can have the same local port.
+    /// The addresses and ports of a connection. Connections to different addresses can have the same local port.
     struct Ends: Hashable {
         let address: String
         let port: Int32
@@ -249,10 +249,10 @@ final class OriginConnections {
     }
 
     private var connections: [Ends: OriginConnection] = [:]
-    /// From this number on the table drops closed connections, which are then the majority.
+    /// At this size the table drops its closed connections, which are then most of its connections.
     private static let limit = 4096
 
-    /// Adds the connection that was opened over one of these sockets; returns `nil` when it is closed already.
+    /// Adds the connection that uses one of these new sockets; returns `nil` when it is closed already.
     func opened(_ descriptors: [curl_socket_t], _ ends: Ends, isSecure: Bool) -> OriginConnection? {
         if connections.count >= Self.limit { connections = connections.filter(\.value.isOpen) }
         let descriptor = descriptors.last { SocketAddress.port(of: $0) == ends.localPort }
@@ -264,12 +264,12 @@ final class OriginConnections {
     func connection(_ ends: Ends) -> OriginConnection? { connections[ends] }
 }
 
-/// The sockets of FTP connections. The client shuts them down before it ends, because libcurl sends `QUIT` on an idle
-/// control connection and waits for the reply. Confined to a single thread of the client.
+/// The sockets of FTP connections. The client shuts them down before it ends, because libcurl would send `QUIT` on an
+/// idle control connection and wait for the reply. Only one thread of the client uses an object.
 final class FTPSockets {
     private var open: Set<curl_socket_t> = []
 
-    /// Ignores -1, the result of a failed `socket`.
+    /// Adds a socket. Ignores -1, the result of a failed `socket`.
     func insert(_ descriptor: curl_socket_t) {
         if descriptor >= 0 { open.insert(descriptor) }
     }

@@ -3,7 +3,7 @@ import Primitives
 import Synchronization
 
 /// A started transfer, which continues when the caller releases this object. Any thread may call its methods.
-/// ``resume()`` clears `isHeld` before it wakes the transfer's thread, so the thread delivers every held piece.
+/// ``resume()`` clears `isHeld` before it wakes the transfer's thread, so this thread then delivers all held bytes.
 package final class OriginTransfer: Sendable {
     private let inbox: Inbox
     let id: UInt64
@@ -14,19 +14,19 @@ package final class OriginTransfer: Sendable {
         self.inbox = inbox
     }
 
-    /// Ends the transfer soon, with ``OriginError/Kind/cancelled``. The receiver may get bytes until it gets the end.
+    /// Ends the transfer with ``OriginError/Kind/cancelled``. Until this end, the receiver may still get bytes.
     package func cancel() {
         inbox.append(.cancel(id, onlyIfWaiting: false))
     }
 
-    /// Cancels the transfer if it is queued: before its first request or a redirect to another scheme, host or port.
+    /// Cancels the transfer if it waits in the queue: before its first request, or before a redirect to another origin.
     package func cancelIfWaiting() {
         inbox.append(.cancel(id, onlyIfWaiting: true))
     }
 
-    /// Stops the delivery of the body after the current piece with all its decoded bytes; the head, and the end of a
-    /// transfer without further bytes, still arrive. Over HTTP/2, other transfers on the connection may have to wait,
-    /// too. The pause does not count as a stall, but against the limit of the whole transfer.
+    /// Stops the delivery of the body after the current piece and all bytes that are decoded from it. The head still
+    /// arrives, and so does the end of a transfer without further bytes. Over HTTP/2, other transfers on the connection
+    /// may have to wait, too. The pause counts against the time limit of the whole transfer, but not as a stall.
     package func pause() {
         isHeld.store(true, ordering: .releasing)
     }
@@ -43,8 +43,8 @@ package final class OriginTransfer: Sendable {
     }
 }
 
-/// Passes commands from other threads to a loop, in order, and wakes it. ``append(_:)`` refuses a command once the
-/// inbox has closed, before the loop frees the multi handle. The wake-up, under the lock, never blocks.
+/// Passes commands from other threads to a loop, in order, and wakes the loop. ``append(_:)`` refuses a command once
+/// the inbox is closed, before the loop frees the multi handle. The wake-up, under the lock, never blocks.
 final class Inbox: Sendable {
     enum Command: Sendable {
         case start(OriginTransfer, OriginRequest, any OriginReceiver)
@@ -58,7 +58,7 @@ final class Inbox: Sendable {
 
     private struct State {
         var commands: [Command] = []
-        /// The multi handle as an address; `nil` once the inbox is closed.
+        /// The address of the multi handle; `nil` once the inbox is closed.
         var multi: UInt?
         var openTransfers = 0
     }
@@ -80,7 +80,7 @@ final class Inbox: Sendable {
     func append(_ command: Command) -> Bool {
         state.withLock { state in
             guard let multi = state.multi else { return false }
-            // The loop takes all commands at once, so the first command wakes it for all.
+            // The loop takes all commands at once, so only the first command needs to wake it.
             if state.commands.isEmpty { curl_multi_wakeup(UnsafeMutableRawPointer(bitPattern: multi)) }
             state.commands.append(command)
             if case .start = command { state.openTransfers += 1 }
@@ -88,7 +88,7 @@ final class Inbox: Sendable {
         }
     }
 
-    /// Takes all waiting commands, in order. `closing` also closes the inbox, so that these commands are the last.
+    /// Takes all waiting commands, in order. With `closing`, also closes the inbox, so that no commands follow.
     func takeAll(closing: Bool = false) -> [Command] {
         state.withLock { state in
             defer { state.commands = [] }
@@ -98,14 +98,14 @@ final class Inbox: Sendable {
     }
 }
 
-/// Decides which transfers may run: a limited number in total, and a limited number per host. The transfers of a host
-/// wait in the order of arrival. The hosts take turns. Every operation takes constant amortised time.
+/// Decides which transfers may run: a limited number in total, and a limited number per host. The waiting transfers of
+/// a host start in the order of arrival, and the hosts take turns. Every operation takes constant amortised time.
 struct TransferQueue {
-    // The transfers of a host. A line is removed from the table while it changes, so that its array is not copied.
+    // The transfers of a host. A `Line` is removed from the table while it changes, so that its array is not copied.
     private struct Line {
         var running = 0
         var waiting = FIFO<UInt64>()
-        /// Whether the host is in `turns`: it has a waiting transfer and is below its limit.
+        /// Whether the host is in `turns`: it has a waiting transfer and is below the limit per host.
         var hasTurn = false
     }
 
@@ -125,7 +125,7 @@ struct TransferQueue {
     var runningCount: Int { runningTransfers.count }
     var waitingCount: Int { hosts.count - runningTransfers.count }
 
-    /// Adds a transfer at the end of its host's line; with `first`, at the beginning, because it had its turn before.
+    /// Adds a transfer behind the waiting transfers of its host; with `first`, before them, because it has run already.
     mutating func enqueue(_ transfer: UInt64, host: String, first: Bool = false) {
         precondition(hosts[transfer] == nil, "a transfer is in the queue twice")
         hosts[transfer] = host
@@ -153,7 +153,7 @@ struct TransferQueue {
         return nil
     }
 
-    /// Has no effect for an unknown transfer.
+    /// Removes a running or waiting transfer. Has no effect for an unknown transfer.
     mutating func remove(_ transfer: UInt64) {
         guard let host = hosts.removeValue(forKey: transfer), var line = lines.removeValue(forKey: host) else { return }
         if runningTransfers.remove(transfer) != nil {
@@ -176,7 +176,7 @@ struct TransferQueue {
     }
 }
 
-/// An element that leaves before its turn stays in the array until such elements are half of it; `popFirst` skips it.
+/// A queue. An element that is removed early stays in the array until such elements are half; `popFirst` skips it.
 private struct FIFO<Element> {
     private var elements: [Element] = []
     private var head = 0
@@ -210,7 +210,7 @@ private struct FIFO<Element> {
         return nil
     }
 
-    /// Counts an element that left before its turn. Removes such elements when they are more than half of the array.
+    /// Counts an element that was removed early. Frees the places of such elements when they are more than half.
     mutating func forgetOne(isHere: (Element) -> Bool) {
         goneCount += 1
         guard goneCount > 64, goneCount * 2 > elements.count - head else { return }
@@ -220,8 +220,8 @@ private struct FIFO<Element> {
     }
 }
 
-/// The places for running transfers that all loops of a client share. Any loop gives places to transfers, and informs
-/// another loop through its inbox. The number of a transfer identifies its loop.
+/// The places for running transfers, which all loops of a client share. Any loop gives places to the transfers of all
+/// loops, and informs another loop through its inbox. The number of a transfer identifies its loop.
 final class TransferPlaces: Sendable {
     private let queue: Locked<TransferQueue>
     private let inboxes: [Inbox]
@@ -241,7 +241,7 @@ final class TransferPlaces: Sendable {
         queue.withLock { $0.remove(transfer) }
     }
 
-    /// Gives every free place to a waiting transfer. Returns the calling loop's transfers, and informs the other loops.
+    /// Gives each free place to a waiting transfer. Returns the calling loop's transfers, and informs the other loops.
     func giveTurns(in own: Inbox) -> [UInt64] {
         let running = queue.withLock { queue in
             var running: [UInt64] = []
@@ -251,7 +251,7 @@ final class TransferPlaces: Sendable {
         return running.filter { transfer in
             let inbox = inboxes[Int(transfer % UInt64(inboxes.count))]
             if inbox === own { return true }
-            // A loop that has ended holds no places.
+            // This loop has ended, so its transfer must not hold a place.
             if !inbox.append(.run(transfer)) { remove(transfer) }
             return false
         }

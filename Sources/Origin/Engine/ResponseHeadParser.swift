@@ -1,10 +1,10 @@
 import HTTPTypes
 import Primitives
 
-/// Parses the head of a response from the lines of libcurl. Refuses heads that libcurl accepts although RFC 9110 and
-/// 9112 do not, because a response that two readers may understand differently must not enter a cache. A line may end
-/// in a bare LF (RFC 9112 §2.2), folded lines are joined with a space (§5.2), repeated equal lengths count once (RFC
-/// 9110 §8.6), and control characters other than CR and NUL become spaces (§5.5).
+/// Parses the head of a response from the lines of libcurl. Refuses heads that libcurl accepts although RFC 9110 or
+/// 9112 does not, because a response that two readers may understand differently must not enter a cache. A line may end
+/// in a bare LF (RFC 9112 §2.2), folded lines are joined with a space (RFC 9112 §5.2), repeated equal lengths count
+/// once (RFC 9110 §8.6), and control characters other than CR and NUL become spaces (RFC 9110 §5.5).
 struct ResponseHeadParser {
     /// The head of a final or an interim response.
     struct Head: Equatable {
@@ -29,24 +29,24 @@ struct ResponseHeadParser {
 
     private enum State { case statusLine, fields, body }
 
-    /// `HTTPFields` holds 65,534 fields, and ends the process at the next; libcurl counts bytes and accepts 100,000.
+    /// `HTTPFields` stops the process beyond 65,534 fields. libcurl's limit, in bytes, permits 100,000 fields.
     private static let fieldLimit = 5000
     /// In bytes.
     private static let trailerLimit = 64 << 10
     private var state = State.statusLine
-    /// Only this property references the head, because with a second reference each line would copy the fields.
+    /// Only this property references the head, because each added field would copy the fields of a shared head.
     private var head = Head(version: "", status: 0)
     private var trailerBytes = 0
     private var pending: (name: HTTPField.Name, value: [UInt8])?
     private let allowsHTTP2: Bool
 
-    /// HTTP/2 requires TLS.
+    /// `allowsHTTP2` is false without TLS, because HTTP/2 requires TLS here.
     init(allowsHTTP2: Bool) {
         self.allowsHTTP2 = allowsHTTP2
     }
 
-    /// Parses the next line, with its line end, and returns the head when the line completes it. Lines after a final
-    /// head are HTTP/2 trailers, which are ignored (RFC 9110 §6.5); the trailers of a chunked body are in the body.
+    /// Parses the next line, with its line end. Returns the head when this line completes the head. Lines after a final
+    /// head are HTTP/2 trailers, which are ignored (RFC 9110 §6.5). The trailers of a chunked body are in the body.
     mutating func consume(_ line: UnsafeRawBufferPointer) throws(Malformed) -> Head? {
         var line = line[...]
         if line.last == 0x0a { line.removeLast() }
@@ -74,7 +74,7 @@ struct ResponseHeadParser {
             }
             return nil
         case .body:
-            // libcurl limits the size of heads, but not of these trailers.
+            // libcurl limits the size of heads, but not the size of these trailers.
             trailerBytes += line.count
             guard trailerBytes <= Self.trailerLimit else { throw Malformed("the trailers are too long") }
             return nil
@@ -89,7 +89,7 @@ struct ResponseHeadParser {
         guard version == "HTTP/1.1" || version == "HTTP/1.0" || (version == "HTTP/2" && allowsHTTP2), words.count >= 2,
             words[1].count == 3, let status = Int(digits: words[1]), status >= 100
         else { throw Malformed("the status line is not an HTTP status line") }
-        // No request asks for another protocol, so 101 is not allowed (RFC 9110 §15.2.2).
+        // No request asks for another protocol, so 101 is an error (RFC 9110 §15.2.2).
         guard status != 101 else { throw Malformed("it switches protocols unasked") }
         var head = Head(version: String(version.dropFirst(5)), status: status)
         head.fields.reserveCapacity(16)
@@ -110,7 +110,7 @@ struct ResponseHeadParser {
         return (name, Array(line[line.index(after: colon)...].trimming(while: \.isFieldSpace)))
     }
 
-    /// Refuses CR and NUL, because they end a line or a text only for some readers (RFC 9110 §5.5, RFC 9112 §2.2).
+    /// Refuses CR and NUL, because only some readers end a line or a text there (RFC 9110 §5.5, RFC 9112 §2.2).
     private func check(_ line: Slice<UnsafeRawBufferPointer>) throws(Malformed) {
         guard !line.contains(where: { $0 == 0x0d || $0 == 0x00 || $0 == 0x0a }) else {
             throw Malformed("a line contains CR or NUL")
@@ -125,8 +125,8 @@ struct ResponseHeadParser {
         switch name {
         case .contentLength: try readLength(value)
         case .transferEncoding:
-            // Other codings are refused, because no request has a TE field (RFC 9110 §10.1.4), and libcurl would take a
-            // gzip stream that ends too early for whole.
+            // Other codings are refused, because no request asks for them by TE (RFC 9110 §10.1.4), and because libcurl
+            // would take a gzip stream that ends too early for complete.
             guard !head.isChunked, String(decoding: value, as: UTF8.self).lowercased() == "chunked" else {
                 throw Malformed("it has a transfer coding other than chunked")
             }

@@ -3,19 +3,19 @@ import Glibc
 import HTTPTypes
 
 extension Transfer {
-    /// Whether the hop is HTTP/1.1 and sets no options but URL, target and fields, so that its handle can be reused.
+    /// Whether the request uses HTTP/1.1 and only the options URL, target and fields, so that its handle can be reused.
     var isPlain: Bool {
         url.scheme == "http" && request.method == .get && request.body == nil && !needsOwnConnection
             && !request.mayBeRedirected
     }
 
-    /// Sets the options of the current hop on a handle that has the common options, and directs its callbacks to this
-    /// transfer. The handle does not retain the user data; the loop keeps the transfer as long as its handle is in use.
+    /// Sets the options of the next request on a handle that has the common options, and directs its callbacks to this
+    /// transfer. The handle does not retain the user data; the loop keeps the transfer while its handle is in use.
     func configure(_ handle: EasyHandle) {
         self.handle = handle
         handle.set(CURLOPT_URL, url.text)
-        // Many transfers that start together share a single HTTP/2 connection instead of opening one each. Without TLS
-        // they would wait for the first response, only to learn that they cannot share.
+        // Transfers that start together share one HTTP/2 connection instead of opening one each. Without TLS they would
+        // wait for the first response, only to learn that the connection cannot be shared.
         if url.scheme == "https" { handle.set(CURLOPT_PIPEWAIT, 1) }
         if isFTP {
             handle.set(CURLOPT_FILETIME, 1)
@@ -54,15 +54,15 @@ extension Transfer {
 
     private func configureRequest(_ handle: EasyHandle) {
         var fields = fields
-        // Values that do not fit the body would make the origin wait for bytes, or take the next request for the body.
+        // With values that do not fit the body, the origin would wait, or take the next request for the body.
         fields[.contentLength] = nil
         fields[.transferEncoding] = nil
         var unaided: [HTTPField.Name] = []
         if request.addsDefaultFields {
             handle.set(CURLOPT_USERAGENT, configuration.userAgent)
-            // CURLOPT_ACCEPT_ENCODING would make libcurl decode (see `ContentDecoder`).
+            // `ContentDecoder` decodes. CURLOPT_ACCEPT_ENCODING would make libcurl decode.
             if request.decodesContent && fields[.acceptEncoding] == nil {
-                // A file that is itself compressed is requested without codings.
+                // For a file that is itself compressed, the origin is asked to apply no coding.
                 let isCompressed = CompressedFile(urls: [request.url, url.text]).isCompressed
                 fields[.acceptEncoding] = isCompressed ? "identity" : ContentCoding.accepted
             }
@@ -78,13 +78,13 @@ extension Transfer {
         }
         if needsOwnConnection { handle.set(CURLOPT_FRESH_CONNECT, 1) }
         if request.isForOneConnection {
-            // HTTP/2 connections are shared, and do not accept credentials of a connection (RFC 7540 §9.2).
+            // HTTP/2 connections are shared, so they do not accept the authentication of a connection (RFC 7540 §9.2).
             handle.set(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1)
             closeAfterwards()
         }
         if request.body != nil || !request.isIdempotent {
-            // When a reused connection turns out to be closed, libcurl itself sends the request again, even a request
-            // that must not be repeated, and only the part of a body that it had not read yet.
+            // When a reused connection turns out to be closed, libcurl itself sends the request again. It does so even
+            // for a request that must not be repeated, and it sends only the unread part of the body.
             handle.set(CURLOPT_FRESH_CONNECT, 1)
             closeAfterwards()
         }
@@ -92,12 +92,12 @@ extension Transfer {
         handle.setFields(fields, unaided: unaided)
     }
 
-    /// Sets the options of a body; returns the names of the fields that libcurl must leave alone.
+    /// Sets the options of a body; returns the names of the fields that libcurl must neither add nor act on.
     private func configure(
         _ body: OriginUpload, _ handle: EasyHandle, _ fields: inout HTTPFields
     ) -> [HTTPField.Name] {
         handle.set(CURLOPT_UPLOAD, 1)
-        // Over HTTP/2, the origin would take a request body that breaks off for complete.
+        // Over HTTP/2, the origin would take a body that breaks off for complete.
         handle.set(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1)
         handle.set(CURLOPT_READDATA, pointer: Unmanaged.passUnretained(self).toOpaque())
         larder_curl_setopt_read(handle.pointer) { buffer, size, count, this in
@@ -113,12 +113,12 @@ extension Transfer {
     }
 }
 
-// Cookies within a chain of redirects (RFC 6265 §3). libcurl's engine decides which cookie belongs to which path; the
-// transfer carries its cookies from hop to hop. Only requests that may be redirected have the engine; their handles are
-// never reused. A cookie returns only to the origin that set it (stricter than RFC 6265 §8.5 and §8.6).
+// Cookies within a chain of redirects (RFC 6265 §3). libcurl's cookie engine decides which cookie belongs to which
+// path. The transfer carries the cookies from request to request. Only requests that may be redirected use the engine;
+// their handles are never reused. A cookie returns only to its origin (stricter than RFC 6265 §8.5 and §8.6).
 extension Transfer {
-    /// Gives the handle the cookies of the earlier hops and the caller's `Cookie`. Removes that field from `fields`,
-    /// because the engine would otherwise send a second `Cookie` field.
+    /// Gives the handle the cookies of the earlier responses and the caller's `Cookie`. Removes `Cookie` from `fields`,
+    /// because the engine writes this field and a second one would be sent.
     private func configureCookies(_ handle: EasyHandle, _ fields: inout HTTPFields) {
         // An empty file name turns the engine on.
         handle.set(CURLOPT_COOKIEFILE, "")
@@ -163,7 +163,7 @@ extension HTTPField.Name {
 }
 
 extension String {
-    /// Compares bytes, because `contains` of Foundation took a tenth of the time of a miss.
+    /// Compares bytes, because Foundation's `contains` took a tenth of the time of a cache miss.
     fileprivate func contains(_ word: StaticString) -> Bool {
         var text = self
         let length = word.utf8CodeUnitCount

@@ -3,7 +3,7 @@ import HTTPTypes
 import Primitives
 
 extension Transfer {
-    /// Receives a line of a head, or of a trailer. `false` stops libcurl.
+    /// Receives a line of a head or of a trailer section. Returning `false` stops libcurl.
     func receiveLine(_ line: UnsafeRawBufferPointer) -> Bool {
         lastProgress = now
         guard !isFTP else { return true }
@@ -27,7 +27,7 @@ extension Transfer {
         closeWhereUnclean(head)
         if head.isChunked { current.chunks = ChunkedFraming(.ofAnswers) }
         if head.status >= 300, let body = request.body {
-            // The origin does not want the rest of the body (RFC 9110 §10.1.1, RFC 9112 §9.5).
+            // The origin does not want the rest of the request's body (RFC 9110 §10.1.1, RFC 9112 §9.5).
             body.close()
             if isHolding { control.wake() }
         }
@@ -47,17 +47,17 @@ extension Transfer {
         return true
     }
 
-    /// `false` stops the transfer, and `failure` gives the reason.
+    /// Returns `false` to stop the transfer; ``Try/failure`` then has the reason.
     func deliverHeldHead() -> Bool { current.heldHead.take().map(deliver) ?? true }
 
-    /// Gives up a connection on which more bytes may follow, or that is authenticated for this caller.
+    /// Closes the connection after the response if more bytes may follow, or if it is authenticated for this caller.
     private func closeWhereUnclean(_ head: ResponseHeadParser.Head) {
         if head.version == "2" {
             current.connection?.isMultiplexed = true
             return
         }
         let hasContent = head.allowsBody && request.method != .head && (head.isChunked || head.contentLength != 0)
-        // Many servers answer HEAD with the body of GET, which arrives later. Over TLS its bytes cannot be counted.
+        // Many servers answer HEAD with a body, which arrives later. Over TLS its bytes cannot be counted.
         let mayHaveMore = request.method == .head || (!hasContent && url.scheme == "https")
         if mayHaveMore || head.fields.authenticateConnection { closeAfterwards() }
     }
@@ -79,7 +79,7 @@ extension Transfer {
             version: head.version)
     }
 
-    /// Delivers a head made of libcurl's data about the file, because FTP has no head.
+    /// Delivers a head with libcurl's facts about the file, because FTP has no head.
     func answerFTP() -> Bool {
         current.phase = .receiving
         let length = handle?.info(CURLINFO_CONTENT_LENGTH_DOWNLOAD_T)
@@ -112,7 +112,7 @@ extension Transfer {
 extension Transfer {
     enum Reception {
         case taken
-        /// libcurl keeps the piece, and delivers it again when it continues.
+        /// libcurl keeps the piece, and delivers it again when the transfer continues.
         case held
         case failed
     }
@@ -131,7 +131,7 @@ extension Transfer {
             try take(bytes)
             return .taken
         } catch _ where current.redirection != nil {
-            // The head gives the redirect, so the body does not matter.
+            // The head has the `Location`, so the body is not needed.
         } catch let error as ChunkedFraming.Problem {
             current.failure = .malformedResponse(error.reason)
         } catch let error as ContentCodingError {
@@ -144,8 +144,8 @@ extension Transfer {
         return .failed
     }
 
-    /// The names of the codings to decode, in the order in which they were applied, without the coding of the file
-    /// itself. The name of the file comes from the URL in the request, even when a redirect leads to another name.
+    /// The names of the codings to decode, in the order in which they were applied, without the compression of the file
+    /// itself. The URL in the request also names the file, even if a redirect leads to another name.
     private func codings(of fields: HTTPFields) -> [String] {
         guard request.decodesContent else { return [] }
         var names = ContentCoding.names(in: fields)
@@ -167,7 +167,7 @@ extension Transfer {
         current.connection?.count(index - current.heldCount)
         guard index < piece.count, !isComplete else {
             current.heldCount = 0
-            // libcurl searches for the end of the last chunk itself, and may find a different end.
+            // libcurl itself also looks for the end of the last chunk, and may find a different end.
             if index < piece.count { closeAfterwards() }
             return .taken
         }
@@ -180,7 +180,7 @@ extension Transfer {
 
     private func take(_ content: UnsafeRawBufferPointer) throws {
         if current.redirection != nil {
-            // A short body is read for the reuse of its connection; a long body costs more than a new connection.
+            // Reading a short body lets the connection be reused. Reading a long body costs more than a new connection.
             current.redirectBodyLeft -= content.count
             guard current.redirectBodyLeft >= 0 else { throw LongRedirect() }
             return
@@ -197,18 +197,18 @@ extension Transfer {
 }
 
 extension ChunkedFraming.Rules {
-    /// libcurl delivers the chunks unchanged (`CURLOPT_HTTP_TRANSFER_DECODING`), and reads them only to find the end.
+    /// Limits the chunks, which libcurl delivers unchanged (`CURLOPT_HTTP_TRANSFER_DECODING`).
     static let ofAnswers = ChunkedFraming.Rules(extensionLimit: 8 << 10, trailerLimit: 64 << 10)
 }
 
 extension Transfer {
     /// The result of a try.
     enum Outcome {
-        /// The response redirects to these bytes of a `Location`.
+        /// The response is a redirect with these bytes as its `Location`.
         case redirect([UInt8])
-        /// The reused connection was unsuitable; the request is sent again over another connection.
+        /// The reused connection was unsuitable. The request is sent again over another connection.
         case again
-        /// `isEarly`: no byte of a response arrived, and the request can be sent again without a second effect.
+        /// `isEarly`: no byte of a response arrived, and sending the request again cannot have a second effect.
         case failed(OriginError, isEarly: Bool)
         case complete(OriginSummary)
     }
@@ -217,7 +217,7 @@ extension Transfer {
         let isRepeatable = request.isIdempotent && request.body?.isUntouched != false
         let isEarly = current.phase == .connecting || (current.phase == .waiting && isRepeatable)
         if current.isUncleanReuse { return .again }
-        // The received bytes are not a response to this request; usually they are the rest of the previous response.
+        // The received bytes are no response to this request. Usually they are the rest of the previous response.
         if current.isReuse, !isFTP, !current.hasHead, isRepeatable,
             current.phase == .receiving || code == CURLE_UNSUPPORTED_PROTOCOL
         {
@@ -225,11 +225,11 @@ extension Transfer {
             return .again
         }
         if let failure = current.failure { return .failed(OriginError(failure), isEarly: false) }
-        // The head gives the redirect, so a failure of the body does not matter.
+        // The head has the `Location`, so an error in the body does not matter.
         if let redirection = current.redirection { return .redirect(redirection) }
         guard code != CURLE_OK else { return complete() }
         if current.isRefusedReuse, !needsOwnConnection {
-            // The host may have other addresses, so the next try opens a connection.
+            // The next try opens a connection, because another address of the host may be allowed.
             needsOwnConnection = true
             return .again
         }
@@ -245,7 +245,7 @@ extension Transfer {
 
     private func complete() -> Outcome {
         func failed(_ kind: OriginError.Kind) -> Outcome { .failed(OriginError(kind), isEarly: false) }
-        // For an empty file, libcurl does not call back with a piece of the body.
+        // libcurl delivers no piece of the body for an empty file.
         if isFTP && answer == nil && !answerFTP() { return failed(current.failure ?? .transfer) }
         guard let answer else { return failed(.malformedResponse("the final response is missing")) }
         guard answer.framing != .chunked || current.chunks?.isComplete == true else {
@@ -261,8 +261,8 @@ extension Transfer {
                 byteCount: byteCount, framing: answer.framing, redirectCount: redirectCount, retryCount: failedTries))
     }
 
-    /// Moves to the next hop: checks its URL, and keeps only ``harmless`` fields for another origin. libcurl follows no
-    /// redirects, so that the client checks each hop with its own errors, and delivers only the final response.
+    /// Moves to a redirect's URL: checks it, and keeps only ``harmless`` fields for another origin. libcurl follows no
+    /// redirects, so that the client checks each URL with its own errors and delivers only the final response.
     func follow(_ location: [UInt8]) throws(OriginError) {
         guard redirectCount < configuration.maxRedirects else {
             throw OriginError(.tooManyRedirects(limit: configuration.maxRedirects))
@@ -280,7 +280,7 @@ extension Transfer {
 }
 
 extension HTTPFields {
-    /// The fields that do not identify the caller; an unknown field, such as an API key, is only for the first origin.
+    /// The fields that do not identify the caller. All others, such as an API key, go only to the first origin.
     fileprivate static let harmless: Set<HTTPField.Name> = [
         .accept, .acceptEncoding, .acceptLanguage, HTTPField.Name("Accept-Charset")!, .cacheControl,
         HTTPField.Name("Pragma")!, .userAgent, .range, .ifMatch, .ifNoneMatch, .ifModifiedSince, .ifUnmodifiedSince,

@@ -3,8 +3,8 @@ import Glibc
 import HTTPTypes
 import Primitives
 
-/// A transfer from its first URL to its end: the current hop, and the findings of libcurl's callbacks. Confined to a
-/// single thread of the client; the callbacks run on that thread, too, inside `curl_multi_perform`.
+/// A transfer from its first URL to its end, with the current request and the findings of libcurl's callbacks. Only one
+/// thread of the client uses it. The callbacks also run on this thread, inside `curl_multi_perform`.
 final class Transfer {
     typealias Instant = LoopTimer.Instant
 
@@ -17,20 +17,20 @@ final class Transfer {
         case receiving
     }
 
-    /// The state of a single try.
+    /// The state of a single try to send the request and get its response.
     struct Try {
         var phase = Phase.idle
         var parser = ResponseHeadParser(allowsHTTP2: false)
         var chunks: ChunkedFraming?
-        /// The number of bytes already read from the piece that libcurl holds.
+        /// The number of bytes already read from the piece that libcurl has kept (see ``Reception/held``).
         var heldCount = 0
-        /// A chunked response's head, until its first chunk begins correctly or libcurl has read all available bytes.
-        /// So a response with wrong framing from the beginning fails before the receiver has its head.
+        /// The head of a chunked response, until its first chunk begins correctly or libcurl has read all available
+        /// bytes. So a response with wrong framing from the beginning fails before the receiver gets the head.
         var heldHead: OriginHead?
-        /// The bytes of the `Location`, while a redirect is being received.
+        /// The bytes of the `Location`, while the body of a redirect is being received.
         var redirection: [UInt8]?
         var redirectBodyLeft = 65_536
-        /// The sockets that were opened since the try began, or since its request was sent.
+        /// The sockets that were opened since the try began, or, after its request was sent, since that moment.
         var opened: [curl_socket_t] = []
         /// `nil` before the connection is known, and for FTP.
         var connection: OriginConnection?
@@ -43,7 +43,7 @@ final class Transfer {
         var isUncleanReuse = false
         /// Whether the parser accepted at least one line of a head.
         var hasHead = false
-        /// The fault that a callback found before it stopped libcurl.
+        /// The error that a callback found before it stopped libcurl.
         var failure: OriginError.Kind?
     }
 
@@ -54,23 +54,23 @@ final class Transfer {
 
     var url: OriginURL
     var fields: HTTPFields
-    /// The target of the request line, when it differs from the target of the URL.
+    /// The target of the request line, when it differs from the target in the URL.
     var requestTarget: String?
     var redirectCount = 0
     var failedTries = 0
     /// Set if the request authenticates its connection, or a reused connection was refused or had bytes of no response.
     var needsOwnConnection: Bool
-    /// The part of the total time limit that was left at `startedAt`.
+    /// The rest of the total time limit at `startedAt`.
     var timeLeft: Duration
     /// `nil` while the transfer waits in the queue.
     var startedAt: Instant?
     var queuedAt: Instant
     var retryAt: Instant?
     var lastProgress: Instant
-    /// Whether libcurl is paused by a receiver or for missing bytes of the request; the stall limit does not apply.
+    /// Whether libcurl is paused, for the receiver or for bytes of the upload. The stall limit then does not apply.
     var isHolding = false
     var handle: EasyHandle?
-    /// The cookies of the earlier hops, by origin, in libcurl's format (see `Transfer+Request`).
+    /// The cookies of the earlier responses, by origin, in libcurl's format (see `Transfer+Request`).
     var cookies: [String: [[CChar]]] = [:]
     var byteCount: Int64 = 0
     var answer: OriginHead?
@@ -87,7 +87,7 @@ final class Transfer {
         self.url = url
         fields = request.fields
         requestTarget = request.requestTarget
-        // The origin would attribute later requests on the connection to this caller.
+        // On a shared connection, the origin would attribute later requests to this caller.
         needsOwnConnection = request.isForOneConnection
         timeLeft = resources.configuration.totalTimeout
         self.resources = resources
@@ -135,11 +135,11 @@ final class Transfer {
     }
 
     /// Returns whether the request may be sent over the connection. A reused connection may have been opened under a
-    /// more permissive policy. Later refusals of an address concern FTP data connections.
+    /// more permissive policy, so it is checked again. Later refusals of an address concern FTP data connections.
     func willSendRequest(to address: String, port: Int32, localPort: Int32) -> Bool {
         current.phase = .waiting
         lastProgress = now
-        // The stall limit starts now, and may end before every noted deadline.
+        // From now on the stall limit applies, and it may end before every noted deadline.
         resources.timer.note(lastProgress + configuration.stallTimeout)
         current.isReuse = current.opened.isEmpty
         if isFTP {
@@ -175,7 +175,7 @@ final class Transfer {
         }
     }
 
-    /// Makes libcurl continue to receive and to send; the callbacks may pause it again. May call the receiver.
+    /// Makes libcurl continue to receive and to send, until a callback pauses it again. May call the receiver.
     func goOn() -> CURLcode {
         guard isHolding, let handle else { return CURLE_OK }
         isHolding = false
@@ -183,13 +183,13 @@ final class Transfer {
         return curl_easy_pause(handle.pointer, CURLPAUSE_CONT)
     }
 
-    /// Makes libcurl close the connection after the complete response.
+    /// Makes libcurl close the connection when the response is complete.
     func closeAfterwards() {
         handle?.set(CURLOPT_FORBID_REUSE, 1)
     }
 }
 
-/// The state of a ``TransferLoop`` that its transfers use. Confined to a single thread of the client.
+/// The state that a ``TransferLoop`` shares with its transfers. Only one thread of the client uses it.
 final class TransferResources {
     let configuration: OriginConfiguration
     let timer: LoopTimer
@@ -203,12 +203,12 @@ final class TransferResources {
     }
 }
 
-/// The loop's clock, and the next time to check time limits. Confined to a single thread of the client.
+/// The loop's clock, and the time of the next check of time limits. Only one thread of the client uses it.
 final class LoopTimer {
     typealias Instant = ContinuousClock.Instant
 
     private let clock: @Sendable () -> Instant
-    /// No time limit and no pause ends earlier.
+    /// The time of the next check. No time limit and no pause ends earlier.
     private(set) var next: Instant?
 
     init(clock: @escaping @Sendable () -> Instant) {
@@ -222,7 +222,7 @@ final class LoopTimer {
         next = next.map { min($0, deadline) } ?? deadline
     }
 
-    /// Whether the earliest deadline has passed. If so, the caller notes the remaining deadlines again.
+    /// Whether the earliest deadline has passed. If so, the caller must note the remaining deadlines again.
     func isDue(_ now: Instant) -> Bool {
         guard let next, next <= now else { return false }
         self.next = nil
@@ -230,7 +230,7 @@ final class LoopTimer {
     }
 }
 
-/// The transfers that got their final head since the last ``tellPause()``. Confined to a single thread of the client.
+/// The transfers that got their final head since the last ``tellPause()``. Only one thread of the client uses it.
 final class AnsweredTransfers {
     private var transfers: [Transfer] = []
 
@@ -238,12 +238,12 @@ final class AnsweredTransfers {
         transfers.append(transfer)
     }
 
-    /// Tells the receivers of unfinished transfers that libcurl has read all available bytes, and delivers the heads
-    /// that were held back until now. Returns the transfers that a receiver ended by refusing its head.
+    /// Tells the receivers of unfinished transfers that libcurl has read all available bytes. Before, delivers the
+    /// heads that were held back. Returns the transfers that ended because a receiver refused its head.
     func tellPause() -> [Transfer] {
         guard !transfers.isEmpty else { return [] }
         let waiting = transfers.filter { $0.current.phase == .receiving }
-        // Cleared early, because transfers keep much memory alive, and because a receiver can cause further entries.
+        // Removed before the calls: transfers keep much memory alive, and a receiver can cause new entries.
         transfers.removeAll(keepingCapacity: true)
         var refused: [Transfer] = []
         for transfer in waiting {

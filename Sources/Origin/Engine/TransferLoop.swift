@@ -4,9 +4,9 @@ import Primitives
 
 /// The work of a client thread: a multi handle of libcurl, the transfers of the thread, and their time limits.
 ///
-/// Invariant: all state here belongs to this thread; other threads use the inbox. A transfer is in `transfers` from its
-/// start to the call of `originDidFinish`; ``AnsweredTransfers`` keeps it until the next `tellPause`. The handle of a
-/// transfer is in the multi handle exactly while the transfer is in `active`.
+/// Invariant: only this thread uses the state here; other threads use the inbox. A transfer is in `transfers` from its
+/// start to the call of `originDidFinish`; ``AnsweredTransfers`` may keep it until the next `tellPause`. The handle of
+/// a transfer is in the multi handle exactly while the transfer is in `active`.
 final class TransferLoop {
     private let inbox: Inbox
     private let multi: UnsafeMutableRawPointer
@@ -15,7 +15,7 @@ final class TransferLoop {
     private var urls = KnownURLs()
     private var idleHandles: IdleHandles
     private let places: TransferPlaces
-    /// Whether a place has become free since waiting transfers last got places.
+    /// Whether a running transfer has left its place since places were last given to waiting transfers.
     private var hasFreedPlace = false
     private let resources: TransferResources
     private var configuration: OriginConfiguration { resources.configuration }
@@ -29,7 +29,7 @@ final class TransferLoop {
         resources = TransferResources(configuration)
         idleHandles = IdleHandles(configuration)
         self.places = places
-        // Idle connections stay open for later transfers.
+        // So many idle connections stay open for later transfers.
         let connections = (configuration.maxTransfers + configuration.threads - 1) / configuration.threads
         larder_curl_multi_setopt_long(multi, CURLMOPT_MAXCONNECTS, connections)
     }
@@ -45,7 +45,7 @@ final class TransferLoop {
             curl_multi_perform(multi, &count)
             let didFinish = finishDone()
             for transfer in resources.answered.tellPause() { fail(transfer, transfer.current.failure ?? .transfer) }
-            // When a transfer ended or a place became free, waiting transfers can start now.
+            // If a transfer ended or left its place, waiting transfers can start now, so the loop does not wait.
             if isRunning && !didFinish && !hasFreedPlace { curl_multi_poll(multi, nil, 0, pollTime(), nil) }
         }
         end()
@@ -54,7 +54,7 @@ final class TransferLoop {
     private func perform(_ command: Inbox.Command) -> Bool {
         switch command {
         case .start(let control, let request, let receiver): start(control, request, receiver)
-        // The transfer may have ended already; its place is then free again.
+        // If the transfer has ended already, its place is free again.
         case .run(let id): if let transfer = transfers[id] { run(transfer) }
         case .cancel(let id, let onlyIfWaiting):
             if let transfer = transfers[id], !onlyIfWaiting || transfer.startedAt == nil { fail(transfer, .cancelled) }
@@ -67,7 +67,7 @@ final class TransferLoop {
     private func start(_ control: OriginTransfer, _ request: OriginRequest, _ receiver: any OriginReceiver) {
         do throws(OriginError) {
             let url = try request.checkedURL(configuration, known: &urls)
-            // A body that failed before this point woke no transfer, because the transfer did not exist yet.
+            // A body that has failed already could not wake its transfer, because the transfer did not exist yet.
             if let words = request.body?.failure { throw OriginError(.uploadBroken(words)) }
             let transfer = Transfer(
                 control: control, request: request, receiver: receiver, url: url, resources: resources)
@@ -83,7 +83,7 @@ final class TransferLoop {
     private func wake(_ transfer: Transfer) {
         if let words = transfer.request.body?.failure { return fail(transfer, .uploadBroken(words)) }
         let code = transfer.goOn()
-        // The stall limit starts again.
+        // The stall limit starts again, because the pause is over.
         timer.note(deadline(of: transfer))
         guard code != CURLE_OK else { return }
         // A callback failed, for example because the receiver threw an error.
@@ -116,7 +116,7 @@ final class TransferLoop {
         timer.note(deadline(of: transfer))
     }
 
-    /// Returns whether libcurl has finished any transfers.
+    /// Handles the transfers that libcurl has finished. Returns whether there were any.
     private func finishDone() -> Bool {
         var done: [(Transfer, CURLcode)] = []
         var left: Int32 = 0
@@ -160,7 +160,7 @@ final class TransferLoop {
             return finish(transfer, .failure(error))
         }
         if transfer.url.origin == previous { return tryOnce(transfer) }
-        // Another host has its own limit, so the transfer waits again. The wait does not count as time of the transfer.
+        // Another origin has its own limit, so the transfer waits again. Its time limit stops during the wait.
         if let startedAt = transfer.startedAt { transfer.timeLeft -= timer.now - startedAt }
         transfer.startedAt = nil
         leavePlace(transfer)
@@ -173,7 +173,7 @@ final class TransferLoop {
         timer.note(deadline(of: transfer))
     }
 
-    /// Takes the handle back from libcurl, which closes the connection unless the response was read completely.
+    /// Takes the handle back from libcurl. libcurl closes the connection unless the response was read completely.
     private func release(_ transfer: Transfer) {
         transfer.current.phase = .idle
         guard let handle = transfer.handle else { return }
@@ -200,7 +200,7 @@ final class TransferLoop {
         transfer.receiver.originDidFinish(result)
     }
 
-    /// The time at which the loop must act on the transfer if no event comes earlier.
+    /// The time at which the loop must check the transfer if no event comes earlier; `nil` for no such time.
     private func deadline(of transfer: Transfer) -> Transfer.Instant? {
         guard let startedAt = transfer.startedAt else {
             return configuration.queueTimeout.map { transfer.queuedAt + $0 }
@@ -209,7 +209,7 @@ final class TransferLoop {
         if let retryAt = transfer.retryAt { return min(retryAt, total) }
         switch transfer.current.phase {
         case .idle: return nil
-        // libcurl has its own connect limit, but does not limit the wait for a shared connection.
+        // libcurl limits the time for connecting, but not the wait for a shared connection.
         case .connecting: return total
         case .waiting, .receiving:
             return transfer.isHolding ? total : min(total, transfer.lastProgress + configuration.stallTimeout)
@@ -238,19 +238,19 @@ final class TransferLoop {
         fail(transfer, .timedOut(transfer.current.phase == .waiting ? .waiting : .receiving))
     }
 
-    /// In milliseconds; libcurl's own timers can end the sleep earlier.
+    /// The longest sleep in milliseconds. libcurl's own timers can end the sleep earlier.
     private func pollTime() -> Int32 {
         guard let next = timer.next else { return 60_000 }
         return Int32(min(max(timer.now.duration(to: next).milliseconds + 1, 0), 60_000))
     }
 
     private func setUpThread() {
-        // CURLOPT_NOSIGNAL leaves SIGPIPE, which OpenSSL raises on writes, to the application.
+        // With CURLOPT_NOSIGNAL, libcurl leaves SIGPIPE to the application. OpenSSL raises SIGPIPE on writes.
         var signals = sigset_t()
         sigemptyset(&signals)
         sigaddset(&signals, SIGPIPE)
         pthread_sigmask(SIG_BLOCK, &signals, nil)
-        // libcurl reads host names outside ASCII in the encoding of the locale.
+        // libcurl reads non-ASCII host names in the encoding of the locale.
         if let locale = UTF8Locale.locale { uselocale(locale) }
     }
 

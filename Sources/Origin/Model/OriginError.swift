@@ -2,7 +2,7 @@ import CCurl
 
 /// The reason why a transfer failed.
 package struct OriginError: Error, Sendable, CustomStringConvertible {
-    /// The texts give reasons.
+    /// The associated texts give reasons.
     package enum Kind: Sendable {
         /// The policy allows none of the host's addresses, for example because `::1 is loopback (::1/128)`.
         case addressRefused(rule: String)
@@ -26,7 +26,7 @@ package struct OriginError: Error, Sendable, CustomStringConvertible {
         case malformedResponse(String)
         /// The body cannot be decoded: it is damaged or cut off, or has an unknown content coding.
         case contentCoding(String)
-        /// Any other failure that libcurl reports; see ``code`` and ``message``.
+        /// Any other failure that libcurl reports; ``OriginError/code`` and ``OriginError/message`` describe it.
         case transfer
         case receiver(any Error)
     }
@@ -52,16 +52,16 @@ package struct OriginError: Error, Sendable, CustomStringConvertible {
     }
 
     package let kind: Kind
-    /// The `CURLcode`. For a failure that the client found itself: the code that libcurl has for such a failure.
+    /// The `CURLcode`. For a failure that the client itself found: libcurl's code for failures of this kind.
     package let code: Int32
-    /// In libcurl's words where libcurl found the failure and describes it well.
+    /// libcurl's description of the failure if libcurl found it and describes it well; otherwise the client's.
     package let message: String
-    /// `Could not resolve host: example.invalid (6)`.
+    /// For example `Could not resolve host: example.invalid (6)`.
     package var description: String { "\(message) (\(code))" }
 }
 
 extension OriginError {
-    /// `code` replaces the usual code of the kind, when libcurl found the failure but describes it badly.
+    /// `foundCode` is the code of libcurl, if libcurl found the failure; it replaces the usual code of the kind.
     init(_ kind: Kind, code foundCode: CURLcode? = nil) {
         let (code, message): (CURLcode, String) =
             switch kind {
@@ -83,7 +83,7 @@ extension OriginError {
         self.init(kind: kind, code: Int32((foundCode ?? code).rawValue), message: message)
     }
 
-    /// `words` is libcurl's error buffer, which may be empty. `isInHead`: the head of the response was incomplete.
+    /// `words` is libcurl's description, which may be empty. `isInHead`: the head of the response was incomplete.
     init(_ code: CURLcode, words: String, isConnecting: Bool, isInHead: Bool) {
         if let reason = Self.malformation(code, words: words, isInHead: isInHead && !isConnecting) {
             self.init(.malformedResponse(reason), code: code)
@@ -95,7 +95,7 @@ extension OriginError {
         }
     }
 
-    /// `nil` when the response is not at fault. libcurl's words are used only where they describe the fault.
+    /// The fault of the response; `nil` if it has none. libcurl's words are used only where they describe the fault.
     private static func malformation(_ code: CURLcode, words: String, isInHead: Bool) -> String? {
         switch code {
         case CURLE_WEIRD_SERVER_REPLY where !words.isEmpty: words
@@ -115,7 +115,7 @@ extension OriginError {
         }
     }
 
-    /// Whether the same request may succeed a moment later, provided that no byte of a response arrived.
+    /// Whether the same request may succeed a moment later. Applies if no byte of a response has arrived.
     var isWorthRetrying: Bool {
         switch kind {
         case .timedOut(.connecting): true
@@ -128,7 +128,7 @@ extension OriginError {
         }
     }
 
-    /// The same error with a note that a redirect leads to the address, because the caller asked for a different URL.
+    /// The same error. If the address was refused, says that a redirect led to it, because the caller's URL did not.
     var afterRedirect: OriginError {
         guard case .addressRefused(let rule) = kind else { return self }
         return OriginError(.addressRefused(rule: "\(rule), the target of a redirect"))

@@ -4,13 +4,13 @@ import Primitives
 
 /// A request to an origin; a `GET` by default.
 package struct OriginRequest: Sendable {
-    /// Absolute; sent byte for byte without its fragment, except that ``requestTarget`` can replace its target.
+    /// Absolute; sent byte for byte without its fragment. ``requestTarget`` can replace its target.
     package var url: String
-    /// `CONNECT` is refused, and so is every method except `GET` for FTP. Only the idempotent methods (RFC 9110 §9.2.2)
-    /// are sent again after a failure (``RetryPolicy``); other methods only when their connection could not be opened.
+    /// `CONNECT` is refused, and for FTP every method except `GET`. Idempotent methods (RFC 9110 §9.2.2) are sent again
+    /// after a failure (``RetryPolicy``), other methods only if their connection could not be opened.
     package var method: HTTPRequest.Method = .get
-    /// The target of the request line, byte for byte: `*`, or a path and query without spaces and control characters
-    /// that a URL parser would change, such as a bare `?` at the end. For the first request only, not for FTP.
+    /// The target of the request line, byte for byte: `*`, or a path and query that a URL parser would change, such as
+    /// a bare `?` at the end. Without spaces and control characters. For the first request only, not for FTP.
     package var requestTarget: String?
     /// The fields to send, in order and byte for byte, including empty values. A field replaces the default field of
     /// the same name (``addsDefaultFields``). `Content-Length` and `Transfer-Encoding` are not sent, because the
@@ -21,19 +21,19 @@ package struct OriginRequest: Sendable {
     /// Whether the client adds `User-Agent`, `Accept` and, with ``decodesContent``, `Accept-Encoding` when ``fields``
     /// lacks them. With `false` the client adds only `Host` and the framing of a body.
     package var addsDefaultFields = true
-    /// `HEAD` with a body is refused. The body goes over HTTP/1.1 and a connection of its own, without waiting for `100
-    /// Continue`; only an untouched body is sent again. A final response with a status from 300 on closes the body.
+    /// `HEAD` with a body is refused. The body is sent over an HTTP/1.1 connection of its own, without waiting for `100
+    /// Continue`. Only an unread body is sent again. A final response with a status from 300 on closes the body.
     package var body: OriginUpload?
-    /// The limit in bytes for the decoded body, the coded body, and the bytes between two content codings.
+    /// The limit in bytes for the received body, for the decoded body, and for the bytes between two content codings.
     package var sizeLimit = Int64.max
-    /// Whether the client asks for content codings (gzip, br, zstd) and decodes them (also deflate; at most two in
-    /// sequence). A file that is compressed by its name or media type is not decoded, nor is a body without bytes. A
+    /// Whether the client asks for content codings (gzip, br, zstd) and decodes them (also deflate; at most two
+    /// codings). A file that is compressed by its name or media type is not decoded, nor is a body without bytes. A
     /// body that cannot be decoded to its end fails with ``OriginError/Kind/contentCoding(_:)``.
     package var decodesContent = true
-    /// Whether the client follows 301, 302, 303, 307 and 308 with a `Location`. Otherwise, and always with a ``body``
-    /// or a method other than `GET` and `HEAD`, the receiver gets these responses like any other.
+    /// Whether the client follows 301, 302, 303, 307 and 308 with a `Location`. The receiver gets these responses like
+    /// any other with `false`, with a ``body``, and with a method other than `GET` and `HEAD`.
     package var followsRedirects = true
-    /// `nil` uses ``OriginConfiguration/addressPolicy``. The policy applies to a reused connection, too.
+    /// `nil` means ``OriginConfiguration/addressPolicy``. The policy applies to a reused connection, too.
     package var addressPolicy: AddressPolicy?
 
     package init(url: String) {
@@ -42,7 +42,7 @@ package struct OriginRequest: Sendable {
 }
 
 extension OriginRequest {
-    /// Throws the first fault that keeps the request from being sent.
+    /// Returns the parsed URL. Throws the first fault that keeps the request from being sent.
     func checkedURL(
         _ configuration: OriginConfiguration, known: inout KnownURLs
     ) throws(OriginError) -> OriginURL {
@@ -50,9 +50,9 @@ extension OriginRequest {
             .mapError { OriginError(.urlInvalid($0.reason)) }.get()
         guard configuration.allows(url.scheme) else { throw OriginError(.schemeRefused(url.scheme)) }
         guard !url.host.isEmpty else { throw OriginError(.urlInvalid("it has no host")) }
-        // CONNECT creates a tunnel instead of a response (RFC 9110 §9.3.6).
+        // A `CONNECT` creates a tunnel and has no response with a body (RFC 9110 §9.3.6).
         guard method != .connect else { throw OriginError(.requestInvalid("CONNECT is not supported")) }
-        // libcurl would omit the body, which has no meaning (RFC 9110 §9.3.2).
+        // libcurl would omit the body, which has no meaning for HEAD (RFC 9110 §9.3.2).
         guard method != .head || body == nil else { throw OriginError(.requestInvalid("HEAD has no body")) }
         if let requestTarget, requestTarget != "*" {
             guard requestTarget.utf8.first == 0x2f, requestTarget.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7f }) else {
@@ -63,7 +63,7 @@ extension OriginRequest {
         return url
     }
 
-    /// Like ``checkedURL(_:known:)``, for a URL that can be the target of a redirect.
+    /// Throws if the request may not be sent to a URL. The URL can be the target of a redirect.
     func check(for url: OriginURL, _ policy: AddressPolicy) throws(OriginError) {
         if let rule = policy.refusal(ofHost: url.host, port: url.port) {
             throw OriginError(.addressRefused(rule: rule))
@@ -78,30 +78,30 @@ extension OriginRequest {
         followsRedirects && body == nil && (method == .get || method == .head)
     }
 
-    /// Whether the request authenticates its connection, which must then carry no other request.
+    /// Whether the request authenticates its connection. The connection must then carry no other request.
     var isForOneConnection: Bool {
         fields[values: .authorization].contains(where: ConnectionCredentials.areNamed)
     }
 
-    /// RFC 9110 §9.2.2.
+    /// Whether the method is idempotent (RFC 9110 §9.2.2).
     var isIdempotent: Bool {
         [.get, .head, .options, .trace, .put, .delete].contains(method)
     }
 }
 
-/// Receives the response of a transfer: the head once, the body in pieces, and the end, exactly once and last. The
-/// calls of a transfer come in sequence, on a thread that serves many transfers. They must not block, and may start and
+/// Receives the response of a transfer: the head once, the body in pieces, and the end exactly once and last. The calls
+/// of a transfer come one after another, on a thread that serves many transfers. They must not block, and may start and
 /// cancel transfers.
 package protocol OriginReceiver: AnyObject, Sendable {
-    /// The head of an interim response (RFC 9110 §15.2), at its arrival and in order, before the final head; also for
-    /// requests that are redirected. Not called for 100, and an unexpected 101 is an error.
+    /// The head of an interim response (RFC 9110 §15.2), when it arrives, before the final head; also if the request is
+    /// redirected later. Not called for 100; an unexpected 101 is an error.
     func originDidAnswerInterim(_ head: OriginHead)
-    /// The head of the final response. An error ends the transfer with ``OriginError/Kind/receiver(_:)``.
+    /// The head of the final response. A thrown error ends the transfer with ``OriginError/Kind/receiver(_:)``.
     func originDidAnswer(_ head: OriginHead) throws
-    /// The next bytes of the body, never empty and valid only during the call. An error ends the transfer.
+    /// The next bytes of the body, never empty, and valid during the call only. A thrown error ends the transfer.
     func originDidSend(_ bytes: UnsafeRawBufferPointer) throws
-    /// All bytes that arrived together with the head of the response have been delivered, unless the transfer is
-    /// paused. Called at most once for a response; not called when the response is already complete.
+    /// Called when all bytes that arrived together with the head have been delivered, unless the transfer is paused.
+    /// Called at most once for a response, and not for a response that is already complete.
     func originDidPause()
     /// The end of the transfer. Only `success` means that the body is complete.
     func originDidFinish(_ result: Result<OriginSummary, OriginError>)
@@ -116,19 +116,19 @@ extension OriginReceiver {
 package struct OriginHead: Sendable {
     /// 200 to 999; 102 to 199 for an interim response; 200 for FTP.
     package var status: Int
-    /// All field lines in order, with names and values as sent, UTF-8 or not, without surrounding white space and with
-    /// spaces in the place of control characters; no trailers. For FTP: `Content-Length` and `Last-Modified`, if known.
+    /// All field lines in order, without trailers. Names and values as sent, UTF-8 or not, without surrounding white
+    /// space and with spaces for control characters. For FTP: `Content-Length` and `Last-Modified`, if known.
     package var fields: HTTPFields
     /// The URL of the response, after redirects, without a fragment.
     package var effectiveURL: String
-    /// The length of the delivered body; `nil` when it is unknown, or a content coding is decoded. For `HEAD`: the
-    /// length of the response to `GET`. 0 for a status that allows no body, regardless of `Content-Length`.
+    /// The length of the delivered body; `nil` when it is unknown, and when a content coding is decoded. For `HEAD`:
+    /// the length of the body for `GET`. 0 for a status that allows no body, regardless of `Content-Length`.
     package var declaredLength: Int64?
     package var framing: OriginFraming
     /// `1.0`, `1.1` or `2`; `ftp` for FTP.
     package var version: String
-    /// Whether the origin authenticates the connection and not the request (NTLM, Negotiate). The response is then only
-    /// for the client of the connection, regardless of its fields (RFC 4559 §6).
+    /// Whether the origin authenticates the connection and not the request (NTLM, Negotiate). If so, only the caller of
+    /// the connection may get the response, regardless of its fields (RFC 4559 §6).
     package var authenticatesConnection: Bool { fields.authenticateConnection }
 }
 
@@ -139,7 +139,7 @@ extension HTTPFields {
     }
 }
 
-/// The way in which the end of a body is marked. A content coding marks its own end, which must arrive as well.
+/// The mark of the end of a body. A content coding marks its own end, which must arrive, too.
 package enum OriginFraming: Sendable, Hashable {
     /// The response cannot have a body (RFC 9110 §6.4.1: 1xx, 204, 304, and every response to `HEAD`).
     case noBody
@@ -147,20 +147,20 @@ package enum OriginFraming: Sendable, Hashable {
     case length
     /// The last chunk ends the body (RFC 9112 §7.1).
     case chunked
-    /// The end of an HTTP/2 stream.
+    /// The end of an HTTP/2 stream ends the body.
     case stream
-    /// The server's reply on the control connection of FTP.
+    /// The server's reply on FTP's control connection ends the body.
     case ftp
     /// Only the close of the connection ends the body, so a missing part cannot be detected (RFC 9112 §8).
     case close
 
-    /// Whether the end of a body proves that the body is complete.
+    /// Whether the end of the body shows that the body is complete.
     package var isFramed: Bool { self != .close }
 }
 
 /// The result of a complete transfer.
 package struct OriginSummary: Sendable {
-    /// The number of delivered bytes of the body.
+    /// The number of bytes of the body that were delivered.
     package var byteCount: Int64
     package var framing: OriginFraming
     package var redirectCount: Int
@@ -175,12 +175,12 @@ struct OriginURL: Hashable {
     let scheme: String
     /// In punycode; an IPv6 address has brackets.
     let host: String
-    /// The default of the scheme when the URL has none.
+    /// The port of the URL; the default port of the scheme when the URL has none.
     let port: UInt16
-    /// The scheme, host and port, to which connections and limits belong.
+    /// The scheme, host and port. Connections and limits apply to this text.
     var origin: String { "\(scheme)://\(AddressRule.comparable(host)):\(port)" }
 
-    /// `nil` when the host is a name.
+    /// The host as an address; `nil` when the host is a name.
     var address: IPAddress? {
         let name = AddressRule.comparable(host)
         return IPAddress(name.hasPrefix("[") ? name.dropFirst().dropLast() : name[...])
@@ -199,20 +199,20 @@ extension OriginURL {
         }
     }
 
-    /// Resolves a `Location` (RFC 9110 §10.2.2, RFC 3986 §5.2). Spaces and bytes outside ASCII are escaped.
+    /// Resolves a `Location` (RFC 9110 §10.2.2, RFC 3986 §5.2). Spaces and non-ASCII bytes are escaped.
     init(location: [UInt8], of base: OriginURL) throws(Invalid) {
         self = try Self.read { url throws(CurlURLHandle.Failure) in
             try url.set(CURLUPART_URL, base.text, CURLU_PATH_AS_IS | Self.flags)
-            // An empty reference, and a reference that is only a fragment, mean the base itself with its query (RFC
-            // 3986 §5.2.2). libcurl 7.88 refuses an empty reference and drops the query for a fragment.
+            // An empty reference, and a reference that is only a fragment, mean the base URL with its query (RFC 3986
+            // §5.2.2). libcurl 7.88 refuses an empty reference and drops the base's query for a fragment.
             guard let first = location.first, first != UInt8(ascii: "#") else { return }
-            // A fragment is for the user, and a `?` in it does not begin a query.
+            // A fragment is not sent to the origin, and a `?` in a fragment does not begin a query.
             let reference = location.prefix { $0 != UInt8(ascii: "#") }.map(CChar.init(bitPattern:)) + [0]
             try url.set(CURLUPART_URL, reference, CURLU_URLENCODE | CURLU_ALLOW_SPACE | Self.flags)
         }
     }
 
-    /// An unknown scheme is parsed, too, so that the client can refuse it by name.
+    /// A URL with an unknown scheme is parsed, so that the client can refuse the scheme by name.
     private static let flags = CURLU_DISALLOW_USER | CURLU_NON_SUPPORT_SCHEME
 
     private static func read(
@@ -223,7 +223,7 @@ extension OriginURL {
             try set(url)
             try url.set(CURLUPART_FRAGMENT, nil)
             let scheme = try url.get(CURLUPART_SCHEME) ?? ""
-            // A URL without `//` and a host, such as `file:///etc/passwd`, has no origin to connect to.
+            // A URL without a host, such as `file:///etc/passwd`, has no origin to connect to.
             let host = try url.get(CURLUPART_HOST, CURLU_PUNYCODE) ?? ""
             if try url.get(CURLUPART_ZONEID) == nil {
                 let port = try url.get(CURLUPART_PORT, CURLU_DEFAULT_PORT).flatMap { UInt16($0) } ?? 0
@@ -237,7 +237,7 @@ extension OriginURL {
     }
 }
 
-/// Remembers parsed URLs of requests with a separate target, because such requests use the same URL for a whole site.
+/// Remembers parsed URLs of requests with a ``OriginRequest/requestTarget``, which use one URL for a whole site.
 struct KnownURLs {
     private(set) var urls = BoundedMemo<ExactText, OriginURL>(limit: ExactURL.knownSiteLimit)
 

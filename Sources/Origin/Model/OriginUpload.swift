@@ -1,12 +1,12 @@
 import Primitives
 
 /// The body of a request that a producer, on any thread, writes while the client sends it. ``write(_:)`` never blocks:
-/// it takes all bytes and reports whether the body has room for more; a producer without room calls ``onRoom(_:)``, so
-/// that at most the high-water mark and one more write are in memory. Waiting for the producer is not a stall. The
-/// client may then notice a closed connection only at the next write.
+/// it takes all bytes and reports whether the body has room for more. A producer without room calls ``onRoom(_:)``, so
+/// that at most the high-water mark and one more write are in memory. Waiting for the producer is not a stall. During
+/// this wait the client may not notice that the connection was closed.
 ///
 /// Invariants: callbacks and wake-ups happen after the lock is released. `isAwaited` is set exactly while libcurl waits
-/// for bytes, and clearing it wakes the transfer, so many writes cause one wake-up.
+/// for bytes. Clearing it wakes the transfer, so many writes cause one wake-up.
 package final class OriginUpload: Sendable {
     private typealias Action = @Sendable () -> Void
 
@@ -22,13 +22,13 @@ package final class OriginUpload: Sendable {
         var wake: Action?
         var isAwaited = false
 
-        /// Clears `isAwaited`. The result wakes the transfer if it waits.
+        /// Clears `isAwaited`. The returned callbacks wake the transfer if it waits.
         mutating func takeAwaiting() -> Callbacks {
             defer { isAwaited = false }
             return Callbacks(wake: isAwaited ? wake : nil)
         }
 
-        /// The result wakes the transfer, whether it waits or not, and the producer.
+        /// Fails the body. The returned callbacks wake the transfer, whether it waits or not, and the producer.
         mutating func fail(_ words: String) -> Callbacks {
             phase = .failed(words)
             queue.removeAll()
@@ -36,7 +36,7 @@ package final class OriginUpload: Sendable {
         }
     }
 
-    /// The calls that a change of the state causes, for the time after the lock is released.
+    /// The calls that a change of the state causes. They are made after the lock is released.
     private struct Callbacks {
         var wake: Action?
         var roomAction: Action?
@@ -47,12 +47,12 @@ package final class OriginUpload: Sendable {
         }
     }
 
-    /// In bytes; `nil` for an unknown length, with which the body is sent in chunks.
+    /// In bytes; `nil` for an unknown length: the body is then sent in chunks.
     package let length: Int64?
     private let state: Locked<State>
 
-    /// A body for one ``OriginRequest``. `highWaterMark` is the number of waiting bytes from which on a write reports
-    /// ``Primitives/Backpressure/full``; the body has room again when half as many wait.
+    /// A body for one ``OriginRequest``. From `highWaterMark` waiting bytes on, a write reports
+    /// ``Primitives/Backpressure/full``; the body has room again when only half as many bytes wait.
     package init(length: Int64?, highWaterMark: Int = 256 * 1024) {
         precondition(length ?? 0 >= 0, "the length of a body must not be negative")
         self.length = length
@@ -60,7 +60,7 @@ package final class OriginUpload: Sendable {
     }
 
     /// Appends bytes, without a copy, also before the transfer starts. A write beyond the declared length makes the
-    /// transfer fail with ``OriginError/Kind/uploadBroken(_:)``, and ends a wait for room.
+    /// transfer fail with ``OriginError/Kind/uploadBroken(_:)``, and calls the action of ``onRoom(_:)``.
     @discardableResult
     package func write(_ bytes: SharedBytes) -> Backpressure {
         let (result, callbacks): (Backpressure, Callbacks) = state.withLock { state in
@@ -75,8 +75,8 @@ package final class OriginUpload: Sendable {
         return result
     }
 
-    /// Calls `action` once, as soon as the body has room, which may be at once, or is closed. The call may happen on
-    /// the transfer's thread, which `action` must not block. A new action replaces an earlier action.
+    /// Calls `action` once, as soon as the body has room or is closed; at once if this is so already. The call may come
+    /// on the transfer's thread, so `action` must not block. A new action replaces an earlier action.
     package func onRoom(_ action: @escaping @Sendable () -> Void) {
         let isReady = state.withLock { state in
             guard case .open = state.phase else { return true }
@@ -85,7 +85,7 @@ package final class OriginUpload: Sendable {
         if isReady { action() }
     }
 
-    /// Completes the body. When it is shorter than its declared length, the transfer fails, as for ``write(_:)``.
+    /// Completes the body. If it is shorter than its declared length, the transfer fails, as in ``write(_:)``.
     package func finish() {
         let callbacks = state.withLock { state in
             guard case .open = state.phase else { return Callbacks() }
@@ -99,7 +99,7 @@ package final class OriginUpload: Sendable {
     }
 
     /// Fails the body, because the producer cannot complete it, or because it is not needed. The client breaks the
-    /// request off, so that the origin does not take the body for complete. Further bytes are dropped.
+    /// request off, so that the origin does not take the body for complete. Further writes are dropped.
     package func fail() {
         let callbacks = state.withLock { state in
             if case .open = state.phase { state.fail("its sender ended it early") } else { Callbacks() }
@@ -107,7 +107,7 @@ package final class OriginUpload: Sendable {
         callbacks.call()
     }
 
-    /// The bytes that the transfer has taken, and the bytes that wait for it.
+    /// The numbers of bytes that the transfer has taken, and that wait for the transfer.
     package var progress: (taken: Int64, waiting: Int) {
         state.withLock { ($0.writtenCount - Int64($0.queue.count), $0.queue.count) }
     }
@@ -115,7 +115,7 @@ package final class OriginUpload: Sendable {
     enum Reading: Equatable {
         case bytes(Int)
         case end
-        /// The next write, or the end, wakes the transfer.
+        /// libcurl pauses. The next write, or the end of the body, wakes the transfer.
         case wait
     }
 
@@ -127,7 +127,7 @@ package final class OriginUpload: Sendable {
         }
     }
 
-    /// Whether the body can still be sent from the start.
+    /// Whether libcurl has read no byte, so that the body can be sent from the start again.
     var isUntouched: Bool { state.withLock { !$0.wasRead } }
 
     /// Connects the body with its transfer. Any thread may call `wake`, which makes the transfer continue.
@@ -139,13 +139,13 @@ package final class OriginUpload: Sendable {
         precondition(isFirst, "a body can be sent only once")
     }
 
-    /// Moves bytes into libcurl's buffer, in chunks when the length is unknown (RFC 9112 §7.1). The chunks are made
-    /// here because libcurl writes the last chunk even for a body that is broken off.
+    /// Moves bytes into libcurl's buffer, in chunks when the length is unknown (RFC 9112 §7.1). libcurl's own chunks
+    /// are not used, because libcurl writes the last chunk even when a body breaks off.
     func read(into target: UnsafeMutableRawBufferPointer) -> Reading {
         let (reading, roomAction): (Reading, Action?) = state.withLock { state in
             switch state.phase {
             case .closed: return (.end, nil)
-            // The transfer is about to end; see `fail`.
+            // The transfer is about to end, because `fail` wakes it.
             case .failed: return (.wait, nil)
             case .finished where state.queue.count == 0:
                 guard length == nil, !state.isLastChunkSent else { return (.end, nil) }
@@ -168,7 +168,7 @@ package final class OriginUpload: Sendable {
         return reading
     }
 
-    /// Closes the body at the end of its use by the transfer: further writes get ``Primitives/Backpressure/closed``.
+    /// Closes the body when the transfer no longer uses it. Further writes get ``Primitives/Backpressure/closed``.
     func close() {
         let roomAction = state.withLock { state in
             state.phase = .closed
@@ -180,7 +180,7 @@ package final class OriginUpload: Sendable {
     }
 
     private static func takeChunk(_ queue: inout BoundedQueue, into target: UnsafeMutableRawBufferPointer) -> Int {
-        // 12 bytes: eight digits, and a line end before and after the content. libcurl's buffer is always larger.
+        // A chunk needs 12 bytes: eight digits, and two line ends. libcurl's buffer is always larger.
         let count = min(queue.count, target.count - 12)
         let size = Array("\(String(count, radix: 16))\r\n".utf8)
         target.copyBytes(from: size)

@@ -1,20 +1,20 @@
-/// The answer of a consumer to a write of bytes. A write never blocks.
+/// A consumer's reply to a write of bytes. The write itself never blocks.
 package enum Backpressure: Sendable {
     case room
-    /// The consumer took the bytes. The producer waits with more until the consumer calls back.
+    /// The consumer took the bytes. The producer should write more only after the consumer has called it back.
     case full
-    /// The consumer is gone: it dropped these bytes, and drops all further bytes.
+    /// The consumer is closed: it dropped the bytes, and will drop all further bytes.
     case closed
 }
 
-/// Bytes that wait to be sent, with a high-water mark above which the producer should wait, and the action that calls
-/// the producer back. The type has no lock. Its owner calls the actions after it has released its own lock.
+/// Bytes that wait to be sent, with a high-water mark at which the producer should wait, and the action that calls the
+/// producer back. The type has no lock: its owner guards it, and calls the action after releasing the owner's lock.
 package struct BoundedQueue: Sendable {
     private var chunks = ChunkQueue()
     private var highWaterMark: Int
     private var roomAction: (@Sendable () -> Void)?
 
-    /// The queue is ``Backpressure/full`` from `highWaterMark` bytes on, at least 1, and calls back at half of them.
+    /// The queue is ``Backpressure/full`` from `highWaterMark` bytes on, at least 1, until only half of them are left.
     package init(highWaterMark: Int) {
         self.highWaterMark = max(1, highWaterMark)
     }
@@ -36,19 +36,19 @@ package struct BoundedQueue: Sendable {
 
     package mutating func take(into target: UnsafeMutableRawBufferPointer) -> Int { chunks.take(into: target) }
 
-    /// Returns whether the queue has room. If not, keeps `action` for ``takeRoomAction()``, in place of an earlier one.
+    /// Returns whether the queue has room. If not, keeps `action` for ``takeRoomAction()``, and drops an earlier one.
     package mutating func hasRoom(orCall action: @escaping @Sendable () -> Void) -> Bool {
         guard isFull else { return true }
         roomAction = action
         return false
     }
 
-    /// Returns the kept action, once, when the queue has room again; otherwise `nil`.
+    /// Returns the kept action, and forgets it, when the queue has room again; otherwise `nil`.
     package mutating func takeRoomAction() -> (@Sendable () -> Void)? {
         chunks.count <= highWaterMark / 2 ? roomAction.take() : nil
     }
 
-    /// Empties the queue, which makes room. Returns the bytes, so that the caller releases them where it holds no lock.
+    /// Empties the queue. Returns its bytes, so that the caller frees them after it has released the owner's lock.
     @discardableResult
     package mutating func removeAll() -> ChunkQueue {
         defer { chunks = ChunkQueue() }
@@ -58,9 +58,9 @@ package struct BoundedQueue: Sendable {
 
 /// Bytes that wait to be sent, in the pieces in which they arrived, without copies. The type has no lock and no limit.
 package struct ChunkQueue: Sendable {
-    /// The pieces. A used piece becomes `nil`, which releases its bytes at once; its place is removed later.
+    /// The pieces. A used piece becomes `nil`, which frees its bytes at once; its place in the array is removed later.
     private var chunks: [SharedBytes?] = []
-    /// The index of the first unused piece, and the number of its bytes that are already taken.
+    /// The index of the first piece with unused bytes, and the number of bytes of this piece that are used.
     private var first = 0
     private var offset = 0
     package private(set) var count = 0
@@ -73,7 +73,7 @@ package struct ChunkQueue: Sendable {
         count += bytes.count
     }
 
-    /// Moves as many bytes as are waiting and fit from the front of the queue into `target`; returns their number.
+    /// Moves bytes from the front of the queue into `target`, as many as possible; returns their number.
     package mutating func take(into target: UnsafeMutableRawBufferPointer) -> Int {
         var taken = 0
         while taken < target.count, first < chunks.count, let chunk = chunks[first] {
@@ -90,7 +90,7 @@ package struct ChunkQueue: Sendable {
             }
         }
         count -= taken
-        // Places are removed in batches, because removing each on its own would move a long queue every time.
+        // The places of used pieces are removed in batches, because each removal moves the rest of a long array.
         if first == chunks.count || first > 64 {
             chunks.removeFirst(first)
             first = 0
@@ -99,10 +99,10 @@ package struct ChunkQueue: Sendable {
     }
 }
 
-/// Immutable bytes that the memory tier, responses, and C code that needs a stable address share without a copy.
+/// Immutable bytes. The memory tier, responses, and C code that needs a stable address share them without a copy.
 public final class SharedBytes: Sendable {
-    /// Valid as long as this object lives. Swift may release the object after its last use, and a read of this pointer
-    /// does not count as a use, so code that does not keep the object elsewhere reads through ``withUnsafeBytes(_:)``.
+    /// Valid while this object exists. Swift may release the object after its last use, and a read of this pointer does
+    /// not count as a use. So code that does not keep the object elsewhere reads through ``withUnsafeBytes(_:)``.
     /// `nonisolated(unsafe)` is safe because no code writes to the memory after `init`.
     public nonisolated(unsafe) let bytes: UnsafeRawBufferPointer
     public var count: Int { bytes.count }
@@ -116,7 +116,7 @@ public final class SharedBytes: Sendable {
         self.init(count: array.count) { $0.copyBytes(from: array) }
     }
 
-    /// Allocates `count` bytes, of which `fill` must write every byte. Rethrows the error of `fill`.
+    /// Allocates `count` bytes; `fill` must write each of them. Rethrows the error of `fill`.
     public init<Failure: Error>(
         count: Int, fill: (UnsafeMutableRawBufferPointer) throws(Failure) -> Void
     ) throws(Failure) {
@@ -134,7 +134,7 @@ public final class SharedBytes: Sendable {
         bytes.deallocate()
     }
 
-    /// Keeps this object alive until `body` returns; rethrows its error.
+    /// Keeps this object alive until `body` returns; rethrows the error of `body`.
     @inlinable
     public func withUnsafeBytes<Result: ~Copyable, Failure: Error>(
         _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result

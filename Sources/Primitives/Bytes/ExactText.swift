@@ -1,7 +1,7 @@
 import Glibc
 
-/// A text that equals another only when their UTF-8 bytes are equal. For `String`, `é` equals `e` with a
-/// combining accent. JSON, the index and the file system tell them apart, so a look-up must do so, too.
+/// A text that equals another text only when their UTF-8 bytes are equal. For `String`, `é` equals `e` with a combining
+/// accent. JSON, the index and the file system distinguish these texts, so a look-up must distinguish them, too.
 public struct ExactText: Hashable, Sendable {
     public let text: String
 
@@ -79,7 +79,7 @@ extension BidirectionalCollection {
     }
 }
 
-// The classes of bytes in the grammars of HTTP and of URLs, and their spellings in hexadecimal.
+// The classes of bytes in the grammars of HTTP and of URLs, and bytes in hexadecimal.
 
 extension UInt8 {
     @inlinable public static var carriageReturn: UInt8 { 0x0d }

@@ -1,7 +1,7 @@
-/// Reads the framing of a chunked body (RFC 9112 §7.1), as strictly as the RFC defines it: a pure state machine that
-/// takes bytes and returns the ranges of the content. It checks and drops chunk extensions and trailers (§7.1.1,
-/// §7.1.2). libcurl 7.88 accepts `5g`, `5,5` and a bare LF behind the size of a chunk, and libmicrohttpd 0.9.75 a bare
-/// LF as a line end. Two readers may then see the end of such a body at different places, so a cache must refuse it.
+/// Reads the framing of a chunked body as strictly as RFC 9112 §7.1 defines it: a state machine that takes bytes and
+/// returns the ranges of the content. It checks and drops chunk extensions and trailers (RFC 9112 §7.1.1, §7.1.2).
+/// libcurl 7.88 accepts `5g`, `5,5` and a bare LF after the size of a chunk, and libmicrohttpd 0.9.75 a bare LF as a
+/// line end. Two readers may then see the end of such a body at different places, so a cache must refuse it.
 ///
 ///     var framing = ChunkedFraming(rules)
 ///     var index = 0
@@ -10,7 +10,7 @@ package struct ChunkedFraming: Sendable {
     package struct Rules: Sendable {
         /// The most bytes that the extensions of one chunk may have.
         package var extensionLimit: Int
-        /// The most bytes by which the extensions of all chunks may exceed the content; unlimited by default.
+        /// The most bytes by which the extensions of all chunks together may exceed the content; unlimited by default.
         package var excessLimit: Int64
         /// The most bytes that the whole trailer section may have.
         package var trailerLimit: Int
@@ -49,7 +49,7 @@ package struct ChunkedFraming: Sendable {
 
     private let rules: Rules
     private var state = State.size
-    /// The size of the current chunk. While its content is read: the bytes still missing.
+    /// The size of the current chunk. While its content is read: the number of bytes of it that are still missing.
     private var size: Int64 = 0
     private var digitCount = 0
     /// The bytes of the current chunk's extensions, or of all trailers.
@@ -64,8 +64,8 @@ package struct ChunkedFraming: Sendable {
     /// Whether the last chunk and the trailers are complete.
     package var isComplete: Bool { state == .end }
 
-    /// Moves `index` to the end of the next piece of content, or to the end of the body or of `bytes`. Returns the
-    /// range of the content, if any. Throws the ``Problem`` of the byte at `index`; no further call is allowed then.
+    /// Moves `index` to the end of the next piece of content; without one, to the end of the body or of `bytes`.
+    /// Returns the range of the piece, if any. Throws the ``Problem`` of the byte at `index`; no call may follow then.
     package mutating func next(
         in bytes: UnsafeRawBufferPointer, from index: inout Int
     ) throws(Problem) -> Range<Int>? {
@@ -95,7 +95,7 @@ package struct ChunkedFraming: Sendable {
         switch state {
         case .size: return try readSize(byte)
         case .padding:
-            // White space is allowed only before an extension (§7.1.1).
+            // After the size, white space is allowed only before an extension (RFC 9112 §7.1.1).
             if byte == UInt8(ascii: ";") { return .extensions }
             guard byte == 0x20 || byte == 0x09 else { throw .malformed("white space follows the size of a chunk") }
             try countExtension()

@@ -1,5 +1,5 @@
-/// Schemes that authenticate a connection and all later requests on it: NTLM (MS-NTHT §1.3), Negotiate (RFC 4559 §6)
-/// and others. The connection must not carry requests of another caller, and its responses may be for one caller only.
+/// Schemes that authenticate a connection, with all later requests on it: NTLM (MS-NTHT §1.3), Negotiate (RFC 4559 §6)
+/// and others. Such a connection must not carry another caller's requests, and its responses may be for one caller.
 package enum ConnectionCredentials {
     private static let schemes: Set<String> = ["ntlm", "negotiate", "kerberos", "nego2", "credssp", "pku2u"]
 

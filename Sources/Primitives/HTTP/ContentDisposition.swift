@@ -2,7 +2,7 @@
 package struct ContentDisposition: Equatable, Sendable {
     /// The name without directories; `nil` when the field has no usable name or breaks the grammar. `filename*` (RFC
     /// 8187) has precedence over `filename` (RFC 6266 §4.3). All characters up to the last slash or backslash, and all
-    /// control characters, are removed, because the name must not lead to another directory (§4.3).
+    /// control characters, are removed, because the name must not lead to another directory (RFC 6266 §4.3).
     package let fileName: String?
 
     package init(_ value: String) {
@@ -46,7 +46,7 @@ package struct ContentDisposition: Equatable, Sendable {
         var text: [UInt8] = []
         rest = rest.dropFirst()
         while let byte = rest.popFirst(), byte != UInt8(ascii: "\"") {
-            // Only `\"` and `\\` count as escapes, because some servers do not escape the backslashes of Windows paths.
+            // Only `\"` and `\\` are escapes, because some servers send Windows paths with single backslashes.
             if byte == UInt8(ascii: "\\"), let next = rest.first, next == UInt8(ascii: "\"") || next == byte {
                 rest.removeFirst()
                 text.append(next)

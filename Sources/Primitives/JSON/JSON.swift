@@ -19,19 +19,19 @@ package enum JSON: Hashable, Sendable {
         }
     }
 
-    /// The value of the first member of that name; `nil` when there is none, or this value is not an object.
+    /// The value of the first member with this name; `nil` when there is none, or when this value is not an object.
     package subscript(name: String) -> JSON? {
         guard case .object(let members) = self else { return nil }
         return members.first { $0.name == name }?.value
     }
 
-    // These properties are `nil` for a value of another kind.
+    // Each of these properties is `nil` when the value has another type.
     package var stringValue: String? { if case .string(let text) = self { text } else { nil } }
     package var boolValue: Bool? { if case .bool(let value) = self { value } else { nil } }
     package var arrayValue: [JSON]? { if case .array(let elements) = self { elements } else { nil } }
-    /// Infinite when a `Double` cannot hold the number.
+    /// Infinite when the number is too large for a `Double`.
     package var doubleValue: Double? { if case .number(let text) = self { Double(text) } else { nil } }
-    /// The number, when it is written as an integer and fits.
+    /// The number, if it is written as an integer and fits; otherwise `nil`.
     package var integerValue: Int64? { if case .number(let text) = self { Int64(text) } else { nil } }
 
     /// A duration as a number of seconds, exact to the millisecond and without needless digits: `20`, `0.5`.
@@ -48,7 +48,7 @@ package enum JSON: Hashable, Sendable {
 
     /// Encodes the name of a member as a token of a JSON Pointer (RFC 6901 §3).
     package static func pointerToken(_ name: String) -> String {
-        // The code compares bytes, because a tilde with a following accent is another character.
+        // The code compares bytes, because for `Character` a tilde and a following accent are not a tilde.
         guard name.utf8.contains(where: { $0 == UInt8(ascii: "~") || $0 == UInt8(ascii: "/") }) else { return name }
         return name.unicodeScalars.map { $0 == "~" ? "~0" : $0 == "/" ? "~1" : String($0) }.joined()
     }
@@ -114,7 +114,7 @@ extension JSON {
         output.append(UInt8(ascii: "\""))
         defer { output.append(UInt8(ascii: "\"")) }
         var text = text
-        // Most strings need no escape and are copied at once.
+        // Most strings need no escape, and are copied whole.
         let isPlain = text.withUTF8 { bytes in
             let needsEscape = bytes.contains { $0 < 0x20 || $0 == UInt8(ascii: "\"") || $0 == UInt8(ascii: "\\") }
             if !needsEscape { output.append(contentsOf: bytes) }
@@ -163,14 +163,14 @@ package struct JSONObjectWriter {
         value.write(into: &output)
     }
 
-    /// Writes each element of an array before it requests the next, so only one element exists at a time.
+    /// Writes each element of an array before it requests the next element, so only one element exists at a time.
     package mutating func add(_ name: String, elements: some Sequence<JSON>) {
         begin(name)
         JSON.write(list: elements, into: &output) { $0.write(into: &$1) }
     }
 
-    /// Writes each pair as an array of two strings. Not generic, because other modules would not specialise a generic
-    /// method, and the fields of each response pass through here.
+    /// Writes each pair as an array of two strings. The method is not generic, because it is called for the fields of
+    /// each response, and other modules would not specialise a generic method.
     package mutating func add(_ name: String, pairs: [(String, String)]) {
         begin(name)
         JSON.write(list: pairs, into: &output) { pair, output in
@@ -203,8 +203,8 @@ package struct JSONObjectWriter {
     }
 }
 
-/// The encoding of a JSON text, detected from its first bytes. JSON between systems is UTF-8 (RFC 8259 §8.1). A byte
-/// order mark, or zeros beside the first characters, which are ASCII (RFC 4627 §3), reveal another encoding.
+/// The encoding of a JSON text, detected from its first bytes. JSON between systems is UTF-8 (RFC 8259 §8.1). The first
+/// characters are ASCII (RFC 4627 §3), so zeros beside them reveal another encoding, as a byte order mark does.
 package enum JSONEncoding: String, Hashable, Sendable {
     case utf8 = "UTF-8"
     case utf16 = "UTF-16"
@@ -229,7 +229,7 @@ package enum JSONEncoding: String, Hashable, Sendable {
         ([0, nil], .utf16),
     ]
 
-    /// The reason for a refusal, as words that fit behind "the body is not JSON: "; `nil` for UTF-8.
+    /// The reason for a refusal, as words that may follow "the body is not JSON: "; `nil` for UTF-8.
     package var fault: String? {
         self == .utf8 ? nil : "the encoding is \(rawValue), but JSON must be UTF-8 (RFC 8259 §8.1)"
     }
@@ -247,7 +247,7 @@ package enum JSONCharset: Hashable, Sendable {
     private static let namesOfUTF8: Set<String> = ["", "utf-8", "utf8"]
     private static let namesOfASCII: Set<String> = ["us-ascii", "ascii", "ansi_x3.4-1968", "iso646-us", "latin1"]
 
-    /// Of several charsets, the first that is not UTF-8 counts. `nil` means that the field is missing.
+    /// If there are several charsets, the first one other than UTF-8 counts. `contentType` is `nil` without the field.
     package init(contentType: String?) {
         let names = ContentDisposition.parameters(of: contentType ?? "")
             .filter { $0.name == "charset" }

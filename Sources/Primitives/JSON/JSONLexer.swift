@@ -1,7 +1,7 @@
 enum JSONToken {
-    /// The next bytes of a string or a number that continues, never empty.
+    /// The next bytes of a string or a number, never empty; more bytes of it follow.
     case part(UnsafeRawBufferPointer)
-    /// An escaped UTF-16 code unit of a string, which continues.
+    /// An escaped UTF-16 code unit of a string; more of the string follows.
     case unit(UInt16)
     /// The last bytes of a member's name, of another string, or of a number.
     case name(UnsafeRawBufferPointer), string(UnsafeRawBufferPointer), number(UnsafeRawBufferPointer)
@@ -12,12 +12,12 @@ enum JSONToken {
 }
 
 protocol JSONSink {
-    /// Throws an error to end the reading. `offset` is the number of bytes up to the end of the token.
+    /// Throws an error to stop the lexer. `offset` is the number of bytes up to the end of the token.
     mutating func take(_ token: JSONToken, endingAt offset: Int) throws(JSON.SyntaxError)
 }
 
-/// The grammar of JSON (RFC 8259): reads a text that arrives in pieces, and passes its tokens to a sink. Skips a byte
-/// order mark in front, and checks neither UTF-8 nor surrogates.
+/// The grammar of JSON (RFC 8259): reads a text that arrives in pieces, and passes its tokens to a sink. It skips a
+/// byte order mark at the beginning, and checks neither UTF-8 nor surrogates.
 struct JSONLexer<Sink: JSONSink> {
     private enum State: UInt8 {
         case mark, value, firstElement, firstMember, name, colon, afterValue, string, escape, digits, word
@@ -31,10 +31,10 @@ struct JSONLexer<Sink: JSONSink> {
     private let valueLimit: Int
     private var state = State.mark
     private var offset = 0
-    /// Whether each open container, outermost first, is an object.
+    /// The open containers, outermost first: `true` for an object, `false` for an array.
     private var containers: [Bool] = []
     private var isName = false
-    /// The word in progress, the value of the hexadecimal digits so far, and the offset at which either began.
+    /// The current word or the value of an escape's hexadecimal digits so far, and the offset at which it began.
     private var word: StaticString = ""
     private var unit: UInt16 = 0
     private var start = 0
@@ -45,9 +45,9 @@ struct JSONLexer<Sink: JSONSink> {
         self.valueLimit = valueLimit
     }
 
-    /// Whether the next byte belongs to the plain part of a string, or ends it.
+    /// Whether the lexer is within a string, and not within an escape.
     var isInString: Bool { state == .string }
-    /// Whether the bytes so far are a whole text.
+    /// Whether the bytes so far are a whole JSON text.
     var isComplete: Bool { containers.isEmpty && (state == .afterValue || isNumber) }
 
     /// Throws the first fault; the lexer must not be used any further.
@@ -190,7 +190,7 @@ struct JSONLexer<Sink: JSONSink> {
         try sink.take(.unit(UInt16(unit)), endingAt: offset)
     }
 
-    /// Whether the bytes so far end in a complete number, which may continue.
+    /// Whether the bytes so far end in a complete number. Further digits may follow.
     private var isNumber: Bool {
         switch state {
         case .zero, .integer, .fraction, .exponentDigits: true
@@ -218,7 +218,7 @@ struct JSONLexer<Sink: JSONSink> {
         }
     }
 
-    /// The fault of the current byte, which the state does not allow, or with `isAtEnd`, of the early end of the text.
+    /// The error for the current byte, which the state does not allow; with `isAtEnd`, for the early end of the text.
     @inline(never)
     private func fault(at place: Int? = nil, isAtEnd: Bool = false) -> JSON.SyntaxError {
         let reason =

@@ -5,16 +5,16 @@ package struct JSONValidator: Sendable {
     package static let depthLimit = 512
     private var lexer = JSONLexer(StringCheck(), depthLimit: Self.depthLimit)
     private var hasFault = false
-    /// The first four bytes, as far as they have arrived.
+    /// The first four bytes of the text, or fewer if fewer have arrived.
     private var beginning: [UInt8] = []
 
     package init() {}
 
-    /// Whether the bytes so far can no longer become JSON. The validator then ignores further pieces.
+    /// Whether the bytes so far cannot begin a JSON text. The validator then ignores further pieces.
     package var isFailed: Bool { hasFault || !isUTF8 }
-    /// Whether the strings so far contain no byte above 0x7F. Outside of strings such a byte is never JSON.
+    /// Whether the strings so far contain no byte above 0x7F. Outside of strings such a byte makes the text invalid.
     package var isASCII: Bool { lexer.sink.isASCII }
-    /// Whether the strings so far are UTF-8. A character must end before an escape, and before the end of its string.
+    /// Whether the strings so far are UTF-8. A character's bytes must end before an escape, and before its string ends.
     private var isUTF8: Bool { lexer.sink.isUTF8 && (!lexer.sink.utf8.isOpen || lexer.isInString && !hasFault) }
 
     package mutating func feed(_ piece: UnsafeRawBufferPointer) {
@@ -22,7 +22,7 @@ package struct JSONValidator: Sendable {
         if !isFailed { hasFault = (try? lexer.feed(piece)) == nil }
     }
 
-    /// Like ``JSONEncoding/fault``; `nil` for valid JSON, and for text that is invalid for another reason.
+    /// Like ``JSONEncoding/fault``; `nil` for valid JSON, and for a text that is invalid for another reason.
     package var encodingFault: String? {
         if finish() { return nil }
         return JSONEncoding(beginning).fault ?? (isUTF8 ? nil : "a string is not UTF-8 (RFC 8259 §8.1)")
@@ -94,7 +94,7 @@ private struct UTF8Machine: Sendable {
 
 extension JSON {
     package struct SyntaxError: Error, Hashable, Sendable, CustomStringConvertible {
-        /// The reason, as words that fit behind "at byte 17: ".
+        /// The reason, as words that may follow "at byte 17: ".
         package var reason: String
         package var offset: Int
         package var description: String { "at byte \(offset): \(reason)" }
@@ -104,9 +104,9 @@ extension JSON {
         }
     }
 
-    /// Parses one JSON text (RFC 8259) strictly: the text must be UTF-8, have no further bytes behind the value, no two
-    /// members of the same name in an object (RFC 7493 §2.3) and no lone surrogates. A byte order mark in front is
-    /// skipped (RFC 8259 §8.1). `valueLimit` is the most values in the text, which limits the memory of the tree.
+    /// Parses one JSON text (RFC 8259) strictly. The text must be UTF-8, without bytes after the value, two members of
+    /// the same name in an object (RFC 7493 §2.3), and lone surrogates. A byte order mark at the beginning is skipped
+    /// (RFC 8259 §8.1). `valueLimit` is the most values in the text, which limits the memory of the tree.
     package init(
         parsing bytes: UnsafeRawBufferPointer, depthLimit: Int = 64, valueLimit: Int = .max
     ) throws(SyntaxError) {
@@ -142,7 +142,7 @@ private struct JSONTree: JSONSink {
     private(set) var root = JSON.null
     /// The open containers, outermost first.
     private var containers: [Container] = []
-    /// The parts of the current string or number that came before its last part.
+    /// The earlier parts of the current string or number.
     private var parts: [UInt8] = []
     private var highSurrogate: UInt16?
 
@@ -180,7 +180,7 @@ private struct JSONTree: JSONSink {
         }
     }
 
-    /// Ends a string or a number with its last part.
+    /// Joins the last part of a string or a number with the earlier parts.
     private mutating func text(
         _ part: UnsafeRawBufferPointer, endingAt offset: Int
     ) throws(JSON.SyntaxError) -> String {
@@ -196,7 +196,7 @@ private struct JSONTree: JSONSink {
         let high = highSurrogate
         highSurrogate = nil
         if high == nil, UTF16.isLeadSurrogate(unit) {
-            // The escape of the low surrogate must follow at once.
+            // The escape of the low surrogate must directly follow the escape of the high surrogate.
             for (place, byte) in zip(offset..., "\\u".utf8) where place == bytes.count || bytes[place] != byte {
                 throw JSON.SyntaxError(reason: "a high surrogate without a low surrogate", offset: place)
             }

@@ -1,7 +1,7 @@
 import CSystem
 import Foundation
 
-/// Reads and opens files only as far as the kernel has them in memory.
+/// Reads and opens files if the kernel has their data in memory.
 package enum CachedFile {
     /// Reads at `offset` without waiting for a disk. Returns the number of bytes that are in memory from `offset` on,
     /// at most `target.count`; -1 when no byte is in memory, or when the file system cannot tell (FUSE, some overlays).

@@ -6,7 +6,7 @@ package enum IPAddress: Hashable, Sendable, CustomStringConvertible {
     case v6(UInt128)
 
     /// Parses an address in its usual form: four decimal numbers, or a form of RFC 4291 §2.2 without brackets or zone.
-    /// `nil` for any other text, including the short and octal spellings of IPv4.
+    /// `nil` for any other text, including IPv4 addresses with fewer numbers or with octal numbers.
     package init?(_ text: some StringProtocol) {
         let text = String(text)
         var v4 = in_addr()
@@ -59,14 +59,14 @@ package enum IPAddress: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// `a.b.c.d` for `::ffff:a.b.c.d`, the form in which a socket for IPv4 and IPv6 reports a client's IPv4 address.
+    /// The IPv4 address `a.b.c.d` of `::ffff:a.b.c.d`, as which a socket for IPv4 and IPv6 reports an IPv4 client.
     package var unmapped: IPAddress {
         guard case .v6(let number) = self, number >> 32 == 0xffff else { return self }
         return .v4(UInt32(truncatingIfNeeded: number))
     }
 
-    /// The IPv4 address in an IPv6 address, at which packets to the IPv6 address can arrive: mapped and compatible
-    /// addresses (RFC 4291 §2.5.5), NAT64 (RFC 6052 §2.1), 6to4 (RFC 3056 §2).
+    /// The IPv4 address that an IPv6 address contains, and that packets to the IPv6 address can reach: in mapped and
+    /// compatible addresses (RFC 4291 §2.5.5), NAT64 (RFC 6052 §2.1), and 6to4 (RFC 3056 §2).
     package var embedded: IPAddress? {
         guard case .v6(let number) = self else { return nil }
         switch number >> 32 {
@@ -89,7 +89,7 @@ package enum SocketAddress {
         }
     }
 
-    /// The port of an IPv4 or IPv6 address; sin_port and sin6_port have the same offset.
+    /// The port in an IPv4 or IPv6 address: `sin_port` and `sin6_port` have the same offset.
     package static func port(in address: UnsafePointer<sockaddr>) -> UInt16 {
         UInt16(bigEndian: UnsafeRawPointer(address).loadUnaligned(fromByteOffset: 2, as: UInt16.self))
     }

@@ -8,9 +8,9 @@
     @usableFromInline typealias Lock<State> = Mutex<State>
 #endif
 
-/// A value that code can reach only while it holds the lock. Change the state inside ``withLock(_:)`` and act on the
-/// change (call back, do I/O, resume a task) after it returns, because the lock is not recursive, and code that holds
-/// it must not wait.
+/// A value that code can reach only while it holds the lock. Change the value inside ``withLock(_:)``. Act on the
+/// change (call back, do I/O, resume a task) after ``withLock(_:)`` has returned, because the lock is not recursive,
+/// and code that holds it must not wait.
 ///
 /// The lock is a `Mutex` of the standard library. With `-D LARDER_PTHREAD_LOCKS` it is a pthread mutex, because
 /// ThreadSanitizer does not recognise the futex in `Mutex` and reports correct code.
@@ -31,7 +31,7 @@ public struct Locked<State>: ~Copyable, Sendable {
     }
 }
 
-/// A state that is split into shards with a lock each, so that threads with different keys seldom wait for one lock.
+/// A state that is split into shards, each with a lock, so that threads with different keys seldom share a lock.
 public struct Sharded<State>: Sendable {
     /// A class, because a lock cannot be copied and so cannot be an element of an array.
     public final class Shard: Sendable {
@@ -62,7 +62,7 @@ public struct Sharded<State>: Sendable {
     /// The lowest bits of the hash choose the shard.
     @inlinable public subscript(hash: Int) -> Shard { all[hash & (all.count &- 1)] }
 
-    /// Adds the results of `value` for all shards, one by one; other threads may change the earlier shards meanwhile.
+    /// Adds the results of `value` for all shards, one after another. Other threads may change the shards in between.
     @inlinable
     public func sum<Number: AdditiveArithmetic & Sendable>(_ value: (inout State) -> Number) -> Number {
         all.reduce(.zero) { sum, shard in sum + shard.withLock { value(&$0) } }

@@ -4,7 +4,7 @@ import Foundation
 package enum Processor {
     private static let turn: Int64 = 200_000
 
-    /// The thread-specific value that stores ``turnStart``, as a number in the place of a pointer.
+    /// The key of the thread-specific value that stores ``turnStart``, as a number in place of a pointer.
     private static let key: pthread_key_t = {
         var key = pthread_key_t()
         let code = pthread_key_create(&key, nil)
@@ -12,9 +12,9 @@ package enum Processor {
         return key
     }()
 
-    /// Yields the processor to other threads, when the calling thread has not yielded for 200 µs. Otherwise the call
-    /// only reads the clock. Work of many steps, such as a listing or a purge, calls this method once a step, because
-    /// the kernel interrupts such a thread only at a tick, every 4 ms, and hits must not wait that long.
+    /// Yields the processor to other threads, if the calling thread has not yielded for 200 µs; otherwise only reads
+    /// the clock. Work of many steps, such as a listing or a purge, calls this method at each step. Without these
+    /// calls, the kernel would interrupt the thread only at a tick, every 4 ms, and hits must not wait that long.
     package static func offer() {
         guard nanoseconds() - turnStart >= turn else { return }
         sched_yield()
@@ -26,7 +26,7 @@ package enum Processor {
         turnStart = .max
     }
 
-    /// Turns ``offer()`` on again; it yields after 200 µs at the earliest.
+    /// Turns ``offer()`` on again on the calling thread. It yields after 200 µs at the earliest.
     package static func share() {
         turnStart = nanoseconds()
     }
@@ -57,7 +57,7 @@ package final class NamedThread: Sendable {
             ThreadName.set(name)
             number.withLock { $0 = UInt(pthread_self()) }
             body()
-            // Forgets the number, because the system may give it to another thread.
+            // The system may give the same number to another thread after this thread has ended.
             number.withLock { $0 = nil }
             isRunning.leave()
         }
@@ -74,7 +74,7 @@ package final class NamedThread: Sendable {
 }
 
 package enum ThreadName {
-    /// Names the calling thread for debuggers and `top -H`, unlike `Thread.name` of Foundation; 15 bytes are shown.
+    /// Names the calling thread for debuggers and `top -H`, as `Thread.name` of Foundation does not. 15 bytes at most.
     package static func set(_ name: String) {
         csystem_name_this_thread(name)
     }

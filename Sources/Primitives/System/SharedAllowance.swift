@@ -1,8 +1,8 @@
 import Synchronization
 
-/// A limit that several owners share, for places or bytes of memory. An owner may take more if its part is then no
-/// larger than the rest that no owner has taken: a single owner gets half of the limit, the next a quarter, and so on,
-/// but each always gets up to `floor`. So no owner can stop the others, and limit and floors bound the total.
+/// A limit for places or bytes of memory that several owners share. An owner may take more if its part is then no
+/// larger than the rest that no owner has taken: a single owner gets half of the limit, the next owner a quarter, and
+/// so on. Each owner always gets up to `floor`. So no owner can stop the others, and limit and floors bound the total.
 package final class SharedAllowance: Sendable {
     private let limit: Int
     private let floor: Int
@@ -13,7 +13,7 @@ package final class SharedAllowance: Sendable {
         self.floor = floor
     }
 
-    /// The part of one owner, given back by `deinit`. The caller of ``take(_:)`` must hold the lock of the owner.
+    /// The part that one owner has taken; `deinit` gives it back. ``take(_:)`` is called under the owner's lock.
     package final class Part: Sendable {
         private let allowance: SharedAllowance
         private let own = Atomic<Int>(0)
@@ -22,7 +22,7 @@ package final class SharedAllowance: Sendable {
             self.allowance = allowance
         }
 
-        /// Takes `count`, or returns `false` when the other owners have not left enough.
+        /// Takes `count`, or returns `false` if the owner's part would become larger than the rest, and than `floor`.
         package func take(_ count: Int) -> Bool {
             guard allowance.take(count, by: own.load(ordering: .relaxed)) else { return false }
             own.add(count, ordering: .relaxed)

@@ -1,11 +1,11 @@
 import CSystem
 import Glibc
 
-/// A descriptor that another thread makes readable to end a wait in `poll` or `epoll_wait`: an eventfd.
+/// An eventfd. One thread waits for its descriptor in `poll` or `epoll_wait`, and another thread ends the wait.
 package final class WakeSignal: Sendable {
     package let descriptor: Int32
 
-    /// `nil` if the process has no descriptor left; `errno` has the error.
+    /// `nil`, with the reason in `errno`, if the process has no descriptor left.
     package init?() {
         descriptor = csystem_eventfd()
         if descriptor < 0 { return nil }
@@ -18,7 +18,7 @@ package final class WakeSignal: Sendable {
     /// Makes the descriptor readable until ``lower()``.
     package func raise() {
         var one: UInt64 = 1
-        // The write can fail only if the counter is full, and then the descriptor is readable already.
+        // The write fails only if the counter is full. In this case the descriptor is readable already.
         _ = write(descriptor, &one, 8)
     }
 

@@ -1,7 +1,7 @@
 import Glibc
 
 /// An instant of the wall clock, in whole milliseconds since 1970-01-01T00:00:00Z. Foundation's `Date` is a `Double`
-/// and slow to print, and the index compares and prints instants all the time.
+/// and slow to print, and the index very often compares and prints instants.
 package struct Timestamp: Hashable, Comparable, Sendable {
     package var milliseconds: Int64
 
@@ -20,7 +20,7 @@ package struct Timestamp: Hashable, Comparable, Sendable {
         left.milliseconds < right.milliseconds
     }
 
-    /// At most ``distantFuture``; fractions of a millisecond are cut off.
+    /// The sum, at most ``distantFuture``. Fractions of a millisecond are cut off.
     package static func + (instant: Timestamp, duration: Duration) -> Timestamp {
         let (sum, overflow) = instant.milliseconds.addingReportingOverflow(duration.milliseconds)
         return overflow ? distantFuture : min(Timestamp(milliseconds: sum), distantFuture)
@@ -76,16 +76,16 @@ package struct SystemClock: WallClock {
 
 /// A decimal number with a unit: `s`, `m`, `h` or `d` for 24 hours. Without a unit it means seconds: `20`, `1.5h`.
 package struct DurationText: Hashable, Sendable {
-    /// Infinite when a `Double` cannot hold the number, and negative behind a minus sign.
+    /// Infinite when the number is too large for a `Double`; negative after a minus sign.
     package let seconds: Double
     package let hasUnit: Bool
-    /// All units, for error messages.
+    /// A text with an example of each unit, for error messages.
     package static let examples = "90s, 15m, 1h or 7d"
     private static let units: [UInt8: Double] = [
         UInt8(ascii: "s"): 1, UInt8(ascii: "m"): 60, UInt8(ascii: "h"): 3600, UInt8(ascii: "d"): 86_400,
     ]
 
-    /// `nil` for any other text, also with a plus sign, white space, or several units.
+    /// `nil` for any other text, such as one with a plus sign, white space, or several units.
     package init?(_ text: String) {
         let factor = text.utf8.last.flatMap { Self.units[$0] }
         let number = text.utf8.dropLast(factor == nil ? 0 : 1)
@@ -99,7 +99,7 @@ package struct DurationText: Hashable, Sendable {
     }
 }
 
-/// A day of the proleptic Gregorian calendar, by Howard Hinnant's `civil_from_days` and `days_from_civil`.
+/// A day of the proleptic Gregorian calendar. Uses Howard Hinnant's `civil_from_days` and `days_from_civil`.
 struct CivilDay: Equatable {
     var year: Int64
     var month: Int
@@ -165,8 +165,8 @@ extension Timestamp {
 
     /// Reads an HTTP date in any of the three forms of RFC 9110 §5.6.7: IMF-fixdate, RFC 850 and asctime. Letters match
     /// in either case, as RFC 9111 §4.2 asks of caches. `nil` for any other text, such as a second space, a day of one
-    /// digit, a zone other than GMT, or a weekday in the spelling of another form. The weekday need not fit the date.
-    /// An RFC 850 date more than 50 years after `now` is in the most recent past year with the same last two digits.
+    /// digit, a zone other than GMT, or a weekday in the spelling of another form. The weekday is not checked. An RFC
+    /// 850 date more than 50 years after `now` is in the most recent past year with the same last two digits.
     package init?(httpDate text: String, now: Timestamp) {
         var text = text
         let instant = text.withUTF8 { bytes in
@@ -214,7 +214,7 @@ private struct TimeText {
         for byte in text.utf8 { append(byte) }
     }
 
-    /// Pads a number with zeros. A longer number is not cut. A negative number keeps its sign, behind the padding.
+    /// Pads a number with zeros. A longer number is not cut. A negative number has its sign after the padding.
     mutating func append(_ number: Int64, digits: Int, then next: String) {
         defer { append(next) }
         var divisor: Int64 = 1
@@ -292,7 +292,7 @@ private struct HTTPDateReader {
         return Self.instant(CivilDay(year: year, month: month + 1, day: Int(day)), second)
     }
 
-    /// The second of the day from text such as `08:49:37`. A leap second counts as the first second of the next minute.
+    /// The second of the day from a text such as `08:49:37`. A leap second is the first second of the next minute.
     private mutating func secondOfDay() -> Int64? {
         guard let hour = number(digits: 2), take(":"), let minute = number(digits: 2), take(":"),
             let second = number(digits: 2), hour < 24, minute < 60, second <= 60
@@ -324,7 +324,7 @@ private struct HTTPDateReader {
         return index
     }
 
-    /// Skips `text` if the next bytes match it, letters in either case; returns whether they do.
+    /// Skips `text`, with letters in either case, if the next bytes match it. Returns whether they match.
     private mutating func take(_ text: StaticString) -> Bool {
         let wanted = UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)
         guard position + wanted.count <= bytes.count else { return false }
@@ -337,7 +337,7 @@ private struct HTTPDateReader {
         return true
     }
 
-    /// Three letters as one number, the same in either case. Setting bit 0x20 turns no other byte into a letter.
+    /// Three letters as one number, equal for both cases. Setting bit 0x20 turns no other byte into a letter.
     private static func code(_ first: UInt8, _ second: UInt8, _ third: UInt8) -> UInt32 {
         (UInt32(first) << 16 | UInt32(second) << 8 | UInt32(third)) | 0x20_20_20
     }
@@ -351,6 +351,6 @@ private struct HTTPDateReader {
 
     private static let months = codes(Timestamp.months)
     private static let weekdays = codes(Timestamp.weekdays)
-    /// The rest of each weekday's name, behind its first three letters, in an RFC 850 date.
+    /// For each weekday, the rest of its name in an RFC 850 date, after the first three letters.
     private static let weekdayEndings: [StaticString] = ["day", "day", "sday", "nesday", "rsday", "day", "urday"]
 }

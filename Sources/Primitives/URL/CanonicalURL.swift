@@ -1,23 +1,23 @@
 import CCurl
 
-/// An absolute URL in the single spelling from which keys are derived.
+/// An absolute URL in the single spelling from which its key is computed.
 ///
 ///     try CanonicalURL("HTTP://Example.com:80/a/../b?c=%7e#d").string  // "http://example.com/b?c=~"
 ///
-/// Scheme and host are in lower case. A host name is in punycode, without the final dot of the DNS root; an address has
-/// a single text (RFC 5952 for IPv6). A default port and the fragment are dropped, and the path is at least `/`. In
-/// path and query percent-escapes are in upper case, unreserved characters are not escaped, and non-ASCII characters
-/// are; then the dot segments are resolved. Case, order and `+` stay. Parameters follow the URL's own query (RFC 3986
-/// §6.2.2, §6.2.3). libcurl splits the URL, so the checked URL is the downloaded URL.
+/// Scheme and host are in lower case. A host name is in punycode, without the final dot of the DNS root. An IP address
+/// has a single spelling (RFC 5952 for IPv6). A default port and the fragment are dropped, and the path is at least
+/// `/`. In path and query, percent-escapes are in upper case, unreserved characters are not escaped, and non-ASCII
+/// characters are escaped; then the dot segments are resolved. Case, order and `+` stay (RFC 3986 §6.2.2, §6.2.3).
+/// Parameters follow the URL's own query. libcurl splits the URL, so the checked URL is the downloaded URL.
 package struct CanonicalURL: Hashable, Sendable {
-    /// The longest accepted URL in bytes, both in its original and in its canonical spelling.
+    /// The most bytes of an accepted URL, both in its original and in its canonical spelling.
     package static let maximumLength = 8192
-    /// The policy of the origins decides which of these schemes are *allowed*.
+    /// The schemes that a URL may have. `OriginConfiguration.schemes` states which of them are *allowed*.
     package static let schemes: Set<String> = ["http", "https", "ftp"]
 
     package let string: String
-    /// For the request to the origin. Unlike ``string``, this text keeps the original escapes of the query, which may
-    /// be part of a signature, and the final dot of the host, which the origin may distinguish.
+    /// For the request to the origin. In contrast to ``string``, keeps the query's original escapes, which may be part
+    /// of a signature, and the final dot of the host, which the origin may distinguish.
     package let requestURL: String
     package let scheme: String
     /// An IPv6 address has brackets.
@@ -36,7 +36,7 @@ package struct CanonicalURL: Hashable, Sendable {
         host = try URLHost.withoutRootDot(parts.host)
         port = parts.port
         path = URLPath.removeDotSegments(try URLPath.normalizeEscapes(parts.path))
-        // libcurl does not send a bare `?`, so URLs with and without it are the same URL.
+        // libcurl does not send a bare `?`, so a URL with it and the URL without it are the same URL.
         let ownQuery = try (parts.query?.isEmpty == true ? nil : parts.query)
             .map { text throws(InvalidURL) in try URLPath.normalizeEscapes(text, keepsEscapes: true) }
         let added = params.formEncoded
@@ -73,7 +73,7 @@ package struct CanonicalURL: Hashable, Sendable {
         throw text.utf8.contains { $0 != 0x20 && ($0 < 0x20 || $0 == 0x7F) } ? .controlCharacter : .space
     }
 
-    /// Throws for errors that libcurl would accept or correct silently.
+    /// Throws for errors that libcurl would accept or silently correct.
     static func checkBytes(of text: String) throws(InvalidURL) {
         try checkCharacters(of: text)
         guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")),
@@ -83,7 +83,7 @@ package struct CanonicalURL: Hashable, Sendable {
         else { throw .relative }
         let scheme = text[..<colon].lowercased()
         let rest = text.utf8[text.utf8.index(after: colon)...]
-        // `localhost:8080/x` looks like a scheme and a path. In practice no scheme contains a dot, but hosts often do.
+        // `localhost:8080/x` looks like a scheme and a path. In practice hosts contain dots, and schemes do not.
         guard rest.starts(with: "//".utf8) else {
             throw schemes.contains(scheme)
                 ? .noHost
@@ -95,7 +95,7 @@ package struct CanonicalURL: Hashable, Sendable {
         let authority = rest.dropFirst(2).prefix { $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") && $0 != 0x23 }
         guard !authority.isEmpty else { throw .noHost }
         guard !authority.contains(UInt8(ascii: "@")) else { throw .credentials }
-        // Browsers read `\` as `/`, but RFC 3986 does not, so clients and servers may see different hosts.
+        // Browsers read `\` as `/`, and RFC 3986 does not, so clients and servers may see different hosts.
         guard !authority.contains(UInt8(ascii: "\\")) else { throw .badHost }
     }
 }
@@ -134,9 +134,9 @@ package enum InvalidURL: Error, Hashable, Sendable, CustomStringConvertible {
 
 /// An absolute `http` or `https` URL as a client sent it, for the request to the origin. Path and query stay byte for
 /// byte, including dot segments, double slashes, escapes and a bare `?`. Only differences that cannot mean another
-/// resource are removed: scheme and host are in lower case (the host in punycode, an IPv6 address in its single text),
-/// a default port and the fragment are dropped, an empty path becomes `/`, and non-ASCII characters are escaped. A
-/// final dot of the host stays, because it is part of the `Host` field. ``CanonicalURL`` unites all spellings of a URL.
+/// resource are removed: scheme and host are in lower case (the host in punycode, an IPv6 address in one spelling), a
+/// default port and the fragment are dropped, an empty path becomes `/`, and non-ASCII characters are escaped. A final
+/// dot of the host stays, because it is part of the `Host` field. ``CanonicalURL`` unites all spellings of a URL.
 package struct ExactURL: Hashable, Sendable {
     package static let schemes: Set<String> = ["http", "https"]
 
@@ -149,7 +149,7 @@ package struct ExactURL: Hashable, Sendable {
     /// Path and query in the form of a request line.
     package let target: String
 
-    /// Reads a URL. `http:/host` means `http://host`, because some clients and servers merge double slashes.
+    /// Reads a URL. `http:/host` means `http://host`, because some clients and servers merge the two slashes.
     package init(_ text: String) throws(InvalidURL) {
         var text = Self.unfolded(text)
         try CanonicalURL.checkCharacters(of: text)
@@ -170,7 +170,7 @@ package struct ExactURL: Hashable, Sendable {
         }
     }
 
-    /// Splits the text into scheme and authority as they were sent, and the rest up to the fragment.
+    /// Splits the text into two parts: scheme and authority as they were sent, and the rest up to the fragment.
     private static func split(_ bytes: UnsafeBufferPointer<UInt8>) -> (beginning: String, target: String) {
         let slashes = bytes.firstIndex(of: UInt8(ascii: "/")) ?? bytes.endIndex
         let end = bytes.dropFirst(slashes + 2).firstIndex(where: isEnd) ?? bytes.endIndex
@@ -193,7 +193,7 @@ package struct ExactURL: Hashable, Sendable {
 }
 
 extension String {
-    /// Percent-encodes each non-ASCII byte separately, so different bytes stay different. The bytes need not be UTF-8.
+    /// Percent-encodes each non-ASCII byte separately, so different bytes stay different. The bytes may be no UTF-8.
     @inlinable package init(escapingNonASCII bytes: some Sequence<UInt8>) {
         let plain = bytes.withContiguousStorageIfAvailable { bytes in
             bytes.contains { $0 >= 0x80 } ? nil : String(decoding: bytes, as: UTF8.self)
@@ -202,8 +202,8 @@ extension String {
     }
 }
 
-/// Remembers the sites of recent URLs by the beginnings of these URLs. Most requests are for few sites, and splitting
-/// each URL with libcurl would cost more than all other work of reading it.
+/// Remembers the sites (``ExactURL/site``) of recent URLs by the beginnings of these URLs. Most requests go to few
+/// sites, and splitting each URL with libcurl would cost more than all other work of reading the URL.
 final class KnownSites: Sendable {
     struct Site: Sendable {
         let scheme: String
@@ -220,7 +220,7 @@ final class KnownSites: Sendable {
     static let shared = KnownSites()
     private let sites = Locked(BoundedMemo<ExactText, Site>(limit: ExactURL.knownSiteLimit))
 
-    /// Returns the site that a URL's beginning names; `read` determines it the first time. Failures are not remembered.
+    /// Returns the site that a URL's beginning names. Calls `read` if the site is not remembered. Forgets failures.
     func site(_ beginning: String, read: (String) throws(InvalidURL) -> Site) throws(InvalidURL) -> Site {
         let name = ExactText(beginning)
         if let site = sites.withLock({ $0[name] }) { return site }
@@ -234,12 +234,12 @@ final class KnownSites: Sendable {
 
 extension ExactURL {
     package static let knownSiteLimit = 1000
-    /// The longest beginning that is remembered, in bytes; a host name has at most 253.
+    /// The most bytes of a beginning that is remembered; a host name has at most 253 bytes.
     package static let siteLengthLimit = 300
 }
 
-/// A memo of computed values, without a lock. When a new value exceeds the limit, the memo forgets all values, because
-/// computing them again is cheap, and the memo needs no record of when each key was used.
+/// A memo of computed values, without a lock. When a new value exceeds the limit, the memo forgets all older values,
+/// because computing them again is cheap, and the memo does not record when each key was used.
 public struct BoundedMemo<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     @usableFromInline let limit: Int
     @usableFromInline var values: [Key: Value] = [:]
@@ -256,7 +256,7 @@ public struct BoundedMemo<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     public subscript(key: Key) -> Value? { values[key] }
 
     /// Remembers a value, in place of an older value of the same key. Returns the values that were forgotten to make
-    /// room. A caller that holds a lock releases the lock before these values, because there can be many of them.
+    /// room. A caller with a lock releases the lock before it frees these values, because there can be many.
     @inlinable
     public mutating func remember(_ value: Value, for key: Key) -> [Key: Value] {
         var forgotten: [Key: Value] = [:]

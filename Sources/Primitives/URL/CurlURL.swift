@@ -1,7 +1,7 @@
 import CCurl
 import Foundation
 
-/// Splits URLs with libcurl's parser, which also reads them for the download.
+/// Splits URLs with libcurl's parser, because libcurl also splits them for the download.
 enum CurlURL {
     struct Parts {
         var scheme: String
@@ -15,7 +15,7 @@ enum CurlURL {
     static func parse(_ text: String) throws(InvalidURL) -> Parts {
         var parts = try read(text)
         // libcurl looks for the numbers of an IPv4 address before it decodes the escapes of a host and converts the
-        // host to punycode. Therefore it misses numbers in `127%2e1` and in `127\u{3002}1`.
+        // host to punycode. So it does not find the numbers in `127%2e1` and `127\u{3002}1`, and a second reading does.
         if URLHost.mayBeNumbers(parts.host) { parts.host = try read("http://\(parts.host)/").host }
         return parts
     }
@@ -73,7 +73,7 @@ package struct CurlURLHandle: ~Copyable {
         curl_url_cleanup(handle)
     }
 
-    /// Sets a part, or the whole URL; `nil` removes the part.
+    /// Sets a part of the URL, or the whole URL; `nil` removes the part.
     package func set(_ part: CURLUPart, _ text: UnsafePointer<CChar>?, _ flags: Int32 = 0) throws(Failure) {
         let code = curl_url_set(handle, part, text, UInt32(flags))
         guard code == CURLUE_OK else { throw Failure(code: code) }
@@ -91,10 +91,10 @@ package struct CurlURLHandle: ~Copyable {
     }
 }
 
-/// libcurl passes host names to libidn2 in the locale's encoding. The "C" locale of a Swift process would make libidn2
-/// refuse all names that are not ASCII. This type sets a UTF-8 locale for the calling thread, for the time of a call.
+/// libcurl passes host names to libidn2 in the locale's encoding. In the "C" locale of a Swift process, libidn2 would
+/// refuse all non-ASCII names. This type sets a UTF-8 locale on the calling thread for the duration of a call.
 package enum UTF8Locale {
-    /// Sharing the pointer is safe, because the locale is never freed and never changed after its creation.
+    /// Sharing the pointer is safe, because the locale is never freed and does not change after its creation.
     nonisolated(unsafe) package static let locale = newlocale(LC_CTYPE_MASK, "C.UTF-8", nil)
 
     fileprivate static func use<Result>(_ body: () throws(InvalidURL) -> Result) throws(InvalidURL) -> Result {
@@ -106,10 +106,10 @@ package enum UTF8Locale {
 }
 
 enum URLHost {
-    /// Returns the canonical text of a host that libcurl has read: in lower case, an IPv6 address in the form of RFC
-    /// 5952, because libcurl keeps the spelling of an IPv6 address unless a shorter text exists.
-    /// Throws ``InvalidURL/badHost`` for a text that is neither an address nor a name of letters, digits, `-`, `.` and
-    /// `_`. libcurl accepts more, for example `%`, and another program may decode such a text to another host.
+    /// Returns the canonical text of a host that libcurl has read: in lower case, and an IPv6 address in the form of
+    /// RFC 5952, because libcurl keeps the spelling of an IPv6 address unless a shorter text exists. Throws
+    /// ``InvalidURL/badHost`` for a text that is neither an address nor a name of letters, digits, `-`, `.` and `_`.
+    /// libcurl accepts more, for example `%`, and another program may decode such a text to another host.
     static func canonical(_ text: String) throws(InvalidURL) -> String {
         if text.hasPrefix("["), text.hasSuffix("]") {
             guard let address = IPAddress(text.dropFirst().dropLast()), case .v6 = address else { throw .badHost }

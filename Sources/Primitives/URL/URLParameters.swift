@@ -1,22 +1,22 @@
 package struct URLParameters: Hashable, Sendable {
-    /// In the order of their addition.
+    /// The pairs of name and value, in the order in which they were added.
     package private(set) var pairs: [Pair] = []
 
     package struct Pair: Hashable, Sendable {
         package var name: String
-        /// Not encoded.
+        /// The value, not encoded.
         package var value: String
     }
 
     package init() {}
 
-    /// Names may be repeated.
+    /// Adds a parameter. A name may be added several times.
     package mutating func append(_ name: String, _ value: String) {
         pairs.append(Pair(name: name, value: value))
     }
 
-    /// Reads a JSON object: strings, numbers as written, `true` and `false`. An array repeats its name for each
-    /// element; an empty array adds no parameter. Throws for `null`, an object, and an array in an array.
+    /// Reads the members of a JSON object: strings, numbers as written, `true` and `false`. An array adds a parameter
+    /// for each element; an empty array adds none. Throws for `null`, an object, and an array in an array.
     package init(_ json: JSON) throws(ParameterError) {
         guard case .object(let members) = json else {
             throw ParameterError(pointer: "", reason: "params must be a JSON object of scalars or arrays of scalars")
@@ -74,7 +74,7 @@ package struct URLParameters: Hashable, Sendable {
 }
 
 package struct ParameterError: Error, Hashable, Sendable {
-    /// The place in the parameters, as a JSON Pointer (RFC 6901).
+    /// The place of the error in the parameters, as a JSON Pointer (RFC 6901).
     package var pointer: String
     package var reason: String
 }
@@ -95,7 +95,7 @@ package struct FormFields {
         all[position].values.append(value)
     }
 
-    /// An object, as ``URLParameters`` reads it: a name with several values becomes an array.
+    /// The fields as an object that ``URLParameters`` can read. A name with several values gets an array.
     package var json: JSON {
         .object(all.map { .init($0, $1.count == 1 ? .string($1[0]) : .array($1.map(JSON.string))) })
     }
@@ -131,11 +131,11 @@ package enum URLPath {
         return String(decoding: output, as: UTF8.self)
     }
 
-    /// Resolves `.` and `..` segments of an absolute path (RFC 3986 §5.2.4). A `..` at the root has no effect.
+    /// Resolves `.` and `..` segments of an absolute path (RFC 3986 §5.2.4). A `..` at the root is dropped.
     package static func removeDotSegments(_ path: String) -> String {
         guard path.utf8.first == UInt8(ascii: "/") else { return path.isEmpty ? "/" : removeDotSegments("/" + path) }
         var kept: [Substring] = []
-        // The code splits bytes, because a slash with a following accent is another `Character`.
+        // The code splits bytes, because for `Character` a slash and a following accent are not a slash.
         let segments = path.utf8.dropFirst().split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
         for (index, segment) in segments.enumerated() {
             let isLast = index == segments.count - 1

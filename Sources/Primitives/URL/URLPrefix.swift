@@ -1,16 +1,16 @@
-/// A prefix of canonical URLs, converted to their spelling. Filters by prefix compare URLs with it.
+/// A prefix of canonical URLs, itself in canonical spelling. Filters compare it with the beginnings of URLs.
 ///
 ///     try URLPrefix("HTTP://Bücher.example:80/a/../m%c3%bc").string  // "http://xn--bcher-kva.example/m%C3%BC"
 ///
-/// The comparison goes byte by byte. A host without a slash behind it, as in `http://exam`, must already have its
-/// canonical spelling, because a part of another spelling could mean several hosts.
+/// The comparison goes byte by byte. A host without a slash after it, as in `http://exam`, must already be in canonical
+/// spelling, because a part of a host in another spelling could belong to several hosts.
 package struct URLPrefix: Hashable, Sendable {
     package var string: String { strings[0] }
     /// All texts with which a matching canonical URL may begin, usually one. A host that ends with a dot has two more,
-    /// because `http://www.` may be the beginning of a longer name, or a whole name with its root dot.
+    /// because `http://www.` may be the beginning of a longer name, or a whole name with the dot of the DNS root.
     package let strings: [String]
 
-    /// Throws ``InvalidURLPrefix`` with the reason, in words for the caller.
+    /// Throws ``InvalidURLPrefix``, which gives the reason in words for the caller.
     package init(_ text: String) throws(InvalidURLPrefix) {
         try Result { () throws(InvalidURL) in try CanonicalURL.checkCharacters(of: text) }
             .mapError(InvalidURLPrefix.url).get()
@@ -66,7 +66,7 @@ package struct URLPrefix: Hashable, Sendable {
             .mapError { _ in InvalidURLPrefix.brokenEscape }.get()
         let mark = text.utf8.firstIndex(of: UInt8(ascii: "?")) ?? text.endIndex
         let (path, query) = (String(text[..<mark]), text[mark...])
-        // A last segment without a slash behind it may be incomplete.
+        // The last segment may be incomplete if no slash follows it.
         let last = path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).last.map(
             Substring.init)
         guard !query.isEmpty || (last != "." && last != "..") else { throw .dotSegment }
@@ -91,8 +91,8 @@ extension CanonicalURL {
 }
 
 extension URLPrefix {
-    /// Returns the beginnings of canonical URLs that a text without a slash can mean in a filter. No text is refused,
-    /// because any text may also begin a caller's key. In the table, `strings` are the ``strings`` of a prefix.
+    /// Returns the beginnings of canonical URLs that a filter's text without a slash can mean. No text is refused,
+    /// because any text may also begin a caller's key. In the table, `strings` means the ``strings`` of a prefix.
     ///
     /// | text | beginnings |
     /// |---|---|
@@ -120,7 +120,7 @@ extension URLPrefix {
         return CanonicalURL.schemes.sorted().flatMap { whole("\($0)://\(text)") } + [text]
     }
 
-    /// Returns the texts of a prefix; for a whole host in another spelling, the prefix of all URLs of that host.
+    /// Returns the texts of a prefix. For a whole host in another spelling: the prefix of all URLs of this host.
     private static func whole(_ text: String) -> [String] {
         do throws(InvalidURLPrefix) {
             return try URLPrefix(text).strings
@@ -138,7 +138,7 @@ package enum InvalidURLPrefix: Error, Hashable, Sendable, CustomStringConvertibl
     case brokenEscape
     case dotSegment
     case incompleteHost
-    /// The host or its port is not in canonical spelling; the value is the prefix in that spelling.
+    /// The host or its port is not in canonical spelling. The value is the prefix in canonical spelling.
     case otherHost(String)
     /// Only a host is permitted; the value is the prefix of URLs with this host and port.
     case port(String)
