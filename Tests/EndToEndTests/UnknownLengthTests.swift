@@ -49,7 +49,8 @@ struct UnknownLengthTests {
         return coded + [UInt8(b >> 8), UInt8(b & 0xff), UInt8(a >> 8), UInt8(a & 0xff)]
     }
 
-    /// Stores and requests 20 entries of 256 KiB under a limit of 8 MiB, runs `way`, and expects all entries to stay.
+    /// Stores and requests 20 entries of 256 KiB under a limit of 8 MiB. Calls `way`, which sends a body over the limit
+    /// to the server, and expects all 20 entries to stay.
     private func check(_ way: (TestServer) async throws -> Void) async throws {
         try await TestServer.with(configure: {
             ($0.diskLimit, $0.diskReserve, $0.schemes) = (8 << 20, .bytes(0), ["http", "ftp"])

@@ -20,18 +20,18 @@ struct FreshnessTests {
             (200, ["Cache-Control: max-age=60", tenHoursAgo], 60, true),
             (200, ["Cache-Control: max-age=x", tenHoursAgo], 0, true),
             (200, ["Expires: 0", tenHoursAgo], 0, true),
-            // RFC 9111 §4.2.2: the heuristic lifetime is a tenth of the time since the last modification …
+            // RFC 9111 §4.2.2: the heuristic lifetime is a tenth of the time since the last modification.
             (200, [tenHoursAgo], 3600, false),
             (200, [tenHoursAgo, "Cache-Control: no-transform"], 3600, false),
-            // … measured at Date, not at receipt …
+            // The time since the last modification ends at Date, not at receipt.
             (200, [tenHoursAgo, "Date: " + Sample.date(-18_000)], 1800, false),
-            // … a week at most, never negative, and zero without a readable date.
+            // The heuristic lifetime is a week at most, never negative, and zero without a readable date.
             (200, ["Last-Modified: Wed, 01 Jan 2020 00:00:00 GMT"], 604_800, false),
             (200, ["Last-Modified: " + Sample.date(50)], 0, false),
             (200, ["Last-Modified: yesterday"], 0, false),
             (200, [], 0, false),
             (200, ["ETag: \"a\""], 0, false),
-            // RFC 9110 §15.1: the heuristic applies to these statuses …
+            // RFC 9110 §15.1: answers with these statuses have a heuristic lifetime.
             (203, [tenHoursAgo], 3600, false),
             (204, [tenHoursAgo], 3600, false),
             (206, [tenHoursAgo], 3600, false),
@@ -43,7 +43,7 @@ struct FreshnessTests {
             (410, [tenHoursAgo], 3600, false),
             (414, [tenHoursAgo], 3600, false),
             (501, [tenHoursAgo], 3600, false),
-            // … and not to other statuses …
+            // Answers with other statuses have no heuristic lifetime.
             (201, [tenHoursAgo], 0, false),
             (302, [tenHoursAgo], 0, false),
             (307, [tenHoursAgo], 0, false),
@@ -52,7 +52,7 @@ struct FreshnessTests {
             (502, [tenHoursAgo], 0, false),
             (503, [tenHoursAgo], 0, false),
             (599, [tenHoursAgo], 0, false),
-            // … unless the answer is public (RFC 9111 §4.2.2, §5.2.2.9).
+            // The directive public gives answers with any status a heuristic lifetime (RFC 9111 §4.2.2, §5.2.2.9).
             (302, [tenHoursAgo, "Cache-Control: public"], 3600, false),
             (599, [tenHoursAgo, "Cache-Control: public"], 3600, false),
             (599, ["Cache-Control: public"], 0, false),

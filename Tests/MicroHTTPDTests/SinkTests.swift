@@ -182,7 +182,7 @@ struct SinkTests {
         #expect(sink.writes.count == 1)
     }
 
-    @Test("A full sink gets none of the unread bytes of a client that has left")
+    @Test("If a client leaves while its sink is full, the sink gets none of the bytes that the daemon has not read")
     func hangUpWithUnread() async throws {
         let sink = NarrowSink()
         try await withDaemon(Self.feeding { sink }) { daemon in

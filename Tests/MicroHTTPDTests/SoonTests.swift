@@ -114,7 +114,7 @@ struct SoonTests {
     }
 
     @Test(
-        "A daemon that stops gives the answers announced as ready soon, or closes the connections at its deadline",
+        "A stopping daemon sends answers announced as ready soon, or closes the connection at the stop's deadline",
         arguments: [.seconds(20), .zero] as [Duration])
     func stopped(deadline: Duration) async throws {
         let handler = Handler()

@@ -10,7 +10,7 @@ struct KnownURLsTests {
         return request
     }
 
-    @Test("KnownURLs remembers only the short, valid URLs of requests that set their own request target")
+    @Test("KnownURLs remembers a URL only if it is valid and short, and the request has a requestTarget beside its URL")
     func remembered() throws {
         var known = KnownURLs()
         for _ in 0..<2 {

@@ -7,7 +7,7 @@ import Primitives
 package struct Setting: Sendable {
     /// As in the YAML file: `memory-limit`.
     package let name: String
-    /// The value in the help: `BYTES`.
+    /// The word that stands for the value in the help text, such as `BYTES`.
     package let placeholder: String
     package let defaultText: String
     package let help: String

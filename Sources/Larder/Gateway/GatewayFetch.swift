@@ -292,7 +292,7 @@ extension Gateway {
             urls.map { EntryFilter(url: $0, kind: .response) }
             + groups.names.map { EntryFilter(prefix: origin, tag: $0, kind: .response) }
         tools.cache.remove(matching: filters, sparing: reservation) { _ in
-            // The origin has made the client's change, so an error is ignored. The cache reports a broken index itself.
+            // An error of the removal is ignored, because the origin made the change. The cache reports a broken index.
             completion()
         }
     }

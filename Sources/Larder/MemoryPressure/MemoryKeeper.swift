@@ -162,20 +162,20 @@ package final class MemoryKeeper: Sendable {
 }
 
 /// Decides how many bytes the memory tier may hold while memory is short. The policy has no clock and does no I/O.
-/// After some time without a sign, the limit grows back in steps, so that the tier does not cause the next sign itself.
+/// After some time without a ``Sign``, the limit grows in steps, so that the tier does not cause the next sign itself.
 struct MemoryPressurePolicy: Sendable {
     enum Sign: Sendable, Comparable {
-        /// Processes wait for memory, or the group is at its limit: takes a quarter of the bytes that the tier holds,
-        /// but leaves a sixteenth of the full limit.
+        /// Processes wait for memory, or the control group is at its limit. The new limit is three quarters of the
+        /// bytes that the tier holds, but at least a sixteenth of the full limit.
         case short
-        /// The kernel had to kill a process for lack of memory: takes all bytes above a sixteenth of the full limit.
+        /// The control group got no memory, or the kernel killed a process in it. The new limit is a sixteenth.
         case exhausted
     }
 
     struct Pace: Sendable {
-        /// The time after a change in which further ``Sign/short`` signs have no effect, because signs come in bursts.
+        /// The time after the limit is lowered in which ``Sign/short`` has no effect, because signs come in bursts.
         var shrinkInterval: Duration = .seconds(2)
-        /// The time without a sign before the limit grows.
+        /// The time without a ``Sign`` before the limit grows.
         var calmInterval: Duration = .seconds(30)
         var growInterval: Duration = .seconds(5)
     }

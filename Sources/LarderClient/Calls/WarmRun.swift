@@ -3,7 +3,7 @@ import Primitives
 /// Lets a server download and keep the URLs of a list, in batches of `POST /downloads`. To continue an interrupted run,
 /// run the same list again: the server does not contact origins for entries that are fresh.
 ///
-/// Invariant: every item is in one batch, and the end of the item is reported once, or never when the run fails.
+/// Invariant: every item is in one batch. `onEnd` is called once for each item, or at most once if ``run()`` throws.
 package final class WarmRun: Sendable {
     package struct End: Sendable {
         package let item: WarmList.Item

@@ -135,7 +135,7 @@ package struct APICall: Sendable {
 /// The address of a Larder server, as in `LARDER_SERVER`: scheme, host, port, and the path at a proxy, if any.
 package struct ServerAddress: Hashable, Sendable, CustomStringConvertible {
     package struct Invalid: Error, Hashable, Sendable, CustomStringConvertible {
-        /// Omits the text, which may contain a password.
+        /// Omits the refused address, because the address may contain a password.
         package let description: String
 
         init(_ reason: String) {

@@ -75,7 +75,7 @@ struct BodyClock {
     private let bytesPerSecond: Int64
     private let limit: Int64
     private var end: Int64
-    /// The part of the received bytes that is worth less than a millisecond, in thousandths of a byte.
+    /// The remainder when ``receive(_:now:)`` converts bytes into milliseconds of ``end``, in thousandths of a byte.
     private var rest: Int64 = 0
     private var stopped: Int64?
 

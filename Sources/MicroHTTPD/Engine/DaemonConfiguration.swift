@@ -2,7 +2,7 @@ import Foundation
 import Primitives
 
 package struct DaemonConfiguration: Sendable {
-    /// An IPv4 or IPv6 address, or a name: the daemon uses its first address. `::` serves IPv4, too.
+    /// An IPv4 or IPv6 address, or a host name. The daemon listens on the name's first address. `::` serves IPv4, too.
     package var host = "127.0.0.1"
     /// 0 takes any free port: read ``Daemon/port`` after the start.
     package var port: UInt16 = 0

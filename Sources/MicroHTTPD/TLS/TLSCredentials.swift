@@ -67,13 +67,13 @@ package final class TLSCredentials: @unchecked Sendable {
 
 package struct TLSCredentialsError: Error, Hashable, Sendable, CustomStringConvertible {
     package enum Part: Hashable, Sendable {
-        /// Missing or unreadable.
+        /// The certificate is missing or unreadable.
         case certificate
-        /// Missing, or unreadable without a passphrase.
+        /// The key is missing, or cannot be read without a passphrase.
         case key
         /// The key does not belong to the certificate.
         case pair
-        /// Missing, or some are unreadable.
+        /// The authorities are missing, or at least one of them is unreadable.
         case clientAuthorities
     }
 

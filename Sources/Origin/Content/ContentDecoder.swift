@@ -204,7 +204,7 @@ private final class BrotliDecoder: ContentDecoder {
                 if left < piece.count { try output(UnsafeRawBufferPointer(rebasing: piece[..<(piece.count - left)])) }
             }
         }
-        // "Needs more input" means that the decoder used all of the input.
+        // A decoder that needs more input has used all of `bytes`. So the bytes left are behind the end of the stream.
         guard inputLeft == 0 else { throw ContentCodingError.trailing(.brotli) }
     }
 

@@ -110,7 +110,7 @@ struct CompressedFile {
     init(urls: [String], fields: HTTPFields = [:]) {
         var formats = Set(urls.compactMap(Self.format(ofURL:)))
         if let type = fields[.contentType] { formats.formUnion(Self.formats(ofType: type)) }
-        // This conversion loses bytes outside ASCII, which do not indicate a compression.
+        // The field's `String` may lose bytes outside ASCII, but the name's ending that shows a compression is ASCII.
         if let name = fields[.contentDisposition].flatMap({ ContentDisposition($0).fileName }),
             let format = Self.format(ofFile: name)
         {

@@ -22,7 +22,7 @@ final class Transfer {
         var phase = Phase.idle
         var parser = ResponseHeadParser(allowsHTTP2: false)
         var chunks: ChunkedFraming?
-        /// The number of bytes already read from the piece that libcurl has kept (see ``Reception/held``).
+        /// The bytes that `readChunks` has read from the piece that libcurl delivers again (see ``Reception/held``).
         var heldCount = 0
         /// The head of a chunked response, until its first chunk begins correctly or libcurl has read all available
         /// bytes. So a response with wrong framing from the beginning fails before the receiver gets the head.

@@ -108,7 +108,8 @@ struct ProcessVFSTests {
         // Without a checkpoint, all pages are in the log.
         #expect(try Self.offersProcessor { _ = try queue.read { try Int.fetchOne($0, sql: sum) } })
 
-        // Each page is written to the log, and no page is read from the log.
+        // The checkpoint empties the log, so the UPDATE reads no page from it. SQLite writes the changed pages to the
+        // log before the ROLLBACK, because the page cache has room for only 5 pages.
         try queue.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
         let writesOffer = try Self.offersProcessor {
             try queue.writeWithoutTransaction { db in
@@ -118,7 +119,7 @@ struct ProcessVFSTests {
         #expect(writesOffer)
     }
 
-    /// Returns whether the calling thread yields its processor during a hundred steps, which take more than 200 µs.
+    /// Returns whether the thread yields its processor during 100 calls of `step`, which take more than 200 µs.
     private static func offersProcessor(_ step: () throws -> Void) throws -> Bool {
         Processor.share()
         let start = Processor.turnStart

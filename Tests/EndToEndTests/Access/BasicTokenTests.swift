@@ -49,7 +49,7 @@ struct BasicTokenTests {
     }
 
     @Test(
-        "Beside Larder-Authorization, Larder drops a token in Authorization, but passes on other credentials")
+        "A request with Larder-Authorization passes Authorization to the origin unless Authorization has a token")
     func beside() async throws {
         let origin = try Self.origin()
         defer { origin.stop() }

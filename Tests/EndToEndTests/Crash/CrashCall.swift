@@ -20,15 +20,15 @@ struct CrashName {
     static func isURL(_ text: String) -> Bool { text.contains("/") }
 }
 
-/// A call of a worker, and the effect of the call on one or more names.
+/// A request that a worker of the crash test sends to the server, and the content that the entries have after it.
 struct CrashCall {
     var method: String
     var target: String
     var json: JSON?
     var body: [UInt8] = []
-    /// The names that the call concerns.
+    /// The names of the entries that the call stores, changes or removes.
     var names: [String]
-    /// The content of each name after the call; `nil` for no content.
+    /// The content of each of these entries after the call; `nil` if the call removes the entries.
     var content: CrashLedger.Content?
     /// The number of entries that the response must report as removed; `nil` for a call that removes no entries.
     var removed: Int?

@@ -8,7 +8,7 @@ import Testing
 
 @Suite("The events of downloads and entries")
 struct EventTests {
-    @Test("A download reports its start, progress, entry and success, and a hit reports only its success")
+    @Test("A download has events for its start, progress, new entry and success; a hit has only the event of success")
     func download() async throws {
         let gate = Gate("the rest of the body")
         let origin = try ScriptedOrigin { _, connection in
@@ -200,7 +200,7 @@ struct EventTests {
         }
     }
 
-    @Test("A purge of 400 entries reports 100 entries singly, and the rest by their count and the selector")
+    @Test("A purge of 400 entries sends an event for each of 100 entries, and one event with the number of the others")
     func purge() async throws {
         try await TestServer.with { (server) async throws in
             for number in 0..<400 { try await server.put("k\(number)", [1], query: "tags=many") }
@@ -215,7 +215,8 @@ struct EventTests {
             #expect(last.data["count"] == 300)
             #expect(last.data["selector"] == ["tag": "many"])
             #expect(last.data["key"] == nil)
-            // The event with the count reaches every listener, because the event can concern any key.
+            // An event that states only the number of the removed entries reaches every listener, because the entries
+            // can have any key.
             #expect(try await one.wait(for: 1).map(\.id) == [last.id])
             #expect(try await server.client.request("DELETE", "/entries?all=true").member("removed") == 1)
             #expect(try await all.wait(for: 102)[101].key == "other")

@@ -1,6 +1,7 @@
 import Testing
 
-/// The storing of statuses (RFC 9111 §3), and their lifetime when the origin states none (RFC 9111 §4.2.2).
+/// Exchanges that show, for each status, whether an answer is stored (RFC 9111 §3), and which lifetime it has if the
+/// origin states none (RFC 9111 §4.2.2).
 extension ExchangeTable {
     private static let cookie = "Set-Cookie: a=1"
     private static let longAgo = "Last-Modified: \(at(-100_000))"

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Larder
 
-@Suite("Parts, HEAD and POST with a Content-Location through /fetch")
+@Suite("/fetch with partial answers (206), with HEAD, and with POST answers that have a Content-Location")
 struct FetchPartsTests {
     private static let text = "0123456789abcdefghijklmnopqrstuvwxyz"
 
@@ -35,7 +35,7 @@ struct FetchPartsTests {
         return reply
     }
 
-    @Test("Stored parts answer ranges within one part and across several parts (RFC 9111 §3.3, §3.4)")
+    @Test("Stored 206 answers serve ranges within one answer and across several (RFC 9111 §3.3, §3.4)")
     func combined() async throws {
         let origin = try origin()
         defer { origin.stop() }
@@ -63,7 +63,7 @@ struct FetchPartsTests {
         }
     }
 
-    @Test("A request for a range within a part that is still arriving gets only the bytes of the range")
+    @Test("A request for a range within a 206 answer that is still arriving gets only the bytes of the range")
     func comingPart() async throws {
         let (hasHead, isAnswered) = (Gate("the first client has a head"), Gate("the second client has its answer"))
         let origin = try ScriptedOrigin { request, connection in
@@ -173,7 +173,7 @@ struct FetchPartsTests {
         }
     }
 
-    @Test("A part without a strong validator is passed on and not stored (RFC 9111 §3.4)")
+    @Test("A 206 answer without a strong validator is passed on and not stored (RFC 9111 §3.4)")
     func weak() async throws {
         let origin = try origin(etag: { _ in "W/\"v1\"" })
         defer { origin.stop() }
@@ -187,7 +187,7 @@ struct FetchPartsTests {
     }
 
     @Test(
-        "A part of another length than its Content-Range is passed on, not stored (RFC 9110 §15.3.7)",
+        "A 206 answer of another length than its Content-Range is passed on, not stored (RFC 9110 §15.3.7)",
         arguments: [3, 12], [true, false])
     func mismatched(count: Int, isChunked: Bool) async throws {
         let origin = try ScriptedOrigin { request, connection in

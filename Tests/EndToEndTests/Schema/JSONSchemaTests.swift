@@ -156,7 +156,7 @@ struct JSONSchemaTests {
     }
 }
 
-@Suite("The JSON values of the schema validator")
+@Suite("JSONValue, which the schema validator reads from JSON and YAML")
 struct JSONValueTests {
     @Test("YAML gives the same value as its JSON equivalent")
     func yaml() throws {

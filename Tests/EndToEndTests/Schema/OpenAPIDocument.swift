@@ -26,7 +26,7 @@ struct OpenAPIDocument: Sendable {
         let passedOn: Response?
 
         /// Whether the last parameter of the path is the whole rest of the target, including slashes and query. The
-        /// parameter has `x-rest-of-target: true`, because OpenAPI has no keyword for that.
+        /// parameter has `x-rest-of-target: true`, because OpenAPI has no keyword for such a parameter.
         var takesRest: Bool { parameters.contains(where: \.isRest) }
 
         /// The path as a router writes it: `/entries/:key/content`, `/fetch/*`.
@@ -83,7 +83,7 @@ struct OpenAPIDocument: Sendable {
         let schema: JSONSchema
     }
 
-    /// The reason why the document is not usable, with the place.
+    /// The reason why the document is not usable, with the place in the document.
     struct Fault: Error, CustomStringConvertible {
         let description: String
     }
@@ -104,7 +104,7 @@ struct OpenAPIDocument: Sendable {
 
     /// Parses a document and compiles all its schemas, including unused schemas.
     ///
-    /// - Throws: ``Fault``, `JSONSchema.Fault` or `JSONValue.YAMLError`, each with the place.
+    /// - Throws: ``Fault``, `JSONSchema.Fault` or `JSONValue.YAMLError`. The error names the place in the document.
     init(yaml: String) throws {
         root = try JSONValue(yaml: yaml)
         for schema in (root["components"]?["schemas"]?.objectValue ?? [:]).values {

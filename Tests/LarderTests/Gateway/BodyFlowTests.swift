@@ -87,7 +87,7 @@ struct BodyFlowTests: Sendable {
         bytes.withUnsafeBytes { flow.receive($0) }
     }
 
-    @Test("A body that is not kept waits in memory for its first client, and is then passed on as it arrives")
+    @Test("A body that is not stored waits in memory until a client reads; this client gets later bytes as they arrive")
     func unkept() {
         let flow = flow()
         send(bytes(1_000), to: flow)
@@ -129,7 +129,7 @@ struct BodyFlowTests: Sendable {
         #expect(copy(keptFlow.take(1..<Int64(all.count))) == Array(all[1...]))
     }
 
-    @Test("A slow client of a body that is not kept pauses the origin and later resumes it")
+    @Test("A slow client of a body that is not stored pauses the origin and later resumes it")
     func pace() {
         let flow = flow()
         let client = Client(room: 1)
@@ -154,7 +154,7 @@ struct BodyFlowTests: Sendable {
         #expect(demands.elements == [.pause, .resume])
     }
 
-    @Test("The transfer of a body that is not kept is cancelled when the last client leaves")
+    @Test("The transfer of a body that is not stored is cancelled when the last client leaves")
     func leaving() {
         let flow = flow()
         let (first, second) = (Client(), Client())
@@ -178,7 +178,7 @@ struct BodyFlowTests: Sendable {
         #expect(client.received == bytes(10))
     }
 
-    @Test("Each client reads a kept body at its own pace, from any beginning")
+    @Test("Each client reads a stored body at its own pace, and can begin at any byte")
     func kept() async throws {
         let fixture = try KeptBody()
         let flow = flow(kept: fixture.reservation.body)
@@ -207,7 +207,7 @@ struct BodyFlowTests: Sendable {
         #expect(demands.elements.isEmpty)
     }
 
-    @Test("When the cache stops keeping a body in the middle, every reader gets the whole body at its own pace")
+    @Test("When the cache stops storing a body in the middle, every reader gets the whole body at its own pace")
     func keepingEnds() throws {
         let fixture = try KeptBody()
         let flow = flow(kept: fixture.reservation.body)

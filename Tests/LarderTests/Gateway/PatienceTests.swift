@@ -117,7 +117,7 @@ struct PatienceTests {
         }
     }
 
-    @Test("A client that still holds a body does not keep the gateway in memory")
+    @Test("A reference to the body of an answer does not keep the gateway in memory")
     func heldBody() async throws {
         let origin = try ScriptedOrigin { _, connection in
             try connection.respond(fields: [.cacheControl: "max-age=60"], body: "complete")

@@ -4,9 +4,9 @@ import Primitives
 
 /// An SQLite VFS that reads only data that the kernel has in memory (`RWF_NOWAIT`,
 /// <https://man7.org/linux/man-pages/man2/preadv2.2.html>): a statement that would wait for a disk ends with
-/// ``notCached``. It is the default VFS (<https://sqlite.org/vfs.html>) with another `xRead`, for which the name of the
-/// connection passes a descriptor, because SQLite's own are private. The owner keeps the descriptor open for longer
-/// than any connection to the file, because closing a descriptor drops all locks of the process on the file.
+/// ``notCached``. It is the default VFS (<https://sqlite.org/vfs.html>) with another `xRead`. SQLite's descriptors are
+/// private, so this `xRead` uses the caller's descriptors from ``name(of:database:log:)``. The caller closes them after
+/// all connections to the file, because closing a descriptor drops all locks of the process on the file.
 enum CachedFilesVFS {
     /// An I/O error that has no name in SQLite.
     static let notCached = SQLITE_IOERR | (0xFE << 8)
