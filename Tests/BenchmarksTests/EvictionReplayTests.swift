@@ -68,7 +68,7 @@ struct EvictionReplayTests {
         #expect(memory.requests == trace.requests.count)
         #expect(memory.objectMissRatio < other * 0.95)
         #expect(disk.objectMissRatio < other * 0.95)
-        // The tiers differ in hashes that collide, and in hits that the disk tier has noted but not written yet.
+        // The ratios differ slightly: some hashes collide, and some hits of the disk tier are noted but not written.
         #expect(abs(disk.objectMissRatio / memory.objectMissRatio - 1) < 0.01)
         #expect(disk.policyBytes <= 16 * disk.entries + 72)
     }

@@ -11,7 +11,7 @@ struct FreshnessTests {
     @Test(
         "The fields and status of a response decide its lifetime, and whether the lifetime is explicit",
         arguments: [
-            // RFC 9111 §4.2.1: s-maxage, max-age, Expires − Date.
+            // RFC 9111 §4.2.1: the lifetime is s-maxage, else max-age, else Expires − Date.
             (200, ["Cache-Control: max-age=60"], 60, true),
             (200, ["Cache-Control: max-age=60, s-maxage=10"], 10, true),
             (200, ["Expires: " + Sample.date(90)], 90, true),

@@ -47,7 +47,7 @@ struct PartialReuseTests {
         #expect(fresh == (isServed ? .serve(age: .zero, isStale: false) : .fetch(.partial)))
         let stale = ReusePolicy.decide(Sample.request(request), part, now: Sample.now + .seconds(60))
         #expect(stale == (isServed ? .revalidate(reason: .stale, mayServeStaleOnError: true) : .fetch(.partial)))
-        // After a failed fetch, the part answers only the same requests.
+        // If the origin is unreachable, the stale part answers the same requests as a fresh part.
         let standsIn = ReusePolicy.mayServeStale(
             Sample.request(request), part, onError: .unreachable, now: Sample.now + .seconds(60))
         #expect(standsIn == isServed)

@@ -41,7 +41,7 @@ struct ReusePolicyTests {
             (["Last-Modified: " + Sample.date(-600)], 59, serve(59)),
             (["Last-Modified: " + Sample.date(-600)], 60, validate),
             (["ETag: \"a\""], 0, validate),
-            // RFC 9111 §5.2.2.4: no-cache requires validation, with field names, too.
+            // RFC 9111 §5.2.2.4: no-cache requires validation, even if it has field names.
             (["Cache-Control: max-age=60, no-cache", "ETag: \"a\""], 0, validateOrFail),
             (["Cache-Control: max-age=60, no-cache=\"Set-Cookie\"", "ETag: \"a\""], 0, validateOrFail),
             // RFC 9111 §5.2.2.2, §5.2.2.8, §5.2.2.10: the response is served while fresh, and never stale.

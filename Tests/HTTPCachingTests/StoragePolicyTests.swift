@@ -21,11 +21,11 @@ struct StoragePolicyTests {
             (200, ["Cache-Control: s-maxage=60"], nil),
             (200, ["Expires: " + Sample.date(60)], nil),
             (200, ["cache-control: MAX-AGE=60"], nil),
-            // The answer is stale at once, but usable when the origin cannot be reached (RFC 9111 §4.2.4) …
+            // RFC 9111 §4.2.4: an answer that is stale at once is stored, for use while the origin is unreachable.
             (200, ["Cache-Control: max-age=0"], nil),
             (200, ["Expires: 0"], nil),
             (200, ["Cache-Control: max-age=60", "Age: 100"], nil),
-            // … unless a directive forbids stale responses and the answer has no validator.
+            // If a directive forbids stale responses, an answer that is stale at once is stored only with a validator.
             (200, ["Cache-Control: max-age=0, must-revalidate"], .noFreshness),
             (200, ["Cache-Control: max-age=0, must-revalidate", "ETag: \"a\""], nil),
             (200, ["Cache-Control: s-maxage=0"], .noFreshness),

@@ -17,7 +17,7 @@ struct SettingOptionsTests {
 
     @Test("The value of a flag becomes the value of its setting", arguments: Setting.all.map(\.name))
     func values(name: String) throws {
-        // The flag of this setting takes no value.
+        // The flag of `Setting.open` takes no value.
         let isSwitch = name == Setting.open.name
         let options = try SettingOptions.parse(isSwitch ? ["--\(name)"] : ["--\(name)", "7"])
         #expect(options.flags[name] == [isSwitch ? "true" : "7"])

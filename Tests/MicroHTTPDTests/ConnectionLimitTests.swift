@@ -108,7 +108,7 @@ struct ConnectionLimitTests {
             #expect(try late.answer().text == "/late")
             let later = try RawClient(port: daemon.port)
             try later.request("GET", "/later")
-            // The refused client has been silent for too long.
+            // The daemon closes the connection of the silent refused client, and then accepts and refuses `later`.
             clock.advance(by: .seconds(6))
             try Self.expectRefusal(of: later)
             withExtendedLifetime((clients, late, refused)) {}

@@ -91,8 +91,8 @@ final class RawClient {
         return try receiveMore()
     }
 
-    /// Returns at most `limit` of the next bytes from the server, and takes no more than these from the kernel; empty
-    /// as with ``receive()``.
+    /// Returns at most `limit` of the next bytes from the server, and leaves all further bytes in the kernel. Returns
+    /// no bytes when the server has closed or reset the connection.
     func receive(atMost limit: Int) throws -> [UInt8] {
         if buffer.isEmpty { return try receiveMore(limit: limit) }
         defer { buffer.removeFirst(min(limit, buffer.count)) }
@@ -125,8 +125,8 @@ final class RawClient {
         return buffer.isEmpty
     }
 
-    /// Returns the next answer. Throws `Failure` when the answer is truncated. With `toHead`, no body follows, even if
-    /// the head declares a body.
+    /// Returns the next answer. Throws `Failure` when the answer is truncated. With `toHead`, it is the answer to a
+    /// `HEAD` request, which has no body even if its head declares one.
     func answer(toHead: Bool = false) throws -> Answer {
         var answer = Answer()
         let statusLine = try line()

@@ -106,7 +106,7 @@ struct SecureConnectionTests {
 
     @Test("Pipelined requests of many connections, in several TLS records, all get their answers")
     func pipelined() async throws {
-        // Another thread answers every tenth request (a path that ends with 3). The connection waits until then.
+        // Another thread answers each path that ends with 3. The connection's later requests wait for this answer.
         let handler = Handler { request in
             .accept(.none) { exchange in
                 let response = Response(text: request.path)

@@ -97,7 +97,7 @@ struct SinkTests {
                 _ = try sink.pauses.wait(for: opened + 1)
                 #expect(sink.writes.count == opened + 1)
             }
-            // The daemon does not report the end of the body either while the sink is full.
+            // The sink has all bytes but is still full, so the daemon does not report the end of the body yet.
             try Self.comeRound(daemon)
             // The exchanges of other clients end a moment after their answers arrive.
             try pollBlocking("its exchange alone") { daemon.exchangesInFlight == 1 }
@@ -228,8 +228,8 @@ struct SinkTests {
             let client = try RawClient(port: daemon.port)
             try client.send(Self.head(10) + "01234")
             let room = try sink.pauses.wait()[0]
-            // When the daemon closes a silent client's connection, it is checking all deadlines. The second time, the
-            // first check has ended.
+            // The end of a silent client's connection shows that the daemon has begun to check all deadlines. The end
+            // of the second shows that the first check is complete.
             for _ in 0..<2 {
                 let silent = try RawClient(port: daemon.port)
                 try Self.comeRound(daemon)
@@ -241,7 +241,7 @@ struct SinkTests {
             try sink.pauses.wait(for: 2)[1]()
             #expect(try client.answer().text == "10")
 
-            // No more bytes arrive, so only the deadline that runs again can end the body before the inactivity limit.
+            // No more bytes arrive. The deadline runs again, so it ends the body long before the inactivity limit.
             try client.send(Self.head(10) + "01234")
             try sink.pauses.wait(for: 3)[2]()
             clock.advance(by: .seconds(1))

@@ -13,7 +13,7 @@ struct SlowReaderTests {
         let large = Response(body: .bytes(SharedBytes([UInt8](repeating: 0x78, count: size))))
         let clock = ManualClock()
         let configure: (inout DaemonConfiguration) -> Void = {
-            // Makes the daemon check every 50 ms whether an inspection is due by its clock.
+            // Makes the daemon look at its clock every 50 ms, to find out whether the next check of the clients is due.
             $0.requestDeadline = .milliseconds(200)
             $0.now = { clock.now() }
         }
@@ -65,8 +65,8 @@ struct SlowReaderTests {
             let readers = try rates.map { _ in try RawClient(port: daemon.port, receiveBuffer: receiveBuffer) }
             var counts = [0, 0]
             for _ in 0..<2 {
-                // The daemon cuts off the stalled client after a window of ``SendClock``, and serves the readers until
-                // then.
+                // The stalled client reads only one byte. The daemon cuts it off after a window of ``SendClock``. Until
+                // then, the other clients read at their rates.
                 let stalled = try RawClient(port: daemon.port, receiveBuffer: receiveBuffer)
                 for client in [stalled] + (counts[0] == 0 ? readers : []) {
                     try client.request("GET", "/")
@@ -179,7 +179,7 @@ struct SlowReaderTests {
                 text += String(decoding: bytes, as: UTF8.self)
             }
             for _ in 0..<4 {
-                // The daemon cuts off the half head in the check in which it checks the other connections, too.
+                // The check that cuts off the half head also checks the other connections, and leaves them open.
                 let half = try RawClient(port: daemon.port)
                 try half.send("GET / HTTP/1.1\r\n")
                 try pollBlocking("three connections") { daemon.connectionCount == 3 }

@@ -108,7 +108,7 @@ struct StreamEndTests {
         ])
     func closes(requests: [String]) async throws {
         try await withDaemon(Ending(), configure: { $0.threads = 1 }) { daemon in
-            // This connection is quiet for longer than the connection that ends.
+            // This connection is quiet for longer than the connection that the daemon closes, but it stays open.
             let idle = try RawClient(port: daemon.port)
             try idle.request("GET", "/idle")
             #expect(try idle.answer().text == "whole")

@@ -177,7 +177,7 @@ import Testing
         let front = try await TLSFront(originPort: origin.port)
         let client = OriginClient(
             configuration: .local {
-                // Each thread has connections of its own.
+                // There is one thread, because only transfers of the same thread share a connection.
                 $0.threads = 1
                 $0.certificateAuthorityFile = front.authority.certificateFile
                 $0.addressPolicy = AddressPolicy(allowing: [try! AddressRule("localhost")])

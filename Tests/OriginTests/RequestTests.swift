@@ -50,7 +50,7 @@ import Testing
                 $0.threads = 1
                 $0.lookUps = ["a.test", "a.test."].map { "\($0):\(origin.port):127.0.0.1" }
             })
-        // The name without the dot uses the same connections.
+        // Requests for the name with and without the dot alternate, because both use the same connections.
         for host in ["a.test", "a.test.", "a.test", "a.test."] {
             #expect(try await client.get(origin.url("/x", host: host)).text == "\(host):\(origin.port)")
             let target = try await client.get(origin.url("/", host: host)) { $0.requestTarget = "/y" }
@@ -74,7 +74,7 @@ import Testing
             #expect(origin.requests.last?.fields[.userAgent] != nil)
             try await client.get(origin.url("/x")) { $0.addsDefaultFields = false }
             #expect(origin.requests.last?.lines == plain)
-            // A handle with further settings is not reused.
+            // The handle of a `HEAD` request, or of a request with a body, is not reused.
             try await client.get(origin.url("/x")) { request in
                 request.addsDefaultFields = false
                 request.method = .head

@@ -4,7 +4,7 @@ import Testing
 @testable import Origin
 
 @Suite struct ResponseHeadParserTests {
-    /// Feeds a head line by line, as libcurl does, and returns the heads.
+    /// Feeds a text to the parser line by line, as libcurl does, and returns the heads in the text.
     private func parse(_ text: String, allowsHTTP2: Bool = false) throws -> [ResponseHeadParser.Head] {
         var parser = ResponseHeadParser(allowsHTTP2: allowsHTTP2)
         var heads: [ResponseHeadParser.Head] = []
@@ -48,12 +48,12 @@ import Testing
         arguments: [
             // A bare LF ends a line (RFC 9112 §2.2).
             "HTTP/1.1 200 OK\nContent-Length: 3\n\n",
-            // The reason may be missing, and its space (RFC 9112 §4).
+            // The reason phrase may be missing, with or without the space before it (RFC 9112 §4).
             "HTTP/1.1 200 \r\nContent-Length: 3\r\n\r\n", "HTTP/1.1 200\r\nContent-Length: 3\r\n\r\n",
             // Equal lengths count as a single length (RFC 9110 §8.6).
             "HTTP/1.1 200 OK\r\nContent-Length: 3\r\nContent-Length: 3\r\n\r\n",
             "HTTP/1.1 200 OK\r\nContent-Length: 3, 3\r\n\r\n",
-            // Leading zeros are digits.
+            // A length may have leading zeros.
             "HTTP/1.1 200 OK\r\nContent-Length: 003\r\n\r\n",
             "HTTP/1.0 200 OK\r\nContent-Length: 3\r\n\r\n",
         ])

@@ -16,7 +16,7 @@ import Testing
         let front = try await TLSFront(originPort: origin.port)
         let client = OriginClient(
             configuration: .local {
-                // Each thread has connections of its own.
+                // There is one thread, because only transfers of the same thread share a connection.
                 $0.threads = 1
                 $0.certificateAuthorityFile = front.authority.certificateFile
                 $0.addressPolicy = AddressPolicy(allowing: [try! AddressRule("localhost")])
@@ -37,7 +37,7 @@ import Testing
     func afterSharing() async throws {
         let all = Counter("requests")
         let origin = try ScriptedOrigin { request, connection in
-            // Ten requests overlap in each round.
+            // The origin answers only when all ten requests of a round have arrived.
             let number = all.add()
             try all.waitBlocking(for: (number + 9) / 10 * 10)
             try connection.respond(body: request.target)

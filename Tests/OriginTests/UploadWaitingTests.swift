@@ -52,7 +52,7 @@ import Testing
             Issue.record("\(stalling.results)")
             return
         }
-        // Two more time-outs pass, in which the waiting transfer would have timed out, too.
+        // Two more time-outs pass. The transfer that waits for its producer does not time out meanwhile.
         for _ in 0..<2 { _ = try await client.failure(origin.url()) }
         body.write(SharedBytes("body".utf8))
         body.finish()

@@ -58,7 +58,7 @@ struct DiskEvictionTests {
                 try await cache.flush()
                 #expect(try cache.entry(for: "large \(number)") != nil)
             }
-            // Large bodies without hits evict one another, and hardly any entry in use.
+            // Large bodies without hits evict one another, but hardly any of the entries with hits.
             let hot = try (0..<39).count { try cache.entry(for: "hot \($0)") != nil }
             #expect(hot >= 35)
             #expect(cache.totals.diskBytes <= 4_000_000)
@@ -66,7 +66,7 @@ struct DiskEvictionTests {
         }
     }
 
-    /// Fills some 3.7 of 4 million bytes with entries of 8,000 bytes each.
+    /// Fills some 3.7 of 4 million bytes with entries of 8,000 bytes each, and requests each of them if `areInUse`.
     private static func fill(_ cache: DiskCache, areInUse: Bool) async throws {
         for number in 0..<400 {
             try await cache.store(longText(8000), key: "small \(number)")

@@ -46,7 +46,7 @@ struct DiskReserveTests {
             }
             #expect(least >= Self.floor - Self.slack)
             #expect(try cache.entry(for: "k\(count - 1)") != nil)
-            // The cache uses all the room beyond the reserve.
+            // The bodies fill over a third of the volume, so the cache evicts not much more than the reserve demands.
             #expect(cache.totals.bodyBytes > Self.size / 3)
             #expect(try cache.findings() == [])
         }

@@ -18,7 +18,7 @@ struct GhostTableTests {
         let (old, last) = (all.dropLast(limit), all.suffix(limit))
         #expect(table.count <= limit)
         let foundOld = old.count { table.remove($0) }
-        // For each new hash that a full bucket forgot early, an older hash is still there.
+        // The table forgets some new hashes early because their bucket is full. A few older hashes remain instead.
         #expect(Double(foundOld) <= Double(limit) * 0.03)
         let found = last.count { table.remove($0) }
         #expect(found <= limit)

@@ -271,7 +271,7 @@ extension LimitTests {
         defer { cache.close() }
         for number in 0..<5 { try await cache.store(longText(1000), key: "k\(number)") { $0.pinned = true } }
         #expect(cache.parts.budget.fullness.excess + Self.cost(1000) / 4 > 0)
-        // The writer tries once by itself, after the store that used up the head-room.
+        // The writer tries once by itself to evict, after the store that used up the head-room.
         try await cache.flush()
         try await cache.flush()
         let before = commits.value

@@ -65,7 +65,7 @@ struct PinnedLimitTests {
         try await withPinned { (cache, left) async throws in
             try await cache.store(longText(left / 2), key: "too") { $0.pinned = true }
             let rest = 4_000_000 - cache.totals.diskBytes
-            // The old body is removed only after the new body is stored.
+            // The replacement needs room beside the old body, which is removed only after the new body is stored.
             let next = cache.reserve(try .data("too"), kind: .data)
             try next.expect(length: rest - rest / 32)
             let other = cache.reserve(try .data("other"), kind: .data)

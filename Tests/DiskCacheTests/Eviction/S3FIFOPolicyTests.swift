@@ -6,7 +6,7 @@ import Testing
 
 @Suite("The S3-FIFO policy")
 struct S3FIFOPolicyTests {
-    /// A cache of a fixed capacity, which uses the policy in the way of a shard of the memory tier.
+    /// A cache of a fixed capacity, which uses the policy as a shard of the memory tier does.
     private struct Cache {
         let capacity: Int64
         var policy = S3FIFOPolicy()

@@ -103,7 +103,7 @@ struct ListingTests {
             for text in ["", "x", "AAAA", "%", String(cursor.dropLast(8)), "ü"] where text != cursor {
                 let isRefused: Bool
                 do {
-                    // A cursor that was cut may still be valid, for another place.
+                    // A cursor without its last eight bytes may still be valid, but names another place in the listing.
                     _ = try cache.list(filter, cursor: text)
                     isRefused = text == String(cursor.dropLast(8))
                 } catch DiskCacheError.invalidCursor {

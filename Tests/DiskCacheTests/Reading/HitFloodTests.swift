@@ -96,7 +96,7 @@ struct HitFloodTests {
             written.formUnion(flush.items.map(\.key))
             log.endFlush(flush)
         }
-        // 50 flushes of 8 entries would be enough for 400 entries.
+        // 50 of the 120 flushes would be enough, because each flush writes the hits of 8 of the 400 entries.
         #expect(written.count == 400)
         #expect(log.countedHits == 400 * 120)
     }

@@ -247,7 +247,7 @@ struct HitTests {
         opened.withLock { $0 = cache }
         try await cache.flush()
         opened.withLock { $0 = nil }
-        // Expects at least two instants, before and after one commit, each read in three ways.
+        // The flush calls the hook before and after its commit, and each call reads the entry in three ways.
         #expect(seen.elements.count >= 6)
         #expect(seen.elements.allSatisfy { $0?.hits == 1 && $0?.expiryDate == expiry })
     }

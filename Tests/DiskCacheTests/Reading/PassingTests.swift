@@ -86,7 +86,7 @@ struct PassingTests {
             try await Self.fill(cache, Self.keys)
             for _ in 0..<3 { #expect(Self.text(Self.passing(key, in: cache, fixture)) == body) }
             #expect(cache.parts.memory.peek(key) == nil)
-            // The tier remembers the requests, but does not read the index for a body that it cannot keep.
+            // The tier remembers the key, and would take a small body into memory. It cannot keep this body.
             #expect(cache.parts.memory.way(of: key, cost: body.utf8.count) == .past)
             #expect(cache.parts.memory.way(of: key, cost: 1) == .pastAndIn)
         }

@@ -102,7 +102,7 @@ struct SlabMapTests {
         let size = Int64(SlotClass(holding: 1000).size)
         let slots = (0..<100).map { _ in map.take(for: 1000) }
         #expect(map.slackBytes == 0)
-        // The last slots also count when they are free, because the file keeps their blocks.
+        // Free slots behind the last used slot also count, because the file keeps their blocks.
         for slot in slots[40..<50] + slots[90...] { #expect(map.free(slot)) }
         try commit(map)
         #expect(map.slackBytes == 20 * size)

@@ -40,7 +40,7 @@ struct SlabTests {
             let full = try Self.blocks(of: fixture)
             #expect(full >= 17 << 20)
             try await cache.remove(matching: EntryFilter(tag: "go"))
-            // A quarter of the bodies is left, and up to half of the head-room may be free between them.
+            // A quarter of the bodies is left. Free slots between them may take up to half of the head-room.
             try await poll("the room is given back") { try Self.blocks(of: fixture) <= full / 4 + 3 << 20 }
             #expect(try cache.findings() == [])
             for number in stride(from: 0, to: 6000, by: 4) { #expect(try await cache.text(key: "\(number)") == body) }

@@ -18,7 +18,7 @@ struct SlotTableTests {
     func growth() {
         let table = SlotTable(memoryLimit: 1 << 20)
         #expect(table.memoryBytes == 0)
-        // The keys fill five of eight cells.
+        // The keys fill five eighths of the cells.
         let count = (1 << 17) * 5 / 8
         for number in 0..<count {
             let hash = Self.hash(number)

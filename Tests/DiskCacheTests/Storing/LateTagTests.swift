@@ -78,7 +78,7 @@ struct LateTagTests {
                 try await cache.remove(matching: numbers.map { EntryFilter(tag: "t\($0)") })
             }
             try await purge(0..<200)
-            // Repeated purges by the same tags do not count again.
+            // A second purge by the same tags does not count again towards the limit of 256 tags.
             try await purge(0..<PendingStore.latePurgeLimit)
             reservations[0].decide(mine, tags: ["late", "early"])
             try await purge(PendingStore.latePurgeLimit..<PendingStore.latePurgeLimit + 1)

@@ -36,7 +36,7 @@ struct PlacingTests {
                     ])
                 #expect(try cache.findings() == [])
             }
-            // After a restart, the moved bodies are found in their new places, too.
+            // After a restart, the cache finds the moved bodies in their new places.
             try await fixture.withCache { cache async throws in
                 for url in order { #expect(try await cache.text(url: url) == "body of " + url) }
                 for url in order { try await cache.remove(CacheKey.url(canonical: url).text) }
@@ -200,7 +200,7 @@ struct PlacingTests {
             try removeIncoming()
             #expect(try await cache.remove(CacheKey.url(canonical: first).text))
             #expect(FileSystem.status(of: path) == nil)
-            // The next body is received in the new directory.
+            // The cache receives the next body in the directory incoming/ that it has made again.
             let reservation = cache.reserve(.url(canonical: first), kind: .download, url: first)
             try reservation.receive(Array(longText(5000, "two").utf8))
             #expect(files(below: fixture.namespace).contains { $0.hasSuffix(".part") })

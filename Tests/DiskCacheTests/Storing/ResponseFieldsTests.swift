@@ -79,7 +79,7 @@ struct ResponseFieldsTests {
             for number in 0..<300 { _ = try await publish("small \(number)", 1, in: cache) }
             #expect(try variants(in: cache).count == Entry.variantLimit)
             for key in keys { #expect(try cache.entry(for: key) != nil) }
-            // A removal or look-up of the responses does not match the caller's data, either.
+            // Neither a removal nor a look-up of the responses by this MD5 matches the caller's data.
             #expect(try await cache.remove(matching: EntryFilter(md5: md5)) == Entry.variantLimit)
             #expect(try variants(in: cache).isEmpty)
             for key in keys { #expect(try cache.entry(for: key) != nil) }
@@ -116,7 +116,7 @@ struct ResponseFieldsTests {
         try await fixture.withCache { cache async throws in
             for number in 0..<100 { _ = try await publish("\(number)", 10, in: cache) }
             for number in 0..<10 { _ = try await publish("\(number)", 100 << 10, in: cache) }
-            // The responses with the oldest latest store are removed: 10 to 99, and then 0 to 4.
+            // The responses stored longest ago are removed: first 10 to 99, which were stored once, then 0 to 4.
             #expect(try variants(in: cache) == keys(5..<10))
 
             let key = CacheKey.response(to: url, variant: "9")

@@ -105,7 +105,7 @@ extension DiskCache {
                 held.open()
                 try verified.waitBlocking()
             },
-            // A closed writer does not run the work, and changes no file either.
+            // A closed writer does not run the operation. It changes no file, so the verification may begin.
             completion: { _ in held.open() })
         defer { verified.open() }
         try held.waitBlocking()

@@ -50,8 +50,8 @@ enum PathProperties {
         let directories = path.utf8.split(separator: UInt8(ascii: "/")).dropLast()
         try demand(
             !directories.contains { endsInMark(String(Substring($0))) }, "no directory name ends in a key", path)
-        // A path that does not end in `~` and a key belongs to one URL or key only, because the test computes both from
-        // it.
+        // From a path that does not end in `~` and a key, the test can compute the URL or the caller's key. So no two
+        // URLs or keys have the same such path.
         if let url {
             try demand(Self.url(plain: path).isExactly(url), "a path without a key gives the URL", "\(url) \(path)")
         } else {

@@ -89,7 +89,7 @@ struct ReplayWindowTests {
             return nil
         }
         #expect(try window.place(after: seal.id(of: 3).text).get() == 3)
-        // All events after this id are present.
+        // The window has dropped the event with the id 2, but it has all later events.
         #expect(try window.place(after: seal.id(of: 2).text).get() == 2)
         #expect(try window.place(after: window.endID.text).get() == 5)
         #expect(reason(seal.id(of: 1).text) == .gap)

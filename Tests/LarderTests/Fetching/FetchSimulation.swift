@@ -236,7 +236,7 @@ final class FetchSimulation {
             (hasHead, isConfirmed, isConditional) = (false, false, false)
             let asksBefore = asks
             perform(machine.handle(.refreshed(.changed)))
-            // The machine releases the waiters past their time limit before it decides whether to ask again.
+            // The machine releases waiters past their time limit, and then decides whether to ask the origin again.
             let isUnwanted = !goesOnAlone && !fates.values.contains(.waits) && !rules.outlivesCallers
             expect(
                 (asks == asksBefore + 1) != (isEnding || isUnwanted),

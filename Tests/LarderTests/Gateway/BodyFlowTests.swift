@@ -68,7 +68,7 @@ struct BodyFlowTests: Sendable {
 
     private let looks = Recorder<@Sendable () -> Void>()
 
-    /// Returns a flow that appends its later checks of slow readers to `looks`.
+    /// Returns a flow that schedules a check of its slow readers by appending the check to `looks`.
     private func flow(kept: GrowingBody? = nil, room: Int) -> BodyFlow {
         BodyFlow(kept: kept, room: SharedAllowance(limit: room), afterGrace: { [looks] in looks.append($0) }) {
             [demands] in demands.append($0)

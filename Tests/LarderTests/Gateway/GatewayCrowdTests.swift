@@ -169,7 +169,7 @@ struct GatewayCrowdTests {
             group.leave(all[1])
             #expect(group.rivals(of: other, limitPerHost: 4, limit: 1).map(\.number) == [all[0].number])
             #expect(group.rivals(of: other, limitPerHost: 4, limit: 2).isEmpty)
-            // The last fetch of an origin has left, and other fetches enter.
+            // The last fetch of the first origin leaves. Then two fetches of this origin enter again.
             group.leave(all[0])
             for fetch in all.prefix(2) { group.enter(fetch) }
             #expect(group.rivals(of: other, limitPerHost: 1, limit: 9).isEmpty)

@@ -86,7 +86,7 @@ struct DiskGrantsTests {
         let quotas: [Int: Int64] = [0: 200, 1: 500, 2: 300]
         let isComplete5 = grants.update(quotas: quotas, taken: [0: 900], retired: 0)
         #expect(!isComplete5)
-        // 100 bytes were free.
+        // Namespace 0 still takes 900 of the 1,000 bytes. The others share 100 bytes in the ratio of their quotas.
         #expect(grants.granted == [0: 200, 1: 62, 2: 37])
         let isComplete6 = grants.update(quotas: quotas, taken: [0: 400, 1: 62], retired: 0)
         #expect(!isComplete6)

@@ -121,7 +121,7 @@ import Testing
 
     @Test("A decompression bomb is cut off at the size limit, which counts decoded bytes")
     func bomb() async throws {
-        // 10 GiB, in 320 KiB.
+        // 320 KiB that decode to 10 GiB.
         let origin = try serving(Coded.zstdBomb(blockCount: 81_920), coding: "zstd")
         let collector = OriginClient(configuration: .local).start(origin.url()) { $0.sizeLimit = 1_000_000 }
         guard case .tooLarge(limit: 1_000_000) = try await collector.error().kind else {
@@ -199,7 +199,7 @@ import Testing
         let origin = try serving([1, 2, 3], coding: coding)
         #expect(try await OriginClient(configuration: .local).get(origin.url(path)).body == [1, 2, 3])
         #expect(origin.requests[0]["Accept-Encoding"] == "identity")
-        // The same coding is an error where it is not the file's own.
+        // The same coding is an error if the path does not name a compressed file.
         guard case .contentCoding = try await OriginClient(configuration: .local).failure(origin.url("/page")).kind
         else {
             Issue.record("\(coding) is taken for no coding")

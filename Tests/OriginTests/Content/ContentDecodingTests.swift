@@ -107,7 +107,7 @@ import Testing
             #expect(try decode(three.indices.map { three[$0...$0] }, [coding]).count == 15)
             #expect(throws: ContentCodingError.self) { try decode([three.dropLast()], [coding]) }
         }
-        // A skippable frame has content for other programs.
+        // The decoder ignores a skippable frame, because its content is for other programs (RFC 8878 §3.1.2).
         let skipped: [UInt8] = [0x50, 0x2a, 0x4d, 0x18, 2, 0, 0, 0, 1, 2]
         #expect(try decode([(skipped + Coded.zstd(Coded.hello) + skipped)[...]], ["zstd"]) == Coded.hello)
         for coded in [Coded.zlib(Coded.hello), Coded.bareDeflate(Coded.hello)] {
@@ -127,7 +127,7 @@ import Testing
 
     @Test("A decompression bomb stops at the size limit, even if only the inner of two codings expands it")
     func bomb() throws {
-        // 10 GiB.
+        // 320 KiB that decode to 10 GiB.
         let bomb = Coded.zstdBomb(blockCount: 81_920)
         #expect(throws: ContentDecoding.TooLong.self) { try decode([bomb[...]], ["zstd"], limit: 1 << 20) }
         #expect(throws: ContentDecoding.TooLong.self) {
@@ -140,8 +140,7 @@ import Testing
     func endlessNothing() throws {
         let member = Coded.gzip([])
         let skipped: [UInt8] = [0x50, 0x2a, 0x4d, 0x18, 0, 0, 0, 0]
-        // In br, empty metadata blocks: the first follows the size of the window, the last precedes the end (RFC 7932
-        // §9).
+        // In br, 0x0c is the window size with an empty metadata block, 0x06 such a block, 0x03 the end (RFC 7932 §9).
         let bodies = [
             ("gzip", [member], member, [member]), ("zstd", [skipped], skipped, [Coded.zstd([])]),
             ("br", [[0x0c]], [0x06], [[0x03]]),
@@ -189,7 +188,7 @@ import Testing
     @Test("A zstd window over 8 MiB is refused (RFC 9659 §3)")
     func window() throws {
         var frame = Coded.zstdBomb(blockCount: 1)
-        // RFC 8878 §3.1.1.1.2: 2 to the power of 10 + the exponent in the upper five bits.
+        // RFC 8878 §3.1.1.1.2: if the upper five bits of this byte are e, the window has 2^(10 + e) bytes.
         frame[5] = 13 << 3
         #expect(try decode([frame[...]], ["zstd"]).count == 128 << 10)
         frame[5] = 14 << 3

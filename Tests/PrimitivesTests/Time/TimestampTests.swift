@@ -46,7 +46,7 @@ struct TimestampTests {
         let rfc3339 = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
         var generator = SystemRandomNumberGenerator()
         for _ in 0..<2_000 {
-            // Before 1582 Foundation counts by the Julian calendar.
+            // The range begins in 1600, because Foundation counts by the Julian calendar before 1582.
             let seconds = Int64.random(in: -11_676_096_000...253_402_300_799, using: &generator)
             let instant = Timestamp(seconds: seconds)
             #expect(instant.rfc3339 == Date(timeIntervalSince1970: Double(seconds)).formatted(rfc3339))

@@ -146,7 +146,7 @@ struct CanonicalURLTests {
         #expect(try CanonicalURL(text).requestURL == requestURL)
     }
 
-    /// libcurl looks for numbers of an address before it decodes escapes and converts names.
+    /// libcurl alone finds no address here: it looks for one before it decodes escapes and converts other characters.
     @Test(
         "An IPv4 address in escapes, other digits or other dots becomes the four decimal numbers with dots",
         arguments: [

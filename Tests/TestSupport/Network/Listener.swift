@@ -91,8 +91,8 @@ package final class Listener: Sendable {
                 switch errno {
                 case EINTR, ECONNABORTED: continue
                 case EMFILE, ENFILE:
-                    // The system does not announce a free descriptor, and the socket stays readable, so the thread soon
-                    // tries again.
+                    // No event tells that a descriptor is free again, and the listening socket stays readable. So the
+                    // thread tries again after 1 ms.
                     if (try? stopping.waitBlocking(limit: .milliseconds(1))) != nil { return }
                     continue
                 default: return

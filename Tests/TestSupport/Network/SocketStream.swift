@@ -158,8 +158,8 @@ package final class SocketStream: @unchecked Sendable {
         close(bySaying: false)
     }
 
-    /// With `bySaying`, shuts the sending side down first, because a child process that starts at this moment may hold
-    /// a copy of the descriptor.
+    /// If `bySaying` is true, shuts the sending side down first. So the peer sees the end at once, even if a child
+    /// process that starts at this moment holds a copy of the descriptor.
     private func close(bySaying: Bool) {
         isClosed.withLock { isClosed in
             if isClosed { return }

@@ -30,8 +30,8 @@ package final class ChildProcess: Sendable {
     ///
     /// - Parameters:
     ///   - environment: variables that are set on top of the test's own; a `nil` value unsets a variable.
-    ///   - inheriting: descriptors of this process, and the number (under 64) that each has in the child; all
-    ///     descriptors with higher numbers, up to 1,023, are closed in the child.
+    ///   - inheriting: descriptors of this process, and the number (under 64) that each has in the child. In the
+    ///     child, all descriptors above 2 and above these numbers are closed, up to 1,023.
     ///
     /// Throws ``SystemError`` when the process cannot be started.
     package init(
@@ -46,8 +46,8 @@ package final class ChildProcess: Sendable {
         posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
         posix_spawn_file_actions_addopen(&actions, 1, logPath, O_WRONLY | O_CREAT | O_APPEND, 0o600)
         posix_spawn_file_actions_adddup2(&actions, 1, 2)
-        // The copies have numbers of 64 and above, because a number of this process may be another descriptor's number
-        // in the child.
+        // Each descriptor is copied to a number of 64 or above first. Otherwise the `dup2` for one descriptor could
+        // replace another descriptor that is still to be copied.
         var copies: [Int32] = []
         defer { for copy in copies { close(copy) } }
         for (own, childs) in descriptors {
@@ -113,8 +113,8 @@ package final class ChildProcess: Sendable {
     package func waitBlocking() -> Exit {
         while true {
             if let exit = reap(WNOHANG) { return exit }
-            // Leaves the process to be reaped under the lock, so that `kill` never meets a process id that has passed
-            // to another process.
+            // `WNOWAIT` does not reap the process. Only `reap` does so, under the lock, so `kill` never meets a process
+            // id that has passed to another process.
             var info = siginfo_t()
             waitid(P_PID, id_t(pid), &info, WEXITED | WNOWAIT)
         }
