@@ -47,7 +47,7 @@ package final class APIServer: Sendable {
         configuration.host = service.configuration.host
         configuration.port = service.configuration.port
         configuration.tls = tls
-        // The daemon accepts an eighth more connections, only to refuse them. The sum is the client limit.
+        // The daemon accepts an eighth more connections than this, only to refuse them. The sum is the client limit.
         let connectionLimit = max(1, service.clientLimit - service.clientLimit / 9)
         configuration.connectionLimit = connectionLimit
         configuration.fullAnswer = .problem(Problem(503, "the server has reached its limit of connections; retry soon"))

@@ -208,7 +208,7 @@ extension HTTPField {
 extension HTTPFields {
     /// The end-to-end fields, which may be forwarded and stored. Removes the fields of a single connection (RFC 9110
     /// §7.6.1): `Connection`, every field that `Connection` names, and the fields known to be hop-by-hop even when
-    /// `Connection` does not name them; also the fields between a client and its proxy (RFC 9111 §3.1).
+    /// `Connection` does not name them. Also removes the fields between a client and its proxy (RFC 9111 §3.1).
     package func endToEnd() -> HTTPFields {
         // Most messages have no hop-by-hop field, and so no `Connection` that names further fields.
         guard contains(where: { Self.isHopByHop($0.name) }) else { return self }

@@ -1,9 +1,9 @@
 import HTTPTypes
 import Primitives
 
-/// How long a shared cache may use an answer without the origin, and may use it stale afterwards (RFC 9111 §4.2).
+/// The times for which a shared cache may use an answer without asking the origin, fresh and stale (RFC 9111 §4.2).
 package struct Freshness: Hashable, Sendable {
-    /// The directives of the first targeted field (RFC 9213), otherwise those of Cache-Control.
+    /// The directives of the first readable targeted field (RFC 9213), otherwise those of Cache-Control.
     package let control: CacheControl
     /// Begins when the origin generates the answer (RFC 9111 §4.2.1). Zero for an answer that was never fresh.
     package let lifetime: Duration

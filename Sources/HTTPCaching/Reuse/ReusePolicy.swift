@@ -20,9 +20,9 @@ package enum ReusePolicy {
 
     /// `stored` is `nil` when no response is stored for the URL. `expiry` is the expiry date of the entry, by
     /// ``StoredResponse/expiryDate(callerTTL:)`` or as a caller has set it later. With ``StoredResponse/isExpirySet``
-    /// this date replaces the origin's lifetime for every request, otherwise only for a request with a ttl. If the
-    /// response has a ``StoredResponse/grant``, that request also needs the grant's Authorization. `coverage` has the
-    /// available bytes; `nil` means ``StoredResponse/part``.
+    /// this date replaces the origin's lifetime for every request. Otherwise it does so only for a request with a ttl
+    /// and, if the response has a ``StoredResponse/grant``, the grant's Authorization. `coverage` has the available
+    /// bytes; `nil` means ``StoredResponse/part``.
     package static func decide(
         _ request: CacheRequest, _ stored: StoredResponse?, expiry: Timestamp? = nil, coverage: ByteCoverage? = nil,
         now: Timestamp
@@ -273,7 +273,7 @@ package struct CacheGroups: Hashable, Sendable {
         self.init(fields, name: .cacheGroups)
     }
 
-    /// `Cache-Group-Invalidation` (RFC 9875 §3): one such group invalidates a response. Empty for a safe method.
+    /// `Cache-Group-Invalidation` (RFC 9875 §3): a response in any of these groups is invalid. Empty for a safe method.
     package init(invalidatedBy fields: HTTPFields, method: HTTPRequest.Method) {
         self.init(Invalidation.safeMethods.contains(method.rawValue) ? [:] : fields, name: .cacheGroupInvalidation)
     }

@@ -11,7 +11,7 @@ package enum HeadOutcome: Hashable, Sendable {
 
 extension StoredResponse {
     /// Whether a 304 applies to this response, by ``Validators/areConfirmed(by:madeAt:now:)``. The request must have
-    /// had its ``Validators``. If a 304 applies to no stored response, repeat the request without conditions.
+    /// had this response's ``Validators``. If it applies to no stored response, repeat the request without conditions.
     package func isConfirmed(by notModified: HTTPFields) -> Bool {
         let madeAt = FreshnessLifetime.date(of: fields, receivedAt: receivedAt)
         return Validators(fields).areConfirmed(by: notModified, madeAt: madeAt, now: receivedAt)

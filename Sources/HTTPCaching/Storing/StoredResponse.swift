@@ -69,8 +69,7 @@ package struct StoredResponse: Hashable, Sendable {
 
 /// The permission by a caller's ttl to store a response.
 package struct CallerGrant: Hashable, Sendable {
-    /// RFC 9111 alone would have forbidden storing. So the response is only for requests with a ttl and this
-    /// Authorization.
+    /// RFC 9111 alone forbids storing, so the response is only for requests with a ttl and this ``authorization``.
     package var isOnlyReason: Bool
     /// ``CacheRequest/authorization`` of the request that brought the response.
     package var authorization: String?
@@ -165,7 +164,7 @@ package struct SelectingFields: Hashable, Sendable {
         values = self.names.map { Self.value(of: $0, in: request) }
     }
 
-    /// Whether every named field has the same value in both requests, or is absent from both.
+    /// Whether every named field has the same value as in the request that brought the answer, or is absent from both.
     package func matches(_ request: HTTPFields) -> Bool {
         var candidate = Candidate(request)
         return matches(&candidate)

@@ -75,9 +75,9 @@ package struct Validators: Hashable, Sendable {
 /// Validators of a single sequence of bytes (RFC 9110 §8.8.1), which show that two parts belong together.
 struct StrongValidators: Hashable {
     let etag: EntityTag?
-    /// `nil` unless Date is at least a second later: else a second change could have the same date (RFC 9110 §8.8.2.2).
+    /// `nil` unless Date is at least 1 s later. Otherwise, another change may have the same date (RFC 9110 §8.8.2.2).
     let lastModified: Timestamp?
-    /// Whether a weak tag shows that equal dates do not imply equal bytes.
+    /// Whether the entity tag is weak. Equal dates then do not imply equal bytes.
     private let hasWeakTag: Bool
 
     init(_ fields: HTTPFields, receivedAt: Timestamp) {

@@ -32,7 +32,7 @@ final class AccessGate: Sendable {
             return token.isFor(namespace: NamespaceName.default) ? .operator : .owner
         }
 
-        /// Throws 403, whether the namespace exists or not.
+        /// Throws 403 if the token does not cover the namespace, whether or not the namespace exists.
         func check(namespace: String) throws(Problem) {
             guard let bearer, !bearer.token.isFor(namespace: namespace) else { return }
             throw Problem(403, "the token does not cover this namespace; use a token that names it")
@@ -116,8 +116,8 @@ final class AccessGate: Sendable {
         return tokens.knows(bearer)
     }
 
-    /// The value of `Vary` for an answer to a GET. The named fields choose the namespace, by its name or by the token,
-    /// or state that a worker would run the answer (``ContentFence``).
+    /// The value of `Vary` for an answer to a GET. Some of its fields choose the namespace, by name or by token. The
+    /// others, for a fenced answer, state that a worker would run the answer (``ContentFence``).
     func vary(in space: NamespaceSource, isFenced: Bool) -> String? {
         var names: [String] = []
         switch space {
@@ -135,7 +135,8 @@ final class AccessGate: Sendable {
     }
 
     /// Admits a request; `nil` if ``admit(_:scope:)`` must decide, as for a token with a rate. The caller checks the
-    /// namespace. `credentials` is the only line of its field. No target names a host of its own.
+    /// namespace. `credentials` is the only line of its field. `host` alone names the host, because a target in
+    /// absolute form has no ready answer.
     func pass(_ credentials: UnsafeRawBufferPointer?, host: UnsafeRawBufferPointer?, isFetch: Bool) -> Pass? {
         guard let tokens else {
             guard web.hosts != nil else { return Pass(token: nil) }
@@ -167,7 +168,7 @@ final class AccessGate: Sendable {
     }
 }
 
-/// Classifies the fields of a GET by their effect on the answer to a request without them.
+/// Recognizes the fields of a GET that affect its answer.
 enum RequestField {
     /// Whether the field may require a different answer, or a check that a ready answer skips. Callers check
     /// ``isCredentials(_:isFetch:)`` first, because this method takes `authorization` for an origin's credentials.

@@ -38,7 +38,7 @@ struct WebGuard: Sendable {
         origins.contains("*") || origins.contains(origin)
     }
 
-    /// `nil` if the request is permitted. A link on another page may lead to a request that only reads cached data.
+    /// `nil` if the request is permitted. If it only reads cached data, it may come from a link on any page.
     func refusal(of request: Request, isReading: Bool) -> Problem? {
         // A request without `Host` does not come from a browser.
         var host = request.host ?? "localhost"
@@ -111,8 +111,8 @@ extension Response {
 
 /// Isolates content of other origins, which browsers receive under this server's name, from this server's own pages.
 ///
-/// All answers have the same ``fields``. Otherwise a cache could give a page a copy that was made for an image, without
-/// a sandbox. Browsers apply the sandbox only to pages and workers. The origin's own policies apply, too.
+/// All answers have the same ``fields``, because a browser's cache may use the answer for an image again as a page.
+/// Browsers apply the sandbox only to pages and workers. The origin's own policies apply, too.
 ///
 /// A worker runs with the origin of its script's URL, which is this server's origin, in some browsers even despite the
 /// sandbox. Requests for a worker's script are therefore refused, and `Vary` names the fields that reveal the worker.

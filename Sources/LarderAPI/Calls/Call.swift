@@ -51,8 +51,8 @@ struct Call: Sendable {
         }
     }
 
-    /// Answers after the calls before it in the namespace's queue of listings, unless the client has disconnected by
-    /// then. Meant for answers that may read many entries. Throws 503 if the queue is full.
+    /// Puts the call into the namespace's queue of listings. When its turn comes, answers it, unless the client has
+    /// disconnected. Meant for answers that may read many entries. Throws 503 if the queue is full.
     func respondInTurn(_ answer: @escaping @Sendable () throws(Problem) -> Response) throws(Problem) {
         let hasLeft = Flag()
         exchange.onHangUp { hasLeft.set() }
@@ -106,7 +106,7 @@ struct RequestContext: Sendable {
         return CrossOrigin.allowing(origin, response.adding(common))
     }
 
-    /// Completes an answer for clients that are no web pages. The function holds no part of the request.
+    /// Adds the fields for clients that are no web pages. The returned function holds no part of the request.
     var readableByAll: @Sendable (Response) -> Response {
         let common = common + (visitor.mayBePages ? [HTTPField(name: .vary, value: "Origin")] : [])
         return { $0.adding(common) }

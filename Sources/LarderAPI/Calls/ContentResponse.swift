@@ -14,7 +14,7 @@ struct ContentResponse {
     private let now: Timestamp
     private let caching: ContentCaching
 
-    /// Callers read `caching` after the entry. A change of `caching` drops only ready answers of entries read earlier.
+    /// Callers read the entry before `caching`: a change of `caching` drops only ready answers of entries read earlier.
     init(_ entry: Entry, allowsStale: Bool, caching: ContentCaching, at now: Timestamp) throws(Problem) {
         self.entry = entry
         self.now = now

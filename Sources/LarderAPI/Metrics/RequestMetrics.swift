@@ -60,7 +60,7 @@ final class ConnectionMetrics: Sendable {
     private let refusals = Dictionary(uniqueKeysWithValues: ConnectionRefusal.allCases.map { ($0, Counter()) })
     private let daemons = Locked<[Daemon]>([])
 
-    /// Counts the bytes that this daemon sends, too.
+    /// Adds this daemon's sent bytes to the metrics.
     func watch(_ daemon: Daemon) { daemons.withLock { $0.append(daemon) } }
     func countRefusal(_ reason: ConnectionRefusal) { refusals[reason]?.increment() }
 

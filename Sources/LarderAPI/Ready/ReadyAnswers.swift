@@ -25,7 +25,7 @@ final class ReadyAnswers: Sendable {
     /// Prefetches the memory of the ready answers to the target, if there are any. Returns the hash of the target,
     /// which ``answer(to:passing:)`` gets as the `expectation` of the head.
     func expect(_ target: UnsafeRawBufferPointer) -> Int {
-        // The namespace of a prefix is not looked up here, because ``answer(to:passing:)`` has to look it up anyway.
+        // Assumes the default namespace, even for a prefix. ``answer(to:passing:)`` looks up the prefix's namespace.
         table.expect(NamespacePrefix(target)?.rest ?? target, namespace: namespaces.defaultID)
     }
 
@@ -154,7 +154,7 @@ final class ReadyAnswers: Sendable {
                 values[index].lines.append(Array(field.value))
             }
         }
-        // A field on several lines gives no ready answer, because only code that knows it can compare the values.
+        // A selecting field on several lines gives no ready answer, because a `Selector` compares only a single line.
         guard isPlain, values.allSatisfy({ $0.lines.count <= 1 }) else { return nil }
         return ReadyAnswer.Requests(
             namespace: namespace, target: request.withTarget(Array.init), ttl: ttl,
@@ -163,8 +163,8 @@ final class ReadyAnswers: Sendable {
 }
 
 extension ReadyAnswer {
-    /// The memory of the answer besides its body, with its closures and libmicrohttpd's object: about a tenth more than
-    /// the measured growth of glibc's malloc with thousands of answers, with heads of 180 to 3,300 bytes.
+    /// The answer's memory besides its body, including closures and libmicrohttpd's object. The result is about a tenth
+    /// more than glibc's malloc took in a measurement of thousands of answers with heads of 180 to 3,300 bytes.
     fileprivate var cost: Int {
         let selectors = requests.selectors.reduce(0) { $0 + 128 + $1.name.count + ($1.value?.count ?? 0) }
         let target = requests.target.count * 5 / 4

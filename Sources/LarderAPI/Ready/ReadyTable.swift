@@ -34,7 +34,7 @@ final class ReadyTable: Sendable {
         }
     }
 
-    /// Has no effect if a change of the entry has removed `old`, because the same change would not remove `answer`.
+    /// Has no effect if a change of the entry has removed `old`, because `answer` would then be outdated and stay.
     func replace(_ old: ReadyAnswer, by answer: ReadyAnswer) {
         let hash = old.requests.hash
         let memory = ReadyMemory(of: answer)

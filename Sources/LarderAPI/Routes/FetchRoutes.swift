@@ -122,7 +122,7 @@ struct FetchRoutes: Sendable {
         var request = request
         guard head.request.hasBody else {
             if head.request.declaredLength == 0, request.method != .get, request.method != .head {
-                // RFC 9110 §8.6: Content-Length announces the empty body, too, because servers require it.
+                // RFC 9110 §8.6: the forwarded request has `Content-Length: 0`, because some servers require the field.
                 let upload = GatewayUpload(length: 0)
                 upload.finish()
                 request.upload = upload

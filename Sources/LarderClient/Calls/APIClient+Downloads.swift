@@ -17,7 +17,7 @@ extension DownloadedEntry {
 }
 
 extension APIClient {
-    /// Without `waits`, only starts the download. For a miss, `json` is then its status, and `result` is `nil`.
+    /// Without `waits`, a miss only starts the download: `json` is the download's status, and `result` is `nil`.
     package func download(
         _ url: String, _ options: DownloadOptions, waits: Bool = true
     ) async throws -> (json: JSON, result: DownloadedEntry?) {

@@ -1,6 +1,6 @@
 import Primitives
 
-/// The filters of `GET /entries`: an entry must match every filter with a value. If none has one, all entries match.
+/// The filters of `GET /entries`: an entry must match every filter that is not `nil`. If all are `nil`, all match.
 package typealias EntrySelection = APICall.Query
 
 extension APIClient {

@@ -132,7 +132,7 @@ package struct WarmTally: Hashable, Sendable {
     }
 
     package var ended: Int { outcomes.values.reduce(failed, +) }
-    /// The number of ended URLs with any outcome except `cached`.
+    /// The number of ended URLs that were no hits: with another outcome than `cached`, or failed.
     package var asked: Int { ended - (outcomes[.cached] ?? 0) }
 
     package mutating func add(_ end: WarmRun.End) {

@@ -26,7 +26,7 @@ final class BodyOutput {
         if isThere, status.st_mode & S_IFMT != S_IFREG {
             descriptor = open(target, O_WRONLY | O_CLOEXEC)
         } else {
-            // The name is random. A process ID may recur in a container, and a killed process may have left its file.
+            // The name is random, because a killed process may have left its file, and process IDs recur in containers.
             let name = "\(target).larder-\(String(UInt64.random(in: .min ... .max), radix: 36))"
             temporary = name
             // The new file has the permissions of the file that it replaces, and never wider ones. Set-user-ID and

@@ -2,7 +2,7 @@ import Foundation
 import LarderClient
 
 extension HeldEntry {
-    /// The cells for a program.
+    /// The cells for a program, which always include the key.
     func cells(now: Date) -> [Cell] { [Cell(key)] + facts(now: now) + [Cell(url ?? "")] }
 
     static func shownTitles(width: Int) -> [String] {

@@ -1,8 +1,8 @@
 import Foundation
 import Primitives
 
-/// Writes log lines to a descriptor without stopping the server. Without room in the descriptor, threads wait, in total
-/// for at most a tenth of the time. Then lines are dropped, and a line with their number precedes the next line.
+/// Writes log lines to a descriptor without stopping the server. If the descriptor has no room, threads wait for at
+/// most a tenth of the time in total. Then lines are dropped, and a line with their number precedes the next line.
 ///
 /// Invariant: the lock is held while a line is written, so that lines of several threads do not mix. Unlike the rule of
 /// ``Locked``, a thread waits under this lock, but not longer than the time limit `patience`, and takes no other lock.
@@ -87,7 +87,7 @@ final class LineOutput: Sendable {
         switch kind {
         case .file: Glibc.write(descriptor, bytes.baseAddress, bytes.count)
         case .socket: send(descriptor, bytes.baseAddress, bytes.count, Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL))
-        // A descriptor with room accepts this many bytes, if no other process writes (pipe(7)).
+        // After `hasRoom`, `PIPE_BUF` bytes fit, unless another process has written meanwhile (pipe(7)).
         case .blocking: Glibc.write(descriptor, bytes.baseAddress, min(bytes.count, Int(PIPE_BUF)))
         }
     }

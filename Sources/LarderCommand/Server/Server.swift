@@ -101,7 +101,7 @@ final class Server: Service {
         }
     }
 
-    /// Warns of an expired or early certificate. The server uses it, because some clients do not check the dates.
+    /// Warns if a certificate has expired or is not valid yet. It is used anyway, because some clients check no dates.
     private func checkDates(of credentials: TLSCredentials) {
         let now = SystemClock().now()
         if now > credentials.notAfter {

@@ -133,7 +133,7 @@ struct WarmProgress {
             details: details.filter { !$0.isEmpty })
     }
 
-    /// The time left, if origins are contacted for all remaining URLs at the same pace; `nil` before the first contact.
+    /// The time left, if every remaining URL is no hit and takes the average time; `nil` while all ended URLs are hits.
     private var left: Duration? {
         guard tally.asked > 0, tally.ended < tally.total else { return nil }
         return .seconds(elapsed.inSeconds * Double(tally.total - tally.ended) / Double(tally.asked))
