@@ -99,7 +99,7 @@ struct ComparisonTests {
         #expect(Comparison(rated(50_000), against: rated(100_000)).changes.isEmpty)
     }
 
-    @Test("A written report reads back unchanged, and the index shows its plot")
+    @Test("A written report reads back unchanged, and the README.md of its folder shows its plot")
     func file() throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("report-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }

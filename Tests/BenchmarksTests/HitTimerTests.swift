@@ -5,7 +5,7 @@ import Testing
 
 @Suite("The times of hits")
 struct HitTimerTests {
-    @Test("Each client requests the targets in turn, a time ends with the last byte, and the warm-up is not counted")
+    @Test("Each client requests the targets in turn; a hit's time ends with its last byte; the warm-up is not counted")
     func times() async throws {
         let never = Gate("gate that never opens")
         let origin = try ScriptedOrigin { _, connection in

@@ -28,7 +28,7 @@ struct ReadmeSectionTests {
         #expect(ReadmeSection(reports).placed(in: readme) == readme)
     }
 
-    @Test("The section begins with the plot of the hits and the ratios of Larder and other servers")
+    @Test("The README section begins with the plot of the hits; then it lists the ratios of Larder and other servers")
     func hits() {
         let hits = report(
             "hits",
@@ -74,7 +74,7 @@ struct ReadmeSectionTests {
         #expect(ReadmeSection([report("hits", []), report("eviction", [])]).text.isEmpty)
     }
 
-    @Test("A README without the two marks is not changed")
+    @Test("A README without the two comments around the benchmark section is not changed")
     func noPlace() {
         #expect(ReadmeSection([]).placed(in: "# Larder\n") == nil)
     }

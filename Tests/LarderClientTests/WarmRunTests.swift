@@ -120,7 +120,7 @@ struct WarmRunTests {
         }
     }
 
-    @Test("An endless line is refused before it fills the memory")
+    @Test("A line without an end in the server's answer is refused before it fills the memory")
     func endlessLine() async throws {
         let server = try ScriptedOrigin.endless(String(repeating: "x", count: 1 << 20))
         defer { server.stop() }

@@ -58,7 +58,7 @@ struct ConnectionLimitTests {
     }
 
     @Test(
-        "The daemon reports a refusal with its reason before the client sees it, and reports no served client",
+        "The daemon reports a refusal with its reason before the client sees it, and does not report accepted clients",
         arguments: [(2, 0, .limit), (9, 2, .address)] as [(Int, Int, ConnectionRefusal)])
     func refusalsAreTold(limit: Int, perAddress: Int, reason: ConnectionRefusal) async throws {
         let refusals = Recorder<ConnectionRefusal>()

@@ -51,7 +51,7 @@ struct LingeringTests {
         await stopped
     }
 
-    @Test("When the limit of lingering sockets is reached, a further socket is not added")
+    @Test("When the limit of lingering sockets is reached, add() refuses a further socket")
     func limit() throws {
         let registry = ConnectionRegistry()
         let sockets = LingeringSockets(

@@ -73,7 +73,7 @@ struct RequestTests {
         #expect(request.host == "h.example")
     }
 
-    @Test("A copy of a request with a shortened target has the shorter path, too; the original is unchanged")
+    @Test("A copy of a request with a shortened target also has a shortened path; the original is unchanged")
     func targetPrefix() async throws {
         let request = try await request("GET http://h.example/@ci/a/b?q=/@x HTTP/1.1\r\nHost: test\r\n\r\n")
         let rest = request.droppingTargetPrefix(4)

@@ -206,7 +206,7 @@ struct ResponseTests {
         }
     }
 
-    @Test("The memory of a response with any kind of body can be prefetched")
+    @Test("The memory of a response with any kind of body can be prefetched into the processor's cache")
     func memory() throws {
         let file = try TemporaryFile(pattern(100))
         let bytes = SharedBytes(pattern(100))

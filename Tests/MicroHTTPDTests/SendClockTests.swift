@@ -63,7 +63,7 @@ struct SendClockTests {
         #expect(Self.look(&clock, at: 851, taken: 500, waiting: 1000))
     }
 
-    @Test("A client that has taken all earlier bytes at each check is never too slow, even if the answer is slow")
+    @Test("A client that has taken all earlier bytes at each check is never too slow, even if the server sends slowly")
     func keepsUp() {
         var clock = Self.clock(waiting: 10)
         // The client has taken the ten waiting bytes before each look, and ten new bytes wait.

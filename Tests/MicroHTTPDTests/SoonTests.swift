@@ -38,7 +38,7 @@ struct SoonTests {
         }
     }
 
-    @Test("The daemon asks a handler at most twice for a ready answer, and then receives the request normally")
+    @Test("The daemon asks a handler at most twice for a ready answer, and then passes the request to it normally")
     func twice() async throws {
         let handler = Handler()
         try await withDaemon(handler) { daemon in

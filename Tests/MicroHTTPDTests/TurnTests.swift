@@ -81,7 +81,7 @@ struct TurnTests {
         #expect(Self.isOver(&turn, at: 2 * Turn.longest + Turn.shortest, waits: 2))
     }
 
-    @Test("The kernel counts how often a thread waits, but does not count polls for events that do not wait")
+    @Test("The kernel's count of a thread's waits includes polls that wait, but not polls that return at once")
     func waits() throws {
         let epoll = epoll_create1(0)
         defer { close(epoll) }

@@ -131,7 +131,7 @@ import Testing
         #expect(receiver.body == Array("some".utf8))
     }
 
-    @Test("A paused transfer ends when it is cancelled, exceeds its total time limit, or the client shuts down")
+    @Test("A paused transfer ends when it is cancelled, when its total time limit ends, or when the client shuts down")
     func ends() async throws {
         let (origin, _) = try endless()
         for kind in 0..<3 {

@@ -77,7 +77,7 @@ struct GrowingBodyTests {
         #expect(come == Array(text[..<come.count]))
     }
 
-    @Test("A body that is being received takes a write buffer at its first byte, and returns the buffer at its end")
+    @Test("A body that is being received holds a write buffer only from its first byte until its end")
     func buffersGoBack() throws {
         let buffers = WriteBuffers()
         for number in 0..<2 * WriteBuffers.limit {

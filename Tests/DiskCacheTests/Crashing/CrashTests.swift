@@ -213,7 +213,8 @@ struct CrashTests {
         }
     }
 
-    @Test("A start with a damaged file incoming/intents removes no file outside the bodies' directories")
+    @Test(
+        "A start removes no file outside the bodies' directories, even if a damaged incoming/intents names such files")
     func hostileIntents() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { _ async throws in }

@@ -70,7 +70,7 @@ struct ClockTests {
     }
 
     @Test(
-        "The clock of access dates, if ahead of the wall clock, advances no faster, however often it is read")
+        "A clock of access dates ahead of the wall clock runs no faster than the wall clock; reads do not advance it")
     func pace() {
         let wall = ManualClock()
         let clock = HitClock(wall, notBefore: wall.now() + .seconds(10))
@@ -84,7 +84,7 @@ struct ClockTests {
     }
 
     @Test(
-        "After the clock is set back, an entry with a too distant expiry date expires one ttl after the new time",
+        "After the clock is set back, an entry's expiry date is at most one ttl after the new time",
         arguments: [true, false])
     func freshness(isSlid: Bool) async throws {
         let fixture = try CacheFixture()

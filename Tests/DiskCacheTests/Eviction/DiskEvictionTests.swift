@@ -99,7 +99,7 @@ struct DiskEvictionTests {
         }
     }
 
-    @Test("A large body that replaces the small entry that was next for eviction is not evicted right after its store")
+    @Test("A large body is not evicted right after its store, even if it replaces the entry that is next for eviction")
     func largeInPlaceOfOld() async throws {
         let fixture = try CacheFixture { $0.diskLimit = 4_000_000 }
         try await fixture.withCache { cache async throws in

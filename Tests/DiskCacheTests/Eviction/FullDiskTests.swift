@@ -57,7 +57,7 @@ struct FullDiskTests {
     }
 
     @Test(
-        "On a full volume, updates and removals succeed, because the index's write-ahead log gives back its room",
+        "On a full volume, updates and removals succeed, because the cache shortens the index's write-ahead log",
         arguments: Layout.allCases)
     func logIsGivenBack(_ layout: Layout) async throws {
         try await Self.withCache("64m", layout) { disk, cache in

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("The room on the disk")
 struct RoomTests {
-    @Test("When the cache cannot create a file to test for free room, it does not report the disk as full")
+    @Test("If the cache cannot create the file that tests for free room, it does not report the disk as full")
     func notFull() throws {
         let temporary = try TemporaryDirectory()
         #expect(FileSystem.hasRoom(in: temporary.path))

@@ -119,7 +119,7 @@ struct S3FIFOPolicyTests {
     }
 
     @Test(
-        "After its removal from the main queue, a key is inserted into the main queue once, then into the small queue"
+        "A key removed from the main queue enters the main queue at its next insertion, and the small queue after that"
     )
     func replaced() {
         var policy = S3FIFOPolicy()

@@ -56,7 +56,7 @@ struct UnknownLengthTests {
     }
 
     @Test(
-        "Bodies longer than the free room are refused, and no entry that was read is evicted",
+        "A body of unknown length that exceeds the free room is refused, and no entry that was read is evicted",
         arguments: [20, 30, 37], Layout.allCases)
     func readEntriesStay(count: Int, layout: Layout) async throws {
         try await Self.withEntries(count, areRead: true, layout) { (cache, _) async throws in
@@ -84,7 +84,7 @@ struct UnknownLengthTests {
         }
     }
 
-    @Test("Concurrent bodies get a fifth of the limit together, and no body gets four times the bytes of another")
+    @Test("Concurrent bodies of unknown length share a fifth of the limit; none gets four times the bytes of another")
     func several() async throws {
         try await Self.withEntries(37, areRead: false) { (cache, _) async throws in
             let reservations = try (0..<8).map { cache.reserve(try .data("k\($0)"), kind: .data) }

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("The threads that may wait for the disk")
 struct DiskThreadsTests {
-    @Test("Work that no caller waits for is dropped if the queue holds one work for each thread, or after a stop")
+    @Test("Work without a waiting caller is dropped after a stop, or if as many works wait as there are threads")
     func busy() async throws {
         let threads = DiskThreads(count: 2)
         let done = Recorder<String>()

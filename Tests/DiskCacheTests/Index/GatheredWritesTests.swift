@@ -49,7 +49,7 @@ struct GatheredWritesTests {
         #expect(log.writes.map(\.offset) == [0, 32 + 3 * 4120])
     }
 
-    @Test("A write that does not continue the gathered pages flushes the pages, and then goes to the file itself")
+    @Test("A write elsewhere than directly behind the gathered pages flushes the pages, and is then written on its own")
     func elsewhere() {
         let log = Log()
         log.append([UInt8](repeating: 1, count: 32), at: 0)

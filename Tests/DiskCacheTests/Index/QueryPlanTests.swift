@@ -70,7 +70,7 @@ final class QueryPlanTests {
         (.prefix, "entriesByURL (url>? AND url<?)"), (.key, "sqlite_autoindex_entries_1 (key=?)"),
     ]
 
-    @Test("A listing that sorts its entries finds them by the index for one condition of the filter, in every order")
+    @Test("In every order, a listing that sorts its matches finds them by the index for one condition of its filter")
     func sorting() throws {
         let filter = EntryFilter(
             key: "k", url: "http://h/", prefix: "p", host: "h", tag: "t", state: .fresh, kind: .json)
@@ -129,13 +129,13 @@ final class QueryPlanTests {
         }
     }
 
-    @Test("A purge uses the keys to find entries that are being revalidated")
+    @Test("By a range of keys, without a scan, a purge finds the entry that a running store replaces or refreshes")
     func heldEntries() throws {
         let steps = try plan(of: IndexWriter.heldStatement, ["a", "b"])
         #expect(steps == ["SEARCH entries USING INDEX sqlite_autoindex_entries_1 (key>? AND key<?)"])
     }
 
-    @Test("The index counts the variants of a URL by key, and searches only these for the one stored longest ago")
+    @Test("The count of a URL's variants, and the search for the variant stored longest ago, read only this URL's keys")
     func variants() throws {
         let count = try plan(of: IndexWriter.variantCountStatement, ["a", "b"])
         #expect(count == ["SEARCH entries USING COVERING INDEX sqlite_autoindex_entries_1 (key>? AND key<?)"])

@@ -97,7 +97,7 @@ struct CacheKeyTests {
         #expect(Set([left, right]).count == 2)
     }
 
-    @Test("Keys with canonically equivalent texts of different bytes are two keys")
+    @Test("Keys that are canonically equivalent in Unicode, but differ in their bytes, are two keys")
     func canonicalEquivalence() throws {
         let composed = try CacheKey.data("caf\u{E9}")
         let decomposed = try CacheKey.data("cafe\u{301}")

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("The listing of entries")
 struct ListingTests {
-    @Test("Paging returns each unchanged entry once while others change, in a cache that opens within a second")
+    @Test("A cache of 100,000 entries opens within a second; paging returns each unchanged entry once during changes")
     func manyEntries() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in try await fill(cache, 100_000) }

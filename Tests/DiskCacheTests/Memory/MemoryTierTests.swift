@@ -94,7 +94,7 @@ struct MemoryTierTests {
         #expect(tier.insert("A", for: "a", cost: 1, ticket: ticket))
     }
 
-    @Test("Keys with canonically equivalent texts of different bytes have separate values")
+    @Test("Keys that are canonically equivalent in Unicode, but differ in their bytes, have separate values")
     func canonicalEquivalence() {
         let tier = MemoryTier<String>(limit: 1000)
         #expect(insert(tier, "caf\u{E9}", "one scalar", cost: 1))
@@ -154,7 +154,7 @@ struct MemoryTierTests {
         #expect(tier.bytesReserved == 950)
     }
 
-    @Test("A lowered current limit evicts values and limits new values; it can rise to at most the configured limit")
+    @Test("A lowered current limit evicts values and bounds insertions; it rises again to at most the configured limit")
     func currentLimit() {
         let tier = MemoryTier<String>(limit: 8 << 20)
         for number in 0..<8 { #expect(insert(tier, "\(number)", "value", cost: 1 << 20)) }
@@ -182,7 +182,7 @@ struct MemoryTierTests {
         #expect(tier.statistics.bytes == 0)
     }
 
-    @Test("A value with hits that is replaced on disk counts as used when its new version is inserted")
+    @Test("After a requested value is replaced on disk, its new version counts as requested when it is inserted")
     func replacedInUse() {
         let tier = MemoryTier<String>(limit: 1000)
         #expect(insert(tier, "hot", "1", cost: 10))

@@ -105,7 +105,7 @@ struct ColdReadTests {
         }
     }
 
-    @Test("A repeated request is answered before the index is read to take the entry into memory")
+    @Test("A repeated request is answered first; afterwards the index is read, and the entry enters the memory tier")
     func admitted() async throws {
         let fixture = try CacheFixture { $0.memoryLimit = 256 << 10 }
         try await fixture.withCache { cache async throws in
@@ -175,7 +175,7 @@ struct ColdReadTests {
         try await done.wait(for: 101)
     }
 
-    @Test("A look-up of responses that may not wait for the disk reports that the index is not in memory")
+    @Test("If the index is not in memory, a look-up of responses that may not wait for the disk reports this")
     func responses() async throws {
         let fixture = try CacheFixture()
         let url = ResponseURL("http://h/r")

@@ -67,7 +67,7 @@ struct HitFloodTests {
         #expect(log.isEmpty)
     }
 
-    @Test("The log drops no other hits when it takes the hits that were counted in memory")
+    @Test("When a flush takes the hits that were counted in memory, the log keeps all hits that it already holds")
     func countedBesideOthers() {
         let passed = (0..<15_500).map { "passed-\($0)" }
         for key in passed { _ = log.note(hit, for: key) }

@@ -43,7 +43,7 @@ struct HitTests {
         }
     }
 
-    @Test("Hits of two keys that look alike are written and shown for each key separately")
+    @Test("Hits of two canonically equivalent keys are written and shown for each key separately")
     func lookAlikes() async throws {
         let fixture = try CacheFixture()
         let keys = ["caf\u{e9}", "cafe\u{301}"]

@@ -164,7 +164,7 @@ struct PassingTests {
     }
 
     @Test(
-        "After a caller changes a ttl, a load puts the slot into the slot table; after a hit's renewal it does not")
+        "A load puts a slot back into the slot table after a caller's change of the ttl, but not after a hit's renewal")
     func followed() async throws {
         let fixture = try Self.fixture()
         try await fixture.withCache { cache async throws in
@@ -188,7 +188,8 @@ struct PassingTests {
         }
     }
 
-    @Test("A slot that was read before a renewed expiry date was written does not enter the slot table after the write")
+    @Test(
+        "A slot that was read before the write of a renewed expiry date does not enter the slot table after this write")
     func slideWritten() async throws {
         let fixture = try Self.fixture()
         try await fixture.withCache { cache async throws in

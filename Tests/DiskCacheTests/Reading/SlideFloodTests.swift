@@ -17,7 +17,7 @@ struct SlideFloodTests {
         for number in 0..<count { _ = cache.parts.hits.note(slide(9), for: "slid-\(number)") }
     }
 
-    @Test("Renewed expiry dates that a purge waits for are written a few at a time, before dates that come later")
+    @Test("Expiry dates that were renewed before a purge are written a few at a time, and before dates renewed later")
     func marked() {
         let log = HitLog(HitClock(ManualClock(), notBefore: Timestamp(seconds: 1)))
         for number in 0..<1000 { _ = log.note(slide(1), for: "a\(number)") }
@@ -46,7 +46,7 @@ struct SlideFloodTests {
     }
 
     @Test(
-        "Many renewed expiry dates that a sweep or purge must write first do not delay a store that comes later",
+        "A sweep or purge that must first write many renewed expiry dates does not delay a later store",
         arguments: [true, false])
     func storesGoOn(isSweep: Bool) async throws {
         let fixture = try CacheFixture()

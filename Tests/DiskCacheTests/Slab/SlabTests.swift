@@ -48,7 +48,7 @@ struct SlabTests {
         try await fixture.withCache { cache async throws in #expect(try cache.findings() == []) }
     }
 
-    @Test("The compaction leaves an extent with damaged metadata as it is, and goes on with other extents")
+    @Test("The compaction skips an extent with a damaged slab record, and goes on with other extents")
     func damagedRecord() async throws {
         let fixture = try CacheFixture { $0.diskLimit = 64 << 20 }
         try await fixture.withCache { cache async throws in

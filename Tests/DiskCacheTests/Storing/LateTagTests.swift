@@ -47,7 +47,7 @@ struct LateTagTests {
         }
     }
 
-    @Test("A purge matches a store in progress that gets the purged tag later, from a joining caller or its metadata")
+    @Test("A purge by a tag matches a store that gets the tag after the purge, from a joining caller or from metadata")
     func otherKinds() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in

@@ -114,7 +114,7 @@ struct OverwriteTests {
     }
 
     @Test(
-        "After a change of the entry, a joining caller still adds its tag and pin; a pin prevails over later unpins",
+        "A caller that joins a download after a change of the entry sets its tag and pin; later unpins have no effect",
         arguments: [[true], [true, false], [false]])
     func statedAfterChange(pins: [Bool]) async throws {
         try await CacheFixture().withCache { cache async throws in
@@ -168,7 +168,7 @@ struct OverwriteTests {
         }
     }
 
-    @Test("A change that cannot be committed does not affect the entry of the running download; an earlier change does")
+    @Test("When a download ends, the entry keeps a change that was committed during the download, but no failed change")
     func failedChange() async throws {
         struct Failure: Error {}
         let fails = Counter()

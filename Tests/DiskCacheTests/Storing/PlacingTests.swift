@@ -48,7 +48,7 @@ struct PlacingTests {
     }
 
     @Test(
-        "A body that made room for a directory of its name moves back at the first store without the directory")
+        "A body that gave its name to a directory gets the name back at the first store after the directory is gone")
     func moved() async throws {
         let fixture = try CacheFixture(.readable)
         try await fixture.withCache { cache async throws in

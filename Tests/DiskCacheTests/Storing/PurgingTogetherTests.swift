@@ -48,7 +48,7 @@ struct PurgingTogetherTests {
         }
     }
 
-    @Test("A purge that an origin's answer requests spares the response with this answer; any other purge matches it")
+    @Test("A purge that an origin's answer requests spares only the response that is stored from this answer")
     func sparing() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in

@@ -8,7 +8,7 @@ import Testing
 struct TagTests {
     private let url = "https://example.com/a"
 
-    @Test("A store or refresh drops the tags that its metadata names, and purges by these tags no longer match")
+    @Test("A store or refresh removes the tags in droppedTags of its metadata; purges by these tags no longer match")
     func dropped() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in

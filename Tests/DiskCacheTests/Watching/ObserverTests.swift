@@ -38,7 +38,7 @@ struct ObserverTests {
         try await body(fixture, cache, watcher)
     }
 
-    @Test("Each store, removal and expiry is reported once it is durable, with the data of its entry")
+    @Test("Each store, removal and expiry is reported when it is durable, together with the metadata of its entry")
     func each() async throws {
         try await Self.with { (fixture, cache, watcher) async throws in
             try await cache.store("1", key: "a", tags: ["y", "x"])

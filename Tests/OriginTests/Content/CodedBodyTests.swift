@@ -108,7 +108,7 @@ import Testing
     }
 
     @Test(
-        "An answer without body bytes is an empty body, with any Content-Encoding",
+        "An answer without body bytes has an empty body, even if Content-Encoding names a coding",
         arguments: [200, 204, 304], ["gzip", "x-unknown"])
     func empty(status: Int, coding: String) async throws {
         let origin = try ScriptedOrigin { _, connection in

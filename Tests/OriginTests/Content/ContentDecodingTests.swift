@@ -73,7 +73,7 @@ import Testing
     }
 
     @Test(
-        "A damaged body fails or decodes to the right content if its coding has a checksum",
+        "A damaged body in a coding with a checksum either fails or is decoded to the right content",
         arguments: ["gzip", "deflate", "zstd"])
     func damaged(coding: String) throws {
         for sample in Self.samples where sample.name == coding && sample.plain == Coded.hello {

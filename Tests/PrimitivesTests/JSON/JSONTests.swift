@@ -119,7 +119,7 @@ struct JSONTests {
         #expect(json.text == #"{"s":"text","b":true,"n":2,"a":[1,"x"],"z":null}"#)
     }
 
-    @Test("JSON has durations in seconds without needless digits, and instants in RFC 3339")
+    @Test("In JSON, a duration is a number of seconds without needless digits, and an instant is a text in RFC 3339")
     func durationsAndDates() {
         #expect(JSON.seconds(.seconds(20)).text == "20")
         #expect(JSON.seconds(.milliseconds(500)).text == "0.5")

@@ -42,7 +42,8 @@ struct ExactURLTests {
         }
     }
 
-    @Test("A site is parsed only once until the table is full, but a site with an overlong name is parsed each time")
+    @Test(
+        "A scheme with an authority is parsed once until the table is full, but each time if it is over 300 bytes long")
     func known() throws {
         let sites = KnownSites()
         var reads = 0
