@@ -112,7 +112,7 @@ extension DiskCache {
         try parts.reader.count(EntryQuery(filter, now: parts.clock.now()))
     }
 
-    /// Removes the useless expired entries (``EntryRow/isSweepable``). ``maintain(completion:)`` calls this, too.
+    /// Removes the useless expired entries (``EntryRow/isSweepable``). The first step of ``maintain(completion:)``.
     package func sweepExpired(completion: @escaping Completion<Int>) {
         let telling = BulkRemoval(verb: .expired)
         removeInSteps(telling, completion) { [self] removed, limit, ended in

@@ -3,8 +3,8 @@ import Primitives
 
 extension DiskCache {
     /// Loads an entry with its body, fresh or stale. An entry of another URL than `url` counts as absent.
-    /// ``LoadResult/onDisk`` comes only without `mayWait`. If a body in the slab does not match its digest, or a body's
-    /// file the size, times and inode in the index, the result is ``LoadResult/needsVerification``.
+    /// ``LoadResult/onDisk`` comes only without `mayWait`. The result is ``LoadResult/needsVerification`` if a body in
+    /// the slab does not match its digest, or if the size, times or inode of a body's file differ from the index.
     package func load(
         _ key: String, expectingURL url: String? = nil, mayWait: Bool = true
     ) throws(DiskCacheError) -> LoadResult {
@@ -77,7 +77,7 @@ extension DiskCache {
         }
     }
 
-    /// All responses to exactly `url`, fresh or stale. Checks no body. `nil`, only without `mayWait`: needs the disk.
+    /// All responses to exactly `url`, fresh or stale. Checks no body. `nil` without `mayWait` if the disk is needed.
     package func responses(
         to url: ResponseURL, limit: Int = Entry.variantLimit, mayWait: Bool
     ) throws(DiskCacheError) -> [Entry]? {
@@ -110,9 +110,9 @@ extension DiskCache {
         return entry
     }
 
-    /// Registers a ready answer, which the caller made of the ``StoredEntry`` with that mark. `bytes`, its size without
+    /// Registers a ready answer, which the caller made of the ``StoredEntry`` with this mark. `bytes`, its size without
     /// the body, counts in the memory tier. `onEnd`, which must not wait, is called once when the caller must drop the
-    /// answer. `requests` is a hash of the requests that it serves. A later answer with the same hash replaces it,
+    /// answer. `requests` is a hash of the requests that the answer serves. A later answer with this hash replaces it
     /// without a call of `onEnd`. `false`: the entry has changed or there is no room; `onEnd` may have been called.
     package func keepAtHand(
         _ mark: HotEntry.Mark, for requests: Int, bytes: Int, onEnd: @escaping @Sendable () -> Void
@@ -241,7 +241,7 @@ extension DiskCache {
     /// Reads the small body of an entry, fresh at `now`, from its slot with a single read and without the index, and
     /// records the hit. Finds a body only while the memory tier is full and lacks the entry, and only if an earlier
     /// ``load(_:expectingURL:mayWait:)`` noted the slot. If the entry was requested a short time before, it also enters
-    /// the memory tier. This call does not wait until the entry is there, because that needs the index.
+    /// the memory tier. This call does not wait until the entry is in the tier, because that needs the index.
     package func passing(_ key: String, at now: Timestamp, mayWait: Bool = false) -> Lookup<PassingBody?> {
         let hash = ExactText(key).hashValue
         guard let (slot, ticket) = parts.slotTable.find(hash) else { return .found(nil) }

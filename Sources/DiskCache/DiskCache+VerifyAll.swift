@@ -4,7 +4,7 @@ import Primitives
 
 extension DiskCache {
     /// Checks every body against the index, and the index against itself. Changes no data. Blocks while it reads all
-    /// bodies; no other thread or process may use the cache until then. Returns the number of entries.
+    /// bodies. During this call, no other thread or process may use the cache. Returns the number of entries.
     package func verifyAll(_ report: (VerificationFinding) -> Void) throws(DiskCacheError) -> Int {
         for problem in try parts.index.list({ try String.fetchAll($0, sql: "PRAGMA integrity_check(20)") })
         where problem != "ok" {

@@ -145,7 +145,7 @@ package final class DiskCache: Sendable {
 
     package var life: CacheLife { CacheLife(parts: parts) }
 
-    /// In the background removes expired entries that are useless and bodies without rows, and checks some bodies.
+    /// In the background, removes the useless expired entries and the bodies without rows, and checks some bodies.
     package func maintain(completion: @escaping @Sendable () -> Void) {
         let log = parts.log
         parts.bodies.writeBuffers.trim()

@@ -15,7 +15,7 @@ package final class Reservation: Sendable {
         var phase: Phase
         var promise = ByteBudget.Promise()
         var length: Int64 = 0
-        /// The announced length. Bytes beyond it count as bytes of unknown length.
+        /// The announced length. Room for bytes beyond it is reserved as for a body of unknown length.
         var announced: Int64 = 0
         /// The sequence number at the first lack of room; see ``WriteContext/makeRoom(forUnknownLength:beside:upTo:)``.
         var lastTurn: Int64?
@@ -214,7 +214,7 @@ package final class Reservation: Sendable {
         return try parts.reader.row(forKey: key.text)?.entry.pinned == true
     }
 
-    /// Reserves the room that a body of `length` bytes lacks. If there is room, reserves `ahead` bytes, up to 1 MiB.
+    /// Reserves the room that a body of `length` bytes lacks; if there is more room, at least min(`ahead`, 1 MiB).
     private func reserve(
         forLength length: Int64, ahead: Int64, isKnown: Bool, _ body: IncomingBody
     ) throws(DiskCacheError) {

@@ -158,7 +158,7 @@ package final class MemoryTier<Value: Sendable>: Sendable {
     }
 
     /// Changes the maximum total cost of the values for now, and evicts the excess. `bytes` does not include the memory
-    /// of other parts of the cache; values and other parts get at most ``limit``. Only one thread may call this method.
+    /// of other parts of the cache. The values and these parts get at most ``limit``. Only one thread may call this.
     package func setCurrentLimit(_ bytes: Int) {
         let target = min(limit, max(0, bytes) + others.load(ordering: .relaxed))
         let step = max(1 << 20, limit / 256)

@@ -24,8 +24,8 @@ package struct CacheConfiguration: Sendable {
     package var entryLimit: Int64 = 1 << 30
     /// The limit of the memory tier, until ``DiskCache/setMemoryLimit(_:)`` changes it. 0 turns the tier off.
     package var memoryLimit: Int = 256 << 20
-    /// Whether the ``SlabRecord`` of an entry alone is enough for an answer, because this needs only the media type,
-    /// `Last-Modified` and the digest. Called when an entry is read from the index; must not wait.
+    /// Whether the ``SlabRecord`` of an entry is enough for an answer, because the answer needs no metadata except the
+    /// media type, `Last-Modified` and the digest. Called when an entry is read from the index; must not wait.
     package var isAnsweredByRecord: @Sendable (Entry) -> Bool = { $0.kind != .response }
     /// Whether an unreadable index is set aside, so that the cache starts empty. Otherwise opening the cache throws.
     package var setsAsideUnreadableIndex = true

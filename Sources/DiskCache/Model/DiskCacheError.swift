@@ -18,7 +18,7 @@ package enum DiskCacheError: Error, Hashable, Sendable {
     /// The text describes the fault.
     case notUTF8(String)
     case tooManyTags(limit: Int)
-    /// The cursor does not belong to this query, or to any query.
+    /// The cursor belongs to another query, or is not a cursor.
     case invalidCursor
     /// The entry to refresh is gone or has another body by now, or the entry kept changing while it was verified.
     case versionChanged

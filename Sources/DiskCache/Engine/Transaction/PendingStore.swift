@@ -18,7 +18,7 @@ struct PendingStore: Sendable {
     let purged = PurgeMark()
     /// The changes that callers have made to the entry of each key since the reservation began.
     fileprivate var patches: [ExactText: Patch] = [:]
-    /// The changes for the decided key. The published entry gets them, too.
+    /// The changes of the entry with the decided key, which the published entry gets as well.
     private var patch: Patch { patches[ExactText(key.text)] ?? Patch() }
 
     /// Whether the body comes from an origin, so that a concurrent purge can match this store: such a body is as old as
@@ -40,7 +40,7 @@ struct PendingStore: Sendable {
         let more = Set(more.map(ExactText.init))
         for index in patches.indices {
             patches.values[index].newTags.formUnion(more)
-            // A later pin replaces the patch's pin: `nil` leaves the pin to the metadata, in which `true` prevails.
+            // `pinned` is later than the patch, and prevails. For `true`, the metadata decides, which then says `true`.
             if let pinned, patches.values[index].pinned != nil { patches.values[index].pinned = pinned ? nil : false }
         }
         note(more)
@@ -84,7 +84,7 @@ struct PendingStore: Sendable {
         patch.pinned ?? metadata.pinned ?? old?.pinned ?? false
     }
 
-    /// Returns the published entry. If a caller replaced the tags, `old` has the new tags and the tags added later.
+    /// Returns the published entry. If the patch sets tags, the entry gets the present tags of `old` and the `newTags`.
     func entry(
         _ record: Entry.Record, _ metadata: EntryMetadata, replacing old: Entry?, now: Timestamp, hits: Int64,
         lastAccessDate: Timestamp
@@ -153,7 +153,7 @@ struct PendingStore: Sendable {
     }
 }
 
-/// Set when a purge matches a body that is being received. The reservation reads the mark after the store's end, too.
+/// Set when a purge matches a body that is being received. The reservation reads the mark even after the store's end.
 final class PurgeMark: Sendable {
     private let mark = Atomic(false)
     var isSet: Bool { mark.load(ordering: .acquiring) }
@@ -162,9 +162,9 @@ final class PurgeMark: Sendable {
 
 /// The stores in progress. A purge also matches bodies that are being received from an origin, and no purged body comes
 /// back: the purge marks the matching stores on the writer's thread before it removes the first entry, and publishing
-/// reads the mark on the same thread. A body published before the purge is removed, a body being received is marked,
-/// and a reservation made later is not affected. A store that lacks only a tag of the purge remembers that tag, and is
-/// marked if it gets the tag later.
+/// reads the mark on the same thread. So a purge removes a body that was published before, and marks a body that is
+/// being received. A reservation that begins after the purge is not affected. If a store lacks only a tag of the purge,
+/// the store remembers that tag, and is marked if it gets the tag later.
 final class PendingStores: Sendable {
     private struct State {
         var stores: [Int: PendingStore] = [:]

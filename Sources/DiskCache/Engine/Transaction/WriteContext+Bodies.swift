@@ -166,15 +166,15 @@ extension WriteContext {
     }
 }
 
-/// The files of a transaction that must be on the disk before its rows: the bodies, then their directories, then
-/// SQLite's log with the commit. A group of operations shares the syncs. A power cut leaves the same files as a kill;
-/// see the table at the top of this file. If an intent is lost, its body takes room until the scrubber finds the body.
+/// The new bodies of a transaction and their directories. With ``Durability/power`` they are synced in this order, and
+/// before the commit, so a power cut leaves the same files as a kill; see the table at the top of this file. A group of
+/// operations shares the syncs. Intents are not synced: if intent and row are lost, the scrubber removes the body.
 struct UnsyncedBodies {
     private let parts: CacheParts
     private var files: [(body: BodyFile, path: String)] = []
     private var directories: Set<String> = []
     private var holdsSlots = false
-    /// Whether a body that a row still names may have only its name in `incoming/`.
+    /// Whether a body that a committed row names may have its only name in `incoming/`, which is not synced yet.
     private var holdsOld = false
 
     init(_ parts: CacheParts) {

@@ -18,7 +18,7 @@ extension WriteContext {
         return slot
     }
 
-    /// Writes a body with a new ``SlabRecord``, which agrees with the index again, to another slot.
+    /// Writes the body of a row to another slot, with a new ``SlabRecord`` that agrees with the row.
     func rewrite(_ row: EntryRow, _ body: SharedBytes) throws {
         try setSlot(of: row, keep(body, of: row.entry))
     }
@@ -123,7 +123,7 @@ extension WriteContext {
     /// The most entries that a transaction evicts, because other operations wait for it.
     static let evictionLimit = 64
     private static let tellingEvicted = BulkRemoval(verb: .evicted, singleLimit: 16)
-    /// A step that has spared this many entries ends with its first removal.
+    /// A step that has spared this many entries stops as soon as it has removed an entry.
     private static let sparingLimit = 256
 
     /// Evicts before a store needs room. Spares the newest, just acknowledged entry even if it is larger than the small
@@ -197,7 +197,7 @@ extension WriteContext {
 
     private var headRoom: Int64 { DiskFullness.headRoom(ofLimit: parts.budget.limit, pinned: totals.pinnedBytes) }
 
-    /// `margin` more bytes stay free.
+    /// `margin` more bytes stay free. `headRoom` more bytes must be free if all unpinned entries were evicted.
     private func makeRoom(
         for bytes: Int64, beside headRoom: Int64, margin: Int64, upTo lastTurn: Int64? = nil
     ) throws -> Bool {

@@ -71,7 +71,7 @@ package final class WriteContext {
         if let old { totals.remove(old) }
         let hash = ExactText(entry.key).hashValue
         var place = old?.place ?? eviction.policy.place(hash: hash, cost: cost, among: totals.queues)
-        // Counts as a hit, because an entry that is stored again is in use.
+        // A replacement counts as a hit, because an entry that is stored again is in use.
         if old != nil { place.hit() }
         let row = EntryRow(
             id: old?.id ?? entry.version, entry: entry, cost: cost, path: path, slot: slot, identity: identity,
@@ -121,7 +121,7 @@ package final class WriteContext {
         // The memory tier is updated first: until the log drops the flush, readers get the pending hits from the log.
         journal.onCommit { [memory = parts.memory, slotTable = parts.slotTable, log = parts.hits, flush] in
             for (key, pending) in flush.items {
-                // Voids slots that readers took from rows before the commit, because the log drops the new expiry date.
+                // The slot's record has the old expiry date, and the log drops the new one, so no reader may find it.
                 if pending.slide != nil { slotTable.remove(ExactText(key).hashValue) }
                 guard let count = counts[ExactText(key)] else { continue }
                 memory.update(key) { $0.entry = $0.entry.applying(pending.written(hits: count)) }
@@ -130,7 +130,7 @@ package final class WriteContext {
         }
     }
 
-    /// At the limit for a URL, evicts the response that was stored or confirmed longest ago. `false`: all are pinned.
+    /// If the URL's responses are at their limit, evicts the one stored or confirmed longest ago. `false`: all pinned.
     func makeRoomForVariant(of key: CacheKey) throws -> Bool {
         guard try index.has(.fullVariants, ofMD5: key.md5Hex) else { return true }
         let excess = try index.variantCount(ofMD5: key.md5Hex) - (Entry.variantLimit - 1)

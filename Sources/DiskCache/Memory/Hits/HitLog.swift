@@ -27,7 +27,7 @@ package final class HitLog: Sendable {
 
         /// All renewed expiry dates, and as many entries with hits as ``HitTable`` may have, which takes half a second.
         package static let all = FlushLimit(slides: .max, hits: 2 * HitTable.generationLimit * HitLog.shardCount)
-        /// For one flush a second. To write 10,000 entries a second, a page or two each, took over half of two cores.
+        /// For a flush each second. Writing 10,000 entries a second, a page or two each, took over half of two cores.
         package static let periodic = FlushLimit(slides: 4096, hits: 512)
 
         static func marked(_ limit: Int) -> FlushLimit { FlushLimit(slides: limit, hits: 0, onlyMarked: true) }
@@ -76,7 +76,7 @@ package final class HitLog: Sendable {
     private static let shardCount = 16
     private let shards = Sharded(count: HitLog.shardCount) { Shard() }
     private let flushesBegun = Atomic<Int>(0)
-    /// The flushes that were not for a single key.
+    /// Counts the flushes that are not for a single key.
     private let rounds = Atomic<Int>(0)
     private let flushesEnded = Atomic<Int>(0)
     let clock: HitClock
@@ -104,7 +104,7 @@ package final class HitLog: Sendable {
         shards[key.hashValue].withLock { shard in
             guard counter.register() else { return false }
             let isFirst = shard.isEmpty
-            // Takes the hits of another version of the entry, which has left the memory tier.
+            // Takes the hits that another version of the entry has counted. That version has left the memory tier.
             shard.takeCounter(key, clock)
             shard.counters.append(counter, for: key, version: version)
             return isFirst
@@ -306,7 +306,7 @@ final class HitClock: Sendable {
 
     func now() -> Timestamp { state.withLock { $0.advance(to: clock) } }
 
-    /// Converts a recent time of the wall clock: `noted`, or the time of this clock while the wall clock is behind.
+    /// Returns `noted`, a recent time of the wall clock, or this clock's time while the wall clock is behind it.
     func instant(ofHitAt noted: Timestamp) -> Timestamp {
         state.withLock { state in
             // ``HotEntry`` notes hits by the wall clock without advancing this clock.

@@ -45,7 +45,7 @@ struct S3FIFOPolicy: Sendable {
             let isSmallFull = totals.smallBytes * Self.smallPart > totals.bytes
             let order: (first: EvictionQueue, second: EvictionQueue) = isSmallFull ? (.small, .main) : (.main, .small)
             var oldest = try queues.oldest(in: order.first)
-            // The entry is the only one in the small queue, and alone exceeds the queue's part of all bytes.
+            // Whether `oldest` is the only entry of the small queue, and alone exceeds that queue's part of all bytes.
             let isNewest = order.first == .small && oldest?.cost == totals.smallBytes
             if oldest == nil || (sparesNewest && isNewest) { oldest = try queues.oldest(in: order.second) }
             guard let entry = oldest else { return nil }
@@ -90,7 +90,7 @@ enum EvictionQueue: UInt8, Sendable {
 struct QueuePlace: Equatable, Sendable {
     static let frequencyLimit: UInt8 = 3
     var queue: EvictionQueue
-    /// The hits since the entry came to this queue, at most ``frequencyLimit``. An entry that is spared loses one.
+    /// The hits since the entry came to this queue, at most ``frequencyLimit``. An entry that is spared loses a hit.
     var frequency: UInt8 = 0
 
     mutating func hit() {
@@ -199,7 +199,7 @@ struct GhostTable: Sendable {
         first += 1
     }
 
-    /// Resizes the table if it is too small or too large, and renumbers the hashes, also when the numbers run out.
+    /// Resizes the table if it is too small or too large. Renumbers the hashes then, and when no number is left.
     private mutating func fit(_ limit: Int) {
         let isTight = cells.count * 4 < (count + 1) * 5
         let isWide = cells.count > max(Self.bucketSize, limit * 15 / 8)

@@ -197,7 +197,7 @@ final class Ballast: @unchecked Sendable {
     private let file: FileDescriptor
     private let path: String
     private(set) var length: Int64 = 0
-    /// The most bytes held so far. ``restore()`` takes as many again, because the ballast must not shrink.
+    /// The most bytes held so far. ``restore()`` takes back this many, because the ballast must not shrink.
     private var claim: Int64 = 0
     /// The most bytes that the file should occupy.
     private let size: Int64

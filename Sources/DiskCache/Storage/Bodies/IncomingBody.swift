@@ -11,7 +11,7 @@ final class IncomingBody: @unchecked Sendable {
     private var hasher = SHA256()
     private var validator = JSONValidator()
 
-    /// A body longer than `memoryLimit` moves to a file. A negative limit moves every body, an empty one in ``seal()``.
+    /// A body longer than `memoryLimit` moves to a file. A negative limit moves every body, even an empty one.
     init(in bodies: BodyStore, memoryLimit: Int64) {
         self.bodies = bodies
         growing = GrowingBody(buffers: bodies.writeBuffers, path: bodies.newPartPath())
@@ -168,7 +168,7 @@ package final class GrowingBody: Sendable {
         }
     }
 
-    /// `nil`: the next bytes go straight to the file. The first call after a ``move(to:)`` that took no buffer tries to
+    /// `nil`: the next bytes go straight to the file. If ``move(to:)`` took no buffer, the first call after it tries to
     /// take one. ``move(to:)`` takes none for an empty body, because the bytes of the body may be slow to arrive.
     private func buffer() -> WriteBuffer? {
         let (held, takesOne) = state.withLock { state in

@@ -159,9 +159,9 @@ extension SHA256Digest {
     var bytes: [UInt8] { withUnsafeBytes { Array($0) } }
 }
 
-/// Memory that collects a body's bytes, so that they are written in large pieces that begin at a page: pieces of 64 KiB
-/// cost the kernel a third more work for a body of 1 MiB. Without a buffer, bytes are written as they arrive. Returned
-/// buffers are kept until ``trim()``, because the kernel clears new pages, which costs as much as a buffer saves.
+/// Memory that collects a body's bytes, so that they are written in pieces of 256 KiB that begin at a page. For a body
+/// of 1 MiB, pieces of 64 KiB cost the kernel a third more work. Without a buffer, bytes are written as they arrive.
+/// Returned buffers are kept until ``trim()``, because clearing new pages costs the kernel as much as a buffer saves.
 final class WriteBuffers: Sendable {
     static let capacity = 256 << 10
     /// All buffers together take 16 MiB.

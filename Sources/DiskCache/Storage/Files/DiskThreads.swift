@@ -51,7 +51,7 @@ final class DiskThreads: Sendable {
             guard state.next < state.works.count else { return nil }
             defer {
                 state.next += 1
-                // Finished works are removed once they are half of the array, so that each work moves at most once.
+                // Removes finished works once they are half of the array, so that a work moves at most once on average.
                 if state.next * 2 >= state.works.count {
                     state.works.removeFirst(state.next)
                     state.next = 0

@@ -60,7 +60,7 @@ package enum ReadablePath {
         return "QDataCaches/" + (isPlain ? name : Self.name(name, markedWith: key))
     }
 
-    /// The path when `path` is, or becomes, a directory: `path`, `~` and the key; `path` itself if it ends in them.
+    /// The path of a body when `path` is for a directory: `path` with `~` and the key, which it may end in already.
     package static func alternative(for path: String, key: CacheKey) -> String {
         let (directory, leaf) = split(path)
         return unmarked(leaf, key) == nil ? directory + name(leaf, markedWith: key) : path
@@ -173,7 +173,7 @@ struct PathCandidates: RandomAccessCollection {
     /// The number of texts with the same MD5 never comes near this limit.
     let endIndex = 1000
 
-    /// First the layout's path; if readable, that path with `~` and the key; then the last of them with `~1`, `~2`, …
+    /// The layout's path; in the readable layout, also with `~` and the key; then the last of these with `~1`, `~2`, …
     init(layout: Layout, key: CacheKey, url: String?) {
         self.key = key
         let path = layout.path(for: key, url: url)

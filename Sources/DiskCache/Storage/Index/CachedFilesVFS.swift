@@ -59,7 +59,7 @@ enum CachedFilesVFS {
             guard let file else { return SQLITE_IOERR }
             let target = UnsafeMutableRawBufferPointer(start: target, count: Int(count))
             let found = CachedFile.read(CachedFilesVFS.vfs.tail(of: file).pointee.descriptor, into: target, at: offset)
-            // A shorter read may also mean the end of the file. Then a connection that may wait reads again.
+            // Fewer bytes were in memory, or the file ends. In both cases, a connection that may wait reads again.
             return found == Int(count) ? SQLITE_OK : CachedFilesVFS.notCached
         }
         file.pointee.pMethods = UnsafePointer(tail.pointer(to: \.methods)!)

@@ -113,7 +113,7 @@ enum StoreQuery: Int, CaseIterable {
     case held, insert
     /// Whether there may be a response with a given MD5. A caller's own key with the same beginning counts, too.
     case variant
-    /// Whether a URL has ``Entry/variantLimit`` responses. The query nearly always reads a single place of the index.
+    /// Whether a URL has ``Entry/variantLimit`` responses. Fast, because their keys lie side by side in the index.
     case fullVariants
     case longFields
 

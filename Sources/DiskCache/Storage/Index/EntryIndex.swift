@@ -217,7 +217,7 @@ package final class EntryIndex: Sendable {
         return try DatabaseQueue(path: path, configuration: configuration)
     }
 
-    /// The file that marks the index as damaged, after an error in use.
+    /// The file that marks a damaged index. It is created when a read or write finds damage (``notice(_:)``).
     private static func mark(_ path: String) -> String { path + ".damaged" }
 
     private static func setAside(

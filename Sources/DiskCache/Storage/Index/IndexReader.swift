@@ -198,7 +198,7 @@ final class LookupConnection: Sendable {
 /// Several look-up connections, so that threads seldom wait for each other.
 final class LookupPool: Sendable {
     private let connections: [LookupConnection]
-    /// `free`: the connections not in use. `turn`: the last that a thread waited for; the next thread takes the next.
+    /// `free`: the unused connections. When there is none, a thread waits for the connection that follows `turn`.
     private let idle: Locked<(free: [Int], turn: Int)>
 
     init(_ count: Int, _ name: String, cacheBytes: Int) {

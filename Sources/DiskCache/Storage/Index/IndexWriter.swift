@@ -31,8 +31,8 @@ struct IndexWriter {
         return try statement.all(query.arguments + [limit], entryRow)
     }
 
-    /// Whether `isWanted` is true of an entry with a key from `first` to `last`, both included. Passes it the code of
-    /// the kind, the expiry and the tags.
+    /// Whether `isWanted` is true of an entry with a key from `first` to `last`, both included. `isWanted` gets the
+    /// code of the kind, the expiry and the tags.
     func holds(
         from first: String, to last: String, where isWanted: (Int, Timestamp, [String]) -> Bool
     ) throws -> Bool {

@@ -3,7 +3,7 @@ import GRDB
 import Primitives
 
 /// The end of a page: the last row's value in the column that sorts the listing and, because values repeat, its id. As
-/// text: the base64url of a JSON array of a text that identifies the query, the id, and the value.
+/// text, it is the base64url of a JSON array with three elements: a text that identifies the query; the id; the value.
 struct ListCursor: Equatable {
     var value: DatabaseValue
     var id: Int64

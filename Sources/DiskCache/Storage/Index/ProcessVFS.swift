@@ -116,7 +116,7 @@ struct GatheredWrites {
     /// In a header, the bytes with the size of the database are other than 0 only for a commit's last page.
     private static let (headLength, commitOffset) = (24, 4..<8)
 
-    /// A connection that only reads allocates no memory.
+    /// Allocated by the first gathered write, so a connection that only reads takes no memory.
     private var gathered: [UInt8] = []
     /// Only a write that begins at this offset is gathered.
     private var end: Int64 = 0

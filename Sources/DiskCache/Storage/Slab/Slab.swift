@@ -183,7 +183,7 @@ private struct Shard {
     private static let markBits = 24
     private static let slotBits = 40
 
-    /// Each cell is 0 (free), or the bits of the hash above the code of the slot plus 1.
+    /// A free cell is 0. A used cell has bits of the hash, and below them, in its low bits, the slot's code plus 1.
     private var cells: [UInt64] = []
     /// The number of low bits of a hash that choose its bucket.
     private var bucketBits = Shard.leastBits

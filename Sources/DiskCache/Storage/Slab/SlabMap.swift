@@ -5,7 +5,7 @@
 import Foundation
 import GRDB
 
-/// The used and free slots, for the writer's thread. ``takeBack(_:)`` and ``keep(_:)`` undo the last take and free.
+/// The used and free slots, for the writer's thread. ``takeBack(_:)`` undoes the last take, ``keep(_:)`` the last free.
 final class SlabMap {
     private var extents: [Extent] = []
     /// The extents with free slots, by class. The last extent of each list is filled first.
