@@ -63,7 +63,7 @@ struct CheckCommandTests {
         try await origin.waitForRequests(1)
         larder.process.kill(SIGTERM)
         try await poll("the log line about the drain") { larder.logLines("draining").count == 1 }
-        // The server logs this line right before the drain begins, so the first checks may find a ready server.
+        // The server logs `draining` right before the drain begins, so the first checks may find a ready server.
         var output = try await check(["--admin-port", admin])
         while output.exit == .status(0) { output = try await check(["--admin-port", admin]) }
         #expect(output.exit == .status(1))

@@ -94,8 +94,8 @@ struct DashboardTests {
             #expect(try await server.get("/dashboard/none.js").status == 404)
             #expect(try await server.get("/stats").status == 401)
         }
-        // With a foreign name for this server (DNS rebinding) the page is served, but the page's requests for data
-        // are refused.
+        // When a foreign host name leads to this server (DNS rebinding), the server serves the page, but refuses the
+        // page's requests for data.
         try await TestServer.with { (server) async throws in
             let host: HTTPFields = [HTTPField.Name("Host")!: "evil.example"]
             #expect(try await server.get("/", fields: host).status == 200)

@@ -4,7 +4,8 @@ import Primitives
 import TestSupport
 import Testing
 
-/// The parts of an origin's answer that Larder passes on: in the entry, with its content, or in an error.
+/// The parts of an origin's answer that Larder passes on: in an entry's metadata, in the fields of its content, or in
+/// an error.
 @Suite struct DownloadAnswerTests {
     private func key(_ reply: HTTPReply) throws -> String {
         try #require(try reply.json["entry"]?["key"]?.stringValue)

@@ -20,9 +20,9 @@ struct DrainScaleTests {
         let finish: @Sendable (RawConnection) throws -> Bool
     }
 
-    /// Finishes all exchanges, and returns the failures that the clients saw. Connections are read to their ends only
-    /// after all answers, because a connection stays open if its answer began before the drain. No connection ends with
-    /// a reset.
+    /// Finishes all exchanges, and returns the failures that the clients saw. A connection stays open if its answer
+    /// began before the drain. So the function reads all answers first, and then each connection to its end. A reset is
+    /// a failure.
     private static func finish(_ pending: [Pending]) -> [String] {
         let answers = failures(of: pending) { client in
             try client.finish(client.connection) ? nil : "the answer is not the expected answer"
@@ -108,7 +108,7 @@ struct DrainScaleTests {
         #expect(pending.count == 500)
         try await origin.waitForRequests(Self.downloads + 1)
 
-        // Four other clients send one request after another, before and during the delay.
+        // Four other clients send one request after another, before and during the drain delay.
         let isOver = Locked(false)
         async let hits = concurrently(4) { _ in try await Self.ask(port: port) { isOver.withLock(\.self) } }
         #expect(try await client.request("GET", "/readyz").status == 200)
@@ -118,7 +118,7 @@ struct DrainScaleTests {
         while reply.status == 200 { reply = try await client.request("GET", "/readyz") }
         #expect(reply.status == 503)
         #expect(try reply.member("status") == "draining")
-        // The server still serves a client that has not seen the 503 yet.
+        // During the drain delay, the server still serves clients that have not seen the 503 of `/readyz`.
         #expect(try await client.request("GET", "/livez").status == 200)
         isOver.withLock { $0 = true }
         for count in try await hits { #expect(count > 0) }

@@ -54,7 +54,7 @@ struct DurationTests {
             let space = try await client.request(
                 "PUT", "/namespaces/a", fields: Self.json, text: #"{"defaultTTL": \#(value(text))}"#)
             #expect(try space.member("defaultTTL") == expected)
-            // Age and ttl of Cache-Status count whole seconds.
+            // The ttl in Cache-Status is in whole seconds.
             let field = try await client.request(
                 "GET", "/fetch/\(origin.url("/d"))", fields: [HTTPField.Name("Larder-TTL")!: text])
             #expect(field["Cache-Status"]?.contains("ttl=\(seconds)") == true, "\(field.fields)")

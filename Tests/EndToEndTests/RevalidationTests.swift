@@ -48,7 +48,7 @@ struct RevalidationTests {
         "A 304 with another strong ETag confirms an entry only if Last-Modified is a strong date (RFC 9110 §8.8.2.2)",
         arguments: [("W/\"1\"", true), ("\"1-gzip\"", true), ("W/\"1\"", false)])
     func strongDate(tag: String, isStrong: Bool) async throws {
-        // A body that was modified within the last minute before the download may have been modified again.
+        // For a download, a date counts as strong only if it is at least 61 seconds before the download.
         let start = Timestamp(seconds: 1_767_225_600)
         let modified = (start - .seconds(isStrong ? 3600 : 30)).httpDate
         let origin = try ScriptedOrigin { request, connection in

@@ -221,7 +221,8 @@ struct SingleFlightTests {
             gate.open()
             try await running.end.wait()
             #expect(running.outcome.elements == ["downloaded"])
-            // The second download finds the entry of the first download's URL under its key, and replaces the entry.
+            // The key now has the entry of the first URL. A download of the second URL with this key replaces the
+            // entry.
             let replacing = download(others[0])
             try await replacing.end.wait()
             #expect(replacing.outcome.elements == ["downloaded"])

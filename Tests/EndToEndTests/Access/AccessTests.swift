@@ -71,7 +71,7 @@ struct AccessTests {
                 if Self.publicPaths.contains(path) {
                     #expect(try await ask(method, held, [:]).status == 200, "\(method) \(held)")
                     #expect(try await ask(method, held, TestTokens.fields("Bearer x", for: held)).status == 200)
-                    // On a public path, a request with another method gets 405, even without a token.
+                    // On a public path, a method other than GET and HEAD gets 405, even without a token.
                     let other = try await ask("DELETE", held, [:])
                     #expect(other.status == 405 && other["Allow"] == "GET, HEAD", "DELETE \(held)")
                     continue
@@ -96,8 +96,8 @@ struct AccessTests {
                     }
                 }
                 for scope in Scope.allCases {
-                    // The token lacks one scope. A call that does not need this scope succeeds, so the request names
-                    // the missing entry, and the stored entry stays.
+                    // The token lacks one scope. The request names the missing entry, because a call that does not need
+                    // this scope succeeds, and could remove the stored entry.
                     let reply = try await ask(method, none, tokens.fields("no-\(scope)", for: none))
                     guard reply.status == 403, let challenge = reply["WWW-Authenticate"] else { continue }
                     #expect(challenge.contains("scope=\"\(scope)\""))

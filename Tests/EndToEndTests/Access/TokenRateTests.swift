@@ -47,7 +47,7 @@ struct TokenRateTests {
             let batch = "[" + Array(repeating: #"{"url": "x"}"#, count: 30).joined(separator: ",") + "]"
             #expect(try await ask("POST", "/downloads", batch) == 200)
             #expect(try await ask("GET", "/entries") == 429)
-            // The burst is 10, and the batch took 30. The balance is back at 1 between 4.1 and 4.3 seconds later.
+            // The burst is 10, so after the batch of 30 the balance is -20. It reaches 1 after 4.2 seconds.
             passed.withLock { $0 = .milliseconds(4100) }
             #expect(try await ask("GET", "/entries") == 429)
             passed.withLock { $0 = .milliseconds(4300) }

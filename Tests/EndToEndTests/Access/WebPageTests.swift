@@ -154,7 +154,8 @@ struct WebPageTests {
                 #expect(reply[.accessControlAllowOrigin] == app)
                 #expect(reply[.vary] == Self.contentVary)
             }
-            // Vary is the same without Origin, because a cache must not give a page an answer without CORS fields.
+            // An answer to a request without Origin has the same Vary. It has no CORS fields, so a cache must not give
+            // it to a page.
             for _ in 0..<4 { #expect(try await server.get("/entries/a/content")[.vary] == Self.contentVary) }
             #expect(server.space.cache.hitsAtHand > 0)
             // The page can read an error, too.

@@ -3,8 +3,8 @@ import Primitives
 /// The content that each name may hold after a crash: the content of the last acknowledged call, or the content of the
 /// call under way.
 ///
-/// The ledger checks each name separately, because a crash may leave a call with many names, such as a purge, complete
-/// for only some of the names.
+/// The ledger checks each name separately, because a crash may interrupt a call with many names, such as a purge, when
+/// the server has changed the entries of only some names.
 final class CrashLedger: Sendable {
     /// The content of a name.
     struct Content: Equatable {
@@ -60,7 +60,7 @@ final class CrashLedger: Sendable {
     /// All names that were ever used.
     var names: [String] { accounts.withLock { $0.keys.sorted() } }
 
-    /// Compares the content of a name after a restart with the ledger, and records it as acknowledged content.
+    /// Compares the content of a name after a restart with the ledger, and records the found content as acknowledged.
     ///
     /// - Returns: `nil` when the content is one of the two possible contents; otherwise a description of the error.
     func settle(_ name: String, found: Content?) -> String? {

@@ -7,7 +7,7 @@ struct Deployment {
     let name: String
     /// The environment variables of the server.
     let variables: [String: String]
-    /// The time from the stop signal, or from the hook before the signal, until the server is killed.
+    /// The time until the server is killed. It begins with the preStop hook, or without a hook with the stop signal.
     let grace: Duration
     /// The duration of the preStop hook, which runs before the stop signal.
     var hook: Duration = .zero

@@ -140,7 +140,7 @@ struct EventListenerTests {
             let late = try await server.get("/events")
             #expect(late.status == 503)
             #expect(late["Retry-After"] == "1")
-            // The server drops the stalled listener before any other limit applies to it.
+            // The 10 MB of events fit into the window of 64 MiB, so only the drain can drop the stalled listener.
             try await poll("the end of the stalled listener") { server.service.events.listenerCount == 0 }
             withExtendedLifetime(stalled) {}
         }

@@ -177,7 +177,7 @@ struct EventTests {
             #expect(expired.type == "entry.expired" && expired.key == "one")
             try await server.put("two", [1])
             #expect(try await server.client.request("DELETE", "/entries/two").status == 200)
-            // A ttl of 0 removes the entry, too.
+            // A PUT with a ttl of 0 removes the entry, as a DELETE does.
             try await server.put("two", [1])
             try await server.put("two", [1], query: "ttl=0")
             let types = try await listener.wait(for: 7).map(\.type).suffix(4)

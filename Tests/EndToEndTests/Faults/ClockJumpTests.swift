@@ -48,8 +48,8 @@ struct ClockJumpTests {
         #expect(try await fetch(server, origin).status == 200)
     }
 
-    /// Expects that every entry is whole and fresh for a minute at most, and that each download and fetch succeeds
-    /// with the right body.
+    /// Expects that no entry stays fresh for more than a minute, that the content of `data` is whole or not served, and
+    /// that a download and a fetch return the right bodies.
     private static func expectSound(_ server: TestServer, _ origin: ScriptedOrigin) async throws {
         let latest = server.clock.now() + .seconds(60)
         for entry in try await server.get("/entries").member("entries")?.arrayValue ?? [] {

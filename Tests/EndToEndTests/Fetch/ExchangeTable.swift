@@ -79,9 +79,9 @@ struct Exchange: Sendable {
         case staleAfterError
         /// The stored answer, after the origin answered 304.
         case revalidated
-        /// A new answer to a request with a validator of Larder.
+        /// A new answer of the origin to a request to which Larder added a validator.
         case replaced
-        /// A new answer to a request without a validator of Larder.
+        /// A new answer of the origin to a request to which Larder added no validator.
         case forwarded
         /// 304 by the cache itself.
         case notModified

@@ -10,8 +10,8 @@ struct FetchCrowdTests {
         try await HTTPClient(port: server.api.port).request("GET", "/fetch/" + url, fields: fields)
     }
 
-    /// Sends simultaneous requests, opens the gate when one is fetched and all others wait for it, and returns the
-    /// answers' texts.
+    /// Sends simultaneous requests, and returns the texts of the answers. Opens the gate when one request has caused a
+    /// fetch, and all other requests wait for this fetch.
     private func crowd(
         _ server: TestServer, of size: Int, _ url: String, opening gate: Gate, _ whenAllWait: () -> Void = {}
     ) async throws -> [String] {

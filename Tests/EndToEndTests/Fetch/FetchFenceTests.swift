@@ -60,7 +60,7 @@ struct FetchFenceTests {
             try await check("/missing", 404)
             try await check("/private", 200)
             try await check("/private", 200, method: "POST")
-            // Larder's own errors have the sandbox and nosniff, too.
+            // Larder's own errors also have the CSP sandbox and nosniff.
             try await check("/gone", 502)
             try await check("/page", 400, [HTTPField.Name("Larder-TTL")!: "x"])
             try await check("/page", 504, [.cacheControl: "only-if-cached, no-cache"])

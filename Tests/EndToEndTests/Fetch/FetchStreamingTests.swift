@@ -101,7 +101,7 @@ struct FetchStreamingTests {
                 hasHead.open()
                 return try connection.read(half.count * 2)
             }
-            // The test waits for the head, because before the head Larder sends a request for a range to the origin.
+            // The test waits for the head, because before the head Larder sends a client's range request to the origin.
             try await hasHead.wait()
             let hasJoined = Gate("the head of the second answer")
             async let second = HTTPClient(port: server.api.port).withConnection { [half] connection in

@@ -104,7 +104,7 @@ struct HostileURLTests {
         }
         defer { origin.stop() }
         let rule = try AddressRule("origin.localhost:\(origin.port)")
-        // A relative location is a redirect loop of the origin. All other locations lead to other servers.
+        // A relative location leads back to the origin, which then redirects to the first location, on loopback.
         try await TestServer.with(configure: { $0.allowedOrigins = [rule] }) { (server) async throws in
             for (index, location) in locations.enumerated() {
                 let url = "http://origin.localhost:\(origin.port)/\(index)"

@@ -20,7 +20,7 @@ struct SlowClientsScaleTests {
     /// its event loop once and reads; for a piece of a body, it also writes a file.
     private static let hitsOfPiece = 4.0
     /// The seconds that a client of slowhttptest waits between two pieces that it sends or receives. The server notices
-    /// a received piece only when the socket has room for more.
+    /// that a client has received a piece only when the socket has room for more bytes.
     private static let interval = 2
 
     @Test("Slow clients at most double the time of other clients' hits, and leave no descriptor open")

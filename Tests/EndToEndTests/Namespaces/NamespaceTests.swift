@@ -172,7 +172,7 @@ struct NamespaceTests {
                     "/entries/k/content",
                     "Larder-Namespace" + (hasTokens ? ", Authorization" : "") + ", Sec-Fetch-Dest, Service-Worker"
                 ),
-                // Each field that may contain a token.
+                // With tokens, Vary names each request field that may contain a token.
                 (
                     "/fetch/" + origin.url("/a"),
                     "Accept" + (hasTokens ? ", Larder-Authorization, Authorization, Proxy-Authorization" : "")
@@ -186,7 +186,7 @@ struct NamespaceTests {
                 #expect(server.space.cache.hitsAtHand > 0, "\(target)")
             }
             #expect(try await get("/stats")[.vary] == nil)
-            // For a request in one namespace, a cache must not use a 404 of another namespace either.
+            // This error also has Vary, because a cache must not use it for a request in another namespace.
             var fields = hasTokens ? tokens.fields("me", for: "/json") : [:]
             fields[HTTPField.Name("Larder-Namespace")!] = "none"
             let missing = try await server.get("/json?url=http://h/", fields: fields)
@@ -254,7 +254,7 @@ struct NamespaceTests {
                 let refused = try await download("named", origin.url("/x"))
                 #expect(refused.status == 403)
                 #expect(refused.text.contains("127.0.0.1 is not one of the namespace's origins"))
-                // Another namespace has opened a connection to the origin before.
+                // The namespace `ranged` must not use the connections to the origin that the other namespaces opened.
                 #expect(try await download("ranged", byName + "/x").status == 403)
                 #expect(try await server.inNamespace("ranged").get("/fetch/\(byName)/x").status == 403)
                 #expect(try await server.inNamespace("named").get("/fetch/\(byName)/x").text == "x")

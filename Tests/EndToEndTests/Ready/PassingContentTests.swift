@@ -76,7 +76,8 @@ struct PassingContentTests {
             var coldCount = 0
             for (number, key) in Self.keys.prefix(40).enumerated() {
                 let isPlain = number % 4 != 3
-                // An escaped path names the same key. Only the route decodes a path, so earlier steps find no entry.
+                // An escaped path names the same key. `PassingAnswers` ignores such a path, so the route answers the
+                // request.
                 let path = Self.path(number % 2 == 0 ? key : "%65" + key.dropFirst())
                 #expect(slab.forget())
                 // The test checks the slot of another entry, because the check makes the kernel read the slot.
@@ -119,7 +120,7 @@ struct PassingContentTests {
                     return false
                 }
             }
-            // The kernel reads neighbouring entries together, so that not every entry is cold.
+            // Some lookups find the body at once, because the kernel has read it together with a neighbouring body.
             #expect(soonCount > 0)
             #expect(server.service.metrics.hits.value == hits + 40)
         }

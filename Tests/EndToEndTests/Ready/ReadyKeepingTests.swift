@@ -9,7 +9,7 @@ import Testing
 @testable import Larder
 @testable import LarderAPI
 
-/// Each test makes its own answers from an entry in memory.
+/// Tests of `ReadyAnswers` alone. Each test itself makes the answers that are kept, from an entry in memory.
 @Suite("The keeping of ready answers")
 struct ReadyKeepingTests {
     /// Sends the ready answer if there is one. Otherwise calls `run`, and answers with the text "looked at".

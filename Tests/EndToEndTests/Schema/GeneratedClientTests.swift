@@ -89,7 +89,7 @@ struct GeneratedClientTests {
 
     @Test("In openapi.yaml, no member has a default if its absence means no change")
     func defaults() throws {
-        // The server treats both fields the same, whether the client sends the default or no value.
+        // For these two fields, a request with the default has the same effect as a request without the field.
         let known = ["/DownloadRequest/properties/updateExpiry", "/DownloadRequest/properties/refresh"]
         let faults = try Self.faults { path, value in
             let isSchema = path.hasPrefix("/components/schemas/") || path.contains("/requestBody/")

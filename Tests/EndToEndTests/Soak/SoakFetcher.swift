@@ -76,7 +76,8 @@ final class SoakFetcher {
         if reply["Cache-Status"]?.contains("; hit") == true { run.tally.hit() }
     }
 
-    /// The response, if its body is from the origin and must be complete.
+    /// Returns a response with 200 or 206, which must have a complete body of the origin. For any other outcome,
+    /// returns `nil`, and records the outcome as a problem if it was not expected.
     private func answer(
         _ talk: SoakClient.Talk<HTTPReply>, _ kind: SoakOrigin.Kind, _ what: String
     ) -> HTTPReply? {

@@ -56,8 +56,8 @@ struct SoakModel: Sendable {
 
     /// The tolerance in seconds, because test and server read the clock at different moments.
     static let slack = 1.0
-    /// The time in seconds after which the index surely has a hit. The server writes hits within a second, but a busy
-    /// disk takes longer.
+    /// The time in seconds after which the index surely has the expiry date that a hit renewed. The server writes such
+    /// dates within a second, but a busy disk takes longer.
     static let flushLimit = 3.0
 
     /// Adds a name without content.
@@ -180,7 +180,8 @@ struct SoakModel: Sendable {
         return versions.count == 1 ? versions.first : nil
     }
 
-    /// Returns the error if a request found `version` under a name (`nil`: no entry), or `nil` if the model permits it.
+    /// Checks against the model that a request found this version under a name, or no entry if `version` is `nil`.
+    /// Returns the error; `nil` when the model permits the result.
     ///
     /// - Parameter time: the time of the request for a fresh entry; `nil` when the entry need not be fresh.
     func verdict(_ name: String, found version: Int?, at time: Double?) -> String? {

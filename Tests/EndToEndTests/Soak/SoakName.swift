@@ -11,7 +11,7 @@ struct SoakName: Hashable, Sendable {
     let kind: Kind
     /// The caller's own key, used for the kind `data`. Workers in different namespaces have the same keys.
     let ownKey: String
-    /// The tag of half of a worker's names; `nil` for stored JSON, which has no tag.
+    /// One of the worker's two tags, each for half of the names; `nil` for stored JSON, which has no tag.
     let tag: String?
 
     /// Whether the name is the path of a URL.

@@ -133,7 +133,8 @@ extension SoakOwner {
             }
             run.model.withLock { $0.end([orders[index].name.text], .refused) }
             let status = problem["status"]?.doubleValue.map { Int($0) } ?? 0
-            // An element may fail where a single download may fail. A draining server also cancels slow downloads.
+            // An element may fail if the disk is full (507), if the origin sends a bad answer (502 or 504), or if the
+            // server drains or is killed.
             let isExcused =
                 status == 507 || (!orders[index].isGood && [502, 504].contains(status))
                 || run.server.life?.isEnding != false

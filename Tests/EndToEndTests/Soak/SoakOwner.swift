@@ -206,7 +206,8 @@ final class SoakOwner {
         }
     }
 
-    /// Checks the version of a name in a response, or `nil` for no entry, against the model.
+    /// Checks a response against the model. `version` is the version of the name in the response; `nil` if the response
+    /// says that the name has no entry.
     func found(_ version: Int?, _ name: SoakName, at time: Double? = nil, _ what: String) {
         judge(run.model.withLock { $0.verdict(name.text, found: version, at: time) }, what)
     }
