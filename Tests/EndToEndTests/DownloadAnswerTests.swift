@@ -153,7 +153,7 @@ import Testing
     }
 
     @Test(
-        "A download gets 502 and stores no entry if the origin's answer is for an authenticated connection",
+        "If the origin's answer shows NTLM or Negotiate authentication, the download gets 502 and stores no entry",
         arguments: [("Persistent-Auth", "true"), ("WWW-Authenticate", "Negotiate oRQw"), ("WWW-Authenticate", "ntlm")])
     func connectionAuthentication(name: String, value: String) async throws {
         let origin = try ScriptedOrigin { _, connection in

@@ -164,7 +164,9 @@ struct DownloadTests {
         }
     }
 
-    @Test("A download without a ttl uses the origin's lifetime or the default ttl; with no-store its entry is stale")
+    @Test(
+        "A download without a ttl gets the origin's lifetime or the default ttl; no-store makes its entry stale at once"
+    )
     func lifetimes() async throws {
         let cases: [(String, HTTPFields, Duration)] = [
             ("/s-maxage", [.cacheControl: "s-maxage=100, max-age=5"], .seconds(100)),
@@ -217,7 +219,7 @@ struct DownloadTests {
         }
     }
 
-    @Test("A 304 that states no freshness leaves an answer of status 202 stale")
+    @Test("An answer of status 202 stays stale after a revalidation if the 304 states no freshness")
     func revalidated202() async throws {
         let origin = try ScriptedOrigin { request, connection in
             let isConditional = request["If-None-Match"] != nil

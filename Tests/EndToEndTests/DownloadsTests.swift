@@ -99,7 +99,7 @@ struct DownloadsTests {
         }
     }
 
-    @Test("A succeeded download shows the current state of its entry, but no entry once it was replaced or removed")
+    @Test("A succeeded download shows the current state of its entry, until the entry is replaced or removed")
     func entryOfEnded() async throws {
         let origin = try ScriptedOrigin { _, connection in try connection.respond(body: "[1]") }
         defer { origin.stop() }
@@ -124,7 +124,9 @@ struct DownloadsTests {
         }
     }
 
-    @Test("GET /downloads lists running downloads, then the latest ended ones up to its limit, and tells if more exist")
+    @Test(
+        "GET /downloads lists up to its limit, first running, then the latest ended downloads, and tells if more exist"
+    )
     func limit() async throws {
         try await TestServer.withGatedOrigin(isHeld: { $0 == "/slow" }) { server, origin, gate in
             let ended = 101
@@ -258,7 +260,7 @@ struct DownloadsTests {
         }
     }
 
-    @Test("When the client of a batch disconnects, its running downloads go on, and its waiting downloads do not begin")
+    @Test("When the client of a batch disconnects, the running downloads go on, and the waiting downloads do not begin")
     func batchAbandoned() async throws {
         try await TestServer.withGatedOrigin(configure: { $0.maxDownloadsPerHost = 4 }) { server, origin, gate in
             let batch = JSON.array((0..<2000).map { ["url": .string(origin.url("/\($0)"))] })
@@ -274,7 +276,7 @@ struct DownloadsTests {
         }
     }
 
-    @Test("When the client of a batch disconnects, waiting downloads that other callers requested are still done")
+    @Test("When the client of a batch disconnects, each waiting download still runs if another caller requested it")
     func batchAbandonedBesideOthers() async throws {
         try await TestServer.withGatedOrigin(configure: { $0.maxDownloadsPerHost = 4 }) { server, origin, gate in
             let downloads = server.space.downloads

@@ -100,7 +100,8 @@ struct EntriesTests {
         }
     }
 
-    @Test("A PATCH of the ttl sets the expiry date to now + ttl; a ttl of 0 makes a download stale and removes data")
+    @Test(
+        "A PATCH sets the expiry date to now + ttl; a ttl of 0 makes a download stale, and removes a caller's own data")
     func changes() async throws {
         let origin = try ScriptedOrigin { _, connection in try connection.respond(body: "x") }
         defer { origin.stop() }

@@ -152,7 +152,7 @@ struct ExplainTests {
         }
     }
 
-    @Test("The call /explain lists the variants that /fetch stored for the URL as written, and none of other spellings")
+    @Test("The call /explain lists the variants that /fetch stored for exactly this spelling of the URL, and no others")
     func responses() async throws {
         let origin = try ScriptedOrigin { request, connection in
             try connection.respond(

@@ -270,7 +270,7 @@ struct FilterSpellingTests {
     }
 
     @Test(
-        "A removal by URL, MD5, prefix or host also discards a response that still arrives under another spelling",
+        "A removal by URL, MD5, prefix or host also discards an arriving response to another spelling of the URL",
         arguments: ["url", "md5", "prefix", "host"])
     func underWay(filter: String) async throws {
         let gate = Gate("the origin's answer")

@@ -60,7 +60,7 @@ struct LayoutTests {
     }
 
     @Test(
-        "In the readable layout, the bodies of /a and /a/b are stored side by side, in both orders of storing",
+        "In the readable layout, the bodies of /a and /a/b are stored side by side, whichever of them is stored first",
         arguments: [["/a", "/a/b", "/a/b/c"], ["/a/b/c", "/a/b", "/a"]])
     func nested(paths: [String]) async throws {
         let origin = try ScriptedOrigin { request, connection in try connection.respond(body: request.target) }

@@ -30,7 +30,7 @@ struct MetricsTests {
         }
     }
 
-    @Test("The number of running transfers includes those of downloads and those of /fetch")
+    @Test("The number of running transfers counts the transfers of downloads and the transfers of /fetch")
     func runningTransfers() async throws {
         let gate = Gate("both transfers have been counted")
         let origin = try ScriptedOrigin { _, connection in

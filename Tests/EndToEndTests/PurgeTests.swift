@@ -58,7 +58,7 @@ struct PurgeTests {
     }
 
     @Test(
-        "After a purge during a refresh, no entry exists, even if the purge selects the entry by its own tag",
+        "After a purge during a refresh, no entry exists, even if the purge selects the entry by the entry's tag",
         arguments: ways, [200, 304])
     func refresh(way: String, status: Int) async throws {
         let gate = Gate("the origin's second answer")
@@ -83,7 +83,7 @@ struct PurgeTests {
         }
     }
 
-    @Test("A caller with too many tags that joins a download after a purge gets 400, and does not affect the waiters")
+    @Test("After a purge, a caller with tags beyond the entry's limit gets 400, and the waiting callers are served")
     func laterTags() async throws {
         try await TestServer.withGatedOrigin { server, origin, gate in
             let url = origin.url("/a")

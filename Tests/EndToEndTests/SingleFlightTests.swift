@@ -195,7 +195,7 @@ struct SingleFlightTests {
         }
     }
 
-    @Test("Two URLs, or two sets of fields, with one MD5 never share a download; the second caller gets keyInUse")
+    @Test("Two URLs, or two sets of fields, with one MD5 share no download; the second caller gets the error keyInUse")
     func collisions() async throws {
         try await TestServer.withGatedOrigin { server, origin, gate in
             let first = DownloadRequest(url: try CanonicalURL(origin.url("/first")))

@@ -82,7 +82,7 @@ struct CallTests {
         #expect(options.json(url: "u", ttl: Seconds("15m"))["ttl"] == "15m")
     }
 
-    @Test("A problem states its error, and an error answer that is not a problem counts as another server's")
+    @Test("A problem states its error; an error answer that is not a problem is taken for the answer of another server")
     func problem() {
         let json = #"{"type":"about:blank","title":"x","status":429,"detail":"too often","pointer":"/url"}"#
         let problem = ServerProblem(status: 429, fields: [.retryAfter: "3"], body: Array(json.utf8))

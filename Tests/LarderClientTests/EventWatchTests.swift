@@ -69,7 +69,9 @@ struct EventWatchTests {
         #expect(server.requests[0].target == target)
     }
 
-    @Test("An endless event is refused before it fills the memory, in one line or in many", arguments: ["x", "data\n"])
+    @Test(
+        "An event that never ends, in one line or in many, is refused before it fills the memory",
+        arguments: ["x", "data\n"])
     func endlessEvent(text: String) async throws {
         let server = try ScriptedOrigin.endless(
             "data: " + String(repeating: text, count: (1 << 20) / text.utf8.count))

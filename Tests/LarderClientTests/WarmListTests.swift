@@ -40,7 +40,7 @@ struct WarmListTests {
         #expect(list.mistakes[3].reason.contains("UTF-8"))
     }
 
-    @Test("Input is split into the same lines, independent of the piece boundaries")
+    @Test("The splitting of input into lines does not depend on the sizes of the pieces in which the input arrives")
     func splitting() {
         let text = Array("one\n\ntwo\nthree".utf8)
         for size in 1...text.count {

@@ -49,7 +49,7 @@ struct WarmRunTests {
         #expect(ends.elements[0].json["url"] == .string(ends.elements[0].item.url))
     }
 
-    @Test("A batch of long requests has fewer requests, so that it fits the server's limit for a batch")
+    @Test("If the requests of a warm run are long, each batch holds fewer, so that its body fits the server's limit")
     func longRequests() async throws {
         let server = try ScriptedOrigin { request, connection in
             let lines = try Self.requests(request)
@@ -120,7 +120,7 @@ struct WarmRunTests {
         }
     }
 
-    @Test("A line without an end in the server's answer is refused before it fills the memory")
+    @Test("An answer with a line that never ends is refused before it fills the memory")
     func endlessLine() async throws {
         let server = try ScriptedOrigin.endless(String(repeating: "x", count: 1 << 20))
         defer { server.stop() }

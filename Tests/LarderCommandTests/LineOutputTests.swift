@@ -103,7 +103,8 @@ struct LineOutputTests {
         #expect(fcntl(ends[1], F_GETFL) & O_NONBLOCK == 0)
     }
 
-    @Test("A line that cannot be written is dropped without a wait", arguments: [nil, "/dev/full"])
+    @Test(
+        "If the write of a line fails with an error, the line is dropped without a wait", arguments: [nil, "/dev/full"])
     func failing(path: String?) {
         let descriptor = path.map { open($0, O_WRONLY | O_CLOEXEC) } ?? -1
         defer { if descriptor >= 0 { close(descriptor) } }

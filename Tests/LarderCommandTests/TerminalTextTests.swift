@@ -16,7 +16,7 @@ struct TerminalTextTests {
     }
 
     @Test(
-        "Text is shown unchanged, independent of the piece boundaries",
+        "Text is shown unchanged for any division of the text into pieces",
         arguments: ["", "a\tb\r\nc\n", "é日😀", "e\u{301}\u{feff}\u{200d}\u{10ffff}"])
     func text(text: String) throws {
         let bytes = Array(text.utf8)

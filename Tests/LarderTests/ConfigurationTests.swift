@@ -229,14 +229,14 @@ struct ConfigurationExampleTests {
     private static let path = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().appending(path: "deploy/larder.yaml").path
 
-    @Test("The file sets no option until an operator changes it")
+    @Test("The file deploy/larder.yaml sets no option until an operator changes the file")
     func unchanged() throws {
         let environment = ["HOME": "/home/ada"]
         let none = try Configuration(flags: [:], environment: environment, file: nil)
         #expect(try Configuration(flags: [:], environment: environment, file: Self.path) == none)
     }
 
-    @Test("The file names every option, and shows the default of each option that has a default")
+    @Test("The file deploy/larder.yaml names every option, and shows the default of each option that has a default")
     func complete() throws {
         let text = try String(contentsOfFile: Self.path, encoding: .utf8)
         // A commented option has no space behind its #, unlike a sentence.
@@ -286,7 +286,7 @@ struct TransferLimitsTests {
         #expect(plenty.clients == 16_384)
     }
 
-    @Test("With three descriptors, each limit is still 1")
+    @Test("With three descriptors, the limits of /fetch, downloads and clients are still 1 each")
     func none() {
         let limits = TransferLimits(descriptors: 3, maxDownloads: 512, maxDownloadsPerHost: 128)
         #expect(limits.gateway == 1)

@@ -33,7 +33,7 @@ struct TokenRateTests {
         }
     }
 
-    @Test("Each element of a batch counts as one request against the token's rate, and a refused request counts, too")
+    @Test("Each element of a batch counts as one request against the token's rate, and so does each refused request")
     func batchRate() async throws {
         let start = ContinuousClock.now
         let passed = Locked(Duration.zero)

@@ -34,7 +34,7 @@ struct NetworkPolicyTests {
         try rule().members(named: "ipBlock").map { try Block($0) }
     }
 
-    @Test("The egress rule permits the same addresses as the address policy, at both ends of each range and one beyond")
+    @Test("At the ends of each address range and just beyond, the egress rule permits the same as the address policy")
     func ranges() throws {
         let blocks = try Self.blocks()
         let special = (SpecialPurposeRanges.v4 + SpecialPurposeRanges.v6).map(\.range)

@@ -78,7 +78,7 @@ struct EventAccessTests {
         }
     }
 
-    @Test("A new version or a removal of a namespace is reported by a single event with the count of its entries")
+    @Test("When a namespace gets a new version or is removed, one event reports the number of removed entries")
     func namespaceEnds() async throws {
         try await TestServer.with { (server) async throws in
             try await server.putNamespace("a", ["version": "1"])

@@ -28,7 +28,7 @@ struct EventListenerTests {
         }
     }
 
-    @Test("A listener that missed events because of a long absence or a restart gets a reset, and then all new events")
+    @Test("A listener that missed events by a long absence or a restart gets a reset event, and then all new events")
     func reset() async throws {
         var limits = EventHub.Limits()
         limits.windowCount = 10
@@ -91,7 +91,7 @@ struct EventListenerTests {
         }
     }
 
-    @Test("Listeners beyond the limit of the server, or of their address, get 503 with Retry-After")
+    @Test("A listener beyond the limit of the server, or beyond the limit of its address, gets 503 with Retry-After")
     func limits() async throws {
         for (limit, perClient, words) in [(2, 0, "--max-listeners)"), (9, 2, "--max-listeners-per-client")] {
             try await TestServer.with(configure: {

@@ -24,7 +24,7 @@ struct StalledReaderScaleTests {
     }
 
     @Test(
-        "Each stalled client takes at most 32 KiB beside the shared memory, and no descriptor except its socket",
+        "Stalled clients take at most 16 MiB together plus 32 KiB each, and no descriptors except their sockets",
         arguments: Body.allCases)
     func stalled(body: Body) async throws {
         let bytes = [UInt8](repeating: 0x78, count: Self.size)

@@ -9,7 +9,7 @@ struct FetchPrivacyTests {
     }
 
     @Test(
-        "A part that Larder stored only because of a caller's ttl and credentials is never combined with public parts")
+        "A part that was stored for a request with Authorization and a ttl is never combined with public parts")
     func partsOfOthers() async throws {
         let body = Array("0123456789".utf8)
         let origin = try ScriptedOrigin { request, connection in
@@ -186,7 +186,8 @@ struct FetchPrivacyTests {
         }
     }
 
-    @Test("A shared answer loses its cookie once only a caller's ttl, and not the origin's lifetime, keeps it fresh")
+    @Test(
+        "After the origin's lifetime ends, an answer that only a caller's ttl keeps fresh is served without its cookie")
     func cookieBeforeTTL() async throws {
         let origin = try ScriptedOrigin { request, connection in
             if request["If-None-Match"] != nil { return try connection.respond(304, fields: [.eTag: "\"v1\""]) }

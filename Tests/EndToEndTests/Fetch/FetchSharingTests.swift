@@ -56,7 +56,7 @@ struct FetchSharingTests {
     }
 
     @Test(
-        "After an error, requests share no fetch for 10 s; a 304 for a client's own condition does not extend this time"
+        "For 10 s after an error, requests share no fetch; a 304 for a client's own condition does not extend the 10 s"
     )
     func notForConditional() async throws {
         let origin = try ScriptedOrigin { request, connection in
@@ -80,7 +80,7 @@ struct FetchSharingTests {
         }
     }
 
-    @Test("Callers that wait for the head, join during the body or hit add their tags to the tags of the first caller")
+    @Test("An entry gets the tags of its first caller, of callers that join before or during the body, and of hits")
     func tags() async throws {
         let (head, body) = (Gate("the head"), Gate("the body"))
         let origin = try ScriptedOrigin { _, connection in

@@ -65,7 +65,7 @@ struct FetchStreamingTests {
     }
 
     @Test(
-        "A short body that arrives with its head is served like a streamed body, stored or not",
+        "A body that arrives with its head reaches all clients whole; a Range gets a part only if the body is stored",
         arguments: [1, 1_000, 16 << 10, 64 << 10, (64 << 10) + 1], ["max-age=60", "no-store"])
     func bodyWithHead(length: Int, control: String) async throws {
         let body = pattern(length, seed: 3)

@@ -49,7 +49,7 @@ struct FetchWireTests {
     }
 
     @Test(
-        "The field lines of an answer keep their order, bytes and case, also when it is stored (RFC 9110 §5.3, §5.5)"
+        "The field lines of new and stored answers keep their order, bytes and case (RFC 9110 §5.3, §5.5)"
     )
     func lines() async throws {
         let head =
@@ -165,7 +165,7 @@ struct FetchWireTests {
     }
 
     @Test(
-        "A PATCH of a response during its validation takes effect, after a 304 and after a new body",
+        "A PATCH of a response during its validation stays in effect, whether a 304 or a new body arrives",
         arguments: [304, 200])
     func patchDuringValidation(status: Int) async throws {
         let gate = Gate("the response has been changed")

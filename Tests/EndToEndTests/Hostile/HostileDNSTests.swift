@@ -50,7 +50,7 @@ struct HostileDNSTests {
         #expect(try await larder.stop() == .status(0))
     }
 
-    @Test("A namespace does not reuse another namespace's connection to an address that its own rules refuse")
+    @Test("If a namespace's rules refuse an address, the namespace does not reuse other namespaces' connections to it")
     func narrowed() async throws {
         let dns = try ScriptedDNS(address: "127.0.0.76") { question in
             question.name == "two.test" ? ["127.0.0.8", "127.0.0.9"] : []

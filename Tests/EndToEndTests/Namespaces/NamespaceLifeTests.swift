@@ -133,7 +133,7 @@ struct NamespaceLifeTests {
     }
 
     @Test(
-        "A request with a slow body uses the namespace version of the request's beginning, even after a version change")
+        "A request with a slow body uses the namespace version that was current when the request began")
     func slowRequest() async throws {
         let origin = try ScriptedOrigin { _, connection in try connection.respond(body: "x") }
         defer { origin.stop() }
@@ -169,7 +169,7 @@ struct NamespaceLifeTests {
         }
     }
 
-    @Test("All downloads of a batch use the namespace version of the batch's beginning, even after a version change")
+    @Test("All downloads of a batch use the namespace version that was current when the batch began")
     func batch() async throws {
         try await TestServer.withGatedOrigin { server, origin, gate in
             try await server.putNamespace("a", ["version": "1"])

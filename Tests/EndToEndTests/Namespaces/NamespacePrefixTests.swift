@@ -221,7 +221,7 @@ struct NamespacePrefixTests {
     }
 
     @Test(
-        "A call about the whole server or a named namespace ignores the path prefix of any existing namespace"
+        "A call about the server, or about a namespace in its path, ignores a prefix /@NAME of any existing namespace"
     )
     func server() async throws {
         try await TestServer.with { (server) async throws in

@@ -29,7 +29,7 @@ struct NamespaceRecoveryTests {
         }
     }
 
-    @Test("If a kill leaves an unused directory, the next start removes it and does not reuse its number")
+    @Test("The next start removes directories that a kill left unused, and gives their numbers to no new directory")
     func leftover() async throws {
         let directory = try TemporaryDirectory()
         try await TestServer.with(directory: directory) { (server) async throws in
@@ -120,7 +120,7 @@ struct NamespaceRecoveryTests {
     }
 
     @Test(
-        "If only the spare of namespaces.json exists, the start fails, so the default namespace keeps its origins"
+        "If namespaces.json is missing and only its spare exists, the start fails and leaves the cache unchanged"
     )
     func lostBesideSpare() async throws {
         let directory = try TemporaryDirectory()

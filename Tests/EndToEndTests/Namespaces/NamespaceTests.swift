@@ -227,7 +227,8 @@ struct NamespaceTests {
         }
     }
 
-    @Test("The permitted origins of a namespace also limit redirects and connections that another namespace opened")
+    @Test(
+        "The permitted origins of a namespace also apply to redirects, and to connections that other namespaces opened")
     func origins() async throws {
         let origin = try ScriptedOrigin { request, connection in
             guard request.target == "/away" else { return try connection.respond(body: "x") }

@@ -68,7 +68,8 @@ struct PassingContentTests {
         }
     }
 
-    @Test("A body that is not in the page cache is served whole; a request with a query uses the memory tier")
+    @Test(
+        "A body outside of the page cache is served whole, and enters the memory tier only if the request has a query")
     func cold() async throws {
         try await withEntries { (server, _) async throws in
             let cache = try #require(server.service.namespaces.find("default")).cache
@@ -98,7 +99,7 @@ struct PassingContentTests {
     }
 
     @Test(
-        "The lookup of a body outside of the page cache returns `soon` until the kernel has read it, and counts one hit"
+        "Until the kernel has read a body into the page cache, its lookups return `soon`; all lookups count as one hit"
     )
     func soon() async throws {
         try await withEntries { (server, _) async throws in
@@ -127,7 +128,7 @@ struct PassingContentTests {
     }
 
     @Test(
-        "A conditional, range or malformed request never gets the plain body, in the page cache or on the disk",
+        "A conditional, range or malformed request gets 304, 412, 206 or an error, and not the answer to a plain GET",
         arguments: [false, true])
     func others(isCold: Bool) async throws {
         try await withEntries { (server, _) async throws in

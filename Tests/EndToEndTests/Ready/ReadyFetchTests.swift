@@ -231,7 +231,7 @@ struct ReadyFetchTests {
         }
     }
 
-    @Test("A variant with Vary answers its requests, although an older variant without Vary exists (RFC 9111 §4.1)")
+    @Test("A later variant with Vary answers requests that match it, despite a variant without Vary (RFC 9111 §4.1)")
     func laterVariant() async throws {
         let origin = try ScriptedOrigin { request, connection in
             var fields: HTTPFields = [.cacheControl: "max-age=60"]

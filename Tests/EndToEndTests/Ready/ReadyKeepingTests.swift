@@ -72,7 +72,7 @@ struct ReadyKeepingTests {
         }
     }
 
-    @Test("Larder makes no ready answer from a changed entry, for HEAD, or for fields that change the answer")
+    @Test("Larder keeps no ready answer for HEAD, for a field that changes the answer, or of an entry that was changed")
     func asksFirst() async throws {
         let made = Counter("made")
         let keep: @Sendable (ReadyAnswers, HotEntry.Mark, String, Call) -> Void = { ready, mark, _, call in
@@ -100,7 +100,7 @@ struct ReadyKeepingTests {
         }
     }
 
-    @Test("A renewed ready answer is sent, but not kept if other answers fill its place during the renewal")
+    @Test("A renewed ready answer is sent, but not kept if its entry gets too many other ready answers meanwhile")
     func refusedMeanwhile() async throws {
         let others = Recorder<Call>()
         let keep: @Sendable (ReadyAnswers, HotEntry.Mark, String, Call) -> Void = { ready, mark, target, call in
@@ -157,7 +157,7 @@ struct ReadyKeepingTests {
         }
     }
 
-    @Test("Of many ready answers for one target, Larder prefetches at most three")
+    @Test("Of many ready answers for one target, Larder prefetches at most three into the processor's cache")
     func fewFetchedAhead() async throws {
         try await TestServer.with { (server) async throws in
             let cache = server.space.cache

@@ -135,7 +135,7 @@ struct GeneratedClientTests {
     }
 
     @Test(
-        "A download that does not mention the pin, in any form, keeps the pin of its entry",
+        "A download without a member for the pin keeps the pin of its entry: as JSON, as a form, and in a batch",
         arguments: ["json", "form", "batch"])
     func pinLeftOut(form: String) async throws {
         let origin = try ScriptedOrigin { _, connection in

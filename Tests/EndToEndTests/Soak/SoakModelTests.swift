@@ -88,7 +88,7 @@ struct SoakModelTests {
     }
 
     @Test(
-        "After a kill, the model permits that renewals of the expiry date in the last seconds are lost, no earlier ones"
+        "After a kill, the model permits that the last seconds' renewals of expiry dates are lost, but no older one"
     )
     func slide() {
         var model = Self.model(isPinned: false)

@@ -62,7 +62,8 @@ struct TokenCredentialsTests {
     }
 
     @Test(
-        "The search for tokens finds a token in Base64 of either alphabet, within a text, unpadded, encoded repeatedly")
+        "The search for tokens finds a token in Base64 of either alphabet, unpadded, within text, or encoded repeatedly"
+    )
     func encoded() {
         let token = Self.token
         func base64(_ text: String) -> String { Data(text.utf8).base64EncodedString() }

@@ -25,7 +25,7 @@ struct TokenStoreTests {
         Array(text.utf8).withUnsafeBytes { store.bearer(of: $0) }
     }
 
-    @Test("Only the exact token is accepted, and not a part of it, a longer text or a copy with another name")
+    @Test("Only the exact token is accepted, not a part of it, a longer text, or its secret under another token's name")
     func bearers() throws {
         let (one, two) = (try add("one"), try add("two"))
         let store = try TokenStore(file: path)

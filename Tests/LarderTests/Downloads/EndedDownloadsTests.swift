@@ -12,7 +12,7 @@ struct EndedDownloadsTests {
             startDate: date, endDate: date)
     }
 
-    @Test("The table remembers an ended download for ten minutes")
+    @Test("An ended download is remembered for ten minutes")
     func lifetime() {
         var ended = EndedDownloads(within: SharedAllowance(limit: 32 << 20))
         let start = Timestamp(seconds: 1000)
@@ -102,7 +102,7 @@ struct EndedDownloadsTests {
 
 @Suite("A linked table")
 struct LinkedTableTests {
-    @Test("The table keeps the order in which values were added, despite removals")
+    @Test("A linked table keeps the order in which values were added, even after removals")
     func order() {
         var table = LinkedTable<Int, String>()
         for key in 0..<6 { table.append("\(key)", for: key) }

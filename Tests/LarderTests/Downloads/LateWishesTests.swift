@@ -58,7 +58,7 @@ struct LateWishesTests {
     }
 
     @Test(
-        "A caller that joins while the entry is written adds its tag and stale allowance; either caller can pin",
+        "A caller that joins while the entry is written adds its tag and staleIfError; the pin of either caller counts",
         arguments: [false, true])
     func storing(leaderPins: Bool) async throws {
         try await withOrigin { downloads, request, over in

@@ -27,7 +27,7 @@ struct EventFilterTests {
         #expect(!EventFilter(tag: "e\u{301}").matches(event))
     }
 
-    @Test("An event about unnamed entries matches a filter of any key or tag, but not of another namespace or type")
+    @Test("An event that only counts entries matches a filter of any key or tag, but not of another namespace or type")
     func others() {
         let event = TestEvents.removal(of: 5, in: "a")
         #expect(EventFilter(namespaces: ["a"], kinds: [.entryRemoved], key: "k", tag: "t").matches(event))

@@ -14,7 +14,7 @@ struct ReplayWindowTests {
         ReplayWindow(seal: seal, countLimit: count, byteLimit: bytes)
     }
 
-    @Test("The window returns the events after a given event, in pieces, and no event after the window's end")
+    @Test("The window returns the events after a given place, in pieces, and returns nil for a place beyond its end")
     func places() throws {
         var window = window()
         #expect(window.end == 0)
@@ -109,7 +109,7 @@ struct ReplayWindowTests {
 
 @Suite("The ids of events")
 struct EventIDSealTests {
-    @Test("Only the process that wrote an id can read its number", arguments: [0, 1, 42, UInt64.max])
+    @Test("Only the process that made an event id can read the event number in it", arguments: [0, 1, 42, UInt64.max])
     func reading(number: UInt64) {
         let (seal, other) = (EventIDSeal(), EventIDSeal())
         let id = seal.id(of: number)
@@ -118,7 +118,7 @@ struct EventIDSealTests {
         #expect(other.number(of: id.text) == nil)
     }
 
-    @Test("A changed id is invalid")
+    @Test("An event id with a changed or missing character is invalid")
     func changed() {
         let seal = EventIDSeal()
         let text = Array(seal.id(of: 7).text.utf8)
@@ -130,7 +130,7 @@ struct EventIDSealTests {
         #expect(seal.number(of: String(decoding: text.dropLast(), as: UTF8.self)) == nil)
     }
 
-    @Test("Ids hide the numbers of events and their distance, and have 48 characters of base64url")
+    @Test("Event ids hide the numbers of events and how far apart they are, and have 48 characters of base64url")
     func opaque() {
         let seal = EventIDSeal()
         let texts = (0..<1000).map { seal.id(of: UInt64($0 / 2)).text }

@@ -38,7 +38,8 @@ struct FetchMachineTests {
         }
     }
 
-    @Test("If a 304 confirms no stored response, the fetch releases waiters past their time limit and asks again")
+    @Test(
+        "If a 304 confirms no stored response, waiters past the time limit are released, and the origin is asked again")
     func changed() {
         var machine = machine(isDownload: false)
         #expect(machine.join(1, number: 1) == .waits(isFirst: true))
@@ -66,7 +67,8 @@ struct FetchMachineTests {
         }
     }
 
-    @Test("A caller that joins an abandoned download before its cancellation waits for a new download")
+    @Test(
+        "If a download is cancelled because all callers left, a caller that joined meanwhile waits for a new download")
     func heir() {
         var machine = machine(isDownload: true)
         #expect(words(machine.handle(.left(0, givesUp: true))) == ["cancelIfQueued"])
@@ -89,7 +91,7 @@ struct FetchMachineTests {
     }
 
     @Test(
-        "An origin request that all clients left is cancelled; if its answer will be kept, only while it is queued",
+        "If all clients leave, the origin request is cancelled, unless it was sent and its answer will be stored",
         arguments: [false, true])
     func abandoned(outlivesCallers: Bool) {
         var machine = machine(isDownload: false, outlivesCallers: outlivesCallers)
@@ -98,7 +100,7 @@ struct FetchMachineTests {
         #expect(words(machine.handle(.left(1, givesUp: true))) == [outlivesCallers ? "cancelIfQueued" : "cancel"])
     }
 
-    @Test("A client can join a fetch that two threads tried to give up, if its body has readers")
+    @Test("After two threads closed a fetch with readers and reopened it, a client can still join the fetch")
     func closedTwice() {
         var machine = machine(isDownload: false)
         _ = machine.handle(.began(isKept: true, isOpen: true))
@@ -129,7 +131,7 @@ struct FetchMachineTests {
         #expect(words(machine.handle(.broke(.noSpace))) == ["end [0, 1] failed(\(DownloadError.noSpace))"])
     }
 
-    @Test("A caller that joins after the head of a 304 is marked as late until the origin is asked again")
+    @Test("A caller that joins after the head of a 304 is marked as late, until the origin is sent a second request")
     func afterHead() {
         var machine = machine(isDownload: false)
         _ = machine.join(1, number: 1)

@@ -102,7 +102,7 @@ struct BodyFlowTests: Sendable {
         #expect(demands.elements.isEmpty)
     }
 
-    @Test("A client takes a part of a body as a whole only if the part has arrived, is short and is in one piece")
+    @Test("A part of a body can be taken at once only if the part has arrived, is short and lies in one piece")
     func taken() throws {
         let flow = flow()
         #expect(flow.take(0..<1_000) == nil)

@@ -39,7 +39,7 @@ struct GatewayCrowdTests {
     }
 
     @Test(
-        "A request with its own token costs the same beside any number of others; equal tokens share a fetch",
+        "The cost of a request with a token of its own does not grow with other requests; equal tokens share a fetch",
         .timeLimit(.minutes(1)))
     func tokens() async throws {
         let count = 4_000
@@ -85,7 +85,7 @@ struct GatewayCrowdTests {
         }
     }
 
-    @Test("When the URL is known to vary, the fetch of a request's variant is found among a thousand fetches")
+    @Test("If the Vary of a URL is known, a request finds the fetch of its variant among a thousand fetches")
     func waitingForVariants() async throws {
         try await TestGateway.with { (gateway) async throws in
             var table = GatewayFetchTable()
@@ -106,7 +106,7 @@ struct GatewayCrowdTests {
         }
     }
 
-    @Test("A request may join fetches that an origin has answered for the same variant, the earliest fetch first")
+    @Test("A request may join the answered fetches of its variant, in the order in which these fetches began")
     func answers() async throws {
         try await TestGateway.with { (gateway) async throws in
             var table = GatewayFetchTable()
@@ -152,7 +152,7 @@ struct GatewayCrowdTests {
         }
     }
 
-    @Test("To get a transfer place, a fetch checks the oldest fetches of each origin, at most 64 more than places")
+    @Test("A fetch without a transfer place checks the oldest fetches of each origin, at most 64 more than the places")
     func places() async throws {
         try await TestGateway.with { (gateway) async throws in
             let group = GatewayGroup()

@@ -172,7 +172,9 @@ struct GatewayPatienceTests {
 
 @Suite("The first request of a fetch")
 struct GatewayLeaderTests {
-    @Test("A request looks for a stored answer again before it asks the origin, and finds one stored after its look-up")
+    @Test(
+        "Before a request asks the origin, it looks for a stored answer again, and uses one stored since the first look"
+    )
     func looksAgain() async throws {
         let origin = try ScriptedOrigin { _, connection in
             try connection.respond(fields: [.cacheControl: "max-age=60"], body: "ok")

@@ -35,7 +35,7 @@ struct HeldAnswerTests {
         try Array(text.utf8).withUnsafeBytes { try fetch.originDidSend($0) }
     }
 
-    @Test("A short answer is delivered only once its whole body has arrived")
+    @Test("A short answer that arrives without a pause is delivered only once the whole body has arrived")
     func whole() async throws {
         try await withFetch { gateway, fetch, leader, _ in
             let mark = gateway.tools.cache.mark(ofResponsesTo: fetch.policy.leader.url)
@@ -102,7 +102,7 @@ struct HeldAnswerTests {
     }
 
     @Test(
-        "A whole answer that is being stored replaces a stale response, and is found by only-if-cached",
+        "Even while a whole answer is being stored, it replaces a stale response, and only-if-cached finds it",
         arguments: [
             ("max-age=0, stale-while-revalidate=60", [:]), ("no-store", [.cacheControl: "only-if-cached"]),
         ] as [(String, HTTPFields)])
@@ -134,7 +134,7 @@ struct HeldAnswerTests {
         }
     }
 
-    @Test("A request with only-if-cached waits for a part that has arrived whole and is being stored")
+    @Test("A request with only-if-cached waits for a 206 part that has arrived, until the part is stored")
     func storingPart() async throws {
         try await withFetch([.range: "bytes=10-17"]) { gateway, fetch, _, origin in
             var part = head
@@ -154,7 +154,7 @@ struct HeldAnswerTests {
         }
     }
 
-    @Test("A fetch is not given up between the moment when a client joins and its first read of the body")
+    @Test("A fetch is not given up after a client has joined, even before the client first reads the body")
     func newcomer() async throws {
         let origin = try ScriptedOrigin { _, connection in connection.waitForHangUp() }
         defer { origin.stop() }

@@ -41,7 +41,7 @@ struct PatienceTests {
     }
 
     @Test(
-        "Clients that wait for a second request get the answer to the first, even if the answer is stale",
+        "Clients that already wait for a second request still get the answer to the first request, even a stale answer",
         arguments: [60, 1])
     func lateAnswer(maxAge: Int) async throws {
         try await withLateFollowers { _, fetch, leader, followers in
@@ -54,7 +54,7 @@ struct PatienceTests {
         }
     }
 
-    @Test("When the first request fails, a client that joined it and now waits for a second request gets the failure")
+    @Test("When the first request fails, the follower that sent a second request waits on; the other gets the failure")
     func lateFailure() async throws {
         try await withLateFollowers { _, fetch, leader, followers in
             fetch.originDidFinish(.failure(OriginError(.timedOut(.waiting))))
@@ -96,7 +96,7 @@ struct PatienceTests {
         }
     }
 
-    @Test("Each time many clients reach the time limit, they share one further request to the origin")
+    @Test("Each time the waiting clients reach the time limit, only one of them sends a further request to the origin")
     func slowOrigin() async throws {
         let answering = Gate("the answers")
         let origin = try ScriptedOrigin { _, connection in

@@ -71,7 +71,7 @@ struct ControlGroupTests {
         return ControlGroupUse(of: directory.path)
     }
 
-    @Test("A group is at its limit only if its memory without pages of files reaches the limit")
+    @Test("A control group is at its limit only if its memory, without the pages of files, reaches the limit")
     func use() throws {
         func isHigh(high: String, max: String, current: Int, files: Int) throws -> Bool? {
             try Self.use([

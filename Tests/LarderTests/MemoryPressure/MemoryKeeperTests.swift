@@ -157,7 +157,7 @@ struct MemoryKeeperTests {
         #expect(try Self.isSign(old: taken, ofMachine: true))
     }
 
-    @Test("A stall is a sign of short memory if many pages were read back from swap since the last check")
+    @Test("A stall is a sign of short memory if over 256 pages were read back from swap since the last check")
     func stallsOfSwap() throws {
         let directory = try TemporaryDirectory()
         func write(_ count: Int, to name: String) throws {

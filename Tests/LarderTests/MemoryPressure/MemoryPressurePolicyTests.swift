@@ -8,7 +8,7 @@ struct MemoryPressurePolicyTests {
     private let start = ContinuousClock.now
     private var policy = MemoryPressurePolicy(fullLimit: full)
 
-    @Test("Without a sign of short memory, the limit is the configured one, and no growth is due")
+    @Test("Without a sign of short memory, the memory limit stays as configured, and no growth is due")
     func calm() {
         var policy = policy
         #expect(policy.limit == Self.full)
@@ -33,7 +33,7 @@ struct MemoryPressurePolicyTests {
         #expect(policy.shrink(.short, holding: 120 << 20, at: start + .seconds(2)) == 90 << 20)
     }
 
-    @Test("Repeated signs lower the limit to a sixteenth, and a sign of exhausted memory does so in one step")
+    @Test("Repeated signs lower the limit to a sixteenth of its full value; a sign of exhausted memory does so at once")
     func floor() {
         var policy = policy
         for second in 0..<100 { _ = policy.shrink(.short, holding: policy.limit, at: start + .seconds(2 * second)) }

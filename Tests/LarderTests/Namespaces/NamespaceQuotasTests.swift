@@ -15,7 +15,8 @@ struct NamespaceQuotasTests {
     }
 
     @Test(
-        "Each namespace gets its configured limit or a tenth of the server's limit; the default one gets the rest")
+        "Each namespace gets its configured limit or a tenth of the server's limit; the default namespace gets the rest"
+    )
     func shares() {
         let alone = NamespaceQuotas(Self.settings([:]), diskLimit: 1000, memoryLimit: 500)
         #expect(alone.disk == ["default": 1000])
@@ -34,7 +35,8 @@ struct NamespaceQuotasTests {
         #expect(quotas.disk.values.reduce(0, +) == 1000)
     }
 
-    @Test("A new quota is refused only if it is higher and the quotas exceed nine tenths of the server's limit")
+    @Test(
+        "A quota is refused only if it is new or higher, and the quotas would exceed nine tenths of the server's limit")
     func overLimit() throws {
         func check(_ disk: [String: Int64?], was old: [String: Int64?] = [:], _ name: String) throws {
             try NamespaceQuotas.check(

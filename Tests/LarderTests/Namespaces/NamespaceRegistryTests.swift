@@ -74,7 +74,9 @@ struct NamespaceRegistryTests {
         #expect(Set(registry.unused.map(\.name)) == ["a.7", "a.8", "a.9"])
     }
 
-    @Test("Former directories, and announced ones that no namespace uses yet, count as unused until their removal")
+    @Test(
+        "Former directories, and announced directories that no namespace uses, are listed as unused until their removal"
+    )
     func unused() throws {
         var registry = NamespaceRegistry()
         registry.announce(NamespaceDirectory(namespace: "a", generation: 1))
