@@ -10,17 +10,17 @@ import Primitives
 /// - A key has at most one fetch in `running`.
 /// - A fetch leaves `running` in the same step that takes the callers of its queue. So no caller can join the queue of
 ///   an ended fetch after its queue was taken.
-/// - `places` counts one place for each key in `running`. A fetch that follows another keeps its place.
-/// - The order of locks is: this lock, then a fetch's lock. Under the lock of a place, no other lock is taken.
+/// - `places` counts one place for each key in `running`. A fetch that follows another takes over its place.
+/// - The order of locks is: this lock, then a fetch's lock. Under the lock of a ``Place``, no other lock is taken.
 package final class DownloadManager: Sendable {
     /// Called once with the answer, on a thread that it must not block.
     package typealias Completion = @Sendable (Result<DownloadResult, DownloadError>) -> Void
 
     /// The allowances that the managers of all namespaces share.
     struct Allowances: Sendable {
-        /// Downloads that run or wait: 10,000 if one namespace has all. Others get ``DownloadError/busy``.
+        /// Downloads that run or wait, at most 10,000 in one namespace. Further requests get ``DownloadError/busy``.
         var running = SharedAllowance(limit: 20_000, floor: 64)
-        /// The number of bytes that ended downloads may take: 16 MiB if one namespace has all.
+        /// The number of bytes that ended downloads may take, at most 16 MiB in one namespace.
         var ended = SharedAllowance(limit: 32 << 20, floor: 64 << 10)
     }
 
