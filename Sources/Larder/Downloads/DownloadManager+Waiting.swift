@@ -141,7 +141,7 @@ extension DownloadFetch {
     func takeQueue() -> Machine.Queue { state.withLock { $0.machine.takeQueue() } }
 
     /// Adds a caller to this download, or to the next one if the caller asks for a refresh, or if this one was purged
-    /// or cancelled or has ended. `nextTags` are the tags of the next one. Returns `nil` if an entry had too many tags.
+    /// or cancelled or has ended. `nextTags` are the next one's tags. Returns `nil` if the entry would have too many tags.
     func admit(
         _ waiter: DownloadWaiter?, number: UInt64, _ request: DownloadRequest, nextTags: Set<String>
     ) -> Machine.Admission? {

@@ -53,9 +53,9 @@ package final class DownloadManager: Sendable {
         state = Locked(State(places: places, ended: EndedDownloads(within: allowances.ended)))
     }
 
-    /// Answers a request, at once or later. Returns the place of a caller that waits, for ``leave(_:givingUp:)`` when
-    /// the caller is gone; `nil` when the completion was called, or is about to be called, without waiting for the disk
-    /// or the origin. Only tests choose the key, because URLs with the same MD5 are not easily made.
+    /// Answers a request, at once or later. Returns the place of a caller that waits for the disk or the origin, to be
+    /// passed to ``leave(_:givingUp:)`` if the caller leaves. Returns `nil` if the completion was called, or soon is.
+    /// Only tests choose the key, because URLs with the same MD5 are not easily made.
     @discardableResult
     package func download(
         _ request: DownloadRequest, key: CacheKey? = nil, completion: @escaping Completion
