@@ -50,7 +50,7 @@ extension TokenCredentials {
         return false
     }
 
-    /// Decodes and searches each long run of Base64. Skips spaces and tabs inside a run, as tools break long lines.
+    /// Decodes and searches each long run of Base64. Skips spaces and tabs in it, because tools break long lines.
     private static func findsInBase64(_ bytes: UnsafeRawBufferPointer, escapes: Int, base64: Int) -> Bool {
         func isSpace(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
         var rest = bytes[...]

@@ -71,7 +71,7 @@ package final class Bearer: Sendable {
         return bucket.withLock { $0?.take(at: now) }
     }
 
-    /// Counts the further elements of a batch as requests, without a check. They delay the bearer's next requests.
+    /// Counts the elements of a batch after the first as requests, even beyond the rate. They delay later requests.
     package func charge(_ count: Int) {
         guard token.rate != nil else { return }
         let now = clock()

@@ -17,7 +17,7 @@ package struct Configuration: Equatable, Sendable {
     package var tokensFile: String?
     /// Whether a server without tokens accepts every request. On loopback, such a server always does.
     package var isOpen = false
-    /// Host names that requests without tokens may use beside `localhost` and ``host``. `[]`: all, except on loopback.
+    /// Without tokens: names for `Host` beside `localhost` and ``host``. `[]`: no others on loopback, any elsewhere.
     package var allowedHosts: [String] = []
     package var corsOrigins: [String] = []
     /// 0: any number; `nil`: see ``connectionsPerClient(of:)``.
@@ -213,7 +213,7 @@ struct TransferLimits: Equatable {
     static let namespaceLimit = 100
 
     let gateway: Int
-    /// Half of ``gateway`` for one host. With a smaller part, requests that cannot share a response would queue.
+    /// The part of ``gateway`` for one host. With less, requests that cannot share a response would queue.
     var gatewayPerHost: Int { max(1, gateway / 2) }
     let downloads: Int
     let downloadsPerHost: Int

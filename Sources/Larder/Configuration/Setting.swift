@@ -11,7 +11,7 @@ package struct Setting: Sendable {
     package let placeholder: String
     package let defaultText: String
     package let help: String
-    /// Whether the flag may be repeated. The variable has the values separated by commas, and the YAML file as a list.
+    /// Whether the option has several values: by repeated flags, by commas in the variable, or by a list in YAML.
     package let isList: Bool
     let apply: @Sendable ([String], inout Configuration) throws(SettingValueError) -> Void
 
@@ -176,7 +176,7 @@ package struct TTL: Hashable, Sendable {
 
     package let duration: Duration
 
-    /// `nil` when `seconds` is out of bounds or NaN. A positive value becomes at least 1 ms: 0 means "not at all".
+    /// `nil` when `seconds` is out of bounds or NaN. A positive value becomes at least 1 ms, because 0 means "never".
     package init?(seconds: Double) {
         guard seconds >= 0, seconds <= Double(Self.maximumSeconds) else { return nil }
         let milliseconds = Int64((seconds * 1000).rounded())

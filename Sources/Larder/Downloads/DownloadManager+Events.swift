@@ -2,7 +2,7 @@ import DiskCache
 import Dispatch
 import Primitives
 
-/// Events for the listeners of downloads. No event is built while the hub records no events.
+/// Events for the listeners of downloads. No event is built while the ``EventHub`` records no events.
 ///
 /// Listeners get the events of a key in the order in which they happen: progress and end are published under the
 /// manager's lock, and the start is published before the fetch begins.
@@ -103,8 +103,8 @@ extension DownloadFetch {
     }
 }
 
-/// The recently ended downloads, at most one for each key. The first to end is the first to be forgotten. Number and
-/// age are bounded. All namespaces share a bound of the bytes, because callers choose the length of URLs.
+/// The recently ended downloads, at most one for each key. The first to end is the first to be forgotten. Their number
+/// and age are limited. All namespaces share a limit of the bytes, because callers choose the length of URLs.
 struct EndedDownloads {
     static let lifetime: Duration = .seconds(600)
     static let limit = 10_000
@@ -124,7 +124,7 @@ struct EndedDownloads {
     mutating func insert(_ status: DownloadStatus, now: Timestamp) {
         forget(status.key)
         while !room.take(status.cost) {
-            // A status that is longer than all of the room is not remembered.
+            // Without older statuses to forget, a status for which there is no room is not remembered.
             guard let oldest = statuses.first else { return }
             forget(oldest.key)
         }

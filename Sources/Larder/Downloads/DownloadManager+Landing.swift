@@ -30,7 +30,7 @@ extension DownloadManager {
                 state.places.giveBack(1)
                 return (queue, nil)
             }
-            // Callers that waited for an abandoned fetch did not set `next`. Then the first of them gives the request.
+            // Callers that joined an abandoned fetch are queued without a `next`. Uses the request of the first caller.
             var next = running.next ?? queue.waiters.min { $0.key < $1.key }?.value.caller.request ?? request
             if case .failure(.cancelled) = result {
                 next.wishes.formUnion(fetch.state.withLock { $0.machine.isAbandoned ? $0.notes.wishes : EntryWishes() })

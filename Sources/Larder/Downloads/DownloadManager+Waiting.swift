@@ -96,7 +96,7 @@ extension DownloadManager {
     /// The number of downloads that run or wait to begin.
     package var runningCount: Int { state.withLock { $0.running.count } }
 
-    /// The number of waiters for the download that follows a purged or cancelled download.
+    /// The number of waiters for the download that follows the running download of a key.
     func laterCount(of key: String) -> Int {
         state.withLock { state in state.running[key]?.fetch.state.withLock { $0.machine.later.count } ?? 0 }
     }
@@ -140,8 +140,8 @@ extension DownloadFetch {
     var isUnawaited: Bool { state.withLock { $0.machine.callers.isEmpty && $0.machine.later.isEmpty } }
     func takeQueue() -> Machine.Queue { state.withLock { $0.machine.takeQueue() } }
 
-    /// Adds a caller to this download. Returns `nil` if the entry would have too many tags. A caller that asks for a
-    /// refresh, or comes after a purge, a cancellation or the end, waits for the next download, with `nextTags`.
+    /// Adds a caller to this download, or to the next one if the caller asks for a refresh, or if this one was purged
+    /// or cancelled or has ended. `nextTags` are the next one's tags. Returns `nil` if the entry would have too many tags.
     func admit(
         _ waiter: DownloadWaiter?, number: UInt64, _ request: DownloadRequest, nextTags: Set<String>
     ) -> Machine.Admission? {

@@ -10,17 +10,17 @@ import Primitives
 /// - A key has at most one fetch in `running`.
 /// - A fetch leaves `running` in the same step that takes the callers of its queue. So no caller can join the queue of
 ///   an ended fetch after its queue was taken.
-/// - `places` counts one place for each key in `running`. A fetch that follows another keeps its place.
-/// - The order of locks is: this lock, then a fetch's lock. Under the lock of a place, no other lock is taken.
+/// - `places` counts one place for each key in `running`. A fetch that follows another takes over its place.
+/// - The order of locks is: this lock, then a fetch's lock. Under the lock of a ``Place``, no other lock is taken.
 package final class DownloadManager: Sendable {
     /// Called once with the answer, on a thread that it must not block.
     package typealias Completion = @Sendable (Result<DownloadResult, DownloadError>) -> Void
 
     /// The allowances that the managers of all namespaces share.
     struct Allowances: Sendable {
-        /// Downloads that run or wait: 10,000 if one namespace has all. Others get ``DownloadError/busy``.
+        /// Downloads that run or wait, at most 10,000 in one namespace. Further requests get ``DownloadError/busy``.
         var running = SharedAllowance(limit: 20_000, floor: 64)
-        /// The number of bytes that ended downloads may take: 16 MiB if one namespace has all.
+        /// The number of bytes that ended downloads may take, at most 16 MiB in one namespace.
         var ended = SharedAllowance(limit: 32 << 20, floor: 64 << 10)
     }
 
@@ -53,9 +53,9 @@ package final class DownloadManager: Sendable {
         state = Locked(State(places: places, ended: EndedDownloads(within: allowances.ended)))
     }
 
-    /// Answers a request, at once or later. Returns the place of a caller that waits, for ``leave(_:givingUp:)`` when
-    /// the caller is gone; `nil` when the completion was called, or is about to be called, without waiting for the disk
-    /// or the origin. Only tests choose the key, because URLs with the same MD5 are not easily made.
+    /// Answers a request, at once or later. Returns the place of a caller that waits for the disk or the origin, to be
+    /// passed to ``leave(_:givingUp:)`` if the caller leaves. Returns `nil` if the completion was called, or soon is.
+    /// Only tests choose the key, because URLs with the same MD5 are not easily made.
     @discardableResult
     package func download(
         _ request: DownloadRequest, key: CacheKey? = nil, completion: @escaping Completion

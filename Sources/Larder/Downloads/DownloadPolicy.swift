@@ -161,7 +161,7 @@ struct DownloadPolicy: FetchPolicy {
         // about another resource; or the 304 names another version of the body.
         let now = fetch.tools.clock.now()
         let validators = held.validators
-        // The time at which the origin made the held answer: the start of the download less a minute, as clocks differ.
+        // The assumed time of the held answer's `Date`: a minute before the download's start, because clocks differ.
         let madeAt = held.downloadStartDate.map { $0 - .seconds(60) }
         guard var record = OriginRecord(held.fields), record.url == head.effectiveURL,
             validators.areConfirmed(by: head.fields, madeAt: madeAt, now: now)

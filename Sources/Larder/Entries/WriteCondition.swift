@@ -13,7 +13,7 @@ package struct WriteCondition: Sendable {
 
     private let conditions: ConditionalRequest
     private let now: Timestamp
-    /// Whether the request can succeed without an existing entry. Only then its conditions count without an entry.
+    /// Whether the request may create an entry. If it may not and there is no entry, its conditions do not count.
     let creates: Bool
 
     /// `nil` when the request has no conditions.

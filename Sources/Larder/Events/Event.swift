@@ -102,7 +102,7 @@ package struct EventFilter: Hashable, Sendable {
         self.tag = tag
     }
 
-    /// An event with only a number of entries matches every key and tag; a ``Event/Kind/reset`` matches every filter.
+    /// An event that only counts entries matches every key and tag. A ``Event/Kind/reset`` matches every filter.
     func matches(_ event: Event) -> Bool {
         guard let namespace = event.namespace else { return true }
         if let namespaces, !namespaces.contains(namespace) { return false }

@@ -26,7 +26,7 @@ extension EventHub {
         }
         listeners[number] = listener
         emptySince = nil
-        // The first heartbeat comes before any event, so that a client that disconnects early can continue from its id.
+        // The first heartbeat comes before any event. Its id lets a client that disconnects early continue from here.
         listener.sink.mark(window.id(at: listener.place))
         if let missed { _ = listener.sink.write([PublishedEvent(missed, id: window.endID)]) }
         feed(number)

@@ -155,8 +155,8 @@ package final class EventHub: @unchecked Sendable {
         if isFirst { queue.async { [self] in endAll() } }
     }
 
-    /// Moves events from the backlog to the window and delivers them. When the backlog holds more, continues in another
-    /// block on the queue, so that listeners with room again are fed in between.
+    /// Moves one piece of the backlog to the window, and delivers it. Continues with the next piece in another block on
+    /// the queue, so that the queue can feed listeners with room between two pieces.
     func round() {
         if !tellPiece() { queue.async { [self] in round() } }
     }

@@ -36,7 +36,7 @@ struct ReplayWindow {
     private var count: Int { slots.count - head }
     /// The place behind the last event.
     var end: UInt64 { first + UInt64(count) - 1 }
-    /// The id of the last event; of the place 0 before the first event.
+    /// The id of the last event; before the first event, the id of the place 0.
     var endID: EventID { id(at: end) }
     func id(at place: UInt64) -> EventID { seal.id(of: place) }
 
@@ -119,8 +119,8 @@ package final class PublishedEvent: Sendable {
 
 /// The id of an event, and of the position behind it. A listener that sends the ``text`` back gets the later events.
 ///
-/// Events of all namespaces share a sequence of numbers, but a listener must not count events of other namespaces. So
-/// only ``EventIDSeal`` can make or read a text, and two texts differ even if they name the same event.
+/// The events of all namespaces are numbered in one sequence. Only ``EventIDSeal`` can make or read a text, and two
+/// texts of one event differ, so a listener cannot find out how many events other namespaces have.
 package struct EventID: Equatable, Sendable {
     /// Counts up from 1; 0 is the position before the first event.
     package let number: UInt64

@@ -44,7 +44,7 @@ extension FetchMachine {
     private mutating func askAgain() -> [Action] {
         if isCancelled || isEnding { return end(.failed(.cancelled)) }
         for number in callers.keys { callers[number]?.isAfterHead = false }
-        // If the time limit of the followers passed during the storing, they do not wait for a second answer.
+        // If the followers' time limit passed before the 304 proved useless, they do not wait for a second answer.
         let followers = isPatienceOver ? takeFollowers() : []
         let released: [Action] = followers.isEmpty ? [] : [.deliver(followers, .impatient)]
         if isUnwanted, !rules.outlivesCallers { return released + end(.failed(.cancelled)) }
@@ -59,7 +59,7 @@ extension FetchMachine {
         if rules.deliversAtHead {
             let waiters = takeCallers()
             actions.append(.deliver(waiters, .arrived))
-            // Only the first caller gets an answer that is not kept. If this caller has left, cancels the transfer.
+            // Only the leader gets an answer that is not kept. If the leader has left, cancels the transfer.
             if !isKept, !waiters.contains(where: { !$0.isFollower }) { actions.append(cancelTransfer()) }
         }
         if let earlyEnd { actions += handle(earlyEnd) }
@@ -111,7 +111,7 @@ extension FetchMachine {
 
     private mutating func cancel() -> [Action] {
         guard isCancellable else {
-            // Clients of `/fetch` still get the response that is being refreshed, but the origin is not asked again.
+            // Clients of `/fetch` still get the response if the 304 confirms it. If not, no second request follows.
             if phase == .refreshing, rules.deliversAtHead { isEnding = true }
             return []
         }

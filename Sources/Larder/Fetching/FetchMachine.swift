@@ -65,7 +65,7 @@ struct FetchMachine<Caller: Sendable>: Sendable {
         case stored
         /// The confirmation is not stored. `isForAll`: all callers may use it nevertheless.
         case notKept(isForAll: Bool)
-        /// The 304 does not confirm the held response, or the held response has changed since.
+        /// The 304 does not confirm the held response, or the held response has changed since the request.
         case changed
     }
 
@@ -146,9 +146,9 @@ struct FetchMachine<Caller: Sendable>: Sendable {
     var hasQueued = false
     var isPatienceOver = false
     var hadFollowers = false
-    /// Whether the last caller gave up at some time, so that the transfer was cancelled, or cancelled if it was queued.
+    /// Whether the fetch was cancelled, or at some time no caller wanted its answer.
     var isAbandoned = false
-    /// Whether the transfer was cancelled because no caller is left, or must not begin again after a cancellation.
+    /// Whether the transfer was cancelled because no caller is left, or a second transfer must not begin.
     var isEnding = false
     /// The end of the transfer, when it comes before `began`.
     var earlyEnd: Event?

@@ -141,7 +141,7 @@ extension BodyFlow {
         /// Whether the origin is paused because of a slow follower, although another follower has nearly all bytes.
         private var isHeldUp: Bool { isPaused && end == nil && lag <= slack && tailLength > limit - slack }
 
-        /// Returns whether ``endWatch()`` must follow after ``BodyFlow/grace``, as a slow follower holds up others.
+        /// Returns whether a slow follower holds up others. Then ``endWatch()`` must follow after ``BodyFlow/grace``.
         mutating func beginWatch() -> Bool {
             guard isHeldUp, watched == nil else { return false }
             watched = slowest

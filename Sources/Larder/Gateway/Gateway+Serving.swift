@@ -83,8 +83,8 @@ extension Gateway {
         answer(call, held, entry, served, sent, occasion, reuse: reuse)
     }
 
-    /// Asks the origin, together with other calls that find the body missing, for example after a purge. If the body is
-    /// repeatedly missing or incomplete, the call finally waits for no other call.
+    /// Asks the origin. Several calls that find the body missing, for example after a purge, share one request. After
+    /// several attempts without a whole body, a call makes a request of its own.
     private func fetchInstead(_ call: GatewayCall, _ reason: ForwardReason) {
         call.reason = reason
         if call.wasSentBack() { call.goAlone() }
@@ -160,8 +160,8 @@ extension StoredResponse {
 }
 
 extension ServedResponse {
-    /// The length to state for a body that is not sent (RFC 9110 §8.6). For HEAD: the length of the answer to GET. For
-    /// a 304, for which the server states a length in any case: the length of the representation.
+    /// The length to state for a body that is not sent (RFC 9110 §8.6). For HEAD: the length of the body of the answer
+    /// to GET. For a 304: the length of the representation, because the server states a length in each 304.
     func withheldLength(of length: Int64) -> Int64 {
         status == 304 ? length : fields[.contentLength].flatMap { Int64($0) } ?? 0
     }

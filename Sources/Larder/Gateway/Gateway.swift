@@ -25,7 +25,7 @@ package final class Gateway: Sendable {
     let group: GatewayGroup
     /// All fetches of one URL are in one shard, so requests for different URLs hardly ever wait for each other.
     let shards = Sharded { Shard() }
-    /// Indexed by kind of request, in shards of their own, because requests for one URL may be of any number of kinds.
+    /// Sharded by the hashes of requests, and not by URL as `shards`, because one URL may have many different hashes.
     let hints = Sharded { SharingHints() }
     let patience: Duration
     /// Runs work later, or on another thread than the caller's. Some of this work waits for room on disk.
@@ -100,8 +100,8 @@ package final class Gateway: Sendable {
         }
     }
 
-    /// Refuses a call that may not ask the origin. An answer that has arrived whole counts as stored, so the call reads
-    /// it, or waits until it is stored. A second look-up finds an answer that was stored during the first look-up.
+    /// Refuses a call that may not ask the origin. But an answer that arrived whole counts as stored: the call reads
+    /// it, or waits until it is stored. Before the refusal, looks for an answer that was stored since the last look-up.
     private func refuse(_ call: GatewayCall) {
         if let newer = newerAnswer(for: call, insteadOf: nil) { return call.join(newer, now: tools.clock.now()) }
         guard !call.wasSentBack() else { return call.fail(.notCached) }
@@ -109,7 +109,7 @@ package final class Gateway: Sendable {
     }
 
     /// Decides anew about a call that waited for an answer that it may not use. One of several such calls then asks the
-    /// origin, and the others wait for its answer. The third time, the call goes alone, as the known Vary may be wrong.
+    /// origin, and the others wait for its answer. The third time, the call goes alone: the known Vary may be wrong.
     func sendBack(_ call: GatewayCall) {
         call.wasSentBack() ? goAlone(call) : dispatch(call)
     }
@@ -188,14 +188,14 @@ package final class Gateway: Sendable {
             var known = (held ?? anyOther)?.head ?? state.fetches.latestHead(ofURL: url)
             if mayShare {
                 let fetches = state.fetches.candidates(for: call, knowing: known)
-                // Whole answers, which only have to be stored, come first, and the latest of them is the very first, so
-                // that no call gets an older answer after a newer one.
+                // First tries the fetches with a whole answer, the latest first, so that no call gets an older answer
+                // after a newer one.
                 for fetch in fetches.reversed().filter(\.hasWholeAnswer) + fetches {
                     let number = group.nextNumber()
                     switch fetch.admit(call, number: number, knowing: known, mayAskForRange: mayAskForRange) {
                     case .waits(let isFirst):
-                        // Notes the fetch under the shard's lock. The fetch may send the call back at once, but the
-                        // call needs this lock to join another fetch, so it notes the other fetch later.
+                        // The fetch may send the call back at once. The call can then join another fetch only under
+                        // the shard's lock. This line runs under the lock, too, so `call` notes the other fetch last.
                         call.wait(for: fetch, number: number)
                         return .waits(fetch, isFirst: isFirst)
                     case .reads(let shared, let newcomer): return .reads(shared, newcomer)

@@ -78,10 +78,10 @@ package struct GatewayError: Error, Sendable {
     package var status: CacheStatus
 }
 
-/// A hit that the gateway would answer again with equal fields, except times such as Age. Tells for which requests.
+/// The conditions for reusing the answer to a hit, and its fields, in which only times such as Age change.
 ///
-/// A request may get the answer if no field of it limits a cache, states a condition or asks for a part, and if its ttl
-/// and its fields with the names in ``selectors`` have the same values as in the answered request.
+/// A request may get the answer if no field of the request limits a cache, states a condition or asks for a part. In
+/// addition, its ttl and its fields with the names in ``selectors`` must have the values of the answered request.
 package struct AnswerReuse: Sendable {
     /// The state of the entry in the memory tier from which the answer was made.
     package let entry: HotEntry.Mark

@@ -53,8 +53,8 @@ package final class GatewayCall: Sendable {
         return hash.finalize().hex
     }
 
-    /// Whether the call may use an answer that another call asked for: it has not waited in vain, and has no field that
-    /// demands an answer of its own, such as a precondition, which only the origin can judge without a held response.
+    /// Whether the call may use an answer that another call asked for: the call has not waited in vain, and no field of
+    /// it demands an answer of its own. A precondition does, because only the origin can judge it.
     var mayWait: Bool {
         !state.withLock(\.isAlone) && request.isCacheable
             && !hasPreconditions && ReusePolicy.acceptsSharing(cacheRequest)
@@ -89,7 +89,7 @@ package final class GatewayCall: Sendable {
         hasher.combine(request.ttl == nil)
         let fields = request.fields
         hasher.combine(fields[values: .range])
-        // Only with a range, the conditions go to the origin and so decide about sharing.
+        // In a shared fetch, the origin gets the conditions only with a range. Then the answer depends on them.
         hasher.combine(
             fields.contains(.range) && (fields.contains(.ifNoneMatch) || fields.contains(.ifModifiedSince)))
         hasher.combine(fields.contains(.cookie))
@@ -104,7 +104,8 @@ package final class GatewayCall: Sendable {
         return hasher.finalize()
     }
 
-    /// Whether this call asks for the same part as the other call. Larder sends a part on as it arrives.
+    /// Whether both calls ask for no part, or for the same part under the same conditions. Larder cannot change a part
+    /// that it sends on as it arrives.
     func wantsSamePart(as other: GatewayCall) -> Bool {
         let fields = request.fields
         guard fields[values: .range] == other.request.fields[values: .range] else { return false }
@@ -192,7 +193,7 @@ package final class GatewayCall: Sendable {
         if let (fetch, number) = fetch { fetch.handle(.left(number, givesUp: true)) }
     }
 
-    /// Ends the wait for another call's request. Returns `false`, without effect, if it caused its fetch or has ended.
+    /// Ends the wait for a fetch of another call. Returns `false`, without effect, if the call waits for no such fetch.
     func stopFollowing() -> Bool {
         let fetch = state.withLock { state in state.fetch.map { $0.number > 0 } == true ? state.fetch.take() : nil }
         guard let (fetch, number) = fetch else { return false }
@@ -200,7 +201,7 @@ package final class GatewayCall: Sendable {
         return true
     }
 
-    /// Whether the call waits, or waited, for the request of another call.
+    /// Whether the call waits, or waited, for a fetch of another call.
     var isFollower: Bool { state.withLock(\.isFollower) }
 
     func interim(_ status: Int, _ fields: HTTPFields) {
@@ -228,7 +229,7 @@ package final class GatewayCall: Sendable {
             state.onInterim = nil
             return state.completion.take()
         }
-        // The bytes of the upload that the origin has not taken are not needed any more.
+        // The origin will not take the rest of the upload.
         if case .failure = result { request.upload?.fail() }
         if let completion { return completion(result) }
         if case .success(let answer) = result, case .live(let live) = answer.body { live.dismiss() }

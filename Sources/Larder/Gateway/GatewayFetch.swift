@@ -148,7 +148,7 @@ extension Fetch where Policy == GatewayPolicy {
             perform(actions)
             return true
         case .mayHaveReaders:
-            // The flow's lock comes before the fetch's.
+            // Asks the flow without the fetch's lock, because the flow's lock comes first.
             if let flow, flow.isNeeded {
                 state.withLock { $0.machine.reopen() }
                 return false
@@ -203,7 +203,7 @@ extension Gateway {
         for other in visibleFetches(of: fetch.policy.leader)
         where other !== fetch && other.policy.isShared && mayHave(other.policy.leader, now) {
             other.handle(.overtaken) { $0.notes.overtaker = fetch }
-            // An event without effect leaves the reference, and two fetches could then keep each other alive.
+            // If the event had no effect, the reference is still set, and two fetches could keep each other alive.
             other.state.withLock { $0.notes.overtaker = nil }
         }
     }

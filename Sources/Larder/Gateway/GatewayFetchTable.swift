@@ -30,7 +30,7 @@ struct GatewayFetchTable {
         }
     }
 
-    /// The properties that distinguish an answer from the other answers to its URL, as far as a call can tell.
+    /// The properties that distinguish an answer from others to its URL, and that a look-up takes from a request.
     private struct Variant: Hashable {
         let selection: SelectingFields
         /// The grant of a caller, when only the caller's ttl allowed the answer to be kept.

@@ -20,7 +20,7 @@ final class GatewayGroup: Sendable {
         var count = 0
     }
 
-    /// The most positions by which the origin client, on several threads, begins a transfer out of a line's order.
+    /// The most positions by which a transfer begins before its turn in a line, because the client has several threads.
     private static let slack = 64
 
     let heads = ParsedHeads()
@@ -56,7 +56,7 @@ final class GatewayGroup: Sendable {
     /// Returns the fetches that possibly hold the place for which `fetch` waits; no fetch when a place should be free.
     ///
     /// The search is bounded by the number of places, because a fetch with a place at an origin is among the first
-    /// fetches of the origin's line. When the places for all origins together are taken, searches rotate the origins.
+    /// fetches of the origin's line. If the places for all origins are taken, each search begins with other origins.
     func rivals(of fetch: GatewayFetch, limitPerHost: Int, limit: Int) -> [GatewayFetch] {
         let authority = fetch.policy.leader.request.url.authority
         let (perHost, inAll) = (max(limitPerHost, 1), max(limit, 1))

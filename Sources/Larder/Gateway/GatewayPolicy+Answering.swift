@@ -53,8 +53,8 @@ extension GatewayPolicy {
     }
 
     /// Begins the answer: decides whether it is kept, creates the flow, and passes the answer on, at once or later with
-    /// a short body. `isOnItsWay`: whether the origin client certainly will deliver bytes, pause or finish, unlike
-    /// after an invalidation.
+    /// a short body. `isOnItsWay`: whether the origin client will certainly report bytes, a pause or the end from now
+    /// on. After an invalidation, it may have reported the end already.
     func begin(_ fetch: GatewayFetch, isOnItsWay: Bool = false) {
         guard var arrived = fetch.state.withLock(\.notes.arrived) else { return }
         let (answer, head) = (arrived.answer, arrived.head)

@@ -22,8 +22,8 @@ extension GatewayPolicy {
         notes.flow?.complete()
         let (start, end) = (notes.requestedAt, fetch.tools.clock.now())
         let metadata = leader.metadata(of: stored, from: start, to: end)
-        // The old answer is newer if its request was sent later. If its time is in the future, the clock was set back,
-        // and this answer counts as the newest.
+        // The old answer is newer if its request was sent later. But if that time is in the future, the clock was set
+        // back, and this answer counts as the newest.
         let isNewest: @Sendable (Entry?) -> Bool = { old in
             old?.downloadStartDate.map { $0 <= start || $0 > end } ?? true
         }
@@ -54,7 +54,7 @@ extension GatewayPolicy {
         fetch.state.withLock { state in
             (state.notes.held, state.notes.arrived) = (held, ArrivedAnswer(answer: answer, head: head))
         }
-        // If a reason forbids storing the 304, the 304 is for this request, and no other client may see its fields.
+        // If a reason forbids storing the 304, it is for the leader alone, and no other client may see its fields.
         if leader.mayWait {
             gateway.learn(of: leader, isValidation: true, isShareable: reason == nil, isKept: true)
         }
@@ -175,7 +175,7 @@ extension GatewayPolicy {
     /// cookies of the 304 (RFC 9111 §7.3).
     ///
     /// A follower asked before the origin confirmed the response, so it may use the response even if `no-cache` or the
-    /// expiry date forbids this for later requests. A follower that came after the head of the 304 counts as later.
+    /// expiry date forbids this for later requests. A follower after the head of the 304 counts as a later request.
     private func passOnConfirmed(
         to waiters: [GatewayFetch.Waiter], _ refresh: GatewayFetch.Machine.Refresh, _ fetch: GatewayFetch
     ) {

@@ -5,7 +5,7 @@ import Foundation
 /// which Larder does not read: of a group of version 1, Larder reads only the memory use.
 struct ControlGroup: Equatable, Sendable {
     enum Version: Sendable {
-        /// The memory controller's hierarchy; version 1 has several.
+        /// The hierarchy with the memory controller. Version 1 has several hierarchies.
         case one
         case two
     }

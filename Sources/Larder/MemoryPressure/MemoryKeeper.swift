@@ -168,7 +168,7 @@ struct MemoryPressurePolicy: Sendable {
         /// Processes wait for memory, or the control group is at its limit. The new limit is three quarters of the
         /// bytes that the tier holds, but at least a sixteenth of the full limit.
         case short
-        /// The control group got no memory, or the kernel killed a process in it. The new limit is a sixteenth.
+        /// The group got no memory, or the kernel killed a process in it. The new limit is 1/16 of the full limit.
         case exhausted
     }
 
@@ -185,7 +185,7 @@ struct MemoryPressurePolicy: Sendable {
 
     private let pace: Pace
     private var lastShrinking: ContinuousClock.Instant?
-    /// The earliest time for the next call of ``grow(at:)``; `nil`: after the next sign.
+    /// The time from which ``grow(at:)`` raises the limit; `nil` at the full limit.
     private(set) var nextGrowth: ContinuousClock.Instant?
 
     init(fullLimit: Int, pace: Pace = Pace()) {

@@ -119,8 +119,8 @@ struct MemoryPressureSensor: ~Copyable {
         return ControlGroupUse(of: group)?.isHigh ?? true ? .short : nil
     }
 
-    /// Whether the machine, the group or a group above has little memory besides pages of files, or pages were read
-    /// back from swap. Also true for a stalled group with hardly any pages of files, and when no limit is known.
+    /// Whether other pages than pages of files take most of the machine, the group or a group above, or pages were read
+    /// back from swap. Also true if the stalled group has hardly any pages of files, and if no limit is known.
     ///
     /// A stall alone is no proof. The kernel also counts a process as waiting for memory when it rereads a page that
     /// was dropped a while ago, for any reason: a disk cache reads more files than fit into memory, or a program drops

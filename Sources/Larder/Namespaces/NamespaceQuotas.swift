@@ -60,7 +60,7 @@ struct DiskGrants: Equatable {
     /// By ``Namespace/id``. A missing namespace has no grant yet.
     private(set) var granted: [Int: Int64] = [:]
 
-    /// Grants the quotas as far as space is free. Their sum is the disk limit. Returns whether every quota is granted.
+    /// Grants the quotas, of which the sum is the disk limit, as far as space is free. Returns whether all are granted.
     mutating func update(quotas: [Int: Int64], taken: [Int: Int64], retired: Int64) -> Bool {
         var next: [Int: Int64] = [:]
         for (id, quota) in quotas { next[id] = min(granted[id] ?? 0, quota) }

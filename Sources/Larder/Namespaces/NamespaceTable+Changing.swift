@@ -89,7 +89,7 @@ extension NamespaceTable {
         guard let namespace = opened ?? current else { throw .unknown(name) }
         let hasOtherAnswers = namespace.options.contentCaching != (record.settings.contentCaching ?? .revalidate)
         namespace.options.settings = record.settings
-        // Ready answers, also unfinished ones, state the old `contentCaching`. Trimming the memory tier removes them.
+        // Ready answers, and answers that are just being made ready, state the old `contentCaching`. Drops them all.
         if hasOtherAnswers { namespace.cache.trimMemory(toBytes: 0) }
         if name == NamespaceName.default { currentDefault.store(namespace.id, ordering: .relaxed) }
         return (namespace, old == nil ? .made : isAnew ? .begunAnew(entries: entries) : .changed)

@@ -88,8 +88,7 @@ package enum DownloadOutcome: String, Sendable, CaseIterable {
 package struct DownloadResult: Sendable {
     package var outcome: DownloadOutcome
     package var entry: Entry
-    /// Whether the cache changed: it got a body, an expiry from the origin, tags or a pin. A hit's renewal is no
-    /// change.
+    /// Whether the cache got a body, an expiry date from the origin, tags or a pin. A slide does not count.
     package var isChange = false
 }
 
@@ -133,15 +132,15 @@ package struct OriginRecord: Sendable {
     /// the text in the metadata then has other bytes.
     private static let namesOfTexts: [HTTPField.Name] = [.contentType, .eTag]
 
-    /// Creates a record from a complete answer. Unless the body stays as it was sent (`isAsSent`), `Content-Encoding`
-    /// is dropped: the body was decoded, or the field describes the coding of a compressed file.
+    /// Creates a record from a complete answer. `isAsSent`: whether the body stays in the codings in which it was sent.
+    /// Otherwise drops `Content-Encoding`, because the body was decoded, or the coding is that of a file such as `.gz`.
     init(url: String, fields: HTTPFields, isAsSent: Bool) {
         self.url = url
         self.fields = Self.selection(of: fields)
         if !isAsSent { self.fields[.contentEncoding] = nil }
     }
 
-    /// Reads the text of an entry; `nil` for any other text, and for an entry that a caller stored.
+    /// Reads the ``text`` of a record from an entry; `nil` without a record, as in an entry that a caller stored.
     package init?(_ text: String?) {
         guard let text, let json = try? JSON(parsing: text), let url = json["url"]?.stringValue else { return nil }
         self.url = url
