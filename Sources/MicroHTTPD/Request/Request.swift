@@ -126,7 +126,7 @@ package struct Request: @unchecked Sendable {
     ) {
         let method = UnsafeRawBufferPointer(start: line.method, count: strlen(line.method))
         let version = UnsafeRawBufferPointer(start: line.version, count: strlen(line.version))
-        // On the wire a line has a colon and a line end, at least two bytes. Here it has eight bytes of lengths.
+        // `wireLength` covers the names and values of all lines. Each stored line also has two lengths of four bytes.
         let capacity = target.count + method.count + version.count + check.wireLength + 8 * fields.count
         head = ManagedBuffer.create(minimumCapacity: capacity) { _ in
             RequestHead(check: check, remoteAddress: remoteAddress)
