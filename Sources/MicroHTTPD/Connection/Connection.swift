@@ -35,7 +35,7 @@ final class Connection: @unchecked Sendable {
     /// Whether the server has cut off the client. The socket of such a client is closed without lingering.
     let isCutOff = Atomic<Bool>(false)
     let receivedCount = Atomic<UInt64>(0)
-    /// The bytes for ``sentBytes`` after the close; set when the socket is about to be closed.
+    /// The value that ``sentBytes`` keeps after the close; set just before the socket is closed.
     let sentAtClose = Atomic<Int64>(0)
     /// The descriptor; -1 from ``close(isBodyIncomplete:)`` on, because another socket may then get the same number.
     let openDescriptor: Locked<Int32>
@@ -61,7 +61,7 @@ final class Connection: @unchecked Sendable {
     }
 
     /// Makes the thread look at the connection again, because libmicrohttpd closes an ended connection only at an
-    /// event. Called on the connection's thread after an incomplete answer, or one that ends with the connection.
+    /// event. Called on the connection's thread after an answer that is incomplete, or that only the close ends.
     func noteEnd() { thread.lookAgain(at: handle) }
 
     /// Called on the connection's thread when the descriptor is about to be closed. `isBodyIncomplete`: a request has,
@@ -128,7 +128,7 @@ final class Connection: @unchecked Sendable {
         suspensions.resume(suspension)
     }
 
-    /// Makes libmicrohttpd call again, after the other connections with events. Returns false if the daemon stops.
+    /// Makes libmicrohttpd serve other connections, then call `handleRequest` again. False if the daemon is stopping.
     func comeAgain() -> Bool {
         guard let suspension = suspend(owner: self) else { return false }
         resume(suspension)

@@ -7,12 +7,12 @@ struct SendProgress: Equatable {
 }
 
 /// Decides whether a client reads an answer too slowly: during a whole window of time, bytes always waited for the
-/// client, and the client took fewer bytes than the minimum rate times the period. A client's kernel opens its receive
-/// window only after the client has made room for a whole step (RFC 9293 §3.8.6.2.2), so the window is the period plus
-/// the time for one ``step`` at the minimum rate. Many samples are taken per window: when the client has taken all
-/// bytes that waited at the last sample, a new window begins. In milliseconds.
+/// client, and the client took fewer bytes than the minimum rate times the period. A client's kernel announces new room
+/// only in whole steps (RFC 9293 §3.8.6.2.2), so the window is the period plus the time for one ``step`` at the minimum
+/// rate. When a sample shows that the client has taken all bytes that waited at the previous sample, a new window
+/// begins. In milliseconds.
 struct SendClock {
-    /// The largest step, in bytes, in which a client's kernel is expected to open its receive window.
+    /// The largest step, in bytes, in which a client's kernel is expected to announce new room for bytes.
     static let step: Int64 = 128 << 10
     private let window: Int64
     private let minimum: Int64

@@ -10,7 +10,7 @@ extension ConnectionDriver {
     }
 
     /// Reads bytes of requests by `receive`, which reads to `target` like `recv`, and checks the bytes.
-    /// `nil`: the client got a ``DaemonConfiguration/refusal``, and libmicrohttpd must close the connection.
+    /// `nil`: libmicrohttpd must close the connection. A configured ``DaemonConfiguration/refusal`` has been sent.
     fileprivate func read(into target: UnsafeMutableRawPointer, by receive: () -> Int) -> Int? {
         // If libmicrohttpd ran out of memory for an incomplete head, it would send its own error page.
         if requests.isInHead(ofAtLeast: core.configuration.connectionMemory * 3 / 4), refuse(excess) { return nil }
@@ -26,7 +26,7 @@ extension ConnectionDriver {
         return count
     }
 
-    /// The defect of a head that is too large: `targetTooLong` if the target is, or if the request line is incomplete.
+    /// The defect of a head that is too large: `targetTooLong` if the target is too long or not complete.
     private var excess: RequestDefect {
         let isTargetWhole = connection.isBusy.load(ordering: .relaxed)
         return isTargetWhole && targetCount <= core.configuration.targetLimit ? .headTooLarge : .targetTooLong

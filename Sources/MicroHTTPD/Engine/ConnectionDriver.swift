@@ -52,8 +52,8 @@ final class ConnectionDriver {
         target.deallocate()
     }
 
-    /// Copies the target, because libmicrohttpd splits it in place after this call. Then ends libmicrohttpd's text
-    /// behind its `?`, because otherwise each argument of the query would take a record in the connection's memory.
+    /// Copies the target, because libmicrohttpd splits it in place after this call. Then cuts the query off
+    /// libmicrohttpd's text, because otherwise each argument would take a record in the connection's memory.
     func receiveTarget(_ text: UnsafeMutablePointer<CChar>?) {
         connection.isBusy.store(true, ordering: .relaxed)
         targetCount = text.map { strlen($0) } ?? 0
@@ -136,8 +136,8 @@ final class ConnectionDriver {
             // An answer to libmicrohttpd's first call leaves the body unread, and closes the connection.
             endReading()
             if request.defect?.leavesNoRoom == true, let bytes = response.wireForm(toHead: request.isHead) {
-                // libmicrohttpd may have no room for the answer's head, so the answer is sent without it. For the
-                // `false` it closes the connection, and logs "Application reported internal error, closing connection."
+                // libmicrohttpd may have no room for the answer's head, so the answer bypasses libmicrohttpd. `false`
+                // makes it close the connection, and log "Application reported internal error, closing connection."
                 _ = connection.sendPastLibrary(bytes)
                 return false
             }
@@ -154,7 +154,7 @@ final class ConnectionDriver {
         }
     }
 
-    /// Called when libmicrohttpd is done with a request. Unless `isWhole`, its answer and the connection break off.
+    /// Called when libmicrohttpd is done with a request. Unless `isWhole`, the request failed: the connection closes.
     func endRequest(isWhole: Bool) {
         if !isWhole { connection.noteEnd() }
         let ended = exchange

@@ -38,7 +38,7 @@ package struct DaemonConfiguration: Sendable {
     package var inactivityTimeout = Duration.seconds(60)
     /// In bytes, for each connection: for a request's head and libmicrohttpd's records, and for the answer's head.
     package var connectionMemory = 32 * 1024
-    /// In bytes, plus 64 for each field and cookie. A larger head is refused as ``RequestDefect/headTooLarge``.
+    /// In bytes. Each field and cookie counts as 64 more. A larger head is refused as ``RequestDefect/headTooLarge``.
     package var headLimit: Int { connectionMemory / 2 }
     /// In bytes. A longer target is refused as ``RequestDefect/targetTooLong``.
     package var targetLimit: Int { connectionMemory * 3 / 8 }
@@ -46,8 +46,8 @@ package struct DaemonConfiguration: Sendable {
     /// or its body has a wrong framing. The connection closes after the answer. The answer's body must be in memory.
     /// `nil`: a wrong head gets libmicrohttpd's own page, and a wrong body no answer.
     package var refusal: @Sendable (RequestDefect) -> Response? = { _ in nil }
-    /// The time for the whole head of a request, including the TLS handshake. The head of a later request has this time
-    /// and the ``inactivityTimeout``. ``minimumBodyRate`` applies once a body has taken this time. `nil` is no limit.
+    /// The time for the head of the first request, including the TLS handshake. A later head has this time plus the
+    /// ``inactivityTimeout``. Once a body has taken this time, ``minimumBodyRate`` applies. `nil` is no limit.
     package var requestDeadline: Duration? = .seconds(20)
     /// In bytes per second: a client that sends a body more slowly on average is cut off, once ``requestDeadline`` has
     /// passed since the head. With 0 only the ``inactivityTimeout`` limits bodies.

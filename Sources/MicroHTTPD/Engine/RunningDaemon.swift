@@ -57,7 +57,7 @@ final class RunningDaemon: @unchecked Sendable {
         socket?.stopListening()
 
         let end = MonotonicClock.milliseconds() + max(0, deadline.milliseconds)
-        // A request is not in `isQuiet` if its thread has lost the processor after reading it. So check several times.
+        // `isQuiet` misses a request if its thread lost the processor just after the read. So check several times.
         var quietLooks = 0
         while quietLooks < 10, MonotonicClock.milliseconds() < end {
             quietLooks = core.registry.isQuiet ? quietLooks + 1 : 0

@@ -11,7 +11,7 @@ struct Watcher {
     /// The connections with a client that hung up while the socket held bytes that libmicrohttpd had not read.
     private var unread: [Connection] = []
     private var nextUnread: Int64 = 0
-    /// The time between checks of `unread`, in milliseconds. Only such a check lets libmicrohttpd close the connection.
+    /// The time between checks of `unread`, in milliseconds. A check lets libmicrohttpd see that the client hung up.
     private static let unreadInterval: Int64 = 100
 
     /// ``DaemonConfiguration/answerPeriod`` in milliseconds; 0: no minimum rate applies.
@@ -36,7 +36,7 @@ struct Watcher {
         sendPeriod = configuration.minimumAnswerRate > 0 ? max(0, configuration.answerPeriod.milliseconds) : 0
         silenceLimit = max(0, configuration.inactivityTimeout.milliseconds)
         deadlineInterval = max(5, min(1000, (core.requestMilliseconds ?? .max) / 4))
-        // Twelve checks per limit are exact enough, and between checks acknowledgements can arrive over any distance.
+        // Twelve checks per limit are exact enough. Between two checks, even a distant client can acknowledge bytes.
         readerInterval = max(1, [sendPeriod, silenceLimit].filter { $0 > 0 }.min().map { $0 / 12 } ?? .max)
     }
 

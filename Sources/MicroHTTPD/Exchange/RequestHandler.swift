@@ -44,8 +44,8 @@ package enum Reception: Sendable {
 }
 
 /// The use of a request's body. Unwanted bytes are discarded, up to ``DaemonConfiguration/discardLimit``; beyond it the
-/// connection is closed without an answer. A `Content-Length` above the policy's limit (``none``: above the discard
-/// limit) leaves the body unread if it also exceeds the discard limit, or if the client waits for `100 Continue`. Its
+/// connection is closed without an answer. A `Content-Length` above the policy's limit (of ``none``: the discard limit)
+/// leaves the body unread in two cases: it also exceeds the discard limit, or the client waits for `100 Continue`. The
 /// exchange then starts at once with ``ReceivedBody/tooLarge``, and the connection closes after the answer.
 package enum BodyPolicy: Sendable {
     case none

@@ -126,7 +126,7 @@ package struct Request: @unchecked Sendable {
     ) {
         let method = UnsafeRawBufferPointer(start: line.method, count: strlen(line.method))
         let version = UnsafeRawBufferPointer(start: line.version, count: strlen(line.version))
-        // A field takes its name and value, which `wireLength` counts, and eight bytes that hold their lengths.
+        // `wireLength` covers the names and values of all lines. Each stored line also has two lengths of four bytes.
         let capacity = target.count + method.count + version.count + check.wireLength + 8 * fields.count
         head = ManagedBuffer.create(minimumCapacity: capacity) { _ in
             RequestHead(check: check, remoteAddress: remoteAddress)

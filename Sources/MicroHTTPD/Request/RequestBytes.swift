@@ -123,7 +123,7 @@ final class RequestBytes {
 }
 
 extension ChunkedFraming.Rules {
-    /// These limits come first, because libmicrohttpd 0.9.75 answers 500 if a line exceeds the connection's memory.
+    /// Small limits, because libmicrohttpd 0.9.75 answers 500 if a line does not fit into the connection's memory.
     static let ofRequests = ChunkedFraming.Rules(extensionLimit: 4096, excessLimit: 16 << 10, trailerLimit: 8192)
 }
 

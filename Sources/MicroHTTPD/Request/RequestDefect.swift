@@ -20,7 +20,7 @@ package enum RequestDefect: Hashable, Sendable {
     case malformedChunks
     /// A chunk exceeds the largest size of a file.
     case chunkTooLarge
-    /// A chunk's extensions exceed 4 KiB, or all extensions the content by 16 KiB. Clients need none (RFC 9112 §7.1.1).
+    /// One chunk's extensions exceed 4 KiB, or all extensions together exceed the content by 16 KiB (RFC 9112 §7.1.1).
     case chunkExtensions
     /// The trailers have more than 8 KiB.
     case trailersTooLarge

@@ -134,7 +134,7 @@ package final class Response: Sendable {
         fileprivate init(of response: Response) {
             let bytes = response.body.bytesInMemory ?? UnsafeRawBufferPointer(start: nil, count: 0)
             self.response = MemoryHint(response, length: 64)
-            // libmicrohttpd's object. malloc often places the object's list of fields behind it.
+            // Covers libmicrohttpd's object, and the bytes behind it, in which malloc often places its list of fields.
             let handle = response.shared
             object = MemoryHint(handle.map { UnsafeRawPointer($0) }, length: 448)
             fields = handle.map(Self.longestField) ?? MemoryHint(nil, length: 0)

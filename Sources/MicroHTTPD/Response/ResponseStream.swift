@@ -99,7 +99,7 @@ package final class ResponseStream: Sendable {
     /// Drops the unsent bytes and cuts off the connection immediately. May also follow ``finish()`` or ``fail()``,
     /// which wait for a client that does not read.
     package func abort() {
-        // Under the lock the stream stays open, so the connection does not serve another request yet.
+        // While the lock is held, the stream stays open, so the connection cannot have begun another request.
         state.withLock { state in
             if case .closed = state.phase { return }
             state.connection?.giveUpSending()
@@ -239,11 +239,11 @@ final class AnswerMemory: Sendable {
         }
     }
 
-    /// The most bytes that libmicrohttpd adds to a block when it allocates it. Their sum is a size class of jemalloc.
+    /// The most bytes that libmicrohttpd adds to a block. A block with these bytes fills a size class of jemalloc.
     private static let overhead = 512
     /// The most bytes of a body that an answer without a share has in memory.
     static let small = (8 << 10) - overhead
-    /// The most bytes in the queue of a stream without a share. The block that is sent has as many in addition.
+    /// The most bytes in the queue of a stream without a share. The block that is being sent may have as many again.
     static let queued = (4 << 10) - overhead
     /// The bytes of a body that an answer with a share reads and sends at once; more bytes are not faster.
     static let large = (64 << 10) - overhead

@@ -1,7 +1,7 @@
 /// Finds the value for a method and a target. A router is filled once, then read by any number of threads.
 ///
 /// A segment that starts with a colon, as in `/entries/:key/content`, matches any segment that is not empty. A last
-/// `*`, as in `/fetch/*`, matches the rest of the target, including its query, unless it is empty. A literal segment is
+/// `*`, as in `/fetch/*`, matches the rest of the target with its query, if the rest is not empty. A literal segment is
 /// preferred to a parameter, and a parameter to the rest. Paths are compared as they were sent: they are not decoded,
 /// `//` contains an empty segment, and a path with a slash at the end differs from the path without this slash.
 ///
@@ -53,8 +53,8 @@ package struct Router<Value: Sendable>: Sendable {
 }
 
 extension Router where Value == Never {
-    /// Includes unknown and lower-case methods, and `*` as a client's method: `router.add(Router.anyMethod, …)`. Refuse
-    /// `CONNECT`, because a 2xx to it starts a tunnel and has no body (RFC 9110 §9.3.6).
+    /// Stands for all methods, also for unknown and lower-case methods and for a client's `*`. A route with it should
+    /// refuse `CONNECT`, because a 2xx to `CONNECT` starts a tunnel and has no body (RFC 9110 §9.3.6).
     package static var anyMethod: String { RouteTree.anyMethod }
 }
 

@@ -83,7 +83,7 @@ package struct TLSCredentialsError: Error, Hashable, Sendable, CustomStringConve
     package var description: String { "\(part): \(reason) (\(code))" }
 }
 
-/// The credentials for the next connection. Exist before the start, so that a change before the start has effect.
+/// The credentials for new connections. This object exists before the start, so a change before the start has effect.
 final class CurrentCredentials: Sendable {
     private let current: Locked<TLSCredentials>
 

@@ -58,8 +58,8 @@ final class ServingThread {
 
     /// Waits for events like `epoll_wait`, with three differences (see docs/design.md for the figures):
     /// - Connections passed to ``lookAgain(at:)`` come first, reported as hung up.
-    /// - After a full list of events the thread asks the kernel for more without waiting, because `MHD_epoll` of 0.9.75
-    ///   passes its first time-out again, until a list has fewer than 128 events, before it serves any connection.
+    /// - After a full list (128 events) it does not wait, because `MHD_epoll` of 0.9.75 repeats the call with the same
+    ///   time-out until a list is not full, and only then serves connections.
     /// - At the end of its ``Turn``, the thread yields its processor before it waits.
     func wait(
         _ epoll: Int32, _ events: UnsafeMutablePointer<epoll_event>?, room: Int32, timeout: Int32
@@ -134,8 +134,8 @@ extension ServingThread {
 
 /// The time for which a thread that never waits keeps its processor, in nanoseconds of a monotonic clock. The kernel
 /// takes the processor away from such a thread only at a tick, after up to 4 ms, while the clients of all other threads
-/// wait. So the thread yields it after a short turn, which doubles each time an unrelated thread gets it. Only turns
-/// with ready answers count: for other answers, yielding cost more than it gained (docs/design.md).
+/// wait. So the thread yields the processor after a short turn. The turn's length doubles each time an unrelated thread
+/// gets the processor. Turns without ready answers do not count: yielding cost more than it gained (docs/design.md).
 struct Turn {
     static let shortest: Int64 = 200_000
     static let longest: Int64 = 6_400_000

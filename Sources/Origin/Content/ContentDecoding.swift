@@ -68,7 +68,7 @@ final class ContentDecoding {
     ) throws {
         guard index < steps.count else { return try output(bytes) }
         try steps[index].decoder.decode(bytes) { piece in
-            // Checked between two codings, too: a bomb that expands there causes endless work, with or without output.
+            // Also limits the bytes between two codings, because a bomb may expand there and decode to no output.
             steps[index].byteCount += Int64(piece.count)
             guard steps[index].byteCount <= sizeLimit else { throw TooLong() }
             guard steps[index].byteCount <= max(Self.ratioFloor, codedCount * Self.ratioLimit) else {

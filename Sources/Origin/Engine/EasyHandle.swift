@@ -221,7 +221,7 @@ final class OriginConnection {
     func carries(_ other: Int?) -> Bool { isMultiplexed || (other == caller && isClean) }
 
     /// Whether every received byte belongs to a response. Without TLS, the kernel's count decides, which includes bytes
-    /// that libcurl dropped. Over TLS, only unread input is visible; a needless new connection costs little.
+    /// that libcurl dropped. Over TLS, any unread input gives `false`, because a needless new connection costs little.
     var isClean: Bool {
         // A connection that is in use before its first response can only be a connection with HTTP/2 streams.
         if isMultiplexed || (isSecure && readCount == 0) { return true }

@@ -176,7 +176,7 @@ struct TransferQueue {
     }
 }
 
-/// A queue. An element that is removed early stays in the array until such elements are half; `popFirst` skips it.
+/// A queue. `popFirst` skips elements that were removed early. Their places are freed when they are more than half.
 private struct FIFO<Element> {
     private var elements: [Element] = []
     private var head = 0

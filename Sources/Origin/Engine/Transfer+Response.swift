@@ -154,7 +154,7 @@ extension Transfer {
         return names
     }
 
-    /// The receiver can pause within a piece. libcurl then delivers it again, and this method skips the read part.
+    /// If the receiver pauses within a piece, libcurl repeats the piece later, and this method skips its read bytes.
     private func readChunks(_ piece: UnsafeRawBufferPointer) throws -> Reception {
         var index = current.heldCount
         while let content = try current.chunks!.next(in: piece, from: &index) {

@@ -30,7 +30,7 @@ final class Transfer {
         /// The bytes of the `Location`, while the body of a redirect is being received.
         var redirection: [UInt8]?
         var redirectBodyLeft = 65_536
-        /// The sockets that were opened since the try began, or, after its request was sent, since that moment.
+        /// The sockets that the try has opened. The list is emptied when the request is about to be sent.
         var opened: [curl_socket_t] = []
         /// `nil` before the connection is known, and for FTP.
         var connection: OriginConnection?
@@ -58,7 +58,7 @@ final class Transfer {
     var requestTarget: String?
     var redirectCount = 0
     var failedTries = 0
-    /// Set if the request authenticates its connection, or a reused connection was refused or had bytes of no response.
+    /// Set if the request authenticates its connection, or if a reused connection was refused or had unexpected bytes.
     var needsOwnConnection: Bool
     /// The rest of the total time limit at `startedAt`.
     var timeLeft: Duration

@@ -29,7 +29,7 @@ final class TransferLoop {
         resources = TransferResources(configuration)
         idleHandles = IdleHandles(configuration)
         self.places = places
-        // So many idle connections stay open for later transfers.
+        // The number of idle connections that stay open for later transfers.
         let connections = (configuration.maxTransfers + configuration.threads - 1) / configuration.threads
         larder_curl_multi_setopt_long(multi, CURLMOPT_MAXCONNECTS, connections)
     }
@@ -216,7 +216,7 @@ final class TransferLoop {
         }
     }
 
-    /// Checks all transfers when the earliest noted deadline has passed. Progress moves deadlines later without a note.
+    /// Checks all transfers when the earliest noted deadline has passed. Progress postpones deadlines without a note.
     private func checkDeadlines() {
         let now = timer.now
         guard timer.isDue(now) else { return }

@@ -33,7 +33,7 @@ package struct OriginConfiguration: Sendable {
     package var retry = RetryPolicy()
     /// The `User-Agent` of requests that have none.
     package var userAgent = "Larder"
-    /// DNS results for tests, in the format of `CURLOPT_RESOLVE`: `host:port:address,address`. The policy applies.
+    /// DNS results for tests, as in `CURLOPT_RESOLVE` (`host:port:address,address`). ``addressPolicy`` applies to them.
     var lookUps: [String] = []
     /// The clock of all limits except ``connectTimeout``, which libcurl measures. A test can replace it.
     var now: @Sendable () -> ContinuousClock.Instant = { ContinuousClock.now }

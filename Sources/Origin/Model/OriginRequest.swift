@@ -27,11 +27,11 @@ package struct OriginRequest: Sendable {
     /// The limit in bytes for the received body, for the decoded body, and for the bytes between two content codings.
     package var sizeLimit = Int64.max
     /// Whether the client asks for content codings (gzip, br, zstd) and decodes them (also deflate; at most two
-    /// codings). A file that is compressed by its name or media type is not decoded, nor is a body without bytes. A
-    /// body that cannot be decoded to its end fails with ``OriginError/Kind/contentCoding(_:)``.
+    /// codings). Not decoded: a body without bytes, and a file with the name or the media type of a compressed format.
+    /// A body that cannot be decoded to its end fails with ``OriginError/Kind/contentCoding(_:)``.
     package var decodesContent = true
-    /// Whether the client follows 301, 302, 303, 307 and 308 with a `Location`. The receiver gets these responses like
-    /// any other with `false`, with a ``body``, and with a method other than `GET` and `HEAD`.
+    /// Whether the client follows 301, 302, 303, 307 and 308 with a `Location`. A request with a ``body`` or a method
+    /// other than `GET` and `HEAD` is never redirected. The receiver gets an unfollowed redirect like any response.
     package var followsRedirects = true
     /// `nil` means ``OriginConfiguration/addressPolicy``. The policy applies to a reused connection, too.
     package var addressPolicy: AddressPolicy?

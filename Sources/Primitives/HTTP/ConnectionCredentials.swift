@@ -1,5 +1,5 @@
 /// Schemes that authenticate a connection, with all later requests on it: NTLM (MS-NTHT §1.3), Negotiate (RFC 4559 §6)
-/// and others. Such a connection must not carry another caller's requests, and its responses may be for one caller.
+/// and others. Only the caller that such a connection authenticates may send requests over it and get its responses.
 package enum ConnectionCredentials {
     private static let schemes: Set<String> = ["ntlm", "negotiate", "kerberos", "nego2", "credssp", "pku2u"]
 

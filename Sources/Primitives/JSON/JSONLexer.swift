@@ -34,7 +34,7 @@ struct JSONLexer<Sink: JSONSink> {
     /// The open containers, outermost first: `true` for an object, `false` for an array.
     private var containers: [Bool] = []
     private var isName = false
-    /// The current word or the value of an escape's hexadecimal digits so far, and the offset at which it began.
+    /// The current word, or the value of the digits of the current `\u` escape so far, and the offset of its start.
     private var word: StaticString = ""
     private var unit: UInt16 = 0
     private var start = 0

@@ -104,9 +104,9 @@ extension JSON {
         }
     }
 
-    /// Parses one JSON text (RFC 8259) strictly. The text must be UTF-8, without bytes after the value, two members of
-    /// the same name in an object (RFC 7493 §2.3), and lone surrogates. A byte order mark at the beginning is skipped
-    /// (RFC 8259 §8.1). `valueLimit` is the most values in the text, which limits the memory of the tree.
+    /// Parses one JSON text (RFC 8259) in UTF-8. Bytes after the value, two members of the same name in an object (RFC
+    /// 7493 §2.3), and lone surrogates are errors. A byte order mark at the beginning is skipped (RFC 8259 §8.1).
+    /// `valueLimit` is the most values in the text, which limits the memory of the tree.
     package init(
         parsing bytes: UnsafeRawBufferPointer, depthLimit: Int = 64, valueLimit: Int = .max
     ) throws(SyntaxError) {

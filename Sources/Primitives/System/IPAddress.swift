@@ -59,7 +59,7 @@ package enum IPAddress: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// The IPv4 address `a.b.c.d` of `::ffff:a.b.c.d`, as which a socket for IPv4 and IPv6 reports an IPv4 client.
+    /// `a.b.c.d` for `::ffff:a.b.c.d`, the form in which a socket for IPv4 and IPv6 reports an IPv4 client.
     package var unmapped: IPAddress {
         guard case .v6(let number) = self, number >> 32 == 0xffff else { return self }
         return .v4(UInt32(truncatingIfNeeded: number))

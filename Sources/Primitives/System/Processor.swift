@@ -74,7 +74,7 @@ package final class NamedThread: Sendable {
 }
 
 package enum ThreadName {
-    /// Names the calling thread for debuggers and `top -H`, as `Thread.name` of Foundation does not. 15 bytes at most.
+    /// Names the calling thread, at most 15 bytes. Debuggers and `top -H` do not show the `Thread.name` of Foundation.
     package static func set(_ name: String) {
         csystem_name_this_thread(name)
     }

@@ -193,7 +193,7 @@ package struct ExactURL: Hashable, Sendable {
 }
 
 extension String {
-    /// Percent-encodes each non-ASCII byte separately, so different bytes stay different. The bytes may be no UTF-8.
+    /// Percent-encodes each non-ASCII byte separately, so different bytes stay different. The bytes need not be UTF-8.
     @inlinable package init(escapingNonASCII bytes: some Sequence<UInt8>) {
         let plain = bytes.withContiguousStorageIfAvailable { bytes in
             bytes.contains { $0 >= 0x80 } ? nil : String(decoding: bytes, as: UTF8.self)
@@ -220,7 +220,7 @@ final class KnownSites: Sendable {
     static let shared = KnownSites()
     private let sites = Locked(BoundedMemo<ExactText, Site>(limit: ExactURL.knownSiteLimit))
 
-    /// Returns the site that a URL's beginning names. Calls `read` if the site is not remembered. Forgets failures.
+    /// Returns the site that a URL's beginning names. Calls `read` if the site is not known. Remembers no failures.
     func site(_ beginning: String, read: (String) throws(InvalidURL) -> Site) throws(InvalidURL) -> Site {
         let name = ExactText(beginning)
         if let site = sites.withLock({ $0[name] }) { return site }

@@ -75,7 +75,7 @@ package struct URLPrefix: Hashable, Sendable {
 }
 
 extension CanonicalURL {
-    /// Returns a host in the spelling of ``host``. The text of an IPv6 address may lack the brackets. Throws
+    /// Returns a host in the spelling of the property ``host``. An IPv6 address may lack the brackets. Throws
     /// ``InvalidURLPrefix/port(_:)`` for a host with a port, else ``InvalidURLPrefix/url(_:)``.
     package static func host(_ text: String) throws(InvalidURLPrefix) -> String {
         let isBareAddress =
