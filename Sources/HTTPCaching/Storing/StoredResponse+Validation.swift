@@ -33,8 +33,8 @@ extension StoredResponse {
         case .pass(let reason): return reason
         case .store(let stored):
             selection = stored.selection
-            // A caller without a ttl leaves the grant unchanged. A response that was limited to some callers stays
-            // limited, because the limiting directive may be missing from the stored fields and from the 304.
+            // Only a caller with a ttl changes ``grant``. A response that is stored for some callers alone stays so,
+            // because the directive that limits it may be missing from the stored fields and from the 304.
             let wasOnlyReason = grant?.isOnlyReason == true
             if request.callerTTL != nil { grant = stored.grant }
             if wasOnlyReason { grant?.isOnlyReason = true }

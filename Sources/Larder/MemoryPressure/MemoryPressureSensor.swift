@@ -58,7 +58,7 @@ struct MemoryPressureSensor: ~Copyable {
         sources.filter(\.notifies).map { pollfd(fd: $0.descriptor, events: Int16(POLLPRI), revents: 0) }
     }
 
-    /// Returns the worst sign since the last call. The parameter is ``polled``, with the events that `poll` returned.
+    /// Returns the worst sign since the last call. The caller passes ``polled`` after `poll` has set its events.
     mutating func sign(_ polled: [pollfd] = []) -> MemoryPressurePolicy.Sign? {
         var worst: MemoryPressurePolicy.Sign?
         for source in sources {

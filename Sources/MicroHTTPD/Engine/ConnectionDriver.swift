@@ -146,8 +146,8 @@ final class ConnectionDriver {
             let exchange = Exchange(
                 request: request, connection: connection, policy: policy, resources: core.exchanges, action: action)
             self.exchange = exchange
-            // After `comeAgain()` libmicrohttpd makes no further call for the request, so its exchange proceeds here. A
-            // request that is refused unread is answered in the first call, so that the connection closes afterwards.
+            // This is the first call, or the second after `comeAgain()`. No call follows the second, so it answers now.
+            // The first call answers only a request that is refused unread, because libmicrohttpd then closes.
             guard exchange.isRefusedUnread || !isFirstCall else { return true }
             endReading()
             return exchange.proceed()

@@ -71,7 +71,7 @@ struct UnknownLengthTests {
         }
     }
 
-    @Test("A body of unknown length that turns out too long evicts unread entries for at most a tenth of the limit")
+    @Test("A body of unknown length that turns out too long evicts only unread entries, at most a tenth of the limit")
     func share() async throws {
         try await Self.withEntries(37, areRead: false) { (cache, _) async throws in
             for _ in 0..<5 {

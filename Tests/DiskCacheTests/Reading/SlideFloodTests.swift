@@ -98,7 +98,7 @@ struct SlideFloodTests {
     }
 
     @Test(
-        "A refresh of a purged entry is not kept, even if the entry expires while the purge writes expiry dates"
+        "A download that refreshes a purged entry is not stored, even if the entry expires during the purge"
     )
     func refreshMeanwhile() async throws {
         let fixture = try CacheFixture()

@@ -110,7 +110,7 @@ struct PurgingTogetherTests {
         }
     }
 
-    @Test("A purge looks up the stored entry of a running refresh only if the match depends on it, once for each URL")
+    @Test("A purge reads the entry that a running refresh replaces only if the filter needs it, and once for each URL")
     func statements() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in

@@ -33,7 +33,7 @@ struct SoakModel: Sendable {
         var isPinned: Bool
         /// The contents that the name may hold.
         var possible: [Held] = []
-        /// Whether a pinned name may hold no content.
+        /// Whether a read of the name may find no content although the name is pinned.
         var mayBeAbsent = true
         /// The change of the call under way.
         var pending: Change?

@@ -83,7 +83,7 @@ enum PathProperties {
         return form == .url || form == .response
     }
 
-    /// Computes the URL from a path in the readable layout that does not end in `~` and a key. See ``ReadablePath``.
+    /// Computes the URL from a path in the readable layout without a suffix `~KEY`. See ``ReadablePath``.
     private static func url(plain path: String) -> String {
         let components = path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
             .map { String(Substring($0)) }
