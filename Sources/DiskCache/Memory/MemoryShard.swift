@@ -177,7 +177,7 @@ package final class HotEntry: HitCounter, @unchecked Sendable {
 
     package var mark: Mark { Mark(entry: self, epoch: epoch.load(ordering: .acquiring)) }
 
-    /// Has the effect of ``DiskCache/load(_:expectingURL:mayWait:)`` and ``DiskCache/recordHit(_:)`` at the time `now`.
+    /// Counts the hit of a ready answer at the time `now`, as `load` and `recordHit` of ``DiskCache`` count other hits.
     package func recordHit(at now: Timestamp) {
         if count(at: now), log.register(self, for: key, version: version) { onFirstHit() }
     }

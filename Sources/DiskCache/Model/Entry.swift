@@ -73,13 +73,13 @@ package struct Entry: Sendable {
     }
 
     package static let tagLimit = 256
-    /// The most responses to a URL that the cache keeps. A look-up reads no more, and would not find others.
+    /// The most responses to a URL that the cache keeps, because a look-up reads no more than these.
     package static let variantLimit = 256
     /// The most bytes of ``fields`` in all responses to a URL, because a look-up reads all. One response may have more.
     package static let variantFieldsLimit = 512 << 10
     var fieldsLength: Int { fields?.utf8.count ?? 0 }
 
-    /// The approximate length of the texts from the origin and from callers, which have no other limit.
+    /// The approximate length of the texts from the origin and from callers. It is part of the entry's cost on disk.
     var textLength: Int64 {
         let texts = [
             record.key, record.url, record.host, record.params, record.contentType, record.etag, record.lastModified,
@@ -196,9 +196,9 @@ enum TagUnion {
         return held.filter { known.insert(ExactText($0)).inserted } + Entry.sorted(new)
     }
 
-    /// The tags of a published entry: `stated`, or else the tags of the replaced or refreshed entry `held` without
-    /// `dropped`; and the tags `new` of the reservation. Drops the oldest tags of `held` beyond the limit, because a
-    /// store must succeed even if an origin names another group (RFC 9875) each time.
+    /// The tags of a published entry: `stated`, or if that is `nil`, the tags of the replaced or refreshed entry `held`
+    /// without the tags that `dropped` returns. Adds the reservation's tags `new`. Drops the oldest tags of `held` over
+    /// the limit, because a store must succeed even if an origin names another group (RFC 9875) each time.
     static func tags(
         stated: [String]?, held: Entry?, dropping dropped: (@Sendable (Entry) -> [String])?, adding new: Set<ExactText>
     ) -> [String] {

@@ -70,12 +70,12 @@ package enum RemovalCause: String, CaseIterable, Sendable {
     /// Removed by key or filter; by a ttl of 0 for a `json` or `data` entry; by a request that changes the resource
     /// (RFC 9111 §4.4); or with its namespace, which was removed or replaced by an empty one.
     case purged
-    /// The sweep removed the entry, which had no validator. Evicted expired entries count as ``limit`` or ``reserve``.
+    /// The sweep removed the entry, useless once expired. Evicted expired entries count as ``limit`` or ``reserve``.
     case expired
     case limit
     /// Evicted because the file system had less free space than the reserve.
     case reserve
-    /// Evicted at the limit for the responses to its URL, or for the length of their fields.
+    /// Evicted because its URL had too many responses, or too many bytes of response fields.
     case variants
     /// The body was damaged or missing.
     case damaged

@@ -12,7 +12,7 @@ package struct EntryFilter: Hashable, Sendable {
     package var url: String?
     /// The beginning of the URL, or of the key of a ``Entry/Kind/data`` entry, compared byte by byte.
     package var prefix: String?
-    /// The beginnings of URLs, one of which must match. If set, ``prefix`` is for keys only, otherwise also for URLs.
+    /// The beginnings of URLs that ``prefix`` means. If set, ``prefix`` itself is compared with keys, not with URLs.
     package var urlPrefixes: [String]?
     /// The host of the canonical URL, without the port. A response's URL as sent may spell it differently.
     package var host: String?

@@ -39,7 +39,7 @@ private struct StringCheck: JSONSink, Sendable {
     var utf8 = UTF8Machine()
     var isUTF8 = true
     var isASCII = true
-    /// Whether the text has an object or `null`.
+    /// Whether the text contains `null` or an object. If the text is a single value, this value is then empty.
     var hasEmptyValue = false
 
     @inline(__always)

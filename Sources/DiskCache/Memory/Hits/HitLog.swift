@@ -25,7 +25,7 @@ package final class HitLog: Sendable {
         /// Takes only the renewed expiry dates that ``HitLog/markSlides()`` has marked.
         var onlyMarked = false
 
-        /// All renewed expiry dates, and as many entries with hits as ``HitTable`` may have, which takes half a second.
+        /// All renewed expiry dates, and as many entries with hits as all shards can hold. A flush takes half a second.
         package static let all = FlushLimit(slides: .max, hits: 2 * HitTable.generationLimit * HitLog.shardCount)
         /// For a flush each second. Writing 10,000 entries a second, a page or two each, took over half of two cores.
         package static let periodic = FlushLimit(slides: 4096, hits: 512)
@@ -35,7 +35,7 @@ package final class HitLog: Sendable {
 
     private struct Shard {
         var pending = HitTable()
-        /// The entries in memory that count further hits themselves.
+        /// The entries of the memory tier that have counted hits (``HitCounter``) since their last flush.
         var counters = CounterQueue()
         var countedHits: Int64 = 0
         /// The flushes that have not ended, the earliest first.
@@ -116,7 +116,7 @@ package final class HitLog: Sendable {
         return shards[key.hashValue].withLock { $0.pending[key] != nil || $0.counters[key] != nil }
     }
 
-    /// Moves the hits that an entry has counted to the bounded table, because the entry has left the memory tier.
+    /// Moves the hits that an entry has counted to the ``HitTable``, because the entry has left the memory tier.
     func retire(_ counter: HitCounter, of key: ExactText) {
         shards[key.hashValue].withLock { shard in
             if shard.counters[key]?.counter === counter { shard.takeCounter(key, clock) }
@@ -191,7 +191,7 @@ package final class HitLog: Sendable {
                 let slid = shard.pending.slidKeys(limit: left.slides, onlyMarked: limit.onlyMarked)
                 left.slides -= shard.take(slid, for: &flush, clock)
                 let hit = shard.pending.hitKeys(limit: left.hits)
-                // Entries that count their own hits get at least half of the limit if there are so many.
+                // Takes at least half from the entries that count their own hits, if there are so many of them.
                 let counted = shard.counters.oldest(max(left.hits / 2, left.hits - hit.count))
                 left.hits -= shard.take(counted, for: &flush, clock)
                 left.hits -= shard.take(hit.prefix(left.hits), for: &flush, clock)
@@ -274,8 +274,8 @@ package class HitCounter: @unchecked Sendable {
     }
 }
 
-/// The clock for the times of hits, by which listings sort: the wall clock, but never going back, because a new access
-/// would look older than earlier ones. While the wall clock is behind, this clock advances a millisecond whenever the
+/// The clock for the times of hits, by which listings sort: the wall clock, but it never goes back, so that no access
+/// looks older than earlier accesses. While the wall clock is behind, this clock advances a millisecond whenever the
 /// wall clock has moved, so hits keep their order. Advancing at each hit would outrun the wall clock on a busy server.
 final class HitClock: Sendable {
     private struct State {

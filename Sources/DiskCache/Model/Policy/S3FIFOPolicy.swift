@@ -1,13 +1,13 @@
-// Invariants: the policy holds only hashes of entries outside the queues, at most one for each. Without them it chooses
-// worse, but not wrongly. A choice spares at most `moveLimit` entries, mostly few, because each sparing uses up a hit.
+// Invariants: the policy holds only hashes of entries outside the queues, at most one hash for each entry. A lost hash
+// makes a choice worse, not wrong. A choice spares up to `moveLimit` entries, usually few, because each loses a hit.
 
 /// S3-FIFO (Yang, Zhang, Qiu, Yue, Rashmi: "FIFO queues are all you need for cache eviction", SOSP '23), which here
 /// considers the sizes of entries. New entries go to a small queue, a tenth of all bytes. Its oldest entry moves to the
 /// main queue if it was requested, otherwise it is evicted, so a scan does not fill the main queue. An entry requested
-/// again soon after its eviction goes directly to the main queue. There the oldest entry returns to the young end once
-/// for each hit. A large entry needs one more hit. The constants come from replayed traces (`scripts/bench eviction`).
-/// Each tier keeps its entries in its own ``EvictionQueues``, and counts hits in ``QueuePlace/frequency``; the policy
-/// sees no hits.
+/// again soon after its eviction goes directly to the main queue. The oldest entry of the main queue returns to its
+/// young end once for each hit. To be spared, a large entry needs one hit more than other entries. The constants come
+/// from replayed traces (`scripts/bench eviction`). Each tier keeps its entries in its own ``EvictionQueues``, and
+/// counts hits in ``QueuePlace/frequency``; the policy sees no hits.
 struct S3FIFOPolicy: Sendable {
     /// The small queue's part of all bytes is one divided by this number.
     private static let smallPart: Int64 = 10
@@ -26,7 +26,7 @@ struct S3FIFOPolicy: Sendable {
 
     var memoryBytes: Int { ghosts.memoryBytes }
 
-    /// The place for a new entry. A key's hash never changes. The cost, in bytes, is not yet part of the totals.
+    /// The place for a new entry. A key always has the same `hash`. The totals do not include `cost`, in bytes, yet.
     mutating func place(hash: Int, cost: Int64, among totals: QueueTotals) -> QueuePlace {
         guard ghosts.remove(hash) else { return QueuePlace(queue: .small) }
         // The repeated request counts as a hit.
@@ -131,9 +131,9 @@ protocol EvictionQueues {
 // Exactly the bits of their numbers are set. `next` - `first` is at most the number of bits, so numbers share no bit.
 
 /// Remembers the hashes of the last evicted entries, up to a limit that each insertion states. A bucket is a cache line
-/// of eight cells. A full bucket forgets its oldest hash early, and a hash may look like another (of a million hashes,
-/// one in four thousand). These errors only cause a worse choice. The bits tell which numbers still stand for a hash,
-/// so that removed hashes do not count. The table takes at most 16 bytes for each hash that the limit allows, plus 72.
+/// of eight cells. A full bucket forgets its oldest hash early. If a million hashes are remembered, one in 4,000 other
+/// hashes seems to be among them. These errors only cause a worse choice. The bits tell which numbers still stand for a
+/// hash, so removed hashes do not count. The table takes at most 16 bytes for each hash that the limit allows, plus 72.
 struct GhostTable: Sendable {
     private static let bucketSize = 8
 
@@ -199,7 +199,7 @@ struct GhostTable: Sendable {
         first += 1
     }
 
-    /// Resizes the table if it is too small or too large. Renumbers the hashes then, and when no number is left.
+    /// Resizes the table if it is too small or too large. Renumbers the hashes at a resize, and when no number is left.
     private mutating func fit(_ limit: Int) {
         let isTight = cells.count * 4 < (count + 1) * 5
         let isWide = cells.count > max(Self.bucketSize, limit * 15 / 8)

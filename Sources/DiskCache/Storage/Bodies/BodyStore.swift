@@ -108,7 +108,7 @@ final class BodyStore: Sendable {
             try? FileSystem.makeDirectories(String(place[..<slash]))
             code = FileSystem.rename(old, to: place)
         }
-        // A rename between two names of a file has no effect. After an error, `.old` stays for the next start.
+        // A rename between two names of one file keeps both names. If a rename fails, `.old` stays for the next start.
         if code == 0 { FileSystem.unlink(old) }
     }
 
@@ -197,7 +197,7 @@ final class Ballast: @unchecked Sendable {
     private let file: FileDescriptor
     private let path: String
     private(set) var length: Int64 = 0
-    /// The most bytes held so far. ``restore()`` takes back this many, because the ballast must not shrink.
+    /// The most bytes held so far. After a ``release()``, ``restore()`` takes as many again, if the disk has room.
     private var claim: Int64 = 0
     /// The most bytes that the file should occupy.
     private let size: Int64
@@ -213,7 +213,7 @@ final class Ballast: @unchecked Sendable {
         restore()
     }
 
-    /// Gives up the room. Returns whether there was any.
+    /// Frees the disk space of the ballast. `false`: the ballast held none, or the file could not be cut.
     func release() -> Bool {
         guard length > 0 else { return false }
         length = 0

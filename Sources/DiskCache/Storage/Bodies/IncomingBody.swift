@@ -168,8 +168,8 @@ package final class GrowingBody: Sendable {
         }
     }
 
-    /// `nil`: the next bytes go straight to the file. If ``move(to:)`` took no buffer, the first call after it tries to
-    /// take one. ``move(to:)`` takes none for an empty body, because the bytes of the body may be slow to arrive.
+    /// `nil`: the next bytes go straight to the file. The first call after ``move(to:)`` takes a buffer if the body has
+    /// none. (``move(to:)`` takes no buffer for an empty body, because the first bytes may be slow to arrive.)
     private func buffer() -> WriteBuffer? {
         let (held, takesOne) = state.withLock { state in
             defer { state.takesBuffer = false }

@@ -71,7 +71,7 @@ package final class BodyFile: Sendable {
     /// Reads the whole body if it has at most `limit` bytes, otherwise only its beginning.
     func stored(upTo limit: Int64) throws(DiskCacheError) -> StoredBody {
         if length <= limit { return .bytes(try readWhole()) }
-        // The sender finds the beginning in memory. The rest is read ahead of the sender.
+        // The kernel then has the beginning in memory when the body is sent, and reads the rest ahead of the sender.
         _ = try read(0..<min(length, Self.readAhead))
         return .file(self)
     }
@@ -159,9 +159,9 @@ extension SHA256Digest {
     var bytes: [UInt8] { withUnsafeBytes { Array($0) } }
 }
 
-/// Memory that collects a body's bytes, so that they are written in pieces of 256 KiB that begin at a page. For a body
-/// of 1 MiB, pieces of 64 KiB cost the kernel a third more work. Without a buffer, bytes are written as they arrive.
-/// Returned buffers are kept until ``trim()``, because clearing new pages costs the kernel as much as a buffer saves.
+/// Memory that collects a body's bytes, so that they are written in pieces of 256 KiB that begin at a page of the file.
+/// For a body of 1 MiB, pieces of 64 KiB cost the kernel a third more work. Without a buffer, bytes are written as they
+/// arrive. Returned buffers are kept until ``trim()``, because clearing new pages costs as much as a buffer saves.
 final class WriteBuffers: Sendable {
     static let capacity = 256 << 10
     /// All buffers together take 16 MiB.
@@ -184,7 +184,7 @@ final class WriteBuffers: Sendable {
             return .some(state.idle.popLast())
         }
         guard let memory else { return nil }
-        // Aligned to a page, so that the written bytes begin at a page in memory, too.
+        // Aligned to a page, so that each piece begins at a page in memory, as it does in the file.
         return WriteBuffer(memory ?? Memory(bytes: .allocate(byteCount: Self.capacity, alignment: 4096)), of: self)
     }
 

@@ -33,7 +33,7 @@ final class DiskThreads: Sendable {
         ready.signal()
     }
 
-    /// Drops `work` if as many works as there are threads wait already. For work without a waiting caller.
+    /// For work that no caller waits for: drops `work` if as many works as there are threads are already queued.
     func runUnlessBusy(_ work: @escaping @Sendable () -> Void) {
         if state.withLock({ !$0.isStopped && $0.works.count - $0.next < count }) { run(work) }
     }

@@ -123,7 +123,7 @@ package struct FileSync: Sendable {
         while true {
             let name = path.isEmpty ? "/" : String(path)
             let code = self.directory(name)
-            // Ignores a directory that this process may not sync, because this process did not create its content.
+            // EACCES, EROFS: this process may not sync the directory, so another program has probably made its content.
             if code != 0, code != EACCES, code != EROFS { throw .system("fsync", name, code) }
             guard let slash = path.lastSlash else { return }
             path = path[..<slash]

@@ -60,7 +60,7 @@ package enum ReadablePath {
         return "QDataCaches/" + (isPlain ? name : Self.name(name, markedWith: key))
     }
 
-    /// The path of a body when `path` is for a directory: `path` with `~` and the key, which it may end in already.
+    /// The next path to try after `path`: `path` with `~` and the key, or `path` itself if it ends in them already.
     package static func alternative(for path: String, key: CacheKey) -> String {
         let (directory, leaf) = split(path)
         return unmarked(leaf, key) == nil ? directory + name(leaf, markedWith: key) : path
@@ -170,7 +170,7 @@ struct PathCandidates: RandomAccessCollection {
     private let first: [String]
     private let stem: String
     let startIndex = 0
-    /// The number of texts with the same MD5 never comes near this limit.
+    /// Never reached, because bodies compete for a path only if their keys or URLs have the same MD5.
     let endIndex = 1000
 
     /// The layout's path; in the readable layout, also with `~` and the key; then the last of these with `~1`, `~2`, …
@@ -181,7 +181,7 @@ struct PathCandidates: RandomAccessCollection {
         first = stem == path ? [path] : [path, stem]
     }
 
-    /// The candidates for a body that must leave `path`.
+    /// The candidates for a body that must leave `path`, because another body needs a directory there.
     init(besides path: String, key: CacheKey) {
         self.key = key
         let alternative = ReadablePath.alternative(for: path, key: key)
@@ -195,7 +195,7 @@ struct PathCandidates: RandomAccessCollection {
 }
 
 extension Layout {
-    /// A relative path for a body, if no file occupies it. `url` is canonical; `nil` for a caller's own key.
+    /// The relative path of a body, unless another body has it. `url` is canonical; `nil` for a caller's own key.
     package func path(for key: CacheKey, url: String?) -> String {
         let name = key.hashedName
         return switch self {

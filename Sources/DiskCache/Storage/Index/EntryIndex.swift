@@ -72,7 +72,7 @@ package final class EntryIndex: Sendable {
     /// 16 MiB, which may be all the space of a small volume. Emptying the log would then need more space than is free.
     func keepLogShort() {
         let length = logLength
-        // Emptying a shorter log takes longer than filling it.
+        // Emptying a log of up to 256 KiB would take longer than filling it.
         if length > 256 << 10, length > FileSystem.freeBytes(at: path) / 4, canEmptyLog() { emptyLog() }
     }
 

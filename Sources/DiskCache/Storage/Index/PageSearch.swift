@@ -113,7 +113,7 @@ struct PageSearch {
         return try reader.count(place == .keys ? keysWithPrefix : alone(.prefix, place), upTo: limit)
     }
 
-    /// The columns in which some entry has the filter's prefix now. An entry stored later is not on this page.
+    /// The columns in which an entry has the filter's prefix. The page may lack an entry that is stored afterwards.
     func prefixPlaces() throws(DiskCacheError) -> PrefixPlaces {
         guard filter.prefix?.isEmpty == false else { return .all }
         var places: PrefixPlaces = []

@@ -30,7 +30,7 @@ enum ProcessVFS {
     }
 
     private static let vfs: DerivedVFS<Tail> = {
-        // This must be the first call of SQLite in the process. Otherwise SQLite counts its memory, which is harmless.
+        // Turns off SQLite's count of its memory. Has no effect, and does no harm, after another SQLite call.
         _ = csqlite_count_no_memory()
         // A system that is not Unix has no `unix-excl`. The default VFS is slower there but as correct.
         let standard = sqlite3_vfs_find("unix-excl") ?? sqlite3_vfs_find(nil)!
@@ -105,8 +105,8 @@ enum ProcessVFS {
 
 /// Gathers the writes to an SQLite log until they form a commit, without I/O of its own. SQLite writes each page, and
 /// before it each frame header, with a call of its own; the header of a commit's last page marks the commit
-/// (<https://sqlite.org/fileformat2.html#walformat>). SQLite assumes by default that no disk damages the bytes around a
-/// write (`psow`, <https://sqlite.org/uri.html>).
+/// (<https://sqlite.org/fileformat2.html#walformat>). By default SQLite writes no padding after this page, because it
+/// assumes that no disk damages the bytes around a write (`psow`, <https://sqlite.org/uri.html>).
 ///
 /// Invariants: the gathered bytes are contiguous, and continue the last written bytes. No part of a finished commit
 /// stays gathered.

@@ -5,7 +5,7 @@ import GRDB
 /// | table | a row is |
 /// |---|---|
 /// | `entries` | all data about an entry except its body |
-/// | `extents` | the used slots of one part of the slab (``SlabMap``) |
+/// | `extents` | the used slots of one extent of the slab (``SlabMap``) |
 /// | `tags` | a pair of an entry and a tag |
 /// | `totals` | the numbers of entries and bytes of one kind, updated by the transactions that change them |
 /// | `counters` | `sequence`: the last number given to a publish, or to a move in the eviction queues; `smallBytes`: the bytes in the small queue |

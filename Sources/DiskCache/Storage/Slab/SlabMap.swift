@@ -1,4 +1,4 @@
-// Invariants: a slot that a committed row names is never given to another body, and a freed slot only after the commit
+// Invariants: a slot that a committed row names is never given to another body. A freed slot is in use until the commit
 // that frees it. The table `extents` and the rows that use its slots change in one transaction, so a kill neither loses
 // a slot nor uses it twice, and a start need not search for used slots.
 
