@@ -305,7 +305,7 @@ extension DiskCache {
         }
         var entries = settled ?? []
         if settled == nil {
-            // A flush of hits ended during this read, and may end during any long read. So each entry is read alone.
+            // A flush ended during this long read, so hits may be missing. Therefore reads each entry again by itself.
             for row in rows.prefix(limit) {
                 Processor.offer()
                 if let entry = try entry(for: row.entry.key) { entries.append(entry) }

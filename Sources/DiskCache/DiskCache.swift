@@ -68,7 +68,7 @@ package final class DiskCache: Sendable {
     /// The totals as of the last commit. Reading them costs no I/O.
     package var totals: CacheTotals { parts.totals.withLock { $0 } }
 
-    /// Counts all entries as purged, and ignores later removals: the namespace was removed or replaced by an empty one.
+    /// Counts all entries of a removed or emptied namespace as purged. Later removals of its entries do not count.
     package func countAllAsPurged() { parts.removals.retire(holding: totals.entriesByKind) }
 
     package var memoryStatistics: MemoryStatistics {

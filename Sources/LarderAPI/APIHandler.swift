@@ -91,7 +91,7 @@ final class APIHandler: RequestHandler {
         }
     }
 
-    /// Whether the path exists only with other methods that need no token. The existence of such a path is no secret.
+    /// Whether the path exists with other methods only, none of which needs a token. Such a path is no secret.
     private func isOpen(_ match: Router<Route>.Match, to request: Request) -> Bool {
         guard case .methodNotAllowed(let allow) = match else { return false }
         return allow.allSatisfy { method in

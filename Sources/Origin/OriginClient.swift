@@ -93,7 +93,7 @@ package final class OriginClient: Sendable {
         return (counts.running, counts.waiting)
     }
 
-    /// Cancels every transfer, and waits until the threads have ended. When a receiver calls it, it does not wait.
+    /// Cancels every transfer, and waits until the threads have ended. A call from a receiver does not wait.
     package func shutDown() {
         for inbox in inboxes { inbox.append(.shutDown) }
         guard !threads.contains(where: \.isCurrent) else { return }

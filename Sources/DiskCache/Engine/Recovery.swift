@@ -23,7 +23,7 @@ enum Recovery {
                 ["directory": .text(bodies.directory), "bodies": .number(olds.count), "paths": .number(intents.count)]))
     }
 
-    /// Removes a body that was never committed, if it is at the noted path, and the directories that are then empty.
+    /// Removes the file at a noted path that no row names, and the directories that become empty by that.
     private static func removeUnlessKnown(_ path: String, _ context: WriteContext) throws {
         guard isInside(path), try context.index.row(forPath: path) == nil else { return }
         let place = context.parts.bodies.absolute(path)
@@ -52,7 +52,7 @@ enum Recovery {
         }
         if let slash = place.lastSlash { try? FileSystem.makeDirectories(String(place[..<slash])) }
         if FileSystem.rename(oldPath, to: place) == 0 { return try setFile(of: row, path, context) }
-        // The path has become a directory in use, so the body gets another. Its `.old` name stays until the commit.
+        // The path is now a directory in use, so the body gets another path. `oldPath` stays until the commit.
         for candidate in PathCandidates(besides: path, key: key) where try context.index.row(forPath: candidate) == nil
         {
             let target = bodies.absolute(candidate)

@@ -6,7 +6,7 @@ import Primitives
 /// - Up to ``groupLimit`` waiting operations, with up to ``groupBodyBytes`` of bodies, share a transaction. If one
 ///   fails after a change, all are undone and run again, each in a savepoint; if the transaction fails, each runs again
 ///   in its own. So an operation may run more than once and must have no effect outside its ``WriteContext``.
-/// - Completions run on this thread after the commit and must not wait for it.
+/// - Completions run on this thread after the commit and must not wait for this thread.
 final class Writer: Sendable {
     private struct Queue {
         var jobs: [WriterLoop.Job] = []

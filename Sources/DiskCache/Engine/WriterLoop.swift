@@ -121,7 +121,7 @@ package final class WriterLoop: @unchecked Sendable {
     private func transaction(
         _ jobs: [Job], _ failures: inout [DiskCacheError?], hasSavepoints: Bool
     ) throws -> WriteContext {
-        // The thread does not yield, because callers wait for this transaction. A job may call ``Processor/share()``.
+        // The thread does not yield, because callers wait. A job that calls ``Processor/share()`` lets it yield.
         Processor.keep()
         return try parts.index.writing.writeWithoutTransaction { db in
             try db.beginTransaction(.immediate)

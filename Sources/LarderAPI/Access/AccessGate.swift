@@ -116,8 +116,8 @@ final class AccessGate: Sendable {
         return tokens.knows(bearer)
     }
 
-    /// The value of `Vary` for an answer to a GET. Some of its fields choose the namespace, by name or by token. The
-    /// others, for a fenced answer, state that a worker would run the answer (``ContentFence``).
+    /// The value of `Vary` for an answer to a GET: the fields that choose the namespace, by name or by token, and for a
+    /// fenced answer also the fields that reveal a worker (``ContentFence``).
     func vary(in space: NamespaceSource, isFenced: Bool) -> String? {
         var names: [String] = []
         switch space {

@@ -14,7 +14,8 @@ struct ContentResponse {
     private let now: Timestamp
     private let caching: ContentCaching
 
-    /// Callers read the entry before `caching`: a change of `caching` drops only ready answers of entries read earlier.
+    /// Read the entry first and `caching` second. Then no ready answer keeps an old `caching`, because a change of
+    /// `caching` drops the ready answers of all entries that were read before the change.
     init(_ entry: Entry, allowsStale: Bool, caching: ContentCaching, at now: Timestamp) throws(Problem) {
         self.entry = entry
         self.now = now

@@ -125,7 +125,7 @@ final class ReadyAnswers: Sendable {
             renew: renews ? readable : nil)
         // The answer enters the table first, so that the closure below finds and removes it at any time.
         table.insert(answer)
-        // The closure must also remove an answer that replaces this one, so it holds no part of this answer.
+        // The closure finds the answer by requests and entry, because a renewed answer may have replaced this one.
         let entryID = ObjectIdentifier(entry.entry)
         let isKept = namespace.entries.keepAtHand(entry, for: requests.hashValue, bytes: answer.cost) { [weak table] in
             table?.remove(requests, madeOf: entryID)

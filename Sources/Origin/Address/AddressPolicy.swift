@@ -43,7 +43,7 @@ package struct AddressPolicy: Hashable, Sendable {
     }
 
     /// The reason why a connection is refused, for example `127.0.0.1 is loopback (127.0.0.0/8)`; `nil` when it is
-    /// allowed. The reason names `host`, which may have brackets, and not the address of a host name.
+    /// allowed. For a host name, the reason contains the name and not its address. `host` may have brackets.
     package func refusal(of address: IPAddress, port: UInt16, host: String, for use: Use = .request) -> String? {
         let name = AddressRule.comparable(host)
         if use != .request, port < 1024 { return "port \(port) is not allowed for FTP data" }

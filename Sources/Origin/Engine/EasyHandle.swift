@@ -92,7 +92,7 @@ final class EasyHandle {
             // libcurl also uses its default CURLOPT_CAPATH, which is Debian's directory of the system's authorities.
             set(CURLOPT_CAINFO, file)
         } else {
-            // The directory has the same authorities as the default file. Without it, libcurl parses the file once.
+            // The default file has the same authorities. Without a directory, libcurl parses the file only once.
             set(CURLOPT_CAPATH, nil)
         }
         for lookUp in configuration.lookUps { lookUps = curl_slist_append(lookUps, lookUp) }

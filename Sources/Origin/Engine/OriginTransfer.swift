@@ -176,7 +176,7 @@ struct TransferQueue {
     }
 }
 
-/// A queue. `popFirst` skips elements that were removed early. Their places are freed when they are more than half.
+/// A queue. `popFirst` skips elements that were removed before their turn; ``forgetOne(isHere:)`` drops them.
 private struct FIFO<Element> {
     private var elements: [Element] = []
     private var head = 0
@@ -210,7 +210,7 @@ private struct FIFO<Element> {
         return nil
     }
 
-    /// Counts an element that was removed early. Frees the places of such elements when they are more than half.
+    /// Counts an element that was removed before its turn. Drops all such elements when they outnumber the others.
     mutating func forgetOne(isHere: (Element) -> Bool) {
         goneCount += 1
         guard goneCount > 64, goneCount * 2 > elements.count - head else { return }
@@ -251,7 +251,7 @@ final class TransferPlaces: Sendable {
         return running.filter { transfer in
             let inbox = inboxes[Int(transfer % UInt64(inboxes.count))]
             if inbox === own { return true }
-            // This loop has ended, so its transfer must not hold a place.
+            // The transfer's loop has ended, so the transfer must not hold a place.
             if !inbox.append(.run(transfer)) { remove(transfer) }
             return false
         }

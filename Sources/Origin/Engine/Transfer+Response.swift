@@ -154,7 +154,7 @@ extension Transfer {
         return names
     }
 
-    /// If the receiver pauses within a piece, libcurl repeats the piece later, and this method skips its read bytes.
+    /// If the receiver pauses within a piece, libcurl repeats the piece later, and the bytes already read are skipped.
     private func readChunks(_ piece: UnsafeRawBufferPointer) throws -> Reception {
         var index = current.heldCount
         while let content = try current.chunks!.next(in: piece, from: &index) {
@@ -202,7 +202,6 @@ extension ChunkedFraming.Rules {
 }
 
 extension Transfer {
-    /// The result of a try.
     enum Outcome {
         /// The response is a redirect with these bytes as its `Location`.
         case redirect([UInt8])

@@ -93,8 +93,8 @@ extension OriginRequest {
 /// of a transfer come one after another, on a thread that serves many transfers. They must not block, and may start and
 /// cancel transfers.
 package protocol OriginReceiver: AnyObject, Sendable {
-    /// The head of an interim response (RFC 9110 §15.2), when it arrives, before the final head; also if the request is
-    /// redirected later. Not called for 100; an unexpected 101 is an error.
+    /// Called when the head of an interim response (RFC 9110 §15.2) arrives, even if the final response is a redirect
+    /// that the client follows. Not called for 100; an unexpected 101 is an error.
     func originDidAnswerInterim(_ head: OriginHead)
     /// The head of the final response. A thrown error ends the transfer with ``OriginError/Kind/receiver(_:)``.
     func originDidAnswer(_ head: OriginHead) throws
@@ -177,7 +177,7 @@ struct OriginURL: Hashable {
     let host: String
     /// The port of the URL; the default port of the scheme when the URL has none.
     let port: UInt16
-    /// The scheme, host and port. Connections and limits apply to this text.
+    /// The scheme, host and port. The limit per host applies to each origin. Cookies and credentials stay within one.
     var origin: String { "\(scheme)://\(AddressRule.comparable(host)):\(port)" }
 
     /// The host as an address; `nil` when the host is a name.

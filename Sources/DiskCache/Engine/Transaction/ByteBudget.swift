@@ -2,8 +2,8 @@ import Primitives
 
 /// The disk budget: the byte limit, the bytes of committed entries, and the bytes promised to bodies being received.
 ///
-/// Invariant: no promise raises `used + reserved` above the limit. A commit may, until the entry's promise is released,
-/// and a lowered limit may be exceeded. The writer sets `used` after a commit; reservations change `reserved`.
+/// Invariant: no promise raises `used + reserved` above the limit. The sum can be above the limit after the limit was
+/// lowered, and between a commit and the release of its promise. The writer sets `used`, and reservations `reserved`.
 ///
 /// A body of unknown length, which may never fit, gets free room as long as the head-room stays free, and then a part
 /// of the *share*, a fifth of the limit for all such bodies. Its part is at most as large as the free rest of the

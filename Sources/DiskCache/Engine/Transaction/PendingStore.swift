@@ -11,7 +11,7 @@ struct PendingStore: Sendable {
     /// The canonical URL of a response, if its URL as sent has another spelling; otherwise `nil`.
     private let canonicalURL: String?
     private(set) var tags: Set<ExactText>
-    /// The tags of concurrent purges that match this store except for the tag; `nil`: more than ``latePurgeLimit``.
+    /// The tags of concurrent purges that match this store in all but the tag; `nil`: more than ``latePurgeLimit``.
     private var latePurges: Set<ExactText>? = []
     /// Whether the key is undecided. Then a purge of any variant of the URL matches this store.
     fileprivate(set) var isVariantOpen = false
@@ -35,12 +35,12 @@ struct PendingStore: Sendable {
         self.isVariantOpen = isVariantOpen
     }
 
-    /// Marks the store as purged if a purge since the reservation named one of the new tags.
+    /// Adds tags; `pinned` overrides earlier patches. If a concurrent purge named a new tag, marks the store as purged.
     mutating func add(_ more: [String], pinned: Bool? = nil) {
         let more = Set(more.map(ExactText.init))
         for index in patches.indices {
             patches.values[index].newTags.formUnion(more)
-            // `pinned` is later than the patch, and prevails. For `true`, the metadata decides, which then says `true`.
+            // `pinned` is later than the patch. For `true`, the patch needs no value, because the metadata has it.
             if let pinned, patches.values[index].pinned != nil { patches.values[index].pinned = pinned ? nil : false }
         }
         note(more)
@@ -60,11 +60,11 @@ struct PendingStore: Sendable {
         note(tags)
     }
 
-    /// A change of metadata by a caller. `nil` leaves a value to the store.
+    /// A caller's change of an entry's metadata. `nil`: the caller did not change this value, so the store decides it.
     struct Patch: Sendable {
         var ttl: Duration?
         var expiryDate: Timestamp?
-        /// Changes the fields of an entry that gets `ttl`.
+        /// Rewrites the stored response fields; set only together with `ttl`.
         var fields: (@Sendable (String) -> String)?
         var pinned: Bool?
         var tags: [String]?

@@ -83,7 +83,7 @@ extension WriteContext {
         return [EPERM, EOPNOTSUPP, EMLINK].contains(code) ? FileSystem.rename(place, to: old) : code
     }
 
-    /// Renames a body to `path`. Makes missing directories; replaces an empty one at `path`. `false`: it has files.
+    /// Renames a body to `path`, and makes its directories. Returns `false` if a directory with files is at `path`.
     private func move(_ part: String, to path: String, place: String, of id: Int64) throws -> Bool {
         try unsynced.willReplace()
         // The rename comes first, because it mostly succeeds. Only a failure makes or removes directories.
@@ -136,7 +136,7 @@ extension WriteContext {
             FileSystem.unlink(place)
             return
         }
-        // The body in the way is the body that is being replaced; its entry has another URL with the same MD5.
+        // The body in the way is the old body of this entry. The old and the new URL have the same MD5.
         if row.id == id { return try setAside(path, id: id) }
         guard let old = try keepOld(path, id: row.id, "rename", FileSystem.rename) else {
             throw DiskCacheError.system("rename", place, ENOENT)

@@ -187,8 +187,8 @@ extension WriteContext {
     }
 
     /// Makes room like ``makeRoom(for:asPinned:)`` for a body of unknown length, which may never fit. So eviction
-    /// examines each queue once, takes no hits away, and spares entries with hits or stored after `lastTurn`: the
-    /// sequence number when the body first lacked room. Without a part of the share, it removes only expired entries.
+    /// examines each queue once, lowers no hit count, and spares entries with hits and entries stored after `lastTurn`:
+    /// the sequence number when the body first lacked room. If the share has no part left, only expired entries go.
     func makeRoom(forUnknownLength bytes: Int64, beside own: ByteBudget.Promise, upTo lastTurn: Int64) throws -> Bool {
         let isShared = parts.budget.hasShare(for: bytes, beside: own)
         return try makeRoom(
@@ -197,12 +197,12 @@ extension WriteContext {
 
     private var headRoom: Int64 { DiskFullness.headRoom(ofLimit: parts.budget.limit, pinned: totals.pinnedBytes) }
 
-    /// `margin` more bytes stay free. `headRoom` more bytes must be free if all unpinned entries were evicted.
+    /// Makes room for `bytes` and `margin` together. Returns `false` at once if `bytes` and `headRoom` together do not
+    /// fit beside the pinned entries and the promised bytes.
     private func makeRoom(
         for bytes: Int64, beside headRoom: Int64, margin: Int64, upTo lastTurn: Int64? = nil
     ) throws -> Bool {
         let budget = parts.budget
-        // Fails early if the pinned and promised bytes leave no room in an otherwise empty cache.
         guard budget.reserved + totals.pinnedBytes + bytes + headRoom <= budget.limit else { return false }
         let overLimit = totals.diskBytes + budget.reserved + bytes + margin - budget.limit
         let overRoom = bytes + min(margin, DiskFullness.leastRoom) - budget.room
