@@ -69,7 +69,7 @@ package struct StoredResponse: Hashable, Sendable {
 
 /// The permission by a caller's ttl to store a response.
 package struct CallerGrant: Hashable, Sendable {
-    /// RFC 9111 alone forbids storing, so the response is only for requests with a ttl and this ``authorization``.
+    /// Whether only the ttl permits storing. Then only requests with a ttl and this ``authorization`` get the response.
     package var isOnlyReason: Bool
     /// ``CacheRequest/authorization`` of the request that brought the response.
     package var authorization: String?
@@ -101,7 +101,7 @@ extension StoredResponse {
         return object.text
     }
 
-    /// Whether ``text`` has at most `limit` bytes. Mostly an estimate suffices: a byte becomes at most six bytes.
+    /// Whether ``text`` has at most `limit` bytes. Mostly an estimate suffices: JSON makes at most six bytes of one.
     package func isText(within limit: Int) -> Bool {
         let others = url.utf8.count + selection.text.utf8.count + (grant?.authorization?.utf8.count ?? 0)
         let sent = fields.reduce(others) { count, field in

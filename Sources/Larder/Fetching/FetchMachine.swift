@@ -148,7 +148,7 @@ struct FetchMachine<Caller: Sendable>: Sendable {
     var hadFollowers = false
     /// Whether the fetch was cancelled, or at some time no caller wanted its answer.
     var isAbandoned = false
-    /// Whether the transfer was cancelled because no caller is left, or a second transfer must not begin.
+    /// Whether no second transfer follows: no caller was left, or the fetch was cancelled in the phase `refreshing`.
     var isEnding = false
     /// The end of the transfer, when it comes before `began`.
     var earlyEnd: Event?

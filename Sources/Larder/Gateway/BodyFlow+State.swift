@@ -46,11 +46,11 @@ extension BodyFlow {
         var tail: [SharedBytes] = []
         var tailStart: Int64 = 0
         var followers: [Int: Follower] = [:]
-        /// The number of followers so far. Before the first follower, all unkept bytes stay in memory.
+        /// The number of clients so far that read or declined the body. While it is 0, all unkept bytes stay in memory.
         var followersSoFar = 0
         var isPaused = false
         var end: End?
-        /// The bytes that all flows may hold beyond ``BodyFlow/window``, and the part of this flow.
+        /// The bytes that all flows together may hold beyond their ``BodyFlow/window``. `room` is this flow's part.
         private let allowance: SharedAllowance
         private var room: SharedAllowance.Part?
         private var taken = 0
@@ -207,7 +207,7 @@ extension BodyFlow {
         /// The length up to which the tail may grow.
         private var limit: Int64 { Int64(BodyFlow.window + taken) }
 
-        /// Whether the tail may stay as long as it is. If it needs more room, takes a large part of the allowance.
+        /// Whether the flow may receive more bytes. If the tail exceeds `limit`, tries to raise `limit` by one window.
         private mutating func hasRoom() -> Bool {
             guard followers.count > 1, tailLength > limit else { return true }
             guard limit < BodyFlow.bound else { return false }

@@ -39,7 +39,7 @@ final class BodyFlow: Sendable {
         deinit { flow.newcomers.subtract(1, ordering: .acquiringAndReleasing) }
     }
 
-    /// Atomic, because a client is admitted under the fetch's lock, which comes after the flow's lock.
+    /// Atomic, because the fetch admits a client under its own lock, under which the flow's lock must not be taken.
     private let newcomers = Atomic(0)
     private let state: Locked<State>
     private let demand: @Sendable (TransferDemand) -> Void
@@ -115,7 +115,7 @@ final class BodyFlow: Sendable {
     func stopKeeping() {
         state.withLock { state in
             guard let kept = state.kept, state.keptEnd == nil else { return }
-            // The cache may have some bytes of the piece that it could not keep. The whole piece goes into the tail.
+            // The cache may have stored a part of the piece at which it failed. `tail` gets the whole piece.
             state.keptEnd = min(kept.length, state.received)
             state.tailStart = state.received
             if state.isForNobody { demand(.cancel) }
@@ -254,7 +254,7 @@ final class BodyFlow: Sendable {
 
 /// Takes a body piece by piece, at its own pace: a client's connection. The flow makes one call at a time.
 package protocol BodyConsumer: AnyObject, Sendable {
-    /// The bytes that the consumer takes before it is full, at least 1. A read for this consumer alone is never larger.
+    /// The bytes that the consumer takes before it is full, at least 1. No single read from the cache is larger.
     var room: Int { get }
     /// Takes the next bytes, and tells whether more may follow; see ``Primitives/Backpressure``.
     func write(_ bytes: SharedBytes) -> Backpressure

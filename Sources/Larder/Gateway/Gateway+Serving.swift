@@ -14,7 +14,7 @@ extension Gateway {
         case staleAfter(OriginFailure)
     }
 
-    /// Serves a stored response. If its body is gone, asks the origin. If it was replaced, decides about the call anew.
+    /// Serves a stored response. If its body is gone, asks the origin. If another answer has replaced it, decides anew.
     func serve(_ held: HeldResponse, to call: GatewayCall, as occasion: Occasion) {
         if !held.parts.isEmpty { return serve(partsOf: held, to: call, as: occasion) }
         tools.cache.find(held.entry.key, expectingURL: held.head.url) { [self] found in

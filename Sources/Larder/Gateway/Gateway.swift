@@ -108,8 +108,8 @@ package final class Gateway: Sendable {
         if !visibleFetches(of: call).contains(where: { $0.awaitStoring(call) }) { dispatch(call) }
     }
 
-    /// Decides anew about a call that waited for an answer that it may not use. One of several such calls then asks the
-    /// origin, and the others wait for its answer. The third time, the call goes alone: the known Vary may be wrong.
+    /// Decides anew about a call that waited for an answer that it may not use. Of several such calls, one asks the
+    /// origin. The third time, the call waits for no other call, because the `Vary` of an earlier answer may mislead.
     func sendBack(_ call: GatewayCall) {
         call.wasSentBack() ? goAlone(call) : dispatch(call)
     }
@@ -161,8 +161,8 @@ package final class Gateway: Sendable {
     /// A new fetch looks into the cache once more when it is in the table, if the cache has changed since the first
     /// look. The second look prevents this race: after the first look, which was a miss, and before the new fetch was
     /// in the table, another fetch may have stored the answer and ended. `held` and `anyOther` are as in ``Found``.
-    /// `isValidating`: whether to send the validators of `held`, which then is complete. `changes` tells whether the
-    /// cache still holds the found responses; `nil`: unknown.
+    /// `isValidating`: whether the origin gets the validators of `held`, the response to revalidate. `changes` tells
+    /// whether the cache still holds the found responses; `nil`: unknown.
     func send(
         _ call: GatewayCall, held: HeldResponse?, anyOther: HeldResponse? = nil, isValidating: Bool = false,
         changes: ChangeMark? = nil

@@ -80,7 +80,7 @@ package struct GatewayError: Error, Sendable {
 
 /// The conditions for reusing the answer to a hit, and its fields, in which only times such as Age change.
 ///
-/// A request may get the answer if no field of the request limits a cache, states a condition or asks for a part. In
+/// A request may get the answer if it has no `Cache-Control` or `Pragma`, states no condition, and asks for no part. In
 /// addition, its ttl and its fields with the names in ``selectors`` must have the values of the answered request.
 package struct AnswerReuse: Sendable {
     /// The state of the entry in the memory tier from which the answer was made.

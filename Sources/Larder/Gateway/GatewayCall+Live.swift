@@ -80,7 +80,7 @@ extension GatewayCall {
         var status = status
         if served.status != original { status.forwardStatus = original }
         var fields = served.fields
-        // An answer straight from the origin has the age that the origin states.
+        // The client that caused the fetch gets the Age and the cookies of the origin's answer.
         if isOwn {
             for name in [HTTPField.Name.age, .setCookie] { fields[fields: name] = originals[fields: name] }
         }
@@ -223,7 +223,7 @@ extension GatewayCall {
         return refresh
     }
 
-    /// The tags of a replaced entry that named its cache groups (RFC 9875). The new answer replaces them by its groups.
+    /// Returns the cache groups of a replaced entry (RFC 9875). The new entry drops these tags, and gets its own.
     private static let groups: @Sendable (Entry) -> [String] = { entry in
         entry.fields.flatMap { StoredResponse(text: $0) }.map { CacheGroups($0.fields).names } ?? []
     }

@@ -19,7 +19,7 @@ package final class GatewayCall: Sendable {
         var isFollower = false
         var timesSentBack = 0
         var reason = ForwardReason.uriMiss
-        /// The fetch that the call waits for, and its number among the fetch's waiters.
+        /// The fetch that the call waits for, and the call's number among the fetch's waiters.
         var fetch: (GatewayFetch, number: UInt64)?
         var hasLeft = false
         /// The closures are dropped once the call has ended, because they keep much memory alive.
@@ -53,8 +53,8 @@ package final class GatewayCall: Sendable {
         return hash.finalize().hex
     }
 
-    /// Whether the call may use an answer that another call asked for: the call has not waited in vain, and no field of
-    /// it demands an answer of its own. A precondition does, because only the origin can judge it.
+    /// Whether the call may use an answer that another call asked for. It may not after it waited in vain, and not if
+    /// its request changes a resource, has preconditions (only the origin judges them), or states e.g. `no-cache`.
     var mayWait: Bool {
         !state.withLock(\.isAlone) && request.isCacheable
             && !hasPreconditions && ReusePolicy.acceptsSharing(cacheRequest)

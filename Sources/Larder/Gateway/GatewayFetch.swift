@@ -19,11 +19,11 @@ extension Fetch where Policy == GatewayPolicy {
 
     /// Adds a call for the same URL to the waiters or readers, if this fetch may answer it.
     ///
-    /// A purged fetch takes no call. Neither does a fetch that would have more tags than an entry may have
-    /// (`Entry.tagLimit`). The caller holds the lock of the URL's shard. `number` is 0 only for a call that does not
+    /// After a purge of its future entry, a fetch takes no call. It also refuses a call if the tags of both are more
+    /// than `Entry.tagLimit`. The caller holds the lock of the URL's shard. `number` is 0 only for a call that does not
     /// wait. `known` is an earlier response to the URL; answers of this fetch most likely vary by the same fields.
     /// `mayAskForRange`: whether the origin may be asked for a range that lies far ahead of the received bytes.
-    /// `isWaiter`: the answer has arrived after the call had waited for it.
+    /// `isWaiter`: whether the call waited before this answer arrived, and so may get an answer that is stale already.
     func admit(
         _ call: GatewayCall, number: UInt64 = 0, knowing known: StoredResponse? = nil, mayAskForRange: Bool = false,
         isWaiter: Bool = false
@@ -292,7 +292,7 @@ extension Gateway {
             urls.map { EntryFilter(url: $0, kind: .response) }
             + groups.names.map { EntryFilter(prefix: origin, tag: $0, kind: .response) }
         tools.cache.remove(matching: filters, sparing: reservation) { _ in
-            // An error of the removal is ignored, because the origin made the change. The cache reports a broken index.
+            // Ignores an error, because the origin has made the change anyway. The cache reports a broken index.
             completion()
         }
     }

@@ -171,7 +171,7 @@ extension Dictionary where Value == RecentFetches {
     }
 }
 
-/// The newest fetches, in ascending order. A fetch that was dropped for a newer fetch is not found again.
+/// The newest fetches, the oldest first. Calls no longer find a fetch that newer fetches have displaced.
 private struct RecentFetches {
     private(set) var fetches: [GatewayFetch] = []
 
@@ -187,7 +187,7 @@ private struct RecentFetches {
     }
 }
 
-/// The kinds of requests with answers that cannot be shared or kept. Such requests must not wait for each other.
+/// The kinds of requests with answers that cannot be shared. Such requests must not wait for each other.
 struct SharingHints {
     /// The time for which an answer counts for the next requests of its kind.
     static let time = Duration.seconds(10)
@@ -212,7 +212,7 @@ struct SharingHints {
         unshared[kind].map { $0.isKept || $0.end <= now } ?? true
     }
 
-    /// Remembers for a while whether the last answer to a request of the kind could be shared and kept.
+    /// Remembers for ``time`` that an answer is not shareable, and whether it is kept. A shareable one ends the hint.
     mutating func note(_ kind: Int, isShareable: Bool, isKept: Bool, now: Timestamp) {
         if isShareable {
             unshared[kind] = nil

@@ -20,7 +20,7 @@ final class GatewayGroup: Sendable {
         var count = 0
     }
 
-    /// The most positions by which a transfer begins before its turn in a line, because the client has several threads.
+    /// A fetch may get a place up to this many positions early, because the origin client has several threads.
     private static let slack = 64
 
     let heads = ParsedHeads()
@@ -56,7 +56,7 @@ final class GatewayGroup: Sendable {
     /// Returns the fetches that possibly hold the place for which `fetch` waits; no fetch when a place should be free.
     ///
     /// The search is bounded by the number of places, because a fetch with a place at an origin is among the first
-    /// fetches of the origin's line. If the places for all origins are taken, each search begins with other origins.
+    /// fetches of the origin's line. If the places for all origins are taken, each search begins where the last ended.
     func rivals(of fetch: GatewayFetch, limitPerHost: Int, limit: Int) -> [GatewayFetch] {
         let authority = fetch.policy.leader.request.url.authority
         let (perHost, inAll) = (max(limitPerHost, 1), max(limit, 1))
@@ -80,7 +80,7 @@ final class GatewayGroup: Sendable {
 
 /// The parsed heads of recently read responses, of all namespaces. A hit need not parse an unchanged head.
 ///
-/// A head is used only if its text equals the text in the entry, regardless of the thread that stored it here.
+/// A head is used only if its text equals the text in the entry, so a head of an older state of the entry does no harm.
 final class ParsedHeads: Sendable {
     private struct Parsed: Sendable {
         var text: String
@@ -116,7 +116,7 @@ struct NamespaceMemo<Value: Sendable>: Sendable {
         let cost: Int
     }
 
-    /// Forgotten values. An owner frees them after it has released its lock, because freeing takes long.
+    /// Forgotten values. The owner of the memo frees them after it has released its lock, because freeing takes long.
     typealias Forgotten = [[String: Remembered]]
 
     private struct Share: Sendable {

@@ -54,7 +54,7 @@ extension GatewayPolicy {
         fetch.state.withLock { state in
             (state.notes.held, state.notes.arrived) = (held, ArrivedAnswer(answer: answer, head: head))
         }
-        // If a reason forbids storing the 304, it is for the leader alone, and no other client may see its fields.
+        // If a reason forbids storing the 304, the 304 is for the leader alone: no other client may see its fields.
         if leader.mayWait {
             gateway.learn(of: leader, isValidation: true, isShareable: reason == nil, isKept: true)
         }
@@ -94,7 +94,7 @@ extension GatewayPolicy {
         }
     }
 
-    /// Gives the waiters the answer of `overtaker`, a fetch that has an answer earlier than this one.
+    /// Gives the waiters the answer of `overtaker`, another fetch that got its answer before this fetch.
     private func passOnEarlier(to waiters: [GatewayFetch.Waiter], _ fetch: GatewayFetch) {
         let overtaker = fetch.state.withLock { $0.notes.overtaker.take() }
         for caller in waiters.map(\.caller) {
