@@ -17,7 +17,7 @@ package struct Configuration: Equatable, Sendable {
     package var tokensFile: String?
     /// Whether a server without tokens accepts every request. On loopback, such a server always does.
     package var isOpen = false
-    /// Without tokens: names for `Host` beside `localhost` and ``host``. `[]`: no others on loopback, any elsewhere.
+    /// Without tokens: names for `Host`, beside `localhost` and ``host``. `[]`: on loopback no others, elsewhere any.
     package var allowedHosts: [String] = []
     package var corsOrigins: [String] = []
     /// 0: any number; `nil`: see ``connectionsPerClient(of:)``.

@@ -176,7 +176,7 @@ package struct TTL: Hashable, Sendable {
 
     package let duration: Duration
 
-    /// `nil` when `seconds` is out of bounds or NaN. A positive value becomes at least 1 ms, because 0 means "never".
+    /// `nil` when `seconds` is out of bounds or NaN. A positive value becomes at least 1 ms, as 0 means "never fresh".
     package init?(seconds: Double) {
         guard seconds >= 0, seconds <= Double(Self.maximumSeconds) else { return nil }
         let milliseconds = Int64((seconds * 1000).rounded())

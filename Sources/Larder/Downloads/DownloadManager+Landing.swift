@@ -30,7 +30,7 @@ extension DownloadManager {
                 state.places.giveBack(1)
                 return (queue, nil)
             }
-            // Callers that joined an abandoned fetch are queued without a `next`. Uses the request of the first caller.
+            // Callers that joined an abandoned fetch are queued without a `next`. The first of them gives the request.
             var next = running.next ?? queue.waiters.min { $0.key < $1.key }?.value.caller.request ?? request
             if case .failure(.cancelled) = result {
                 next.wishes.formUnion(fetch.state.withLock { $0.machine.isAbandoned ? $0.notes.wishes : EntryWishes() })

@@ -60,7 +60,7 @@ extension DownloadManager {
         }
     }
 
-    /// Returns the entry that a download made, as it is now; `nil` when it made none, or it was replaced or removed.
+    /// Returns the entry that a download made, as it is now; `nil` if it was replaced, was removed or never existed.
     package func entry(of status: DownloadStatus) throws(DiskCacheError) -> Entry? {
         guard let version = status.entryVersion, let entry = try tools.cache.entry(for: status.key) else { return nil }
         return entry.version == version ? entry : nil
@@ -140,8 +140,8 @@ extension DownloadFetch {
     var isUnawaited: Bool { state.withLock { $0.machine.callers.isEmpty && $0.machine.later.isEmpty } }
     func takeQueue() -> Machine.Queue { state.withLock { $0.machine.takeQueue() } }
 
-    /// Adds a caller to this download, or to the next one if the caller asks for a refresh, or if this one was purged
-    /// or cancelled or has ended. `nextTags` are the next one's tags. Returns `nil` if the entry would have too many tags.
+    /// Adds a caller to this download. If this download was purged, was cancelled or has ended, or if the caller asks
+    /// for a refresh, adds it to the next download, which has `nextTags`. `nil`: the entry would have too many tags.
     func admit(
         _ waiter: DownloadWaiter?, number: UInt64, _ request: DownloadRequest, nextTags: Set<String>
     ) -> Machine.Admission? {

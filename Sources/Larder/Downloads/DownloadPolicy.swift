@@ -11,7 +11,7 @@ struct DownloadWaiter: Sendable {
     let completion: DownloadManager.Completion
 }
 
-/// The policy of `/download`: one fetch for each key, answers when the entry is stored, errors for 206 and outside 2xx.
+/// The policy of `/download`: one fetch for each key, answers when the entry is stored, errors for 206 and non-2xx.
 struct DownloadPolicy: FetchPolicy {
     typealias Caller = DownloadWaiter
 
@@ -50,7 +50,7 @@ struct DownloadPolicy: FetchPolicy {
     func reserve(for fetch: DownloadFetch) {
         let reservation = fetch.tools.cache.reserve(
             key, kind: .download, url: request.url.string, pinned: request.pinned)
-        // Reads the tags in the step that sets the reservation. `admit` adds the tags of later callers to it.
+        // Reads the tags in the step that sets the reservation. `admit` adds later callers' tags to the reservation.
         let tags = fetch.state.withLock { state in
             state.reservation = reservation
             return state.notes.wishes.tags

@@ -1,4 +1,4 @@
-/// Values in the order in which they were added, found and removed by their keys. Each operation takes constant time.
+/// Values with their keys, in the order in which the values were added. Each operation takes constant time.
 struct LinkedTable<Key: Hashable, Value> {
     private struct Link {
         var value: Value

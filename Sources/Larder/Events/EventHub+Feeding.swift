@@ -3,7 +3,7 @@ import Primitives
 
 /// Delivers events to each listener, and ends listeners. All methods run on `queue`.
 extension EventHub {
-    /// The most places of the window that one write to a listener covers.
+    /// The most places of the ``ReplayWindow`` that one write to a listener covers.
     private static let pieceLimit = 64
     /// The time that a client has to read the rest of a stream after the hub has stopped.
     private static let grace = DispatchTimeInterval.seconds(1)

@@ -156,7 +156,7 @@ package final class EventHub: @unchecked Sendable {
     }
 
     /// Moves one piece of the backlog to the window, and delivers it. Continues with the next piece in another block on
-    /// the queue, so that the queue can feed listeners with room between two pieces.
+    /// the queue, so that between two pieces the queue can feed listeners that have room again.
     func round() {
         if !tellPiece() { queue.async { [self] in round() } }
     }
@@ -263,7 +263,7 @@ final class NamespaceEvents: EntryObserver, Sendable {
             })
     }
 
-    /// Publishes one event for the `count` entries of a removed namespace. Omits later changes of these entries.
+    /// Publishes one event for the `count` entries of a removed namespace, and none for later changes of these entries.
     func end(with count: Int64) {
         hasEnded.store(true, ordering: .relaxed)
         guard hub.isWanted, count > 0 else { return }

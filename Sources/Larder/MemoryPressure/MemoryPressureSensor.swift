@@ -120,7 +120,7 @@ struct MemoryPressureSensor: ~Copyable {
     }
 
     /// Whether other pages than pages of files take most of the machine, the group or a group above, or pages were read
-    /// back from swap. Also true if the stalled group has hardly any pages of files, and if no limit is known.
+    /// back from swap. Also true if no limit is known, or if the stalled group has hardly any pages of files.
     ///
     /// A stall alone is no proof. The kernel also counts a process as waiting for memory when it rereads a page that
     /// was dropped a while ago, for any reason: a disk cache reads more files than fit into memory, or a program drops

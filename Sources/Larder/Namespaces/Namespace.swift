@@ -165,7 +165,7 @@ final class RetiredNamespace: @unchecked Sendable {
             }
         }
         steps += 1
-        // Removes all entries from the second step on, because old requests may store entries for a long time.
+        // Every step after the first removes all entries, because old requests may store entries for a long time.
         if steps > 1, running.cache.totals.entries > 0 { running.cache.remove(matching: [.all]) { _ in } }
     }
 

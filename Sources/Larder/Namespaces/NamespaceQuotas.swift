@@ -6,7 +6,7 @@ struct NamespaceQuotas: Equatable {
     /// The divisor of the part that always belongs to the default namespace: a tenth of each limit.
     static let defaultPart: Int64 = 10
 
-    /// Reduces all shares in proportion if they exceed a limit that the operator has lowered.
+    /// Reduces all configured shares in proportion if their sum exceeds nine tenths of a limit that was lowered.
     init(_ settings: [String: NamespaceSettings], diskLimit: Int64, memoryLimit: Int64) {
         disk = Self.share(diskLimit, settings.mapValues(\.diskLimit))
         memory = Self.share(memoryLimit, settings.mapValues(\.memoryLimit))

@@ -85,7 +85,7 @@ package final class NamespaceTable: Sendable {
         }
     }
 
-    /// Returns the directories in the registry; without a registry, all. No server may run now. Throws as a start does.
+    /// Returns the registry's directories, or all without a registry. Needs a stopped server. Throws as a start does.
     package static func places(in directory: CacheDirectory) throws -> [NamespaceDirectory] {
         let places = try directory.namespaceDirectories()
         let known = try NamespaceRegistryFile(in: directory).read(beside: places)?.places

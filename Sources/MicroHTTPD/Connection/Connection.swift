@@ -200,7 +200,7 @@ extension Connection: SuspensionOwner {
 
     /// Writes to the socket past libmicrohttpd, without encryption. Returns false if the socket has no room for all
     /// `bytes`; after a partial write, shuts the connection down. The caller ensures two things: the connection cannot
-    /// be closed during the call, and libmicrohttpd has a request without an answer, and so has written all its output.
+    /// be closed during the call, and libmicrohttpd has written all its output, because the request has no answer yet.
     func sendWhole(_ bytes: [UInt8]) -> Bool {
         let count = Self.send(bytes, to: descriptor)
         // After a partial write, the client would take the next bytes for the rest of the incomplete message.
@@ -211,7 +211,7 @@ extension Connection: SuspensionOwner {
 
 protocol SuspensionOwner: AnyObject, Sendable {
     /// Called when the client has gone or the daemon gives up. The owner must resume the connection without delay. The
-    /// call may come on any thread, before or within ``Connection/suspend(owner:)``, and more than once.
+    /// call may come on any thread, more than once, and even before ``Connection/suspend(owner:)`` has returned.
     func clientLeft()
 }
 

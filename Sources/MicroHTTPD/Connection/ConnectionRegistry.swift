@@ -23,7 +23,7 @@ final class ConnectionRegistry: Sendable {
     var servedCount: Int { counts.withLock { $0.served } }
     var lingeringCount: Int { counts.withLock { $0.lingering } }
 
-    /// Counts accepted connections, before ``add(_:)``. `count` is 1 for each, and -1 when its socket is closed.
+    /// Adds `count` to ``servedCount``: 1 before ``add(_:)``, and -1 when the socket is closed and does not linger.
     func expect(_ count: Int) {
         counts.withLock { $0.served += count }
     }

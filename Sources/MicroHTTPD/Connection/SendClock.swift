@@ -6,11 +6,11 @@ struct SendProgress: Equatable {
     var waiting: Int64
 }
 
-/// Decides whether a client reads an answer too slowly: during a whole window of time, bytes always waited for the
-/// client, and the client took fewer bytes than the minimum rate times the period. A client's kernel announces new room
-/// only in whole steps (RFC 9293 §3.8.6.2.2), so the window is the period plus the time for one ``step`` at the minimum
-/// rate. When a sample shows that the client has taken all bytes that waited at the previous sample, a new window
-/// begins. In milliseconds.
+/// Decides whether a client reads an answer too slowly: bytes always waited for the client during a whole window, and
+/// the client took fewer bytes than the minimum rate times the period. The window is the period plus the time for one
+/// ``step`` at the minimum rate, because a client's kernel announces new room only in whole steps (RFC 9293
+/// §3.8.6.2.2). When a sample shows that the client has taken all bytes that waited at the previous sample, a new
+/// window begins. Times are in milliseconds.
 struct SendClock {
     /// The largest step, in bytes, in which a client's kernel is expected to announce new room for bytes.
     static let step: Int64 = 128 << 10

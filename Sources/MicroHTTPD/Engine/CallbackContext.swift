@@ -35,7 +35,7 @@ func handleRequest(
         guard let upload, let uploadCount else {
             return cmhd_result(driver.proceed(RequestLine(method: method, target: url, version: version)))
         }
-        // A chunk may come after the suspension. A second suspension would corrupt libmicrohttpd's lists.
+        // libmicrohttpd may pass a chunk after the suspension. A second suspension would corrupt libmicrohttpd's lists.
         if cmhd_is_suspended(handle) { return cmhd_result(true) }
         let bytes = UnsafeRawBufferPointer(start: upload, count: uploadCount.pointee)
         uploadCount.pointee = 0

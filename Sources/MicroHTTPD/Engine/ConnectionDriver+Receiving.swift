@@ -9,7 +9,7 @@ extension ConnectionDriver {
         ServingThread.current?._withUnsafeGuaranteedRef { $0.context(of: descriptor) }.map { .fromOpaque($0) }
     }
 
-    /// Reads bytes of requests by `receive`, which reads to `target` like `recv`, and checks the bytes.
+    /// Reads bytes of requests into `target` by `receive`, which behaves like `recv`, and then checks these bytes.
     /// `nil`: libmicrohttpd must close the connection. A configured ``DaemonConfiguration/refusal`` has been sent.
     fileprivate func read(into target: UnsafeMutableRawPointer, by receive: () -> Int) -> Int? {
         // If libmicrohttpd ran out of memory for an incomplete head, it would send its own error page.

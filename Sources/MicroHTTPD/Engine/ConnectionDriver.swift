@@ -117,7 +117,7 @@ final class ConnectionDriver {
             switch core.handler.readyResponse(to: head) {
             case .response(let response):
                 connection.deadline.store(.max, ordering: .relaxed)
-                // The second call queues the answer. After an answer to the first, libmicrohttpd closes the connection.
+                // The second call queues the answer, because an answer to the first call would close the connection.
                 if isFirstCall { ready = response } else { return queueReady(response) }
                 return true
             case .soon where isFirstCall:
@@ -146,8 +146,8 @@ final class ConnectionDriver {
             let exchange = Exchange(
                 request: request, connection: connection, policy: policy, resources: core.exchanges, action: action)
             self.exchange = exchange
-            // This is the first call, or the second after `comeAgain()`. No call follows the second, so it answers now.
-            // The first call answers only a request that is refused unread, because libmicrohttpd then closes.
+            // This is the first call, or the second after `comeAgain()`. The second must answer, as no call follows it.
+            // The first call answers only a request that is refused unread: this answer closes the connection.
             guard exchange.isRefusedUnread || !isFirstCall else { return true }
             endReading()
             return exchange.proceed()

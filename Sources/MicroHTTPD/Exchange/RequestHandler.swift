@@ -25,7 +25,7 @@ package enum ReadyResponse: Sendable {
     /// The body can be sent more than once: it is neither a file nor a stream.
     case response(Response)
     /// The answer's bytes are being read from the disk. The daemon asks once more after the thread has served its other
-    /// connections with events; without such connections it asks at once, which is too early. The second question pays,
+    /// connections with events; without such connections it asks at once, which is too early. Asking again pays off,
     /// because passing the request to the threads for the disk costs as much as an answer.
     case soon
     /// The daemon calls ``RequestHandler/receive(_:)``.
@@ -62,7 +62,7 @@ package protocol BodySink: AnyObject, Sendable {
     func write(_ bytes: UnsafeRawBufferPointer) throws -> Backpressure
 
     /// Calls `action` once, from any thread, as soon as the sink has room or wants no more bytes; at once if this is so
-    /// already, as by default. The daemon calls this method after each write that returned
+    /// already. Default: at once. The daemon calls this method after each write that returned
     /// ``Primitives/Backpressure/full``, on the same thread. Until `action` is called, the connection is suspended, and
     /// the exchange does not start. No effect after ``abandon()``.
     func onRoom(_ action: @escaping @Sendable () -> Void)

@@ -74,7 +74,7 @@ struct HeadCheck {
             declaredLength = Int64(digits: value) ?? -1
             if declaredLength < 0 { note(.invalidLength) }
         } else if name.count == 17, name.equalsIgnoringCase("transfer-encoding") {
-            // If white space follows `chunked`, libmicrohttpd takes it for another coding, and the body for endless.
+            // libmicrohttpd takes `chunked` with white space behind it for another coding, and the body for endless.
             if hasTransferEncoding || !sentValue.equalsIgnoringCase("chunked") { note(.ambiguousLength) }
             hasTransferEncoding = true
         } else if name.count == 4, name.equalsIgnoringCase("host") {

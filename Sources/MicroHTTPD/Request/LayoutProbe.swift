@@ -37,7 +37,7 @@ final class LayoutProbe {
         }
         defer { MHD_stop_daemon(daemon) }
         var address = sockaddr(sa_family: sa_family_t(AF_UNIX), sa_data: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0))
-        // libmicrohttpd closes the socket, either now or with the daemon.
+        // libmicrohttpd closes the socket: now if it refuses the connection, otherwise when the daemon stops.
         guard cmhd_add_connection(daemon, pair[1], &address, socklen_t(MemoryLayout<sockaddr>.size)) else { return nil }
         guard Array(head.utf8).withUnsafeBytes({ send(pair[0], $0.baseAddress, $0.count, 0) }) == head.utf8.count else {
             return nil

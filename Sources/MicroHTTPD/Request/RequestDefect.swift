@@ -1,5 +1,5 @@
-/// The reason why a request must be refused, with ``Reception/refuse(_:)``: the bytes behind it may not be the
-/// connection's next request, or other servers may understand the request differently.
+/// The reason why a request must be refused, with ``Reception/refuse(_:)``: it is unknown where the
+/// connection's next request begins, or other servers may understand the request differently.
 package enum RequestDefect: Hashable, Sendable {
     /// The head with libmicrohttpd's records takes more than half of ``DaemonConfiguration/connectionMemory``, so there
     /// may be no room left for the head of an answer. A refusal is sent in any case (RFC 6585 §5).

@@ -18,8 +18,8 @@ package struct PreparedFields: Sendable {
         }
     }
 
-    /// `name` is a token, and not a field that libmicrohttpd sets itself. A value with a control character other than
-    /// tab leaves the field out. The value may be empty (RFC 9110 §5.5).
+    /// `name` is a token, and not a field that libmicrohttpd sets itself. Leaves the field out if its value has a
+    /// control character other than tab. The value may be empty (RFC 9110 §5.5).
     package mutating func append(_ name: StaticString, _ value: String) {
         let name = UnsafeBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount)
         assert(UnsafeRawBufferPointer(name).isToken, "a field's name is a token")

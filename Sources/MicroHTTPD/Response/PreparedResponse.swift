@@ -58,7 +58,7 @@ extension Response {
             stream.close()
             if status == 204 { return owned(Self.makeWithheld(0), closing: isClosing) }
             if let length { return owned(Self.makeWithheld(length), closing: isClosing) }
-            // libmicrohttpd announces either a length or chunks, unless the answer closes the connection.
+            // Without a length, libmicrohttpd would announce chunks, unless the answer closes the connection.
             let handle = Self.makeWithheld(Int64(bitPattern: cmhd_size_unknown()))
             if let handle { cmhd_end_by_closing(handle) }
             return owned(handle, closing: isClosing)
@@ -97,7 +97,7 @@ extension Response {
         return handle
     }
 
-    /// Makes an answer for which no body is read. If libmicrohttpd asks for a byte of it, the connection breaks off.
+    /// Makes an answer without a body to read. If libmicrohttpd asks for a byte of the body, the connection breaks off.
     private static func makeWithheld(_ length: Int64) -> OpaquePointer? {
         MHD_create_response_from_callback(
             UInt64(bitPattern: length), 1, { _, _, _, _ in cmhd_end_with_error() }, nil, nil)

@@ -166,7 +166,7 @@ package final class Response: Sendable {
         }
     }
 
-    /// With a body that can be sent only once, just the Swift object. Otherwise may make libmicrohttpd's object.
+    /// For a body that can be sent only once, just the Swift object. For other bodies, may make libmicrohttpd's object.
     package var memory: Memory { Memory(of: self) }
 }
 

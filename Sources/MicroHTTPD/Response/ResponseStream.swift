@@ -4,7 +4,7 @@ import Synchronization
 
 /// A body that is produced while it is sent, by a producer on any thread. ``write(_:)-(SharedBytes)`` never blocks: it
 /// takes all bytes and returns whether there is room for more. A producer without room waits with ``onRoom(_:)``. So
-/// the memory holds at most the high-water mark and one more write; with writes of at most ``room``, only the mark.
+/// the memory holds at most the high-water mark and one more write; if no write exceeds ``room``, only the mark.
 ///
 /// ```
 /// func produce() {
@@ -28,7 +28,7 @@ package final class ResponseStream: Sendable {
         var phase = Phase.open
         var queue: BoundedQueue
         var connection: Connection?
-        /// If false, libmicrohttpd reads beyond the end only if the stream is too short, or ends with the connection.
+        /// If false, libmicrohttpd reads at the end only if the stream is too short, or if the close ends the body.
         var isChunked = false
         var share: AnswerMemory.Share?
         var waiting: Suspension?

@@ -53,8 +53,8 @@ package struct Router<Value: Sendable>: Sendable {
 }
 
 extension Router where Value == Never {
-    /// Stands for all methods, also for unknown and lower-case methods and for a client's `*`. A route with it should
-    /// refuse `CONNECT`, because a 2xx to `CONNECT` starts a tunnel and has no body (RFC 9110 §9.3.6).
+    /// Stands for all methods, also for unknown and lower-case methods and the method `*`. A route for all methods
+    /// should refuse `CONNECT`, because a 2xx to `CONNECT` starts a tunnel and has no body (RFC 9110 §9.3.6).
     package static var anyMethod: String { RouteTree.anyMethod }
 }
 

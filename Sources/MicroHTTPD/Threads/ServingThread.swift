@@ -135,11 +135,11 @@ extension ServingThread {
 /// The time for which a thread that never waits keeps its processor, in nanoseconds of a monotonic clock. The kernel
 /// takes the processor away from such a thread only at a tick, after up to 4 ms, while the clients of all other threads
 /// wait. So the thread yields the processor after a short turn. The turn's length doubles each time an unrelated thread
-/// gets the processor. Turns without ready answers do not count: yielding cost more than it gained (docs/design.md).
+/// gets the processor. A turn without ready answers never ends: yielding cost more than it gained (docs/design.md).
 struct Turn {
     static let shortest: Int64 = 200_000
     static let longest: Int64 = 6_400_000
-    /// If the thread has to wait longer for its processor, an unrelated thread had it: serving threads yield it sooner.
+    /// If a thread waits longer than this for its processor, an unrelated thread had it: serving threads yield sooner.
     static let stranger: Int64 = 1_000_000
     /// Whether the thread has given a ready answer in this turn.
     var hasAnswered = false
