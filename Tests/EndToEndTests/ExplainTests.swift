@@ -82,7 +82,8 @@ struct ExplainTests {
             #expect(answer["detail"]?.stringValue?.contains("port 81 is not one of 80, 443") == true)
             #expect(try await explain("http://h.example/a", server)["reason"] == "absent")
         }
-        // This server allows loopback addresses on any port. The name may have such an address, so it is not refused.
+        // This server allows loopback addresses on any port. The name `h.example` may have a loopback address, so the
+        // server does not refuse the URL.
         try await TestServer.with { (server) async throws in
             #expect(try await explain("http://h.example:81/a", server)["reason"] == "absent")
         }

@@ -292,7 +292,7 @@ struct FilterSpellingTests {
             #expect(try await server.client.request("DELETE", path).status == status)
             gate.open()
             #expect(try await reply.text == "x")
-            // A later request finds no stored response.
+            // The purge has prevented the running fetch from storing its response, so the next request is a miss.
             let again = try await server.get("/fetch/\(origin.url("/x/../a"))")
             #expect(again["Cache-Status"]?.contains("fwd=uri-miss") == true)
         }

@@ -22,7 +22,8 @@ struct MetricsTests {
             #expect(try await server.client.request("POST", "/memory/trim").status == 200)
             let samples = MetricSamples(try await server.get("/metrics").text)
             let counted = samples.values(of: "route", in: "larder_http_requests_total")
-            // A HEAD counts as a GET. On a path that accepts any method, all methods count together.
+            // A HEAD counts under the operation of GET. On a path that accepts any method, all requests count under the
+            // operation of GET.
             let described = try OpenAPIDocument.repository().operations
                 .filter { $0.method == "GET" || ($0.method != "HEAD" && !$0.takesRest) }.map(\.id)
             #expect(described.count > 30 && Set(described).isSubset(of: counted))
@@ -211,7 +212,8 @@ struct MetricsTests {
                 #expect(now >= last)
                 (last, reads) = (now, reads + 1)
             } while last < before + 2_000_000 && reads < 5
-            // The counter includes the heads, and the answers to the requests of this loop.
+            // Besides the ten bodies of 200,000 bytes, the counter includes the heads of their answers, and the answers
+            // to this loop's own requests.
             #expect(last >= before + 2_000_000 && last < before + 2_050_000 + reads * 100_000, "\(last - before)")
             read.open()
             try await open

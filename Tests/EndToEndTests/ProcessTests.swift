@@ -173,7 +173,8 @@ struct ProcessTests {
         func memoryBytes() async throws -> Int {
             Int(try #require(try await client.request("GET", "/stats").member("memoryBytes")?.doubleValue))
         }
-        // Bodies that are read while the server writes hits are not kept in memory, so the test reads all bodies again.
+        // A body that is read while the server writes hits to the index is not kept in memory. So the test reads the
+        // bodies until most of them are in memory.
         for _ in 0..<20 where try await memoryBytes() < 50_000_000 { try await readAll() }
         #expect(try await memoryBytes() > 50_000_000)
         let resident = larder.residentBytes
@@ -182,7 +183,8 @@ struct ProcessTests {
         try await poll("less resident memory") { larder.residentBytes < resident - 40_000_000 }
         try await readAll()
         let held = try await memoryBytes()
-        // The trim after SIGUSR1 may not have ended yet, so it may have removed the first bodies again.
+        // The trim after SIGUSR1 may still have run during these reads, and may have removed some of the bodies. So the
+        // limit is lower than before the trim.
         #expect(held > 45_000_000)
 
         let some = try await client.request("POST", "/memory/trim?target=10MiB")

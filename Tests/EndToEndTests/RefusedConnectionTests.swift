@@ -26,7 +26,8 @@ struct RefusedConnectionTests {
                 let after = try get("/metrics", kept[1]).text
                 #expect(after.contains(refused("address") + " 3\n") && after.contains(refused("limit") + " 0\n"))
                 #expect(after.contains(#"larder_http_requests_total{route="getLiveness",status="200"} 1"# + "\n"))
-                // An alert needs a first value, so the samples exist before any answer with their status.
+                // Prometheus computes an increase from the first value, so the samples exist even before an answer has
+                // their status.
                 for status in [500, 503, 507] {
                     let row = "larder_http_requests_total{route=\"getLiveness\",status=\"\(status)\"} 0\n"
                     #expect(after.contains(row))

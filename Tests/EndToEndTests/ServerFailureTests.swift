@@ -112,7 +112,7 @@ struct ServerFailureTests {
             guard let file = FileHandle(forWritingAtPath: foreign) else { return }
             defer { try? file.close() }
             _ = try file.seekToEnd()
-            // The stores may fill the disk before the file grows.
+            // This write fails if the stores have filled the disk first.
             try? file.write(contentsOf: Data(repeating: 1, count: 4 << 20))
         }
         let stored = try await concurrently(100) { try await store($0) }

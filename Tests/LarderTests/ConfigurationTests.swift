@@ -263,7 +263,7 @@ struct TransferLimitsTests {
         #expect(2 * limits.downloads <= 600 / 8)
         #expect(limits.clients >= 600 / 2)
         #expect(limits.namespaces == 4)
-        // A hanging host leaves half of the downloads to other hosts.
+        // If all downloads from a host hang, half of the downloads remain for other hosts.
         #expect(2 * limits.downloadsPerHost <= limits.downloads)
     }
 

@@ -11,7 +11,8 @@ struct AccessTests {
         "/livez", "/readyz", "/openapi.yaml", "/docs", "/docs/style.css", "/", "/dashboard/main.js",
     ]
 
-    /// Returns every call of the server with two targets, one of a stored entry and one of a missing entry.
+    /// Returns every call of the server with two targets: `held` names a stored entry, and `none` names a missing
+    /// entry.
     private static func calls(
         of server: TestServer, held: String, origin: String
     ) -> [(method: String, held: String, none: String)] {
@@ -154,7 +155,8 @@ struct AccessTests {
             fields[.authorization] = "Basic origin"
             let reply = try await server.client.request("GET", target, fields: fields)
             #expect(reply.text == "authorizationBasic origin")
-            // A token in Authorization is accepted and not passed on, alone or beside Larder-Authorization.
+            // A token in Authorization authorizes the caller, alone or beside Larder-Authorization. Larder does not
+            // send such an Authorization to the origin.
             fields = tokens.fields("me", for: "/entries")
             #expect(try await server.client.request("GET", target, fields: fields).text == "")
             for field in tokens.fields("me", for: target) { fields.append(field) }

@@ -47,7 +47,8 @@ struct TokenRateTests {
             let batch = "[" + Array(repeating: #"{"url": "x"}"#, count: 30).joined(separator: ",") + "]"
             #expect(try await ask("POST", "/downloads", batch) == 200)
             #expect(try await ask("GET", "/entries") == 429)
-            // The burst is 10, so after the batch of 30 the balance is -20. It reaches 1 after 4.2 seconds.
+            // The burst is 10, so after the batch of 30 the balance is -20. At 5 requests a second, it reaches 1
+            // after 4.2 seconds.
             passed.withLock { $0 = .milliseconds(4100) }
             #expect(try await ask("GET", "/entries") == 429)
             passed.withLock { $0 = .milliseconds(4300) }
@@ -67,7 +68,8 @@ struct TokenRateTests {
             _ = try await server.client.request("POST", "/downloads", fields: fields, text: batch)
             let reply = try await server.client.request("GET", "/entries", fields: fields)
             #expect(reply.status == 429)
-            // The burst is 1, and the batch took 30. The token owes 29 requests and needs 1 more.
+            // The burst is 1, so after the batch of 30 the balance is -29. At 0.1 requests a second, it reaches 1
+            // after 300 seconds.
             #expect(reply["Retry-After"] == "300")
         }
     }

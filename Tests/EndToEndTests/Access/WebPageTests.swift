@@ -154,8 +154,8 @@ struct WebPageTests {
                 #expect(reply[.accessControlAllowOrigin] == app)
                 #expect(reply[.vary] == Self.contentVary)
             }
-            // An answer to a request without Origin has the same Vary. It has no CORS fields, so a cache must not give
-            // it to a page.
+            // An answer to a request without Origin has no CORS fields, so a cache must not give this answer to a page.
+            // This answer therefore has the same Vary.
             for _ in 0..<4 { #expect(try await server.get("/entries/a/content")[.vary] == Self.contentVary) }
             #expect(server.space.cache.hitsAtHand > 0)
             // The page can read an error, too.

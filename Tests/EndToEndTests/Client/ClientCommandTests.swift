@@ -31,7 +31,7 @@ struct ClientCommandTests {
             #expect(origin.requestCount == 1)
             let key = try #require(first.values["key"])
             #expect(try await larder.run(["get", key]).text == "text/csv")
-            // The request field is part of the key, so the URL alone finds no entry.
+            // The field of `--header` is part of the key, so the URL alone finds no entry.
             #expect(try await larder.run(["get", url + "?b=1"]).exit == .status(4))
         }
     }

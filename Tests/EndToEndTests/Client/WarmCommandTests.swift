@@ -94,7 +94,7 @@ struct WarmCommandTests {
             first.process.kill(SIGKILL)
             _ = try await first.process.wait()
             gate.open()
-            // Running downloads continue. Queued downloads do not start.
+            // After the command was killed, its running downloads continue. Its queued downloads do not start.
             try await poll("the end of the running downloads") { server.space.downloads.runningCount == 0 }
             let done = origin.requestCount
             #expect(done >= 60)
@@ -168,7 +168,7 @@ struct WarmCommandTests {
             terminal.release()
             func screen() -> [String] {
                 var screen = TerminalScreen(columns: 70)
-                // The output so far may end within a control sequence.
+                // If the output so far ends within a control sequence, `write` throws, and `screen` returns no lines.
                 return (try? screen.write(terminal.output)).map { screen.lines } ?? []
             }
             var lines: [String] = []

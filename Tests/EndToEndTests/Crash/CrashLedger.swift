@@ -1,7 +1,7 @@
 import Primitives
 
-/// The content that each name may hold after a crash: the content of the last acknowledged call, or the content of the
-/// call under way.
+/// The content that each name may hold after a crash: the content after the last acknowledged call, or the content
+/// after the call under way.
 ///
 /// The ledger checks each name separately, because a crash may interrupt a call with many names, such as a purge, when
 /// the server has changed the entries of only some names.

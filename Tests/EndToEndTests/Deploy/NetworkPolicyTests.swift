@@ -74,7 +74,8 @@ extension AddressRange {
         self = range
     }
 
-    /// The lowest and the highest address of the range, and their outer neighbours. The neighbours wrap around.
+    /// The lowest and the highest address of the range, and the addresses directly before and behind the range. Behind
+    /// the highest address of all comes the lowest address.
     fileprivate var ends: [IPAddress] {
         switch address {
         case .v4(let low):

@@ -1,6 +1,7 @@
 import Foundation
 
-/// An HTML page, split into its tags. The tags describe the whole page if every `<` outside of a tag is escaped.
+/// An HTML page, split into its tags. ``tags`` is complete if the page escapes every `<` outside of a tag; see
+/// ``strayCount``.
 struct PageText {
     let text: String
 

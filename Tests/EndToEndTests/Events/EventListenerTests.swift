@@ -43,7 +43,7 @@ struct EventListenerTests {
             let late = try await server.listen("type=download", after: steady.events[5].id)
             let reset = try await late.wait(for: 1)[0]
             #expect(reset.type == "reset" && reset.data["reason"] == "gap")
-            // The stream resumes behind the id of the reset.
+            // A client that sends the id of the reset event gets only the events after the reset.
             let again = try await server.listen(after: reset.id)
             try await server.put("30", [1])
             #expect(try await again.wait(for: 1).map(\.key) == ["30"])
@@ -140,7 +140,8 @@ struct EventListenerTests {
             let late = try await server.get("/events")
             #expect(late.status == 503)
             #expect(late["Retry-After"] == "1")
-            // The 10 MB of events fit into the window of 64 MiB, so only the drain can drop the stalled listener.
+            // The 10 MB of events fit into `windowBytes`, so they do not make the server drop the stalled listener.
+            // Only the drain does.
             try await poll("the end of the stalled listener") { server.service.events.listenerCount == 0 }
             withExtendedLifetime(stalled) {}
         }

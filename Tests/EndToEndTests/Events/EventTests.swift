@@ -133,7 +133,7 @@ struct EventTests {
             try connection.startChunks()
             for number in 0..<500 {
                 try connection.sendChunk([UInt8](repeating: UInt8(number % 251), count: 4096))
-                // The origin waits in real time, so that the body lasts for about a second.
+                // The origin waits in real time, so that the transfer of the body takes about a second.
                 let tick = Gate("some time at the origin")
                 try? tick.waitBlocking(limit: .milliseconds(2))
             }
@@ -215,8 +215,8 @@ struct EventTests {
             #expect(last.data["count"] == 300)
             #expect(last.data["selector"] == ["tag": "many"])
             #expect(last.data["key"] == nil)
-            // An event that states only the number of the removed entries reaches every listener, because the entries
-            // can have any key.
+            // An event that states only the number of the removed entries also reaches a listener with a filter for a
+            // key, because the removed entries can have any key.
             #expect(try await one.wait(for: 1).map(\.id) == [last.id])
             #expect(try await server.client.request("DELETE", "/entries?all=true").member("removed") == 1)
             #expect(try await all.wait(for: 102)[101].key == "other")

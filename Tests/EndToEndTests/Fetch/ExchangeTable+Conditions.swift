@@ -1,6 +1,6 @@
 import Testing
 
-/// Conditions of clients that Larder answers itself (RFC 9111 §4.3.2, RFC 9110 §13).
+/// Conditions in the requests of clients. Larder itself evaluates these conditions (RFC 9111 §4.3.2, RFC 9110 §13).
 extension ExchangeTable {
     private static let modified = ok(hour, "Last-Modified: \(at(-3600))")
     private static let tagged = ok(hour, v1)

@@ -146,7 +146,7 @@ extension ExchangeTable {
     ///   - seconds: the time before the last request.
     ///   - then: the last request, for which the outcome and the checks hold.
     ///   - second: the origin's answer to the last request, if that request reaches the origin. `nil` means `first`
-    ///     again, with another numbered body if `first` has no body.
+    ///     again. If `first` has no body, each answer has its own number as its body; see ``Exchange/Answer/body``.
     static func row(
         _ name: String, _ first: Exchange.Answer, asked: Exchange.Ask = get(),
         meanwhile: Exchange.Step...,

@@ -88,6 +88,8 @@ struct ExchangeVerdict {
         }
     }
 
+    /// Compares the answer and the number of origin requests with the expected values.
+    ///
     /// - Parameters:
     ///   - count: the number of requests that the origin received for the last request. `nil` means any number,
     ///     because the origin failed.

@@ -60,7 +60,8 @@ struct FetchCrowdTests {
                 #expect(try await get(server, origin.url("/a")).text == "x")
                 try await server.waitForFetches()
             }
-            // Larder knows from the last validation that answers of this URL cannot be shared, so no client waits.
+            // The last validation brought a new answer. From this, Larder knows that clients of this URL cannot share
+            // an answer, so no client waits.
             let joins = server.service.metrics.joins.value
             let texts = try await concurrently(8) { _ in try await get(server, origin.url("/a")).text }
             #expect(texts == Array(repeating: "x", count: 8))

@@ -122,7 +122,7 @@ struct FetchRaceTests {
     func unshareable304(fields: HTTPFields) async throws {
         let origin = try ScriptedOrigin { request, connection in
             if request["If-None-Match"] != nil {
-                // Without a Range, the ETag of the 304 differs from the ETag that Larder validates.
+                // To a request without Range, the origin answers with another ETag than the ETag that Larder validates.
                 return try connection.respond(304, fields: [.eTag: request["Range"] == nil ? "\"v2\"" : "\"v1\""])
             }
             try connection.respond(fields: [.cacheControl: "no-cache", .eTag: "\"v1\""], body: "hello")

@@ -34,7 +34,7 @@ struct FetchScaleTests {
                 }
             }
             try await begun.wait(for: Self.clients, limit: .seconds(60))
-            // Every client has first bytes, and the origin has not sent the last byte yet.
+            // Every client has received the first bytes, and the origin has not sent the last byte yet.
             everyoneHasBegun.open()
             #expect(try await damaged.allSatisfy { !$0 })
             #expect(origin.requestCount == 1)

@@ -72,7 +72,8 @@ struct FetchSharingTests {
             server.clock.advance(by: .seconds(6))
             #expect(try await get(server, origin.url("/a"), [.ifNoneMatch: "\"v1\""]).status == 304)
             server.clock.advance(by: .seconds(6))
-            // More than ten seconds after the error, Larder asks the origin for the whole answer again.
+            // Larder remembers the error for ten seconds. After this time, it asks the origin for the whole answer
+            // again, without the client's condition.
             #expect(try await get(server, origin.url("/a"), [.ifNoneMatch: "\"v1\""]).status == 304)
             try await server.waitForFetches()
             #expect(try await get(server, origin.url("/a")).text == "body")

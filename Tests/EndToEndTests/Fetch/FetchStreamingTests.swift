@@ -101,7 +101,7 @@ struct FetchStreamingTests {
                 hasHead.open()
                 return try connection.read(half.count * 2)
             }
-            // The test waits for the head, because before the head Larder sends a client's range request to the origin.
+            // Before the first answer's head arrives, Larder sends range requests to the origin. So the test waits.
             try await hasHead.wait()
             let hasJoined = Gate("the head of the second answer")
             async let second = HTTPClient(port: server.api.port).withConnection { [half] connection in
@@ -343,7 +343,7 @@ struct FetchStreamingTests {
                     "PUT /fetch/http://127.0.0.1:\(listener.port)/a HTTP/1.1\r\nHost: localhost\r\nContent-Length: 300000\r\n\r\n"
                 )
                 try connection.send(body[..<1_000])
-                // The client sends the rest only after the origin has the beginning.
+                // The client sends the rest only after the origin has received the beginning.
                 try begun.waitBlocking()
                 try connection.send(body[1_000...])
                 return try connection.readReply()

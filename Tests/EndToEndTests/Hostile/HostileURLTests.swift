@@ -30,7 +30,7 @@ struct HostileURLTests {
         "0251.0376.0251.0376", "169.254.43518", "169.16689662", "169.254.170.2", "169.254.170.23", "168.63.129.16",
         "100.100.100.200", "0x646464c8", "1684301000", "192.0.0.192", "[fd00:ec2::254]", "[fd00:ec2::23]",
         "[fd20:ce::254]", "[FD00:0EC2::0254]",
-        // The special-purpose ranges of the registries, from end to end.
+        // Addresses from the special-purpose ranges of the IANA registries.
         "10.0.0.0", "10.0.0.1", "10.1", "10.0.1", "10.255.255.255", "0xa.0.0.1", "012.0.0.1", "167772161", "100.64.0.1",
         "100.127.255.255", "169.254.0.1", "172.16.0.1", "172.31.255.255", "0xac.0x10.0.1", "2886729729", "192.0.0.1",
         "192.0.0.8", "192.0.0.170", "192.0.2.1", "192.31.196.1", "192.52.193.1", "192.88.99.1", "192.168.0.1",
@@ -104,7 +104,8 @@ struct HostileURLTests {
         }
         defer { origin.stop() }
         let rule = try AddressRule("origin.localhost:\(origin.port)")
-        // A relative location leads back to the origin, which then redirects to the first location, on loopback.
+        // Some locations are relative. Larder requests the resulting path from the origin, which redirects an unknown
+        // path to the first location, on loopback.
         try await TestServer.with(configure: { $0.allowedOrigins = [rule] }) { (server) async throws in
             for (index, location) in locations.enumerated() {
                 let url = "http://origin.localhost:\(origin.port)/\(index)"

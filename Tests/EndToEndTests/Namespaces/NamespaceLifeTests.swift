@@ -174,7 +174,7 @@ struct NamespaceLifeTests {
         try await TestServer.withGatedOrigin { server, origin, gate in
             try await server.putNamespace("a", ["version": "1"])
             let space = server.inNamespace("a")
-            // The batch has more items than run at the same time.
+            // The batch has more items than the server downloads at the same time.
             let urls = (0..<600).map { #"{"url": "\#(origin.url("/\($0)"))"}"# }
             async let lines = space.request("POST", "/downloads", text: "[\(urls.joined(separator: ","))]")
             try await poll("the first download") { origin.requestCount > 0 }

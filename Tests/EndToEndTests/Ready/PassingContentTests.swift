@@ -121,7 +121,8 @@ struct PassingContentTests {
                     return false
                 }
             }
-            // Some lookups find the body at once, because the kernel has read it together with a neighbouring body.
+            // A lookup can also find the body at once, if the kernel has read the body together with a neighbouring
+            // body.
             #expect(soonCount > 0)
             #expect(server.service.metrics.hits.value == hits + 40)
         }

@@ -22,7 +22,7 @@ enum JSONValue: Hashable, Sendable {
         self = try JSONDecoder().decode(JSONValue.self, from: Data(bytes))
     }
 
-    /// Parses a YAML document, in the part of YAML that means the same to readers of 1.1 and 1.2: `yes` and `on`, octal
+    /// Parses a YAML document. Accepts only texts that mean the same in YAML 1.1 and in YAML 1.2: `yes` and `on`, octal
     /// and sexagesimal numbers, merge keys and names that are not strings are refused.
     ///
     /// - Throws: ``YAMLError``, or the errors of Yams, also for a duplicate name in an object.

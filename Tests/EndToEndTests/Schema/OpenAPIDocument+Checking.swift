@@ -22,9 +22,9 @@ extension OpenAPIDocument {
     ///
     /// - An undocumented path must answer with the shared response `NotFound`. An undocumented method must answer with
     ///   `MethodNotAllowed`, and with exactly the documented methods in `Allow`, where GET includes HEAD.
-    /// - Status, required fields, field values, media type and body of the response must be documented. Where the
-    ///   document has a `default`, a response of any status may match that instead: the response of another server,
-    ///   passed on.
+    /// - Status, required fields, field values, media type and body of the response must be documented. If the
+    ///   document has a `default`, a response of any status may match the `default`, because the server may pass on the
+    ///   response of another server.
     /// - For a successful request, the query parameters and the JSON body must be documented, too.
     func violations(of exchange: Exchange) throws -> [String] {
         let path = String(exchange.target.prefix { $0 != "?" })

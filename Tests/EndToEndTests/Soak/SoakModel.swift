@@ -110,8 +110,8 @@ struct SoakModel: Sendable {
     ///
     /// - Parameters:
     ///   - freshUntil: the end of freshness; `nil` when the response did not change it.
-    ///   - slidAt: the time of the hit that moved the end of freshness, which a kill may undo; `nil` for any other
-    ///     response.
+    ///   - slidAt: the time of the hit that moved the end of freshness; `nil` for any other response. A kill may undo
+    ///     the move.
     /// - Returns: the error in the response; `nil` when the response is possible.
     mutating func settle(_ name: String, version: Int, freshUntil: Double?, slidAt: Double? = nil) -> String? {
         guard var account = accounts[name] else { return "\(name) belongs to no worker" }

@@ -117,7 +117,7 @@ final class SoakOwner {
     ) {
         guard let reply = conclude([name], talk, what, [200, 412]) else { return }
         if reply.status == 412 {
-            // The request has If-None-Match: *, so the name must hold an entry.
+            // The request has If-None-Match: *, so 412 is right only if the name holds an entry.
             run.model.withLock { $0.end([name.text], .refused) }
             let mayHold = run.model.withLock { !$0.candidates(name.text).isEmpty }
             return mayHold ? () : fail("\(what): 412, although the name can hold no entry")

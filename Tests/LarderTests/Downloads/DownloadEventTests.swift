@@ -63,7 +63,7 @@ struct ReportPaceTests {
 
 @Suite("Many callers of a download")
 struct DownloadCrowdTests {
-    /// The cost in nanoseconds of a caller that comes, and of a caller that leaves.
+    /// The processor time of joining and of leaving a download, in nanoseconds for each caller.
     private struct Cost {
         var coming: Int
         var leaving: Int

@@ -74,7 +74,7 @@ struct ReplayWindowTests {
         #expect(kept() == ["1 started a x", "3 progress a y", "4 progress b x", "5 progress a x"])
         window.append(TestEvents.download(.downloadSucceeded, "a", in: "x"))
         #expect(kept() == ["1 started a x", "3 progress a y", "4 progress b x", "6 succeeded a x"])
-        // The window does not look for a progress event that it has dropped.
+        // The 200 events displace the progress event of `b`, so the next progress event of `b` replaces no event.
         for event in TestEvents.failures(0..<200) { window.append(event) }
         window.append(TestEvents.download(.downloadProgress, "b", in: "x"))
         #expect(words(window, after: window.end - 1) == ["b"])

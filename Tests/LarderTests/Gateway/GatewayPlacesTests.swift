@@ -150,7 +150,8 @@ struct GatewayPatienceTests {
         let hanging = Gate("the first answer")
         let origin = try ScriptedOrigin { request, connection in
             if request.index == 0 { try hanging.waitBlocking() }
-            // With a stored answer, a request might find the answer to another request in the cache.
+            // The origin forbids storing, because otherwise a request might find the answer to another request in the
+            // cache.
             try connection.respond(fields: [.cacheControl: "no-store"], body: "\(request.index)")
         }
         defer { origin.stop() }

@@ -91,13 +91,13 @@ struct MemoryKeeperTests {
         }
     }
 
-    /// Returns whether a stall of a group is a sign of short memory.
+    /// Returns whether a stall of a control group is a sign of short memory.
     ///
     /// - Parameters:
     ///   - own: the files of the group.
     ///   - around: the files of the group around it.
     ///   - machine: the text of `/proc/meminfo`; `nil` when the file is missing.
-    ///   - old: the files of the group of version 1.
+    ///   - old: the files of the group in version 1 of control groups; `nil` without version 1.
     ///   - ofMachine: whether the machine stalls instead of the group.
     ///   - mayHideLimit: see ``MemoryPressureFiles/mayHideLimit``.
     private static func isSign(
@@ -176,7 +176,7 @@ struct MemoryKeeperTests {
         files.controlGroup = directory.path
         files.notify = false
         var sensor = MemoryPressureSensor(files)
-        // Counts from before the start are no sign.
+        // The kernel counted these reads from swap before the sensor started, so they are no sign.
         #expect(sensor.sign() == nil)
         for name in ["memory.stat", "vmstat"] {
             try write(8000, to: name)
@@ -210,7 +210,7 @@ struct MemoryKeeperTests {
             "memory.stat": "anon 99000\ninactive_file 900000\nactive_file 0\n",
         ]
         try await Self.withKeeper(files: files) { keeper, cache, directory in
-            // A limit that pages of files have reached is no sign.
+            // The group is at its limit because of pages of files, which the kernel can free. So this is no sign.
             try directory.write("low 0\nhigh 0\nmax 5\noom 0\noom_kill 0\n", to: "group/memory.events")
             try await keeper.waitForRounds()
             #expect(keeper.signs == 0)

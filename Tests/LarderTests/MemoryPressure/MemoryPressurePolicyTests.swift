@@ -52,7 +52,7 @@ struct MemoryPressurePolicyTests {
         #expect(policy.nextGrowth == start + .seconds(30))
         #expect(policy.grow(at: start + .seconds(30)) == 20 << 20)
         #expect(policy.grow(at: start + .seconds(34)) == nil)
-        // A sign at the floor does not change the limit, but it delays the growth.
+        // The first sign lowers the limit to its floor. The second sign only delays the growth of the limit.
         #expect(policy.shrink(.short, holding: 0, at: start + .seconds(34)) == 10 << 20)
         #expect(policy.shrink(.short, holding: 0, at: start + .seconds(60)) == nil)
         #expect(policy.nextGrowth == start + .seconds(90))

@@ -63,8 +63,8 @@ struct NamespaceQuotasTests {
 struct DiskGrantsTests {
     @Test("Space that an ended namespace still takes is not granted again before it is freed")
     func retired() {
-        // Namespace 0 had 100 of 1,000 and is full. Namespace 1 had 900, was full, and has ended. Namespace 2 gets the
-        // quota of namespace 1.
+        // Of 1,000 bytes, namespace 0 had 100, and namespace 1 had 900. Both were full, and namespace 1 has ended.
+        // Namespace 2 gets the quota of namespace 1.
         var grants = DiskGrants(granted: [0: 100, 1: 900])
         let quotas: [Int: Int64] = [0: 100, 2: 900]
         let isComplete1 = grants.update(quotas: quotas, taken: [0: 100, 2: 0], retired: 900)
@@ -73,7 +73,7 @@ struct DiskGrantsTests {
         let isComplete2 = grants.update(quotas: quotas, taken: [0: 100, 2: 0], retired: 300)
         #expect(!isComplete2)
         #expect(grants.granted == [0: 100, 2: 600])
-        // Namespace 2 keeps the 600 bytes that it has taken.
+        // Namespace 2 has filled its 600 bytes. Namespace 1 has freed 200 more bytes, which namespace 2 gets.
         let isComplete3 = grants.update(quotas: quotas, taken: [0: 100, 2: 600], retired: 100)
         #expect(!isComplete3)
         #expect(grants.granted == [0: 100, 2: 800])
@@ -88,7 +88,8 @@ struct DiskGrantsTests {
         let quotas: [Int: Int64] = [0: 200, 1: 500, 2: 300]
         let isComplete5 = grants.update(quotas: quotas, taken: [0: 900], retired: 0)
         #expect(!isComplete5)
-        // Namespace 0 still takes 900 of the 1,000 bytes. The others share 100 bytes in the ratio of their quotas.
+        // Namespace 0 still takes 900 of the 1,000 bytes. Namespaces 1 and 2 share the other 100 bytes in the ratio of
+        // their quotas.
         #expect(grants.granted == [0: 200, 1: 62, 2: 37])
         let isComplete6 = grants.update(quotas: quotas, taken: [0: 400, 1: 62], retired: 0)
         #expect(!isComplete6)

@@ -109,7 +109,7 @@ struct NamespaceRegistryTests {
             #expect(throws: NamespaceError.invalidName(name)) { try registry.put(name, NamespaceChange()) }
         }
         #expect(registry == before)
-        // A change to the present layout is allowed.
+        // A change that names the present layout of the namespace needs no new version.
         let isAnew = try registry.put("a", readable, layout: .readable)
         #expect(!isAnew)
         readable.version = "2"

@@ -28,7 +28,8 @@ extension RawConnection {
         let process = try ChildProcess(
             "openssl",
             [
-                // The end of the input closes the connection, and no letter of the input is a command.
+                // `-no_ign_eof` closes the connection at the end of the input. `-nocommands` sends each letter of the
+                // input as data.
                 "s_client", "-quiet", "-no_ign_eof", "-nocommands", "-connect", "127.0.0.1:\(port)",
                 "-CAfile", authority.certificateFile, "-verify_return_error", "-verify_ip", "127.0.0.1",
             ] + shown + arguments, inheriting: [pair[1]: 0, output: 1])

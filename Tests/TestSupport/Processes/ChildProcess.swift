@@ -54,7 +54,7 @@ package final class ChildProcess: Sendable {
             copies.append(fcntl(own, F_DUPFD_CLOEXEC, 64))
             posix_spawn_file_actions_adddup2(&actions, copies.last!, childs)
         }
-        // Servers and clients within this process have descriptors that are not closed on exec.
+        // Closes all higher descriptors in the child, because some descriptors of this process are not closed on exec.
         for number in max(2, descriptors.values.max() ?? 2) + 1..<1024 {
             posix_spawn_file_actions_addclose(&actions, number)
         }

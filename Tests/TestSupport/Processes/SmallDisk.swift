@@ -20,7 +20,8 @@ package final class SmallDisk: Sendable {
 
     /// Takes all free space except `rest` bytes, as another program would, with the file `filler`.
     package func fill(leaving rest: Int = 0) throws {
-        // A program that another test starts meanwhile must not keep the file open and its space taken.
+        // Without `O_CLOEXEC`, a program that another test starts at this moment could inherit the file, and keep its
+        // space taken.
         let file = open(mount.path("filler"), O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
         guard file >= 0 else { throw SystemError("open") }
         defer { close(file) }
