@@ -31,7 +31,7 @@ struct APIDescription: Sendable {
         let path: String
         let summary: String
         let text: String
-        /// The field of a request that carries the token; `nil` if the operation takes none.
+        /// The request field for the token; `nil` if the operation takes no token.
         let tokenField: String?
         /// The parameters of the operation's path, and then the operation's own parameters.
         let parameters: [Field]

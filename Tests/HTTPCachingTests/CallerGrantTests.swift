@@ -117,7 +117,8 @@ struct CallerGrantTests {
 
     @Test("A ttl overrides no-cache only for requests with the same Authorization as the storing request")
     func otherAuthorization() throws {
-        // RFC 9111 §3.5: the response is shared, and validated on each use.
+        // RFC 9111 §3.5: public lets requests with another Authorization use the response. no-cache demands a
+        // validation before each use.
         let answer = Sample.answer(200, ["Cache-Control: public, no-cache", "ETag: \"a\""])
         let response = try stored(Sample.request(ttl: Self.hour, authorization: "digest"), answer)
         let expiry = response.expiryDate(callerTTL: Self.hour)

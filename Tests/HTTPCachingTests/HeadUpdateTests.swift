@@ -21,7 +21,7 @@ struct HeadUpdateTests {
             (200, ["ETag: \"a\"", "Last-Modified: " + Sample.date(-500)], .invalidated),
             (200, ["ETag: \"a\"", "Content-Length: 6"], .invalidated),
             (200, ["ETag: \"a\"", "Content-Length: x"], .invalidated),
-            // Only a 200 describes the representation.
+            // Only a HEAD answer with 200 describes the stored representation.
             (204, ["ETag: \"b\""], .unrelated),
             (304, ["ETag: \"a\""], .unrelated),
             (404, [], .unrelated),

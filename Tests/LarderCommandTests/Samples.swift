@@ -15,7 +15,8 @@ extension HeldEntry {
 }
 
 extension WarmRun.End {
-    /// The end of a line with `outcome`, or a failure if `outcome` is unknown. `members` are members of the entry.
+    /// The result for one line of a list: an entry with `outcome`, or a failure if `outcome` is unknown. `members` are
+    /// members of the entry.
     static func sample(_ outcome: String, _ members: [JSON.Member] = []) throws -> WarmRun.End {
         let item = WarmList.Item(line: 1, url: "http://h/a", ttl: nil)
         guard let outcome = Outcome(rawValue: outcome) else {

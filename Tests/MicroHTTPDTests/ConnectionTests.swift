@@ -168,7 +168,7 @@ struct ConnectionTests {
             let late = try RawClient(port: daemon.port)
             try late.send("GET /late HTTP/1.1\r\n")
             try ask("/meanwhile")
-            // The daemon checks deadlines every quarter of the limit.
+            // The daemon checks the deadlines every 75 ms, a quarter of `requestDeadline`.
             clock.advance(by: .milliseconds(100))
             #expect(try slow.isAtEnd())
             try late.send("Host: test\r\n\r\n")

@@ -103,7 +103,7 @@ struct SinkTests {
             try pollBlocking("its exchange alone") { daemon.exchangesInFlight == 1 }
             try sink.pauses.wait(for: opened + 1)[opened]()
             #expect(try client.answer().text == "300000")
-            // A second call has no effect, and the connection serves the next request.
+            // Calling the first action of `pauses` again has no effect, and the connection serves the next request.
             try sink.pauses.wait()[0]()
             try client.request("GET", "/")
             #expect(try client.answer().text == "here")

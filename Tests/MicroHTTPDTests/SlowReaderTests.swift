@@ -139,7 +139,7 @@ struct SlowReaderTests {
             let client = try RawClient(port: daemon.port, receiveBuffer: 32 * 1024)
             try client.request("GET", "/")
             #expect(try client.receive(atMost: 1).count == 1)
-            // The client gets a reset instead of the megabytes in the socket and their end.
+            // The client gets a reset. It gets neither the megabytes in the daemon's socket nor an orderly close.
             try client.waitForReset()
             #expect(daemon.connectionCount == 0)
             var count = 0

@@ -30,7 +30,7 @@ import Testing
         let address = try #require(IPAddress(address))
         let reason = try #require(AddressPolicy().refusal(of: address, port: 80, host: "example.com"))
         #expect(reason.hasPrefix("example.com is "))
-        // The reason does not reveal the address of a name.
+        // Apart from the range, the reason does not reveal the address of the host name.
         #expect(!reason.dropLast("(\(range))".count).contains(address.description))
         #expect(reason.hasSuffix("(\(range))"))
     }

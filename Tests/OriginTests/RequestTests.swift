@@ -50,7 +50,8 @@ import Testing
                 $0.threads = 1
                 $0.lookUps = ["a.test", "a.test."].map { "\($0):\(origin.port):127.0.0.1" }
             })
-        // Requests for the name with and without the dot alternate, because both use the same connections.
+        // The names with and without the dot use the same connections. The requests alternate between the names, so
+        // that the test detects a Host field that is kept from an earlier request.
         for host in ["a.test", "a.test.", "a.test", "a.test."] {
             #expect(try await client.get(origin.url("/x", host: host)).text == "\(host):\(origin.port)")
             let target = try await client.get(origin.url("/", host: host)) { $0.requestTarget = "/y" }

@@ -33,7 +33,7 @@ struct DiskEvictionTests {
             try await Self.scan(cache, 500, "once")
             #expect(try hot.filter { try cache.entry(for: $0) == nil } == [])
         }
-        // The places of the entries in the queues survive another restart.
+        // After the second restart, the entries still have their places in the queues.
         try await fixture.withCache { cache async throws in
             try await Self.scan(cache, 500, "again")
             #expect(try hot.filter { try cache.entry(for: $0) == nil } == [])
@@ -52,7 +52,7 @@ struct DiskEvictionTests {
                 try await cache.flush()
             }
             for number in 0..<5 {
-                // The body is more than a tenth of the limit, and leaves less room than the head-room.
+                // The body takes more than a tenth of the limit. Beside it, less than the head-room is free.
                 try await cache.store(longText(450_000), key: "large \(number)")
                 try await cache.flush()
                 try await cache.flush()

@@ -11,7 +11,8 @@ import Testing
 struct DiskReserveTests {
     private static let size: Int64 = 64 << 20
     private static let floor = size / 20
-    /// The bytes that the index's log and the writer's own files may take at any moment.
+    /// The most bytes by which the free space may be below the reserve for a moment, because the index's log and other
+    /// files of the writer take room.
     private static let slack: Int64 = 1 << 20
 
     /// Runs `body` with a cache on a volume of its own, if this machine can mount a volume.

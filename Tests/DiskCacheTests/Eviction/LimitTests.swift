@@ -257,7 +257,8 @@ extension LimitTests {
         }
         #expect(await failure()?.isIndexIO == true)
         try disk.fill()
-        // The writer frees the room of the index's log, and tries once more.
+        // On the full disk, the writer empties the index's log, and runs the operation once more. Space is free
+        // then, so the test fills the disk again.
         _ = await failure()
         try disk.fill()
         #expect(await failure() == .noSpace)
@@ -271,7 +272,8 @@ extension LimitTests {
         defer { cache.close() }
         for number in 0..<5 { try await cache.store(longText(1000), key: "k\(number)") { $0.pinned = true } }
         #expect(cache.parts.budget.fullness.excess + Self.cost(1000) / 4 > 0)
-        // The writer tries once by itself to evict, after the store that used up the head-room.
+        // The last store used up the head-room, so the writer tries once to evict. The test waits until this try
+        // has ended.
         try await cache.flush()
         try await cache.flush()
         let before = commits.value

@@ -15,7 +15,7 @@ struct DeletedIndexTests {
         case index
         /// The log, and with it the latest stores.
         case log
-        /// The content of the log.
+        /// The content of the log. The file has random bytes instead.
         case logOverwritten
     }
 

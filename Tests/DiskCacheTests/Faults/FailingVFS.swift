@@ -45,9 +45,9 @@ enum FailingVFS {
 
     /// An open file that can fail.
     private struct Failing: Sendable {
-        /// The methods of the VFS. This type replaces some of them, and frees all when the file is closed.
+        /// A copy of the methods in `standard`. Some methods of the copy can fail. ``close(_:)`` frees the copy.
         ///
-        /// `nonisolated(unsafe)` is safe here and below, because the methods never change.
+        /// `nonisolated(unsafe)` is safe here, because no method changes after ``open(_:_:_:_:_:)`` has made the copy.
         nonisolated(unsafe) let methods: UnsafeMutablePointer<sqlite3_io_methods>
         // Safe for the same reason as `methods`.
         nonisolated(unsafe) let standard: UnsafePointer<sqlite3_io_methods>
@@ -55,7 +55,7 @@ enum FailingVFS {
         let isLog: Bool
     }
 
-    /// The open files, by their addresses.
+    /// The open files, by the address of the `sqlite3_file`.
     private static let files = Locked<[UInt: Failing]>([:])
 
     private typealias Open =

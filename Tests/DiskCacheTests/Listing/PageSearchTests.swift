@@ -7,7 +7,7 @@ import Testing
 @Suite("The search for a page of a listing")
 struct PageSearchTests {
     /// Stores 2,000 entries with URLs and 1,000 under callers' keys. Every second entry has the tag `mixed`, and three
-    /// entries have `rare`. The last 600 entries, which also come last by key and by access, have `late`.
+    /// entries have `rare`. The last 600 entries by time of storing, by key and by last access have `late`.
     private static func fill(_ cache: DiskCache, _ fixture: CacheFixture) async throws {
         for start in stride(from: 0, to: 3000, by: 100) {
             fixture.clock.advance(by: .milliseconds(1))

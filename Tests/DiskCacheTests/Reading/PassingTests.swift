@@ -66,7 +66,7 @@ struct PassingTests {
             #expect(cache.parts.memory.peek(key) == nil)
             let misses = cache.memoryStatistics.misses
             #expect(Self.text(Self.passing(key, in: cache, fixture)) == Self.body + key)
-            // If the index is not in the kernel's memory, another thread reads it.
+            // If the index is not in the kernel's memory, a disk thread reads the entry, so the test waits.
             try await poll("the body in memory") { cache.parts.memory.peek(key) != nil }
             #expect(cache.memoryStatistics.misses == misses + 1)
             #expect(Self.passing(key, in: cache, fixture) == nil)

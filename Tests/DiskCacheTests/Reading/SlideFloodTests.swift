@@ -24,7 +24,7 @@ struct SlideFloodTests {
         log.markSlides()
         #expect(log.hasMarkedSlides)
         for number in 0..<1000 { _ = log.note(slide(2), for: "b\(number)") }
-        // A second renewal of a marked entry is written together with the first renewal.
+        // Renews 500 of the marked entries again. Their new dates are written together with the marked dates.
         for number in 0..<500 { _ = log.note(slide(3), for: "a\(number)") }
         var taken: [String: PendingHits] = [:]
         for (round, count) in [300, 300, 300, 300, 100].enumerated() {

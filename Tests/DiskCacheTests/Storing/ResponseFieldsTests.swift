@@ -116,7 +116,8 @@ struct ResponseFieldsTests {
         try await fixture.withCache { cache async throws in
             for number in 0..<100 { _ = try await publish("\(number)", 10, in: cache) }
             for number in 0..<10 { _ = try await publish("\(number)", 100 << 10, in: cache) }
-            // The responses stored longest ago are removed: first 10 to 99, which were stored once, then 0 to 4.
+            // Responses 10 to 99 were stored longest ago, because 0 to 9 were stored again. So the cache removes
+            // 10 to 99 first, and then 0 to 4.
             #expect(try variants(in: cache) == keys(5..<10))
 
             let key = CacheKey.response(to: url, variant: "9")

@@ -78,7 +78,7 @@ extension DiskCache {
         return try await reservation.publish(metadata).entry
     }
 
-    /// Empties the memory tier. Entries stay on disk. All ready answers have ended when this method returns.
+    /// Empties the memory tier. Entries stay on disk. No ready answer is left when this method returns.
     func emptyMemory() { parts.memory.removeAll() }
 
     /// Returns the body of a URL's entry as text; `nil` when there is none.

@@ -8,7 +8,8 @@ import Testing
 
 @Suite("Durability through a power cut")
 struct DurabilityTests {
-    /// Records the syncs of bodies and directories, and the points of a transaction. `body of 0` is the slab's sync.
+    /// Records each sync of a body or a directory, and each ``CrashPoint`` that a transaction reaches. `body of 20000`
+    /// is the sync of a file of 20,000 bytes, and `body of 0` is the sync of the slab.
     private final class Log: Sendable {
         let steps = Recorder<String>()
         private let fixture: CacheFixture

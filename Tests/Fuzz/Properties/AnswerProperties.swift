@@ -5,7 +5,7 @@ import Synchronization
 @testable import Origin
 
 /// Answers of a hostile origin, which arrive over real connections on reused handles and connections. The request
-/// behind each hostile answer must get its own answer.
+/// after each hostile answer must get its own answer.
 ///
 /// Lines of `--` cut the input into pieces. A piece that begins with `HEAD` and a line feed answers a HEAD request, any
 /// other piece a GET request.
@@ -87,8 +87,8 @@ private final class HostileRun: Sendable {
     }
 }
 
-/// Answers `/good` with `good`, and any other request with ``answer``. Behind a hostile answer, the origin closes the
-/// connection after 5 ms without a request, because the client would otherwise wait for the end of an endless answer
+/// Answers `/good` with `good`, and any other request with ``answer``. After a hostile answer, the origin closes the
+/// connection if no request arrives for 5 ms, because the client would otherwise wait for the end of an endless answer
 /// until its timeout.
 private final class HostileOrigin: Sendable {
     let answer = Locked<[UInt8]>([])

@@ -9,7 +9,7 @@ enum PathProperties {
         for line in bytes.lines.prefix(8) {
             let text = line.text
             var bodies: [(key: CacheKey, url: String?)] = []
-            // Any text has a path, so that every entry of an older version still has a path.
+            // Even a text that is not a canonical URL has a path, because an older Larder may have stored it as a URL.
             bodies.append((CacheKey.url(canonical: text), text))
             if let url = try? CanonicalURL(text).string {
                 bodies.append((CacheKey.url(canonical: url), url))
@@ -50,8 +50,8 @@ enum PathProperties {
         let directories = path.utf8.split(separator: UInt8(ascii: "/")).dropLast()
         try demand(
             !directories.contains { endsInMark(String(Substring($0))) }, "no directory name ends in a key", path)
-        // From a path that does not end in `~` and a key, the test can compute the URL or the caller's key. So no two
-        // URLs or keys have the same such path.
+        // If a path does not end in `~KEY`, the test can compute the URL or the caller's key from the path alone. So
+        // two URLs or two keys never have the same path without `~KEY`.
         if let url {
             try demand(Self.url(plain: path).isExactly(url), "a path without a key gives the URL", "\(url) \(path)")
         } else {

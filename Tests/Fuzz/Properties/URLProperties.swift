@@ -85,7 +85,7 @@ enum URLProperties {
         try checkKey(url)
     }
 
-    /// Every text of an IPv6 address gives the same host, also the text with all eight groups.
+    /// Every text of an IPv6 address gives the same host, including the text with all eight groups.
     private static func checkAddress(_ url: CanonicalURL) throws(Violation) {
         guard url.host.hasPrefix("[") else { return }
         let address = try demanded(

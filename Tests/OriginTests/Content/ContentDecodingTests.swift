@@ -177,7 +177,7 @@ import Testing
             let second = try decoding(in: memory)
             #expect(memory.byteCount == 2 * size)
             #expect(throws: ContentCodingError.noMemory) { try decoding(in: memory) }
-            // The earlier decoders continue.
+            // The first two decoders still work after the third was refused.
             for one in [first, second] { try body.suffix(1).withUnsafeBytes { try one.decode($0) { _ in } } }
         }
         #expect((size / 2...size).contains(memory.byteCount))

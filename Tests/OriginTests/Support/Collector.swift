@@ -98,7 +98,7 @@ final class Collector: OriginReceiver {
 }
 
 extension OriginConfiguration {
-    /// Allows loopback. Every limit is short enough for a test that runs into it by mistake.
+    /// Allows loopback addresses. All timeouts are short, so that a test that reaches a timeout by mistake ends soon.
     static var local: Self {
         var configuration = Self()
         configuration.addressPolicy = AddressPolicy(allowing: [try! AddressRule("127.0.0.0/8")])
@@ -126,7 +126,7 @@ extension OriginClient {
         return collector
     }
 
-    /// Fetches the URL to a successful end; throws the transfer's error.
+    /// Fetches the URL, and returns the receiver once the transfer has succeeded; throws the transfer's error.
     @discardableResult
     func get(_ url: String, _ change: (inout OriginRequest) -> Void = { _ in }) async throws -> Collector {
         let collector = start(url, change)
@@ -134,7 +134,7 @@ extension OriginClient {
         return collector
     }
 
-    /// Fetches the URL to an error; throws when the transfer succeeds.
+    /// Fetches the URL, and returns the transfer's error; throws when the transfer succeeds.
     func failure(_ url: String, _ change: (inout OriginRequest) -> Void = { _ in }) async throws -> OriginError {
         try await start(url, change).error()
     }

@@ -20,7 +20,7 @@ struct CanonicalURLTests {
             ("http://2130706433/", "http://127.0.0.1/"), ("http://0177.0.0.1/", "http://127.0.0.1/"),
             ("http://[::1]/", "http://[::1]/"), ("http://[0:0:0:0:0:0:0:1]/", "http://[::1]/"),
             ("http://[2001:DB8::A]:81/x", "http://[2001:db8::a]:81/x"),
-            // IPv6 addresses have the spelling of RFC 5952, also where libcurl keeps another text.
+            // IPv6 addresses have the spelling of RFC 5952, even if libcurl keeps another spelling.
             ("http://[::ffff:102:304]/", "http://[::ffff:1.2.3.4]/"),
             ("http://[::FFFF:1.2.3.4]/", "http://[::ffff:1.2.3.4]/"),
             ("http://[::102:304]/", "http://[::1.2.3.4]/"), ("http://[::1.2.3.4]/", "http://[::1.2.3.4]/"),

@@ -22,7 +22,7 @@ struct URLPrefixTests {
             ("http://h/?x=%c3", "http://h/?x=%C3"), ("http://h/?x=%7e%41%2f", "http://h/?x=~A%2F"),
             ("http://h/?a=/../b", "http://h/?a=/../b"),
             ("http://h./a", "http://h/a"), ("http://[::ffff:102:304]:9/y", "http://[::ffff:1.2.3.4]:9/y"),
-            // The host may be incomplete.
+            // A prefix may end before the path: in the scheme, the host or the port.
             ("HTTP", "http"), ("Https:/", "https:/"), ("http://", "http://"), ("HTTPS://", "https://"),
             ("http://Exam", "http://exam"),
             ("http://192.168.", "http://192.168."), ("http://example.com:9", "http://example.com:9"),
