@@ -46,8 +46,7 @@ struct DownloadFormTests {
         }
     }
 
-    @Test(
-        "Empty tags in a form or a query count towards the limit, and a comma before an accent still separates tags")
+    @Test("Empty tags in a form or query count towards the limit, and a comma before a combining accent separates tags")
     func countedTags() async throws {
         let origin = try ScriptedOrigin { request, connection in try connection.respond(body: request.target) }
         defer { origin.stop() }

@@ -336,7 +336,8 @@ struct DownloadTests {
         }
     }
 
-    @Test("A download from an origin that is not running gets 502 with libcurl's code")
+    @Test(
+        "A download from an origin that is not running gets 502, and the problem has libcurl's error code as curlCode")
     func connectionRefused() async throws {
         let port = try RefusingPort()
         try await TestServer.with { (server) async throws in

@@ -125,7 +125,7 @@ struct DownloadsTests {
     }
 
     @Test(
-        "GET /downloads lists up to its limit, first running, then the latest ended downloads, and tells if more exist"
+        "GET /downloads lists running downloads before the latest ended ones, up to its limit, and tells if more exist"
     )
     func limit() async throws {
         try await TestServer.withGatedOrigin(isHeld: { $0 == "/slow" }) { server, origin, gate in

@@ -223,7 +223,7 @@ struct FilterSpellingTests {
         }
     }
 
-    @Test("A prefix of a caller's own key matches only in the same spelling")
+    @Test("If a caller chose the key of an entry, a filter by prefix matches the key only in the same spelling")
     func keys() async throws {
         try await TestServer.with { (server) async throws in
             for key in ["Note.", "note", "HTTP:x", "%41"] { try await server.put(key, [1]) }

@@ -299,7 +299,7 @@ struct ProcessTests {
         #expect(admin.text.contains("choose another port with --admin-port"), "\(admin.text)")
     }
 
-    @Test("A log line as text is one line for any value, and contains no control characters")
+    @Test("A log record as text is a single line without control characters, even if its values contain them")
     func textLog() async throws {
         let parent = try TemporaryDirectory()
         let process = try ChildProcess(

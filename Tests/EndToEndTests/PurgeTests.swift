@@ -83,7 +83,9 @@ struct PurgeTests {
         }
     }
 
-    @Test("After a purge, a caller with tags beyond the entry's limit gets 400, and the waiting callers are served")
+    @Test(
+        "If the callers after a purge have over 256 tags together, the last caller gets 400, and the others get answers"
+    )
     func laterTags() async throws {
         try await TestServer.withGatedOrigin { server, origin, gate in
             let url = origin.url("/a")

@@ -28,7 +28,7 @@ struct ServerFailureTests {
     }
 
     @Test(
-        "On a full disk, a store gets 507 and a log line; stored entries are served, and a removal makes room",
+        "On a full disk, a PUT gets 507 and causes a log line; stored entries are served, and a removal makes room",
         .enabled(if: canMount, "it needs a file system of its own"))
     func fullDisk() async throws {
         let directory = try TemporaryDirectory()
@@ -132,7 +132,7 @@ struct ServerFailureTests {
     }
 
     @Test(
-        "If the index file is removed, a PUT gets 500 without Retry-After and a log line, and /readyz reports not ready"
+        "If the index file is removed, a PUT gets 500 without Retry-After and is logged, and /readyz reports not ready"
     )
     func lostIndex() async throws {
         let directory = try TemporaryDirectory()

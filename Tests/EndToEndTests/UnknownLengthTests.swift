@@ -79,7 +79,7 @@ struct UnknownLengthTests {
         }
     }
 
-    @Test("Each download of a batch over the disk limit gets 507, and entries that were read before are not evicted")
+    @Test("In a batch, each download over the disk limit gets 507, and entries that were read before are not evicted")
     func batch() async throws {
         let origin = try Self.origin()
         defer { origin.stop() }

@@ -129,7 +129,7 @@ struct WritePreconditionTests {
         }
     }
 
-    @Test("Of several PUTs with If-None-Match: *, or with one ETag in If-Match, that race, exactly one succeeds")
+    @Test("Of several racing PUTs with If-None-Match: *, or with the same ETag in If-Match, exactly one succeeds")
     func race() async throws {
         try await TestServer.with { (server) async throws in
             let calls = [
@@ -223,7 +223,7 @@ struct WritePreconditionTests {
         }
     }
 
-    @Test("Larder compares If-Unmodified-Since with the origin's Last-Modified, or without it with the time of storing")
+    @Test("Larder compares If-Unmodified-Since with the origin's Last-Modified, or if absent, with the time of storing")
     func dates() async throws {
         let origin = try ScriptedOrigin { request, connection in
             let isDated = request.target == "/dated"
@@ -264,7 +264,9 @@ struct WritePreconditionTests {
         }
     }
 
-    @Test("Every PUT, PATCH and DELETE of the API documents 412")
+    @Test(
+        "In openapi.yaml, every PUT, PATCH and DELETE except those of /fetch documents 412 and the fields of conditions"
+    )
     func documented() async throws {
         for operation in try OpenAPIDocument.repository().operations {
             guard ["PUT", "PATCH", "DELETE"].contains(operation.method), operation.passedOn == nil else { continue }

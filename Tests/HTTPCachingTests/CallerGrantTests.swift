@@ -77,7 +77,7 @@ struct CallerGrantTests {
         #expect(response.expiryDate(callerTTL: Self.hour) == Sample.now + .seconds(5))
     }
 
-    @Test("For requests with a ttl, a storable response expires by the stored ttl, for others by its own freshness")
+    @Test("A storable response expires by its stored ttl for requests with a ttl, and by its own freshness for others")
     func bothReasons() throws {
         let answer = Sample.answer(200, ["Cache-Control: max-age=60", "ETag: \"a\""])
         let response = try stored(Sample.request(ttl: Self.hour), answer)

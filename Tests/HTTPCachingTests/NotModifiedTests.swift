@@ -158,7 +158,7 @@ struct NotModifiedTests {
         #expect(response.selection.text == "accept:a")
     }
 
-    @Test("A ttl counts from the 304; a later 304 to a request without a ttl leaves the CallerGrant unchanged")
+    @Test("A ttl counts from the 304 to its request; a 304 to a later request without a ttl keeps the CallerGrant")
     func grant() {
         var response = Sample.stored(["Cache-Control: max-age=60", "ETag: \"a\""])
         let ttl = Duration.seconds(600)

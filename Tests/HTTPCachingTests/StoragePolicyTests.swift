@@ -110,7 +110,7 @@ struct StoragePolicyTests {
     }
 
     @Test(
-        "An answer without explicit freshness is stored only if its status or public permits storing (RFC 9110 §15.1)",
+        "An answer without explicit freshness is stored only if its status or `public` permits it (RFC 9110 §15.1)",
         arguments: [
             (200, true), (203, true), (204, true), (300, true), (301, true), (308, true), (404, true), (405, true),
             (410, true), (414, true), (501, true),

@@ -72,7 +72,7 @@ struct BasicTokenTests {
     }
 
     @Test(
-        "A server without tokens also removes a Larder token from Authorization, and refuses a token in any other field"
+        "Even a server without tokens removes a Larder token from Authorization, and refuses a token in any other field"
     )
     func withoutTokens() async throws {
         let origin = try Self.origin()
@@ -99,7 +99,7 @@ struct BasicTokenTests {
     }
 
     @Test(
-        "Malformed credentials with a token get 400, as does a token in a field for the origin; no origin is contacted"
+        "A token in malformed credentials, or in another field for the origin, gets 400, and Larder contacts no origin"
     )
     func otherForms() async throws {
         let origin = try Self.origin()

@@ -166,7 +166,7 @@ struct TLSProcessTests {
         #expect(try await larder.stop() == .status(0))
     }
 
-    @Test("With --tls-client-ca, clients need a certificate of the file's authorities, and SIGHUP loads a changed file")
+    @Test("With --tls-client-ca, clients need a certificate from an authority in the file, and SIGHUP reloads the file")
     func clients() async throws {
         let others = try await blocking { try TestAuthority() }
         let (good, other) = try await withAuthority { authority in

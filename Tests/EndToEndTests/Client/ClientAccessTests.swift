@@ -18,7 +18,9 @@ struct ClientAccessTests {
             "\(output.errors)")
     }
 
-    @Test("A client command reads its token from the environment, never prints it, and gets only the token's scopes")
+    @Test(
+        "A client command reads its token from the environment, never prints it, and fails if the token lacks the scope"
+    )
     func tokens() async throws {
         let tokens = try TestTokens([.init(name: "reader", scopes: [.read]), .init(name: "me")])
         try await TestServer.with(tokens: tokens.store) { (server) async throws in
@@ -63,7 +65,8 @@ struct ClientAccessTests {
         }
     }
 
-    @Test("If the server is unreachable or is not Larder, a command fails with the address or the address's setting")
+    @Test(
+        "If no server listens, the error names its address; if the server is not Larder, the error names LARDER_SERVER")
     func noServer() async throws {
         let port = try RefusingPort()
         let gone = try await ClientCommands(server: port.url("")).run(["ls"])

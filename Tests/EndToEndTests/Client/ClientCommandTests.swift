@@ -69,7 +69,8 @@ struct ClientCommandTests {
         }
     }
 
-    @Test("The put command stores a file or standard input under a key, or JSON under a URL for later downloads")
+    @Test(
+        "The put command stores a file or standard input under a key, and JSON under a URL, where a download finds it")
     func put() async throws {
         try await TestServer.with { (server) async throws in
             let larder = ClientCommands(server)
@@ -131,9 +132,7 @@ struct ClientCommandTests {
         }
     }
 
-    @Test(
-        "The explain command reports a hit by its text and exit status, and the rm command removes all entries of a URL"
-    )
+    @Test("The explain command tells a hit from a miss by text and exit status; the rm command removes a URL's entries")
     func explain() async throws {
         let origin = try ScriptedOrigin { _, connection in
             try connection.respond(fields: [.cacheControl: "max-age=60"], body: "x")

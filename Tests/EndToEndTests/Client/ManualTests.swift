@@ -4,7 +4,7 @@ import Testing
 
 @Suite("The manual page and completions of the executable")
 struct ManualTests {
-    @Test("The manual page contains every command, and formats without warnings")
+    @Test("The manual page names commands, variables and sections, and groff formats the page without warnings")
     func manual() async throws {
         let larder = ClientCommands(server: "http://127.0.0.1:1")
         let page = try await larder.run(["manual"])

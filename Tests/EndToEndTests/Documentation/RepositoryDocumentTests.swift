@@ -44,7 +44,7 @@ struct RepositoryDocumentTests {
         }
     }
 
-    @Test("The rate of mixed calls in docs/design.md is the last measured rate")
+    @Test("The ratio of mixed calls to hits alone in docs/design.md is the ratio in Benchmarks/results/mixed.json")
     func mixedRate() throws {
         let results = try JSONValue(parsing: RepositoryDocument("Benchmarks/results/mixed.json").text.utf8)
         let row = results["rows"]?.arrayValue?.first { $0["name"]?.stringValue == "Larder, mixed" }

@@ -84,7 +84,7 @@ struct EventTests {
         }
     }
 
-    @Test("A revalidated download is reported as served from the cache, without an event for a stored entry")
+    @Test("A revalidation by a 304 is reported as a success with fromCache, and not as a stored entry")
     func revalidated() async throws {
         let origin = try ScriptedOrigin { request, connection in
             let isKnown = request["If-None-Match"] != nil

@@ -73,7 +73,7 @@ struct OriginFaultTests {
     }
 
     @Test(
-        "While the origin fails, downloads get 502 with a detail and no entry changes; later downloads succeed",
+        "While the origin fails, downloads get 502 with a detail, and no entry changes; later downloads succeed",
         arguments: Fault.allCases)
     func fails(_ fault: Fault) async throws {
         let isFailing = Locked(false)

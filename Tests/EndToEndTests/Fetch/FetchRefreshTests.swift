@@ -27,7 +27,7 @@ struct FetchRefreshTests {
         }
     }
 
-    @Test("A client that has read a reloaded answer to its end never again gets the answer before the reload")
+    @Test("A client that has read a reloaded answer to its end never again gets the older answer")
     func reload() async throws {
         let origin = try ScriptedOrigin { request, connection in
             // The body is too long for the slab, so storing it takes longer.

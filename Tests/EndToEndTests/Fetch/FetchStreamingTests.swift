@@ -65,7 +65,7 @@ struct FetchStreamingTests {
     }
 
     @Test(
-        "A body that arrives with its head reaches all clients whole; a Range gets a part only if the body is stored",
+        "Clients get the whole of a body that arrives with its head; a Range gets a part only if the body is stored",
         arguments: [1, 1_000, 16 << 10, 64 << 10, (64 << 10) + 1], ["max-age=60", "no-store"])
     func bodyWithHead(length: Int, control: String) async throws {
         let body = pattern(length, seed: 3)
@@ -279,7 +279,7 @@ struct FetchStreamingTests {
         }
     }
 
-    @Test("Larder answers 502 if a head is too large to store beside the request's fields", arguments: [60, 100])
+    @Test("Larder answers 502 if head and request fields together are too large to store", arguments: [60, 100])
     func largeHeadForMany(fieldCount: Int) async throws {
         let count = Locked(0)
         let origin = try ScriptedOrigin { _, connection in

@@ -220,9 +220,7 @@ struct NamespacePrefixTests {
         }
     }
 
-    @Test(
-        "A call about the server, or about a namespace in its path, ignores a prefix /@NAME of any existing namespace"
-    )
+    @Test("A prefix /@NAME of an existing namespace has no effect on calls about the server or on /namespaces/{name}")
     func server() async throws {
         try await TestServer.with { (server) async throws in
             try await server.putNamespace("ci")

@@ -37,7 +37,7 @@ struct NamespaceQuotaTests {
     }
 
     @Test(
-        "When the default namespace gets a lower quota, it evicts unpinned entries before it answers, never pinned ones"
+        "A PUT of a quota first evicts excess entries of the default namespace; if these are pinned, the PUT gets 409"
     )
     func handedOver() async throws {
         try await TestServer.with(configure: Self.configure) { (server) async throws in
@@ -93,7 +93,7 @@ struct NamespaceQuotaTests {
     }
 
     @Test(
-        "The namespaces share the memory limit as they share the disk limit, and together stay within the memory limit")
+        "The namespaces' memory limits add up to the server's memory limit, and each namespace stays within its limit")
     func memory() async throws {
         try await TestServer.with(configure: Self.configure) { (server) async throws in
             try await server.putNamespace("a", ["memoryLimit": "2MiB"])

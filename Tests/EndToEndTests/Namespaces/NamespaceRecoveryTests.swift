@@ -29,7 +29,8 @@ struct NamespaceRecoveryTests {
         }
     }
 
-    @Test("The next start removes directories that a kill left unused, and gives their numbers to no new directory")
+    @Test(
+        "The next start removes directories that a kill left unused, and no new directory reuses one of their numbers")
     func leftover() async throws {
         let directory = try TemporaryDirectory()
         try await TestServer.with(directory: directory) { (server) async throws in
@@ -162,7 +163,9 @@ struct NamespaceRecoveryTests {
         #expect(names.contains("namespaces.json") && !names.contains("namespaces.json.first"))
     }
 
-    @Test("Larder serves the entries in a cache directory of a build without namespaces")
+    @Test(
+        "Larder serves the entries in a cache directory of an old build, which knew no namespaces and wrote no registry"
+    )
     func noRegistry() async throws {
         let directory = try TemporaryDirectory()
         try await TestServer.with(directory: directory) { (server) async throws in

@@ -99,7 +99,7 @@ struct PassingContentTests {
     }
 
     @Test(
-        "Until the kernel has read a body into the page cache, its lookups return `soon`; all lookups count as one hit"
+        "Until the kernel has read a body into the page cache, each lookup returns `soon`; the lookups count as one hit"
     )
     func soon() async throws {
         try await withEntries { (server, _) async throws in

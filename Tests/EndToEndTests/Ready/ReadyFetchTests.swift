@@ -99,7 +99,7 @@ struct ReadyFetchTests {
         }
     }
 
-    @Test("A new response to a URL with another Vary ends the URL's ready answer (RFC 9111 §4)")
+    @Test("A new response with another Vary ends the ready answer of its URL (RFC 9111 §4)")
     func newVariant() async throws {
         let origin = try ScriptedOrigin { request, connection in
             var fields: HTTPFields = [.cacheControl: "max-age=60"]

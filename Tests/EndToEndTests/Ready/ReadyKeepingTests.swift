@@ -72,7 +72,9 @@ struct ReadyKeepingTests {
         }
     }
 
-    @Test("Larder keeps no ready answer for HEAD, for a field that changes the answer, or of an entry that was changed")
+    @Test(
+        "Larder keeps no ready answer to HEAD, to a request with fields that change the answer, or for a changed entry"
+    )
     func asksFirst() async throws {
         let made = Counter("made")
         let keep: @Sendable (ReadyAnswers, HotEntry.Mark, String, Call) -> Void = { ready, mark, _, call in
@@ -100,7 +102,7 @@ struct ReadyKeepingTests {
         }
     }
 
-    @Test("A renewed ready answer is sent, but not kept if its entry gets too many other ready answers meanwhile")
+    @Test("A renewed ready answer is sent, but not kept if its entry gets too many ready answers during the renewal")
     func refusedMeanwhile() async throws {
         let others = Recorder<Call>()
         let keep: @Sendable (ReadyAnswers, HotEntry.Mark, String, Call) -> Void = { ready, mark, target, call in

@@ -110,7 +110,7 @@ struct GeneratedClientTests {
         }
     }
 
-    @Test("A download with the documented default of every member keeps the pin and the expiry date of its entry")
+    @Test("A download that sends the documented default of every member keeps the pin and the expiry date of its entry")
     func declaredDefaults() async throws {
         let origin = try ScriptedOrigin { _, connection in try connection.respond(body: "a") }
         defer { origin.stop() }

@@ -87,9 +87,7 @@ struct SoakModelTests {
         #expect(model.verdict("a", found: 1, at: 202) != nil)
     }
 
-    @Test(
-        "After a kill, the model permits that the last seconds' renewals of expiry dates are lost, but no older one"
-    )
+    @Test("The model permits that a kill undoes a renewal of an expiry date only within seconds after the renewal")
     func slide() {
         var model = Self.model(isPinned: false)
         #expect(model.settle("a", version: 1, freshUntil: 12, slidAt: 10) == nil)

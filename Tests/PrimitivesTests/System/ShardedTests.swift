@@ -10,7 +10,7 @@ struct ShardedTests {
         #expect(Sharded(count: asked) { 0 }.all.count == made)
     }
 
-    @Test("Hashes with equal lowest bits share a shard, even negative hashes; hashes with other lowest bits do not")
+    @Test("Two hashes, even negative hashes, share a shard exactly if their lowest bits are equal")
     func shards() {
         let shards = Sharded(count: 4) { 0 }
         for hash in [0, 1, 2, 3, 4, -1, Int.min] { shards[hash].withLock { $0 += 1 } }

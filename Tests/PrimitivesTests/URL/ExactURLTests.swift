@@ -43,7 +43,8 @@ struct ExactURLTests {
     }
 
     @Test(
-        "A scheme with an authority is parsed once until the table is full, but each time if it is over 300 bytes long")
+        "Until the table is full, a scheme with an authority is parsed once; one over 300 bytes is parsed at each use"
+    )
     func known() throws {
         let sites = KnownSites()
         var reads = 0
