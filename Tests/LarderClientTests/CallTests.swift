@@ -7,7 +7,7 @@ import Testing
 @Suite("The addresses, calls, keys and durations of the client")
 struct CallTests {
     @Test(
-        "The address of a server has the same form for all spellings of slashes, letters and port",
+        "Server addresses that differ in letter case, final slashes or a stated default port have the same form",
         arguments: [
             ("http://127.0.0.1:8080", "http://127.0.0.1:8080"), ("HTTP://LOCALHOST:80/", "http://localhost"),
             ("https://cache.example/larder//", "https://cache.example/larder"), ("http://[::1]:1/", "http://[::1]:1"),

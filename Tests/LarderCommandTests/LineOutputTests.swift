@@ -40,7 +40,7 @@ struct LineOutputTests {
         }
     }
 
-    @Test("While no program reads the pipe, lines are dropped; the next line comes after the number of dropped lines")
+    @Test("Lines are dropped while no program reads the pipe; then their number is written before the next line")
     func stalled() throws {
         let pipe = try Pipe()
         let output = LineOutput(pipe.writing, patience: .milliseconds(10))

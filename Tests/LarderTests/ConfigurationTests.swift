@@ -11,7 +11,7 @@ struct ConfigurationTests {
     private let home = ["HOME": "/home/ada"]
 
     @Test(
-        "A client may have a quarter of the connections, or all on loopback, unless a limit is configured",
+        "Unless configured, a client's limit is a quarter of the connections; a server on loopback has no such limit",
         arguments: [
             ("0.0.0.0", nil, 1000, 250), ("0.0.0.0", nil, 20, 16), ("::", "auto", 1000, 250),
             ("127.0.0.1", nil, 1000, 0),
@@ -25,7 +25,7 @@ struct ConfigurationTests {
     }
 
     @Test(
-        "Half of the connections may be listeners; a client may have a quarter of the listeners, or all on loopback",
+        "By default, half of the connections may be listeners; one client may have a quarter of these, on loopback all",
         arguments: [
             ("127.0.0.1", [], 1000, 500, 0), ("0.0.0.0", [], 1000, 500, 125), ("0.0.0.0", [], 1, 1, 16),
             ("127.0.0.1", ["7", "3"], 1000, 7, 3), ("0.0.0.0", ["auto", "0"], 1000, 500, 0),
@@ -267,7 +267,7 @@ struct TransferLimitsTests {
         #expect(2 * limits.downloadsPerHost <= limits.downloads)
     }
 
-    @Test("With enough descriptors, downloads have their configured limits, and /fetch has 4,096 transfers")
+    @Test("With enough descriptors, downloads have their configured limits, and /fetch may run 4,096 transfers")
     func enough() {
         let limits = TransferLimits(descriptors: 1 << 20, maxDownloads: 512, maxDownloadsPerHost: 128)
         #expect(limits.gateway == 4096)

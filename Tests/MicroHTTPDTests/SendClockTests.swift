@@ -26,7 +26,7 @@ struct SendClockTests {
         #expect(Self.look(&clock, at: 192, taken: 692, waiting: 1_000_000))
     }
 
-    @Test("In a window of 191 s, a client must take 60,000 bytes (a minute at the minimum rate), and no byte less")
+    @Test("In each window of 191 s, a client must take 60,000 bytes (a minute at the minimum rate); 59,999 are too few")
     func rate() {
         var clock = Self.clock()
         #expect(!Self.look(&clock, at: 30, taken: 500, waiting: 1_000_000))

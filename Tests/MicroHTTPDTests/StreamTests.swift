@@ -96,7 +96,7 @@ struct StreamTests {
         }
     }
 
-    @Test("For HEAD and 304, the daemon sends no byte of a stream, and notifies the stream's producer")
+    @Test("For HEAD and 304, the daemon sends no byte of a stream, and tells the producer that the stream is closed")
     func head() async throws {
         let closed = Mailbox<String>()
         let handler = Handler.answering { exchange in

@@ -182,7 +182,7 @@ import Testing
         #expect(origin.connectionCount == 1)
     }
 
-    @Test("Over TLS, the client closes an HTTP/1.1 connection after an answer without a body, and only then")
+    @Test("Over TLS, the client closes an HTTP/1.1 connection after an answer without a body, but not after a body")
     func secure() async throws {
         let origin = try ScriptedOrigin { request, connection in
             try connection.respond(request.target == "/204" ? 204 : 200, body: request.target)

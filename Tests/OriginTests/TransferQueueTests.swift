@@ -58,7 +58,7 @@ import Testing
         #expect(drain(&queue) == [1, 3])
     }
 
-    @Test("A transfer that leaves the queue before its start does not start, and lets no other transfer start")
+    @Test("A transfer that is removed from the queue before its start never starts, and frees no place of its host")
     func leaving() {
         var queue = queue(10, perHost: 1, [(1, "a"), (2, "a"), (3, "a")])
         #expect(queue.next() == 1)

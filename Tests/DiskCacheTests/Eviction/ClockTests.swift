@@ -70,7 +70,7 @@ struct ClockTests {
     }
 
     @Test(
-        "A clock of access dates ahead of the wall clock runs no faster than the wall clock; reads do not advance it")
+        "When the clock of access dates is ahead of the wall clock, it runs no faster, and reads do not advance it")
     func pace() {
         let wall = ManualClock()
         let clock = HitClock(wall, notBefore: wall.now() + .seconds(10))

@@ -119,7 +119,7 @@ struct S3FIFOPolicyTests {
     }
 
     @Test(
-        "A key removed from the main queue enters the main queue at its next insertion, and the small queue after that"
+        "After a key is removed from the main queue, its first insertion is into that queue, its second into the small"
     )
     func replaced() {
         var policy = S3FIFOPolicy()

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("The threads that may wait for the disk")
 struct DiskThreadsTests {
-    @Test("Work without a waiting caller is dropped after a stop, or if as many works wait as there are threads")
+    @Test("Work without a waiting caller is dropped after a stop, or if one piece of work per thread is already queued")
     func busy() async throws {
         let threads = DiskThreads(count: 2)
         let done = Recorder<String>()

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("The queues of the memory tier")
 struct MemoryQueuesTests {
-    @Test("The queues agree with two lists after insertions, moves, removals and changes of cost")
+    @Test("The queues have the contents of two model lists after insertions, moves, removals and changes of cost")
     func model() {
         struct Item {
             var id: Int

@@ -70,7 +70,7 @@ struct ColdReadTests {
         }
     }
 
-    @Test("A body with a known slot is read from the slab without the index, or is reported to be on disk")
+    @Test("A body with a known slot is read from the slab without the index, or reported on disk if a read would wait")
     func slab() async throws {
         let fixture = try CacheFixture { $0.memoryLimit = 256 << 10 }
         try await fixture.withCache { cache async throws in
@@ -105,7 +105,7 @@ struct ColdReadTests {
         }
     }
 
-    @Test("A repeated request is answered first; afterwards the index is read, and the entry enters the memory tier")
+    @Test("A repeated request is answered from the slab before the index is read to put the entry into the memory tier")
     func admitted() async throws {
         let fixture = try CacheFixture { $0.memoryLimit = 256 << 10 }
         try await fixture.withCache { cache async throws in

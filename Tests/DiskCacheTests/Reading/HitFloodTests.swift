@@ -67,7 +67,7 @@ struct HitFloodTests {
         #expect(log.isEmpty)
     }
 
-    @Test("When a flush takes the hits that were counted in memory, the log keeps all hits that it already holds")
+    @Test("When a flush takes hits that were counted in memory, these hits push no other hits out of the log")
     func countedBesideOthers() {
         let passed = (0..<15_500).map { "passed-\($0)" }
         for key in passed { _ = log.note(hit, for: key) }

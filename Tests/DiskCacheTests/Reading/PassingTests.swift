@@ -164,7 +164,7 @@ struct PassingTests {
     }
 
     @Test(
-        "A load puts a slot back into the slot table after a caller's change of the ttl, but not after a hit's renewal")
+        "After a caller's change of the ttl, but not after a hit's renewal, a load puts the slot back into the table")
     func followed() async throws {
         let fixture = try Self.fixture()
         try await fixture.withCache { cache async throws in

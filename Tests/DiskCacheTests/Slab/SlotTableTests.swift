@@ -52,7 +52,7 @@ struct SlotTableTests {
         #expect(table.find(hash) == nil)
     }
 
-    @Test("A ticket from before a change of its entry inserts no slot into the table, and is not current")
+    @Test("A ticket taken before the removal of its hash inserts no slot into the table, and is no longer current")
     func tickets() throws {
         let table = SlotTable(memoryLimit: 1 << 20)
         let hash = Self.hash(1)

@@ -114,7 +114,7 @@ struct OverwriteTests {
     }
 
     @Test(
-        "A caller that joins a download after a change of the entry sets its tag and pin; later unpins have no effect",
+        "A joining caller's tag and pin overrule earlier changes of the entry; a later caller cannot undo the pin",
         arguments: [[true], [true, false], [false]])
     func statedAfterChange(pins: [Bool]) async throws {
         try await CacheFixture().withCache { cache async throws in

@@ -81,7 +81,7 @@ struct StoringTests {
         }
     }
 
-    @Test("A caller's empty body, null and an object without members are refused, and the held entry stays")
+    @Test("A caller cannot store an empty body, or null or an empty object as JSON; the earlier entry stays")
     func emptyFromCaller() async throws {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in

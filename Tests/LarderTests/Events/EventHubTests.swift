@@ -112,7 +112,7 @@ struct EventHubTests {
         #expect(early.events[0].id == steady.events[29].id)
     }
 
-    @Test("A stalled listener delays no other listener, and is disconnected once its next event is dropped")
+    @Test("A stalled listener delays no other, and is disconnected once the hub no longer keeps its next event")
     func stalled() async throws {
         let hub = EventHub(limits { $0.windowCount = 100 })
         let (steady, slow) = (TestSink(), TestSink(room: 1))
@@ -129,7 +129,7 @@ struct EventHubTests {
         #expect(hub.listenerCount == 1)
     }
 
-    @Test("A listener that has room again gets the remaining events in order")
+    @Test("A listener with a full buffer gets the remaining events in order as soon as it has room again")
     func paused() async throws {
         let hub = EventHub()
         let (steady, slow) = (TestSink(), TestSink(room: 1))
@@ -235,7 +235,7 @@ struct EventHubTests {
         #expect(throws: EventHub.Refusal.full) { try listen("b") }
     }
 
-    @Test("A heartbeat sends the id of the last event, and ends the stream of a listener that is no longer admitted")
+    @Test("A heartbeat sends the id of the last event, and ends the stream of a listener that may no longer listen")
     func heartbeat() async throws {
         let hub = EventHub(limits { $0.heartbeat = .milliseconds(5) })
         let (steady, other, full) = (TestSink(), TestSink(), TestSink(room: 1))

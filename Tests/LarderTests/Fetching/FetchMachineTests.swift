@@ -39,7 +39,7 @@ struct FetchMachineTests {
     }
 
     @Test(
-        "If a 304 confirms no stored response, waiters past the time limit are released, and the origin is asked again")
+        "If a 304 confirms no stored response, followers past the time limit wait no longer; the origin is asked again")
     func changed() {
         var machine = machine(isDownload: false)
         #expect(machine.join(1, number: 1) == .waits(isFirst: true))
@@ -100,7 +100,7 @@ struct FetchMachineTests {
         #expect(words(machine.handle(.left(1, givesUp: true))) == [outlivesCallers ? "cancelIfQueued" : "cancel"])
     }
 
-    @Test("After two threads closed a fetch with readers and reopened it, a client can still join the fetch")
+    @Test("If two threads close a fetch, and both reopen it because clients read its body, a client can still join")
     func closedTwice() {
         var machine = machine(isDownload: false)
         _ = machine.handle(.began(isKept: true, isOpen: true))
@@ -131,7 +131,7 @@ struct FetchMachineTests {
         #expect(words(machine.handle(.broke(.noSpace))) == ["end [0, 1] failed(\(DownloadError.noSpace))"])
     }
 
-    @Test("A caller that joins after the head of a 304 is marked as late, until the origin is sent a second request")
+    @Test("Callers that join after the head of a 304 have isAfterHead = true until the fetch asks the origin again")
     func afterHead() {
         var machine = machine(isDownload: false)
         _ = machine.join(1, number: 1)

@@ -39,7 +39,7 @@ struct GatewayCrowdTests {
     }
 
     @Test(
-        "The cost of a request with a token of its own does not grow with other requests; equal tokens share a fetch",
+        "The cost of a request with its own token does not depend on the number of fetches; equal tokens share a fetch",
         .timeLimit(.minutes(1)))
     func tokens() async throws {
         let count = 4_000
@@ -106,7 +106,7 @@ struct GatewayCrowdTests {
         }
     }
 
-    @Test("A request may join the answered fetches of its variant, in the order in which these fetches began")
+    @Test("A request is offered the answered fetches of its variant, in the order in which these fetches began")
     func answers() async throws {
         try await TestGateway.with { (gateway) async throws in
             var table = GatewayFetchTable()
@@ -152,7 +152,7 @@ struct GatewayCrowdTests {
         }
     }
 
-    @Test("A fetch without a transfer place checks the oldest fetches of each origin, at most 64 more than the places")
+    @Test("A fetch that waits for a place seeks its holder among the oldest fetches, at most 64 more than the places")
     func places() async throws {
         try await TestGateway.with { (gateway) async throws in
             let group = GatewayGroup()
@@ -177,7 +177,7 @@ struct GatewayCrowdTests {
         }
     }
 
-    @Test("With more origins than transfer places, repeated checks for a place reach every origin")
+    @Test("With more origins than places, repeated searches for the holder of a place check fetches of every origin")
     func turns() async throws {
         try await TestGateway.with { (gateway) async throws in
             let group = GatewayGroup()

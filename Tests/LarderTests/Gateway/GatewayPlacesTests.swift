@@ -92,7 +92,7 @@ struct GatewayPlacesTests {
         }
     }
 
-    @Test("A request that was dispatched after its client had left is freed when its fetch ends")
+    @Test("If a client leaves before its request is dispatched, the request is freed when its fetch ends")
     func leftBefore() async throws {
         let origin = try ScriptedOrigin { _, connection in try connection.respond(body: "ok") }
         defer { origin.stop() }

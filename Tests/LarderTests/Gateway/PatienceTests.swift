@@ -41,7 +41,7 @@ struct PatienceTests {
     }
 
     @Test(
-        "Clients that already wait for a second request still get the answer to the first request, even a stale answer",
+        "Followers that wait for a second request still get an answer to the first request, even if it is stale",
         arguments: [60, 1])
     func lateAnswer(maxAge: Int) async throws {
         try await withLateFollowers { _, fetch, leader, followers in
@@ -54,7 +54,7 @@ struct PatienceTests {
         }
     }
 
-    @Test("When the first request fails, the follower that sent a second request waits on; the other gets the failure")
+    @Test("When the first request fails, the follower that sent a second request waits on; the other follower fails")
     func lateFailure() async throws {
         try await withLateFollowers { _, fetch, leader, followers in
             fetch.originDidFinish(.failure(OriginError(.timedOut(.waiting))))

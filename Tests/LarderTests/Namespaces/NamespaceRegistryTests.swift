@@ -75,7 +75,7 @@ struct NamespaceRegistryTests {
     }
 
     @Test(
-        "Former directories, and announced directories that no namespace uses, are listed as unused until their removal"
+        "Former directories, and directories recorded ahead of their creation, are listed as unused until their removal"
     )
     func unused() throws {
         var registry = NamespaceRegistry()

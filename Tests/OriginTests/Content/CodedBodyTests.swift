@@ -93,7 +93,7 @@ import Testing
     }
 
     @Test(
-        "A body with a damaged, unknown or third content coding, or with bytes behind its end, fails with error 61",
+        "A body that is damaged, has an unknown or a third coding, or goes on after its end fails with error 61",
         arguments: [
             ("gzip", Array("this is no gzip".utf8), "it is not valid gzip: incorrect header check"),
             ("xz", [1, 2, 3], "its content coding \"xz\" is not supported"),
