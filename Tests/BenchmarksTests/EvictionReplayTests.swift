@@ -68,7 +68,7 @@ struct EvictionReplayTests {
         #expect(memory.requests == trace.requests.count)
         #expect(memory.objectMissRatio < other * 0.95)
         #expect(disk.objectMissRatio < other * 0.95)
-        // The ratios differ slightly: some hashes collide, and some hits of the disk tier are noted but not written.
+        // The ratios differ slightly: some hashes collide, and the index does not get all hits of the disk tier.
         #expect(abs(disk.objectMissRatio / memory.objectMissRatio - 1) < 0.01)
         #expect(disk.policyBytes <= 16 * disk.entries + 72)
     }

@@ -95,7 +95,7 @@ struct FreshnessTests {
     @Test(
         "Directives decide whether and for how long a stale response may be served",
         arguments: [
-            // RFC 9111 §4.2.4: no directive forbids a stale response.
+            // RFC 9111 §4.2.4: these fields contain no directive that forbids a stale response.
             ("max-age=1", false, 0, nil),
             ("max-age=1, public", false, 0, nil),
             // RFC 9111 §5.2.2.2, §5.2.2.8, §5.2.2.10, §5.2.2.4: these directives forbid a stale response.

@@ -123,7 +123,7 @@ struct ServedFieldsTests {
             // A failed If-Range turns the request into a request for the whole.
             ([.range: "bytes=0-4", .ifRange: "\"a\""], 206, .range(0..<5)),
             ([.range: "bytes=0-4", .ifRange: "\"b\""], nil, .none),
-            // Conditions are evaluated only if the parts could answer the same request without conditions.
+            // Conditions are evaluated only if the stored parts could answer the request without conditions.
             ([.range: "bytes=0-4", .ifNoneMatch: "\"a\""], 304, .none),
             ([.range: "bytes=0-4", .ifMatch: "\"b\""], 412, .none),
             ([.range: "bytes=0-5", .ifNoneMatch: "\"a\""], nil, .none),

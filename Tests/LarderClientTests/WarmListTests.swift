@@ -3,7 +3,7 @@ import Testing
 
 @testable import LarderClient
 
-@Suite("The list of larder warm")
+@Suite("The list of URLs that larder warm reads")
 struct WarmListTests {
     @Test("Each line is a URL with an optional ttl, and comments and empty lines are skipped")
     func lines() {

@@ -5,7 +5,7 @@ struct MemoryPressureSensor: ~Copyable {
     /// The trigger: at least one process waited for memory for 15 % of two seconds. A process without privileges may
     /// only ask for whole multiples of two seconds.
     private static let trigger = "some 300000 2000000"
-    /// The same threshold in percent, for files that are read periodically.
+    /// The share of ``trigger`` (15 % of the time), for files that are read periodically.
     private static let share = 15.0
     /// A number of pages that is negligible: 1 MiB.
     private static let fewPages = 256

@@ -210,7 +210,7 @@ struct HitTests {
                     try context.flushHits(only: entry.key)
                     throw Failure()
                 }, completion: { (_: Result<Void, DiskCacheError>) in done.add() })
-            // This operation removes an entry and then fails, so the writer runs all operations of the transaction again.
+            // This operation removes an entry and fails, so the writer runs the transaction's operations again.
             cache.writer.submit(
                 { context in
                     try context.remove(try #require(try context.index.row(forKey: entry.key)))

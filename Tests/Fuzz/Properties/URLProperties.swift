@@ -28,7 +28,7 @@ enum URLProperties {
         if let host = try? CanonicalURL.host(text) { try checkHost(host) }
     }
 
-    /// A canonical prefix is visible ASCII, stays unchanged as a prefix, and begins the canonical URL of the same text.
+    /// The canonical prefix of `text` is visible ASCII, begins the canonical URL of `text`, and is canonical itself.
     private static func checkPrefix(_ prefix: String, of text: String) throws(Violation) {
         try demand(isVisible(prefix), "a prefix is visible ASCII", prefix)
         if prefix.utf8.count <= CanonicalURL.maximumLength {

@@ -235,7 +235,7 @@ struct MemoryKeeperTests {
         }
     }
 
-    @Test("A trim leaves at most the given bytes in memory and keeps the limit; after the keeper's stop, it frees none")
+    @Test("A trim frees memory down to the given bytes, with the same limit; after the keeper's stop, it frees none")
     func trim() async throws {
         try await Self.withKeeper(files: [:]) { keeper, cache, _ in
             let held = cache.memoryStatistics.bytes
