@@ -2,7 +2,7 @@ import MicroHTTPD
 import TestSupport
 import Testing
 
-@Suite("The rounds of a serving thread", .serialized)
+@Suite("The loop in which a serving thread waits for its connections and serves them", .serialized)
 struct RoundTests {
     @Test(
         "A thread answers all ready requests, even if they are more than a batch of events holds",

@@ -238,7 +238,7 @@ extension StoredResponse {
 /// Invalidation of stored responses by a request that may have changed a resource (RFC 9111 §4.4).
 package enum Invalidation {
     /// The safe methods of RFC 9110 §9.2.1 and of IANA's registry of methods. Any other method may change its target.
-    package static let safeMethods: Set<String> = [
+    fileprivate static let safeMethods: Set<String> = [
         "GET", "HEAD", "OPTIONS", "TRACE", "PROPFIND", "REPORT", "SEARCH", "QUERY",
     ]
 

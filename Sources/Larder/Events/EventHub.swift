@@ -1,4 +1,4 @@
-// Invariants of this file
+// Invariants of `EventHub`
 //
 // - A publisher holds the lock of `intake` only briefly, and never waits for a listener. While no events are recorded,
 //   it reads one atomic and returns.

@@ -1,4 +1,4 @@
-// Invariants of this file
+// Invariants of `MemoryKeeper`
 //
 // - `state` is guarded by its lock. Only the keeper's thread uses the sensor and the policy, and only this thread
 //   changes the limit of a memory tier.

@@ -1,5 +1,3 @@
-import CCurl
-
 /// An absolute URL in the single spelling from which its key is computed.
 ///
 ///     try CanonicalURL("HTTP://Example.com:80/a/../b?c=%7e#d").string  // "http://example.com/b?c=~"

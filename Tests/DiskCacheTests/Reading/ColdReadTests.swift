@@ -70,7 +70,7 @@ struct ColdReadTests {
         }
     }
 
-    @Test("A body with a known slot is read from the slab without the index, or reported on disk if a read would wait")
+    @Test("A body with a known slot is read without the index; if the read would wait, the result is `onDisk`")
     func slab() async throws {
         let fixture = try CacheFixture { $0.memoryLimit = 256 << 10 }
         try await fixture.withCache { cache async throws in

@@ -100,7 +100,7 @@ struct FetchMachineTests {
         #expect(words(machine.handle(.left(1, givesUp: true))) == [outlivesCallers ? "cancelIfQueued" : "cancel"])
     }
 
-    @Test("If two threads close a fetch, and both reopen it because clients read its body, a client can still join")
+    @Test("A fetch that two threads close and reopen for its readers' sake still accepts a new client")
     func closedTwice() {
         var machine = machine(isDownload: false)
         _ = machine.handle(.began(isKept: true, isOpen: true))

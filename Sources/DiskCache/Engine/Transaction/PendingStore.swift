@@ -109,7 +109,7 @@ struct PendingStore: Sendable {
         latePurges = all.count > Self.latePurgeLimit ? nil : all
     }
 
-    /// The most tags of concurrent purges that a store remembers. With more, a store that gets another tag is purged.
+    /// The most purged tags that a running store remembers. After more, any new tag makes the store count as purged.
     static let latePurgeLimit = 256
 
     /// Whether a filter matches this store, if the filter's tag and state are left out.

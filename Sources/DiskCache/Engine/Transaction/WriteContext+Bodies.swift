@@ -23,8 +23,17 @@
 // If a transaction fails without a kill, the journal undoes its steps in reverse order.
 //
 // With `Durability.power`, a power cut leaves the same files as a kill; see UnsyncedBodies.
+//
+// All crash points of the changes to slots inside a transaction. A slot that a row names is never written. So a kill at
+// any time leaves the bodies intact that the rows and the table `extents` of the last commit name.
+//
+// | killed after | on disk | at the next start |
+// |---|---|---|
+// | slotWritten, beforeCommit | a body and its SlabRecord in a free slot | no action: the slot is overwritten later |
+// | afterCommit | the body, its row, and the slot as used; the replaced body is in a free slot | no action |
 
 import Foundation
+import Primitives
 
 extension WriteContext {
     /// Takes the body at `path` away from its entry. The file is removed once the transaction is durable.
@@ -163,6 +172,59 @@ extension WriteContext {
             return
         }
         throw DiskCacheError.system("link", place, EEXIST)
+    }
+}
+
+extension WriteContext {
+    func keep(_ body: SharedBytes, of entry: Entry) throws -> Slot {
+        let record = SlabRecord(of: entry, at: now)
+        let slot = take(for: record.bytes.count + body.count)
+        try parts.slab.write(record, body, in: slot)
+        unsynced.wroteSlot()
+        try reach(.slotWritten)
+        return slot
+    }
+
+    /// Writes the body of a row to another slot, with a new ``SlabRecord`` that agrees with the row.
+    func rewrite(_ row: EntryRow, _ body: SharedBytes) throws {
+        try setSlot(of: row, keep(body, of: row.entry))
+    }
+
+    private func setSlot(of row: EntryRow, _ slot: Slot) throws {
+        if let old = row.slot { free(old) }
+        try index.setSlot(of: row.id, slot)
+        journal.onCommit { [slotTable = parts.slotTable] in slotTable.remove(ExactText(row.entry.key).hashValue) }
+    }
+
+    /// The slot of an entry that gets new metadata. If its ``SlabRecord`` changes, too, the body moves to a new slot.
+    func slot(of entry: Entry, as old: EntryRow) throws -> Slot? {
+        guard let slot = old.slot, !SlabRecord.isSame(of: entry, old.entry),
+            let body = try parts.slab.body(of: entry, in: slot)
+        else { return old.slot }
+        let new = try keep(body, of: entry)
+        free(slot)
+        return new
+    }
+
+    /// Another body may take the slot once the transaction is durable.
+    func free(_ slot: Slot) {
+        if slots.free(slot) { journal.onUndo { [slots] in slots.keep(slot) } }
+    }
+
+    /// Copies a body to another slot of the same size. `content` has all bytes of the current slot.
+    func move(_ row: EntryRow, _ content: SharedBytes) throws {
+        guard let old = row.slot else { return }
+        let slot = take(for: old.slotClass.size)
+        try parts.slab.write(content, in: slot)
+        unsynced.wroteSlot()
+        try setSlot(of: row, slot)
+        try reach(.slotWritten)
+    }
+
+    private func take(for length: Int) -> Slot {
+        let slot = slots.take(for: length)
+        journal.onUndo { [slots] in slots.takeBack(slot) }
+        return slot
     }
 }
 

@@ -1,5 +1,5 @@
-// Invariants: the policy holds only hashes of entries outside the queues, at most one hash for each entry. A lost hash
-// makes a choice worse, not wrong. A choice spares up to `moveLimit` entries, usually few, because each loses a hit.
+// Invariants: of an entry outside the queues the policy holds only a hash, and at most one. A lost hash makes a choice
+// worse, not wrong. A choice spares up to `moveLimit` entries, usually few, because each loses a hit.
 
 /// S3-FIFO (Yang, Zhang, Qiu, Yue, Rashmi: "FIFO queues are all you need for cache eviction", SOSP '23), which here
 /// considers the sizes of entries. New entries go to a small queue, a tenth of all bytes. Its oldest entry moves to the

@@ -173,7 +173,7 @@ struct PathCandidates: RandomAccessCollection {
     /// Never reached, because bodies compete for a path only if their keys or URLs have the same MD5.
     let endIndex = 1000
 
-    /// The layout's path; in the readable layout, also with `~` and the key; then the last of these with `~1`, `~2`, …
+    /// The candidates: the layout's path; in the readable layout also that path with `~KEY`; then the last with `~1`, …
     init(layout: Layout, key: CacheKey, url: String?) {
         self.key = key
         let path = layout.path(for: key, url: url)

@@ -24,8 +24,8 @@ enum ProcessVFS {
         var writes = GatheredWrites()
         /// The bytes written since the disk was last told to begin writing.
         var waitingBytes = 0
-        /// The log, opened when the disk is first told to begin. Closing it drops the process's locks on the log, which
-        /// is harmless because SQLite takes none.
+        /// The log, opened when the kernel is first told to start writing it. To close it drops the process's locks on
+        /// the log, which is harmless because SQLite takes none.
         var log: FileDescriptor?
     }
 
