@@ -208,9 +208,7 @@ extension StoredResponse {
     /// if the complete length is known. `held` has the available bytes; `nil` means ``part``.
     func covers(_ request: CacheRequest, held: ByteCoverage?, now: Timestamp) -> Bool {
         guard let part else { return true }
-        guard let completeLength, let ranges = ByteRangeSet(request.fields, method: request.method) else {
-            return false
-        }
+        guard let completeLength, let ranges = request.ranges else { return false }
         // RFC 9110 §13.1.5: when the condition does not hold, the request asks for the whole representation.
         let conditions = ConditionalRequest(request.fields, method: request.method, now: now)
         guard conditions.allowsRange(of: SelectedRepresentation(of: fields, now: receivedAt), now: now) else {

@@ -178,6 +178,9 @@ package struct CacheRequest: Hashable, Sendable {
         self.callerTTL = callerTTL
         self.authorization = authorization
     }
+
+    /// `nil` without a Range that counts; see ``ByteRangeSet/init(_:method:)``.
+    package var ranges: ByteRangeSet? { fields.contains(.range) ? ByteRangeSet(fields, method: method) : nil }
 }
 
 /// The head of a final answer. Interim answers (1xx) are never stored and have no ``OriginAnswer``.

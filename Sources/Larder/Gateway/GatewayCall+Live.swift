@@ -136,9 +136,7 @@ extension GatewayCall {
     /// The request's fields without a Range of several parts, because such parts cannot be sent while the body arrives.
     /// RFC 9110 §14.2 lets a server ignore the field.
     private var singleRange: HTTPFields {
-        guard let ranges = ByteRangeSet(request.fields, method: request.method), ranges.specifications.count > 1 else {
-            return request.fields
-        }
+        guard let ranges = cacheRequest.ranges, ranges.specifications.count > 1 else { return request.fields }
         var fields = request.fields
         fields[fields: .range] = []
         return fields
@@ -185,12 +183,12 @@ extension GatewayCall {
     /// Whether the origin gets a single range, and no `If-Range`, which would permit the whole body as the answer.
     func sendsRange(isValidating: Bool, isShared: Bool) -> Bool {
         !asksForWhole(isValidating: isValidating, isShared: isShared) && !request.fields.contains(.ifRange)
-            && ByteRangeSet(request.fields, method: request.method)?.specifications.count == 1
+            && cacheRequest.ranges?.specifications.count == 1
     }
 
     /// Whether the request has no range, or `bytes=0-`. The whole body then takes no longer than the requested bytes.
     var asksForBeginning: Bool {
-        guard let ranges = ByteRangeSet(request.fields, method: request.method) else { return true }
+        guard let ranges = cacheRequest.ranges else { return true }
         return ranges.specifications.count == 1 && ranges.specifications[0] == .from(first: 0, last: nil)
     }
 

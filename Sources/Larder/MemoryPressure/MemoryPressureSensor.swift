@@ -160,7 +160,8 @@ struct MemoryPressureSensor: ~Copyable {
     }
 }
 
-/// The kernel's files that show whether memory is short; `nil`: unknown or none.
+/// The kernel's files that show whether memory is short. A path is `nil` if the file does not exist or
+/// is not known.
 package struct MemoryPressureFiles: Sendable {
     /// Files in the format of `/proc/pressure/memory`: <https://docs.kernel.org/accounting/psi.html>.
     package var stalls: [String] = []

@@ -25,9 +25,9 @@ final class ConnectionDriver {
     /// Whether the handler was asked for a ready answer, and whether it may be asked again; see ``ReadyResponse/soon``.
     private enum Patience {
         case untried
-        /// Asked once, and the handler returned `soon`. Only libmicrohttpd's second call can suspend the connection.
+        /// The handler was asked once, and returned `soon`. Only libmicrohttpd's second call can suspend the connection.
         case toldSoon
-        /// Asked once, and the connection has waited until the thread had served its other connections.
+        /// The handler was asked once. Since then, the thread has served its other connections.
         case tried
     }
 

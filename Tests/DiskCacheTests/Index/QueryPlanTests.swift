@@ -129,7 +129,7 @@ final class QueryPlanTests {
         }
     }
 
-    @Test("By a range of keys, without a scan, a purge finds the entry that a running store replaces or refreshes")
+    @Test("The query for the entry that a running store replaces reads a range of keys, and scans no table")
     func heldEntries() throws {
         let steps = try plan(of: IndexWriter.heldStatement, ["a", "b"])
         #expect(steps == ["SEARCH entries USING INDEX sqlite_autoindex_entries_1 (key>? AND key<?)"])

@@ -44,7 +44,7 @@ struct RepositoryDocumentTests {
         }
     }
 
-    @Test("The ratio of mixed calls to hits alone in docs/design.md is the ratio in Benchmarks/results/mixed.json")
+    @Test("docs/design.md names the speed of mixed calls that Benchmarks/results/mixed.json contains")
     func mixedRate() throws {
         let results = try JSONValue(parsing: RepositoryDocument("Benchmarks/results/mixed.json").text.utf8)
         let row = results["rows"]?.arrayValue?.first { $0["name"]?.stringValue == "Larder, mixed" }
