@@ -25,7 +25,7 @@ final class ConnectionDriver {
     /// Whether the handler was asked for a ready answer, and whether it may be asked again; see ``ReadyResponse/soon``.
     private enum Patience {
         case untried
-        /// The handler was asked once, and returned `soon`. Only libmicrohttpd's second call can suspend the connection.
+        /// The handler was asked once: it returned `soon`. Only libmicrohttpd's second call can suspend the connection.
         case toldSoon
         /// The handler was asked once. Since then, the thread has served its other connections.
         case tried

@@ -76,7 +76,7 @@ extension Transfer {
         return OriginHead(
             status: head.status, fields: head.fields, effectiveURL: url.text,
             declaredLength: !head.allowsBody ? 0 : isLengthTold ? head.contentLength : nil, framing: framing,
-            version: head.version)
+            version: head.version, authenticatesConnection: head.fields.authenticateConnection)
     }
 
     /// Delivers a head with libcurl's facts about the file, because FTP has no head.
@@ -285,4 +285,11 @@ extension HTTPFields {
         HTTPField.Name("Pragma")!, .userAgent, .range, .ifMatch, .ifNoneMatch, .ifModifiedSince, .ifUnmodifiedSince,
         .ifRange,
     ]
+}
+
+extension HTTPFields {
+    fileprivate var authenticateConnection: Bool {
+        self[values: .wwwAuthenticate].contains(where: ConnectionCredentials.areNamed)
+            || contains(HTTPField.Name("Persistent-Auth")!)
+    }
 }

@@ -1,5 +1,4 @@
 import HTTPTypes
-import Primitives
 
 /// Receives the response of a transfer: the head once, the body in pieces, and the end exactly once and last. The calls
 /// of a transfer come one after another, on a thread that serves many transfers. They must not block, and may start and
@@ -41,14 +40,7 @@ package struct OriginHead: Sendable {
     package var version: String
     /// Whether the origin authenticates the connection and not the request (NTLM, Negotiate). If so, only the caller of
     /// the connection may get the response, regardless of its fields (RFC 4559 §6).
-    package var authenticatesConnection: Bool { fields.authenticateConnection }
-}
-
-extension HTTPFields {
-    var authenticateConnection: Bool {
-        self[values: .wwwAuthenticate].contains(where: ConnectionCredentials.areNamed)
-            || contains(HTTPField.Name("Persistent-Auth")!)
-    }
+    package var authenticatesConnection = false
 }
 
 /// The mark of the end of a body. A content coding marks its own end, which must arrive, too.
