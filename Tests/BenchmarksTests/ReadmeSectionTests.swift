@@ -42,7 +42,7 @@ struct ReadmeSectionTests {
         #expect(text.contains("(\(hits.date.prefix(10)), commit abc, 2 cores, any)"))
     }
 
-    @Test("The lines of misses, stores and disk hits show a ratio and the server that the ratio refers to")
+    @Test("In the README, the lines for misses, stores and disk hits show a ratio and the server compared with")
     func misses() {
         let fill = report(
             "fill",

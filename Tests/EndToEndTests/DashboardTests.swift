@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Tests how the server serves the dashboard's files. scripts/check-dashboard tests the dashboard in a browser.
-@Suite("The dashboard's files")
+@Suite("Serving the dashboard's files")
 struct DashboardTests {
     /// The target and the text of each file of the dashboard's folder.
     private static func files() throws -> [(target: String, text: String)] {

@@ -115,7 +115,8 @@ final class Verifier: Sendable {
         return .intact(current(row, context), .file(file))
     }
 
-    /// Adds pending hits and a renewed expiry date. A flush cannot interfere, because it would run on this thread.
+    /// The entry of a row, with its pending hits and renewed expiry date. No flush of hits comes in between, because
+    /// flushes run on this thread.
     private static func current(_ row: EntryRow, _ context: WriteContext) -> Entry {
         row.entry.applying(context.parts.hits.pending(row.entry.key))
     }

@@ -185,7 +185,7 @@ package final class DownloadManager: Sendable {
         ) { [self] result in
             completion(
                 result.map { changed in
-                    // `nil`: the entry has just been removed, but it existed when the request came.
+                    // `changed` is `nil` if the entry was removed after the request had found it.
                     tellAnswer(changed ?? entry, to: request)
                     return DownloadResult(outcome: .cached, entry: changed ?? entry, isChange: changed != nil)
                 }.mapError(DownloadError.init))

@@ -24,7 +24,7 @@ final class GatewayGroup: Sendable {
     private static let slack = 64
 
     let heads = ParsedHeads()
-    /// The bytes that bodies may hold in memory for slow readers, beyond ``BodyFlow/window``.
+    /// The bytes that all bodies together may hold for slow readers, besides the ``BodyFlow/window`` of each body.
     let tailRoom = SharedAllowance(limit: 128 << 20)
     private let state = Locked(State())
     private let lastNumber = Atomic<UInt64>(0)

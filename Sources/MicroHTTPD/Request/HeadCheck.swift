@@ -4,9 +4,9 @@ import Foundation
 struct HeadCheck {
     /// A copy of a few settings, because a copy of the whole configuration would retain many objects for each request.
     struct Limits {
-        /// In bytes of the connection's memory.
+        /// The largest head, in bytes of the connection's memory.
         let head: Int
-        /// In bytes.
+        /// The longest target, in bytes.
         let target: Int
         /// Whether ``HeadLayout`` knows how libmicrohttpd lays out a head.
         let isLayoutKnown: Bool

@@ -6,7 +6,7 @@ import Primitives
 /// all work that these events cause. Only the thread itself uses the object.
 final class ServingThread {
     private var turn = Turn()
-    /// The epoll descriptor that returned a full list of events last; -1 if the last list was not full.
+    /// The epoll descriptor that returned the last list of events, if that list was full; otherwise -1.
     private var full: Int32 = -1
     /// The connections to report as hung up in the next round; see ``lookAgain(at:)``.
     private var unfinished: Set<OpaquePointer> = []

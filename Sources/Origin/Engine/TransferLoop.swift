@@ -209,7 +209,7 @@ final class TransferLoop {
         if let retryAt = transfer.retryAt { return min(retryAt, total) }
         switch transfer.current.phase {
         case .idle: return nil
-        // libcurl limits the time for connecting, but not the wait for a shared connection.
+        // libcurl itself limits the time for connecting. The total time limits the wait for a shared connection.
         case .connecting: return total
         case .waiting, .receiving:
             return transfer.isHolding ? total : min(total, transfer.lastProgress + configuration.stallTimeout)

@@ -24,7 +24,7 @@ package struct OriginRequest: Sendable {
     /// `HEAD` with a body is refused. The body is sent over an HTTP/1.1 connection of its own, without waiting for `100
     /// Continue`. Only an unread body is sent again. A final response with a status from 300 on closes the body.
     package var body: OriginUpload?
-    /// The limit in bytes for the received body, for the decoded body, and for the bytes between two content codings.
+    /// The limit in bytes of each: the received body, the decoded body, and the result of the first of two decodings.
     package var sizeLimit = Int64.max
     /// Whether the client asks for content codings (gzip, br, zstd) and decodes them (also deflate; at most two
     /// codings). Not decoded: a body without bytes, and a file with the name or the media type of a compressed format.

@@ -23,7 +23,8 @@ struct PassingTests {
         body.map { body in body.bytes.withUnsafeBytes { String(decoding: $0[body.range], as: UTF8.self) } }
     }
 
-    /// Stores entries and reads each of them once. Then the slot table has all slots, and the memory tier is full.
+    /// Stores entries and reads each of them once. Then the slot table has the slot of each entry, and
+    /// the memory tier is full.
     private static func fill(_ cache: DiskCache, _ keys: [String]) async throws {
         for key in keys {
             try await cache.store(body + key, key: key) {

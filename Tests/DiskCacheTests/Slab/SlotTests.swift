@@ -19,7 +19,7 @@ struct SlotTests {
         #expect(sizes.allSatisfy { $0 % SlotClass.unit == 0 && $0 <= Slot.extentBytes })
     }
 
-    @Test("A slot is encoded as one number, and other numbers encode no slot")
+    @Test("A slot survives encoding as a number, and an invalid number decodes to no slot")
     func codes() throws {
         for length in [1, 256, 257, 1000, 1434, 16_384, 1 << 20] {
             let slotClass = SlotClass(holding: length)

@@ -99,7 +99,7 @@ struct FetchWireTests {
         }
     }
 
-    @Test("GET /fetch?url=…&ttl=… requests exactly this URL, and a hit with updateExpiry renews the expiry date")
+    @Test("GET /fetch?url=…&ttl=… requests the parameter's URL unchanged, and a hit renews the expiry date")
     func query() async throws {
         let origin = try ScriptedOrigin { request, connection in
             try connection.respond(

@@ -75,7 +75,7 @@ struct EndedDownloadsTests {
         #expect(other.take(40_000))
     }
 
-    @Test("Ended downloads of a namespace stay within its limit, and leave room for another namespace")
+    @Test("The list of ended downloads limits those of each namespace, so that other namespaces have room")
     func ended() {
         let room = SharedAllowance(limit: 100_000)
         let now = Timestamp(seconds: 1000)

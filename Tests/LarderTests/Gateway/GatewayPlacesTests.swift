@@ -75,7 +75,7 @@ struct GatewayPlacesTests {
         }
     }
 
-    @Test("If a client leaves before its request gets a place, the request is never sent to the origin")
+    @Test("If a client leaves while too many fetches run, its waiting request is never sent to the origin")
     func neverDeparts() async throws {
         let over = Gate("the end")
         let origin = try trickling(over, beginning: nil)

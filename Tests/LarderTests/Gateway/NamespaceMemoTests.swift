@@ -28,7 +28,7 @@ struct NamespaceMemoTests {
         #expect(memo["calm", "a"] == 999)
     }
 
-    @Test("Forgetting a namespace removes its values and frees their room")
+    @Test("A memo that forgets a namespace drops its values, and has room for others")
     func forgetting() {
         var memo = NamespaceMemo<Int>(limit: 100)
         _ = memo.remember(1, for: "a", of: "old", cost: 90)

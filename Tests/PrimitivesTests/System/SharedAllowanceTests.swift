@@ -1,7 +1,7 @@
 import Primitives
 import Testing
 
-@Suite("The allowance that several owners share")
+@Suite("A limit of bytes for several owners together")
 struct SharedAllowanceTests {
     @Test("The first owner may take half of the allowance, and each later owner half of the rest")
     func halves() {

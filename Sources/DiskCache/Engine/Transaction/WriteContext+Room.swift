@@ -86,7 +86,7 @@ extension WriteContext {
     private var headRoom: Int64 { DiskFullness.headRoom(ofLimit: parts.budget.limit, pinned: totals.pinnedBytes) }
 
     /// Makes room for `bytes` and `margin` together. Returns `false` at once if `bytes` and `headRoom` together do not
-    /// fit beside the pinned entries and the promised bytes.
+    /// fit beside the pinned entries and the bytes reserved for running stores.
     private func makeRoom(
         for bytes: Int64, beside headRoom: Int64, margin: Int64, upTo lastTurn: Int64? = nil
     ) throws -> Bool {

@@ -124,7 +124,8 @@ struct GatheredWrites {
     var isEmpty: Bool { gathered.isEmpty }
     var hasGathered: Bool { gathered.capacity > 0 }
 
-    /// Gathers or writes bytes. `write` returns 0 on success. Returns the result of its last call, or 0 without a call.
+    /// Gathers the bytes, or writes them with `write`, which returns 0 on success. Returns the result of the last call
+    /// of `write`, or 0 if it did not call `write`.
     mutating func append(
         _ bytes: UnsafeRawBufferPointer, at offset: Int64, _ write: (UnsafeRawBufferPointer, Int64) -> Int32
     ) -> Int32 {
