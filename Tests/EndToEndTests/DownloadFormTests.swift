@@ -24,6 +24,26 @@ struct DownloadFormTests {
         }
     }
 
+    @Test("A form with two pairs of brackets in a name is refused, because it means an array or an object elsewhere")
+    func nestedNames() async throws {
+        let origin = try ScriptedOrigin { request, connection in try connection.respond(body: request.target) }
+        defer { origin.stop() }
+        try await TestServer.with { (server) async throws in
+            let url = "url=\(origin.url("/f").percentEncoded)"
+            for (name, pointer) in [
+                ("params[a][b]", "/params"), ("params[a][]", "/params"), ("params[][]", "/params"),
+                ("params[a%5D%5Bb]", "/params"), ("headers[a][b]", "/headers"),
+            ] {
+                let reply = try await server.client.request("POST", "/download", fields: form, text: "\(url)&\(name)=1")
+                #expect(reply.status == 400, "\(name)")
+                #expect(try reply.member("pointer") == .string(pointer), "\(name)")
+            }
+            let text = "\(url)&params[a[b]]=1&params[]c[]=2"
+            #expect(try await server.client.request("POST", "/download", fields: form, text: text).status == 200)
+            #expect(origin.requests.map(\.target) == ["/f?%5Dc%5B=2&a%5Bb%5D=1"])
+        }
+    }
+
     @Test("Parameters stay separate if their names differ only in the Unicode form of an accent")
     func canonicallyEquivalentNames() async throws {
         let origin = try ScriptedOrigin { request, connection in try connection.respond(body: request.target) }

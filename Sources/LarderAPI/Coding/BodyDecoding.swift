@@ -112,7 +112,7 @@ enum BodyDecoding {
         var fields = FormFields()
         var groups: [String: FormFields] = [:]
         for (name, value) in try FormDecoding.pairs(text, subject: "form") {
-            if let (group, inner) = groupMember(name) {
+            if let (group, inner) = try groupMember(name) {
                 groups[group, default: FormFields()].append(value, to: inner)
             } else {
                 fields.append(value, to: name)
@@ -134,13 +134,21 @@ enum BodyDecoding {
     }
 
     /// The code compares bytes, because Swift treats a bracket and a following accent as one character.
-    private static func groupMember(_ name: String) -> (group: String, inner: String)? {
+    private static func groupMember(_ name: String) throws(Problem) -> (group: String, inner: String)? {
         guard let open = name.utf8.firstIndex(of: UInt8(ascii: "[")), name.utf8.last == UInt8(ascii: "]") else {
             return nil
         }
         let group = String(name[..<open])
         guard group == "params" || group == "headers" else { return nil }
-        return (group, String(Substring(name.utf8[open...].dropFirst().dropLast())))
+        let inner = name.utf8[open...].dropFirst().dropLast()
+        // Other programs mean an array or an object by a second pair of brackets.
+        guard !zip(inner, inner.dropFirst()).contains(where: { $0 == UInt8(ascii: "]") && $1 == UInt8(ascii: "[") })
+        else {
+            throw .invalid(
+                "\(name) has two pairs of brackets; repeat \(group)[name] for an array, or send JSON",
+                pointer: "/" + group)
+        }
+        return (group, String(Substring(inner)))
     }
 
     private static func scalar(_ value: String, of name: String) -> JSON {
