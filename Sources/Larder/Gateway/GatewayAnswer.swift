@@ -7,7 +7,7 @@ import Primitives
 package struct GatewayAnswer: Sendable {
     /// 200 to 999.
     package var status: Int
-    /// In order. The server adds the connection's fields and the length of the body.
+    /// In the order of sending. The server adds the connection's fields and the length of the body.
     package var fields: HTTPFields
     package var body: Body
     /// Tells which requests may get this answer again without asking the gateway; `nil` when each request must ask.
