@@ -179,7 +179,7 @@ package struct CacheRequest: Hashable, Sendable {
         self.authorization = authorization
     }
 
-    /// `nil` without a Range that counts; see ``ByteRangeSet/init(_:method:)``.
+    /// The ranges of a GET with one well-formed Range line; else `nil`. See ``ByteRangeSet/init(_:method:)``.
     package var ranges: ByteRangeSet? { fields.contains(.range) ? ByteRangeSet(fields, method: method) : nil }
 }
 

@@ -24,7 +24,8 @@ extension Transfer {
             if head.status != 100 { receiver.originDidAnswerInterim(originHead(head)) }
             return true
         }
-        closeWhereUnclean(head)
+        let answer = originHead(head)
+        closeWhereUnclean(head, isAuthenticated: answer.authenticatesConnection)
         if head.isChunked { current.chunks = ChunkedFraming(.ofAnswers) }
         if head.status >= 300, let body = request.body {
             // The origin does not want the rest of the request's body (RFC 9110 §10.1.1, RFC 9112 §9.5).
@@ -40,10 +41,9 @@ extension Transfer {
             current.redirection = locations.first
             if current.redirection != nil { return true }
         }
-        let head = originHead(head)
         resources.answered.note(self)
-        guard head.framing == .chunked else { return deliver(head) }
-        current.heldHead = head
+        guard answer.framing == .chunked else { return deliver(answer) }
+        current.heldHead = answer
         return true
     }
 
@@ -51,7 +51,7 @@ extension Transfer {
     func deliverHeldHead() -> Bool { current.heldHead.take().map(deliver) ?? true }
 
     /// Closes the connection after the response if more bytes may follow, or if it is authenticated for this caller.
-    private func closeWhereUnclean(_ head: ResponseHeadParser.Head) {
+    private func closeWhereUnclean(_ head: ResponseHeadParser.Head, isAuthenticated: Bool) {
         if head.version == "2" {
             current.connection?.isMultiplexed = true
             return
@@ -59,7 +59,7 @@ extension Transfer {
         let hasContent = head.allowsBody && request.method != .head && (head.isChunked || head.contentLength != 0)
         // Many servers answer HEAD with a body, which arrives later. Over TLS its bytes cannot be counted.
         let mayHaveMore = request.method == .head || (!hasContent && url.scheme == "https")
-        if mayHaveMore || head.fields.authenticateConnection { closeAfterwards() }
+        if mayHaveMore || isAuthenticated { closeAfterwards() }
     }
 
     private func originHead(_ head: ResponseHeadParser.Head) -> OriginHead {
@@ -76,7 +76,7 @@ extension Transfer {
         return OriginHead(
             status: head.status, fields: head.fields, effectiveURL: url.text,
             declaredLength: !head.allowsBody ? 0 : isLengthTold ? head.contentLength : nil, framing: framing,
-            version: head.version, authenticatesConnection: head.fields.authenticateConnection)
+            version: head.version, authenticatesConnection: head.fields.authenticatesConnection)
     }
 
     /// Delivers a head with libcurl's facts about the file, because FTP has no head.
@@ -288,8 +288,10 @@ extension HTTPFields {
 }
 
 extension HTTPFields {
-    fileprivate var authenticateConnection: Bool {
-        self[values: .wwwAuthenticate].contains(where: ConnectionCredentials.areNamed)
-            || contains(HTTPField.Name("Persistent-Auth")!)
+    private static let persistentAuth = HTTPField.Name("Persistent-Auth")!
+
+    /// See ``OriginHead/authenticatesConnection``.
+    fileprivate var authenticatesConnection: Bool {
+        self[values: .wwwAuthenticate].contains(where: ConnectionCredentials.areNamed) || contains(Self.persistentAuth)
     }
 }
