@@ -21,7 +21,7 @@ struct ComparisonTests {
         #expect(Series([]) == nil)
     }
 
-    @Test("The ratio of a round is relative to the baseline row of the same group")
+    @Test("In each round, a row's value is divided by the value of its baseline, which is a row of the same group")
     func ratios() {
         let heads = [
             Row(group: "b", name: "few", baseline: "many"), Row(group: "a", name: "few"),

@@ -96,9 +96,10 @@ struct QualityListTests {
             (.acceptEncoding, ["gzip"], ["gzip;q=0.999"]),
             (.acceptEncoding, ["gzip, br;q=0.5"], ["gzip;q=0.5, br"]),
             (.acceptEncoding, ["gzip"], [""]),
-            // A value that is not a list of codings is not sorted.
+            // A value that is not a list of codings is not sorted, and none of its parts is dropped.
             (.acceptEncoding, ["gzip br, x"], ["x, gzip br"]),
             (.acceptEncoding, ["gzip;q=5"], ["gzip"]),
+
             (.acceptLanguage, ["en"], ["en-GB"]),
             (.acceptLanguage, ["x-gzip"], ["gzip"]),
             (.accept, ["text/html;a=B"], ["text/html;a=b"]),

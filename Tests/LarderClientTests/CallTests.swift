@@ -4,7 +4,7 @@ import Testing
 
 @testable import LarderClient
 
-@Suite("The addresses, calls, keys and durations of the client")
+@Suite("The client parses server addresses and durations, and forms the paths and queries of calls")
 struct CallTests {
     @Test(
         "Server addresses that differ in letter case, final slashes or a stated default port have the same form",

@@ -3,7 +3,7 @@ import HTTPTypes
 import MicroHTTPD
 import Testing
 
-@Suite("Large heads")
+@Suite("Large heads of requests")
 struct LargeHeadTests {
     /// Refuses a defective request with its reason, repeated to make the answer larger. Accepts every other request.
     private static let handler = Handler { request in

@@ -74,7 +74,7 @@ struct SoonTests {
         }
     }
 
-    @Test("Before the daemon asks again for an answer that is ready soon, it serves all waiting connections")
+    @Test("If a handler says that its answer is ready soon, the daemon serves all waiting connections, then asks again")
     func othersFirst() async throws {
         let handler = Handler()
         try await withDaemon(handler, configure: { $0.threads = 1 }) { daemon in

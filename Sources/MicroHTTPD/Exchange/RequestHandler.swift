@@ -24,9 +24,9 @@ extension RequestHandler {
 package enum ReadyResponse: Sendable {
     /// The body can be sent more than once: it is neither a file nor a stream.
     case response(Response)
-    /// The answer's bytes are being read from the disk. The daemon asks once more after the thread has served its other
-    /// connections with events; without such connections it asks at once, which is too early. Asking again pays off,
-    /// because passing the request to the threads for the disk costs as much as an answer.
+    /// The answer's bytes are being read from the disk. The daemon asks once more, after the thread has served its
+    /// other connections with events. If the bytes are still missing, a thread for the disk takes the request, which
+    /// costs as much as an answer. Without other connections the daemon asks at once, and the bytes are often missing.
     case soon
     /// The daemon calls ``RequestHandler/receive(_:)``.
     case none

@@ -151,7 +151,7 @@ extension Duration {
 struct IdleHandles {
     private let configuration: OriginConfiguration
     private var handles: [EasyHandle] = []
-    /// The default of ``OriginConfiguration/maxTransfersPerHost``; a handle takes about 6 KiB.
+    /// The most idle handles: as many as ``OriginConfiguration/maxTransfersPerHost`` is by default. Each takes 6 KiB.
     private static let limit = 128
 
     init(_ configuration: OriginConfiguration) {
