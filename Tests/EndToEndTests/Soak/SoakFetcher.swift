@@ -53,8 +53,8 @@ final class SoakFetcher {
             fields[HTTPField.Name("Larder-Update-Expiry")!] = "true"
         default: break
         }
-        // The lowest version that is right, and the origin's latest one, are read before the request is sent: a purge or
-        // a new version after that does not make the response wrong.
+        // The lowest version that is right, and the origin's latest one, are read before the request is sent: a purge
+        // or a new version after that does not make the response wrong.
         let floor = run.floor(of: path)
         let latest = run.origin.version(of: path)
         let what = "fetch of \(name)"
