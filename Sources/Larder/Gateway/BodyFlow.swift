@@ -66,7 +66,6 @@ final class BodyFlow: Sendable {
         newcomers.load(ordering: .acquiring) > 0
             || state.withLock { $0.end == .complete || !$0.followers.isEmpty || $0.followersSoFar == 0 }
     }
-    var isComplete: Bool { state.withLock { $0.end == .complete } }
     var receivedCount: Int64 { state.withLock { $0.received } }
 
     /// Whether all of the body has arrived: `length` bytes, or its end.

@@ -44,8 +44,8 @@ extension GatewayCall {
 
     /// Answers the call with the answer to another client's request, and streams its body as it arrives.
     func join(_ shared: SharedAnswer, now: Timestamp) {
-        // A complete body is being stored at this moment, so the call counts as a hit.
-        var status = CacheStatus(shared.flow.isComplete ? .hit : .forwarded(reason))
+        // After the last byte of the body, the answer is only being stored, so the call counts as a hit.
+        var status = CacheStatus(shared.flow.hasAll(of: shared.length) ? .hit : .forwarded(reason))
         status.isCollapsed = true
         live(shared, status, now: now, isOwn: false)
     }

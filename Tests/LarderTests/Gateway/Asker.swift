@@ -1,3 +1,4 @@
+import HTTPCaching
 import HTTPTypes
 import Primitives
 import TestSupport
@@ -8,6 +9,7 @@ import TestSupport
 final class Asker: BodyConsumer {
     private struct State {
         var status: Int?
+        var cacheStatus: String?
         var body: [UInt8] = []
         var isWhole: Bool?
     }
@@ -24,6 +26,7 @@ final class Asker: BodyConsumer {
     }
 
     var status: Int? { state.withLock(\.status) }
+    var cacheStatus: String? { state.withLock(\.cacheStatus) }
     var text: String { state.withLock { String(decoding: $0.body, as: UTF8.self) } }
     var isWhole: Bool? { state.withLock(\.isWhole) }
 
@@ -31,7 +34,7 @@ final class Asker: BodyConsumer {
 
     private func take(_ result: Result<GatewayAnswer, GatewayError>) {
         guard case .success(let answer) = result else { return end(isWhole: false) }
-        state.withLock { $0.status = answer.status }
+        state.withLock { ($0.status, $0.cacheStatus) = (answer.status, answer.fields[.cacheStatus]) }
         switch answer.body {
         case .live(let live):
             guard let bytes = live.takeWhole() else { return live.feed(self) }

@@ -134,6 +134,25 @@ struct HeldAnswerTests {
         }
     }
 
+    @Test("A request between the last byte of a body and the end of its transfer is a hit")
+    func lastByte() async throws {
+        try await withFetch { gateway, fetch, leader, origin in
+            try fetch.originDidAnswer(head)
+            try send("comp", to: fetch)
+            fetch.originDidPause()
+            let early = Asker(gateway, try ExactURL(origin.url("/a")))
+            try send("lete", to: fetch)
+            let late = Asker(gateway, try ExactURL(origin.url("/a")))
+            try await late.didEnd.wait()
+            #expect(late.text == "complete")
+            #expect(leader.cacheStatus?.hasPrefix("larder; fwd=uri-miss; stored") == true)
+            #expect(early.cacheStatus?.hasPrefix("larder; fwd=uri-miss; collapsed") == true)
+            #expect(late.cacheStatus?.hasPrefix("larder; hit; ttl=") == true)
+            #expect(origin.requestCount == 1)
+            fetch.cancel()
+        }
+    }
+
     @Test("A request with only-if-cached waits for a 206 part that has arrived, until the part is stored")
     func storingPart() async throws {
         try await withFetch([.range: "bytes=10-17"]) { gateway, fetch, _, origin in
