@@ -75,7 +75,8 @@ struct PassingContentTests {
             let cache = try #require(server.service.namespaces.find("default")).cache
             let slab = cache.parts.slab
             var coldCount = 0
-            for (number, key) in Self.keys.prefix(40).enumerated() {
+            // On a fast disk, the kernel may have read the slot before the check below.
+            for (number, key) in Self.keys.prefix(200).enumerated() where number < 40 || coldCount == 0 {
                 let isPlain = number % 4 != 3
                 // An escaped path names the same key. `PassingAnswers` ignores such a path, so the route answers the
                 // request.
@@ -108,8 +109,11 @@ struct PassingContentTests {
                 metrics: RequestMetrics(operations: ["getContent"]),
                 gate: AccessGate(tokens: nil, web: WebGuard(hosts: nil, origins: [])))
             let hits = server.service.metrics.hits.value
-            var soonCount = 0
-            for key in Self.keys.prefix(40) {
+            var (soonCount, lookupCount) = (0, 0)
+            // A lookup can also find the body at once: the kernel may have read it together with a neighbouring body,
+            // and a fast disk may have read it before the lookup asks for it.
+            for key in Self.keys where lookupCount < 40 || soonCount == 0 {
+                lookupCount += 1
                 let target = Array(Self.path(key).utf8)
                 #expect(cache.parts.slab.forget())
                 try await poll("\(key) to be read") {
@@ -121,10 +125,8 @@ struct PassingContentTests {
                     return false
                 }
             }
-            // A lookup can also find the body at once, if the kernel has read the body together with a neighbouring
-            // body.
             #expect(soonCount > 0)
-            #expect(server.service.metrics.hits.value == hits + 40)
+            #expect(server.service.metrics.hits.value == hits + lookupCount)
         }
     }
 
