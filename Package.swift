@@ -62,7 +62,7 @@ let package = Package(
                 .product(name: "Yams", package: "Yams"),
             ]),
 
-        // Four modules that do not import one another.
+        // Five modules that do not import one another.
         .target(
             name: "MicroHTTPD",
             dependencies: [
@@ -88,6 +88,7 @@ let package = Package(
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "RawStructuredFieldValues", package: "swift-http-structured-headers"),
             ]),
+        .target(name: "WebArchive", dependencies: ["Primitives"]),
         .target(
             name: "DiskCache",
             dependencies: [
@@ -154,6 +155,7 @@ let package = Package(
                 "HTTPCaching", "Primitives",
                 .product(name: "RawStructuredFieldValues", package: "swift-http-structured-headers"),
             ]),
+        .testTarget(name: "WebArchiveTests", dependencies: ["WebArchive", "TestSupport"]),
         .testTarget(
             name: "DiskCacheTests",
             dependencies: [
@@ -189,7 +191,7 @@ let package = Package(
 // under libFuzzer. `LARDER_FUZZ` in the environment chooses between the two, because a build for libFuzzer can link no
 // executable other than the fuzzer.
 let fuzzed: [Target.Dependency] = [
-    "LarderAPI", "LarderClient", "Larder", "MicroHTTPD", "Origin", "HTTPCaching", "DiskCache", "Primitives",
+    "LarderAPI", "LarderClient", "Larder", "MicroHTTPD", "Origin", "HTTPCaching", "WebArchive", "DiskCache", "Primitives",
     .product(name: "Crypto", package: "swift-crypto"), .product(name: "HTTPTypes", package: "swift-http-types"),
 ]
 let fuzzInputs = ["corpus", "regressions", "dictionaries"]

@@ -17,9 +17,11 @@ struct FuzzTarget: Sendable {
         FuzzTarget("form", "input of API calls: forms, queries, download requests, batches", FormProperties.check),
         FuzzTarget("head", "heads of answers, as an origin sends them", HeadProperties.check),
         FuzzTarget("json", "the JSON parser, and the validator of JSON bodies", JSONProperties.check),
+        FuzzTarget("markup", "HTML, XHTML and SVG documents, and their rewriting", MarkupProperties.check),
         FuzzTarget("path", "the paths of bodies in the file system", PathProperties.check),
         FuzzTarget("range", "Range, Content-Range, and the available bytes of a body", RangeProperties.check),
         FuzzTarget("stored", "the text form of a stored response", StoredProperties.check),
+        FuzzTarget("style", "style sheets, and their rewriting", StyleProperties.check),
         FuzzTarget("tokens", "the file of tokens", TokenProperties.check),
         FuzzTarget("url", "canonical and exact URLs, their parameters and keys", URLProperties.check),
     ]

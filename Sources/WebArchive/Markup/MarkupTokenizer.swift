@@ -1,0 +1,219 @@
+/// Splits an HTML or XML document in UTF-8 into tags, as a browser does (WHATWG HTML §13.2.5; for XML the same rules
+/// without raw text). The time is linear in the length of the document. The tokens refer to bytes by their offsets.
+/// Usage: call ``next(in:)`` with the same bytes until it returns `nil`.
+struct MarkupTokenizer {
+    enum Dialect: Sendable { case html, xml }
+
+    struct Attribute {
+        var name: MarkupAttribute
+        /// From the first byte of the name to the end of the value, with quotes.
+        var range: Range<Int>
+        /// The value without quotes; empty for an attribute without a value.
+        var value: Range<Int>
+        var quote: Quote
+    }
+
+    /// The kind of quotes of an attribute's value.
+    enum Quote: Sendable { case none, single, double }
+
+    struct Tag {
+        var element: MarkupElement?
+        /// From `<` to behind `>`.
+        var range: Range<Int>
+        /// Whether the element is in HTML's namespace; always `false` in XML, where the namespace is not known.
+        var isHTML: Bool
+        var isEmpty: Bool
+    }
+
+    enum Token {
+        /// The attributes are in ``MarkupTokenizer/attributes``.
+        case start(Tag)
+        case end(MarkupElement?, start: Int)
+        /// The content of an element that has text and no tags (``MarkupElement/hasRawText``), or of `style` in SVG.
+        case text(MarkupElement, Range<Int>)
+        /// The content of an XML processing instruction, from the target on.
+        case instruction(Range<Int>)
+    }
+
+    /// The attributes of the last start tag that are in ``MarkupAttribute``, in the order of the document. Of several
+    /// attributes with one name only the first counts, as in browsers.
+    private(set) var attributes: [Attribute] = []
+    private let dialect: Dialect
+    private let elements: NameTable<MarkupElement>
+    private let names: NameTable<MarkupAttribute>
+    private var foreign = ForeignContent()
+    private var position = 0
+    /// The element whose raw text begins at ``position``.
+    private var rawElement: MarkupElement?
+
+    init(_ dialect: Dialect) {
+        self.dialect = dialect
+        elements = MarkupNames.elements
+        names = MarkupNames.attributes
+    }
+
+    /// `nil` at the end of the document. An unfinished tag at the end is no token, as in browsers.
+    mutating func next(in bytes: Span<UInt8>) -> Token? {
+        if let element = rawElement {
+            rawElement = nil
+            let end = RawText.end(of: element, from: position, in: bytes)
+            defer { position = end }
+            if end > position { return .text(element, position..<end) }
+        }
+        while let open = bytes.firstIndex(of: UInt8(ascii: "<"), from: position) {
+            position = open + 1
+            guard position < bytes.count else { return nil }
+            let byte = bytes[position]
+            switch byte {
+            case UInt8(ascii: "/"):
+                guard position + 1 < bytes.count, bytes[position + 1].isLetter else {
+                    skip(to: ">", in: bytes)
+                    continue
+                }
+                position += 1
+                return endTag(from: open, in: bytes)
+            case UInt8(ascii: "!"): skipDeclaration(in: bytes)
+            case UInt8(ascii: "?"):
+                let start = position + 1
+                guard dialect == .xml, let end = bytes.end(of: "?>", from: start) else {
+                    skip(to: ">", in: bytes)
+                    continue
+                }
+                position = end
+                return .instruction(start..<end - 2)
+            case _ where byte.isLetter || (dialect == .xml && (byte == UInt8(ascii: "_") || byte >= 0x80)):
+                return startTag(from: open, in: bytes)
+            default: continue
+            }
+        }
+        position = bytes.count
+        return nil
+    }
+
+    private mutating func startTag(from open: Int, in bytes: Span<UInt8>) -> Token? {
+        let element = name(in: bytes)
+        guard let isEmpty = readAttributes(in: bytes) else { return nil }
+        var tag = Tag(element: element, range: open..<position, isHTML: false, isEmpty: isEmpty)
+        guard dialect == .html else { return .start(tag) }
+        tag.isHTML = foreign.start(
+            element, isEmpty: isEmpty, isHTMLAnnotation: element == .annotationXML && isHTMLAnnotation(in: bytes),
+            isHTMLFont: element == .font && attributes.contains { [.color, .face, .size].contains($0.name) })
+        if tag.isHTML, let element, element.hasRawText { rawElement = element }
+        return .start(tag)
+    }
+
+    private mutating func endTag(from open: Int, in bytes: Span<UInt8>) -> Token? {
+        let element = name(in: bytes)
+        guard readAttributes(in: bytes) != nil else { return nil }
+        if dialect == .html { foreign.end(element) }
+        return .end(element, start: open)
+    }
+
+    /// Reads the name of a tag at ``position``.
+    private mutating func name(in bytes: Span<UInt8>) -> MarkupElement? {
+        let start = position
+        while position < bytes.count, !bytes[position].endsName { position += 1 }
+        return elements.find(start..<position, in: bytes)?.name
+    }
+
+    /// Reads the attributes at ``position`` and the end of the tag. Returns whether the tag ends with `/>`, and `nil` if
+    /// the document ends within the tag.
+    private mutating func readAttributes(in bytes: Span<UInt8>) -> Bool? {
+        attributes.removeAll(keepingCapacity: true)
+        var seen: UInt64 = 0
+        var isEmpty = false
+        while position < bytes.count {
+            switch bytes[position] {
+            case UInt8(ascii: ">"):
+                position += 1
+                return isEmpty
+            case UInt8(ascii: "/"):
+                isEmpty = true
+                position += 1
+            case _ where bytes[position].isSpace:
+                position += 1
+            default:
+                isEmpty = false
+                readAttribute(&seen, in: bytes)
+            }
+        }
+        return nil
+    }
+
+    private mutating func readAttribute(_ seen: inout UInt64, in bytes: Span<UInt8>) {
+        let start = position
+        // An equals sign in front of a name is a part of the name.
+        position += 1
+        while position < bytes.count, !bytes[position].endsName, bytes[position] != UInt8(ascii: "=") { position += 1 }
+        let found = names.find(start..<position, in: bytes)
+        var (value, quote) = (position..<position, Quote.none)
+        let sign = bytes.skippingSpace(from: position)
+        if sign < bytes.count, bytes[sign] == UInt8(ascii: "=") {
+            position = bytes.skippingSpace(from: sign + 1)
+            (value, quote) = readValue(in: bytes)
+        }
+        guard let found, seen & 1 << found.index == 0 else { return }
+        seen |= 1 << found.index
+        attributes.append(Attribute(name: found.name, range: start..<position, value: value, quote: quote))
+    }
+
+    private mutating func readValue(in bytes: Span<UInt8>) -> (Range<Int>, Quote) {
+        guard position < bytes.count else { return (position..<position, .none) }
+        let first = bytes[position]
+        if first == UInt8(ascii: "\"") || first == UInt8(ascii: "'") {
+            let start = position + 1
+            let end = bytes.firstIndex(of: first, from: start)
+            position = end.map { $0 + 1 } ?? bytes.count
+            return (start..<(end ?? bytes.count), first == UInt8(ascii: "'") ? .single : .double)
+        }
+        let start = position
+        while position < bytes.count, !bytes[position].isSpace, bytes[position] != UInt8(ascii: ">") { position += 1 }
+        return (start..<position, .none)
+    }
+
+    private func isHTMLAnnotation(in bytes: Span<UInt8>) -> Bool {
+        guard let encoding = attributes.first(where: { $0.name == .encoding }) else { return false }
+        return ["text/html", "application/xhtml+xml"].contains(bytes.text(encoding.value).lowercased())
+    }
+
+    /// Skips a comment, a CDATA section or a declaration; ``position`` is at its exclamation mark.
+    private mutating func skipDeclaration(in bytes: Span<UInt8>) {
+        if bytes.hasPrefix("!--", at: position) {
+            position = Self.commentEnd(from: position + 3, dialect, in: bytes)
+        } else if dialect == .xml || foreign.isForeign, bytes.hasPrefix("![CDATA[", at: position) {
+            position = bytes.end(of: "]]>", from: position + 8) ?? bytes.count
+        } else {
+            skip(to: ">", in: bytes)
+        }
+    }
+
+    /// Returns the end of a comment whose text begins at `start`. `<!-->`, `<!--->` and `--!>` end a comment, too.
+    private static func commentEnd(from start: Int, _ dialect: Dialect, in bytes: Span<UInt8>) -> Int {
+        if dialect == .html {
+            if bytes.hasPrefix(">", at: start) { return start + 1 }
+            if bytes.hasPrefix("->", at: start) { return start + 2 }
+        }
+        var index = start
+        while let dash = bytes.firstIndex(of: UInt8(ascii: "-"), from: index) {
+            if bytes.hasPrefix("-->", at: dash) { return dash + 3 }
+            if dialect == .html, bytes.hasPrefix("--!>", at: dash) { return dash + 4 }
+            index = dash + 1
+        }
+        return bytes.count
+    }
+
+    private mutating func skip(to byte: Unicode.Scalar, in bytes: Span<UInt8>) {
+        position = bytes.firstIndex(of: UInt8(ascii: byte), from: position).map { $0 + 1 } ?? bytes.count
+    }
+}
+
+/// Tables of all names, made once.
+private enum MarkupNames {
+    static let elements = NameTable<MarkupElement>()
+    static let attributes = NameTable<MarkupAttribute>()
+}
+
+extension UInt8 {
+    @inline(__always)
+    fileprivate var endsName: Bool { isSpace || self == UInt8(ascii: ">") || self == UInt8(ascii: "/") }
+}

@@ -1,0 +1,180 @@
+import Primitives
+
+/// The attributes of each element that hold a URL.
+extension MarkupReferences {
+    mutating func read(
+        _ tag: MarkupTokenizer.Tag, _ attributes: [MarkupTokenizer.Attribute], _ bytes: Span<UInt8>
+    ) {
+        let count = references.count
+        switch tag.element {
+        case .link: readLink(attributes, bytes)
+        case .meta: readMeta(attributes, bytes)
+        case .input: readInput(attributes, bytes)
+        case .base where base == nil: readBase(attributes, bytes)
+        default:
+            for attribute in attributes { read(attribute, of: tag, bytes) }
+        }
+        for attribute in attributes {
+            switch attribute.name {
+            case .style:
+                addURLs(of: .attribute(attribute.value, of: bytes), [.attribute(attribute.quote, isWhole: false)])
+            case .integrity:
+                for index in count..<references.count
+                where [.style, .script, .preload].contains(references[index].kind) {
+                    references[index].integrity = attribute.range
+                }
+            case .crossorigin:
+                // The answers of a replay permit all origins, and no credentials.
+                let value = DecodedText.attribute(attribute.value, of: bytes).bytes
+                if value.count == 15, value.span.hasPrefix(ignoringCase: "use-credentials", at: 0) {
+                    fixes.append(Fix(range: attribute.value, replacement: Array("anonymous".utf8)))
+                }
+            case .ping where !attribute.value.isEmpty && (tag.element == .a || tag.element == .area):
+                empty(attribute, "ping")
+            default: break
+            }
+        }
+        if references.count > count + 1 {
+            references[count...].sort { $0.range.lowerBound < $1.range.lowerBound }
+        }
+    }
+
+    private mutating func read(
+        _ attribute: MarkupTokenizer.Attribute, of tag: MarkupTokenizer.Tag, _ bytes: Span<UInt8>
+    ) {
+        switch attribute.name {
+        case .src: if let kind = tag.element?.kindOfSource { add(attribute, kind, bytes) }
+        case .srcset where tag.element == .img || tag.element == .source: addCandidates(attribute, .image, bytes)
+        case .poster where tag.element == .video: add(attribute, .image, bytes)
+        case .lowsrc where tag.element == .img: add(attribute, .image, bytes)
+        case .background where tag.element?.hasBackground == true: add(attribute, .image, bytes)
+        case .data where tag.element == .object: add(attribute, .object, bytes)
+        case .srcdoc where tag.element == .iframe: readNested(attribute, bytes)
+        case .href, .xlinkHref: readHref(attribute, of: tag, bytes)
+        case .dataSrc, .dataLazySrc, .dataOriginal: if tag.element?.isLazy == true { add(attribute, .lazy, bytes) }
+        case .dataSrcset: if tag.element?.isLazy == true { addCandidates(attribute, .lazy, bytes) }
+        case .fill, .stroke, .filter, .mask, .clipPath, .cursor, .markerStart, .markerMid, .markerEnd:
+            guard !tag.isHTML else { return }
+            addURLs(of: .attribute(attribute.value, of: bytes), [.attribute(attribute.quote, isWhole: false)])
+        default: break
+        }
+    }
+
+    private mutating func readHref(
+        _ attribute: MarkupTokenizer.Attribute, of tag: MarkupTokenizer.Tag, _ bytes: Span<UInt8>
+    ) {
+        switch tag.element {
+        case .a, .area: add(attribute, .link, bytes)
+        case .image where !tag.isHTML: add(attribute, .image, bytes)
+        case .feImage where !tag.isHTML: add(attribute, .image, bytes)
+        case .script where !tag.isHTML: add(attribute, .script, bytes)
+        default: if !tag.isHTML { add(attribute, .svg, bytes) }
+        }
+    }
+
+    private mutating func readBase(_ attributes: [MarkupTokenizer.Attribute], _ bytes: Span<UInt8>) {
+        guard let href = attributes.first(where: { $0.name == .href }) else { return }
+        guard let index = add(href, .base, bytes) else { return }
+        base = references[index].text
+    }
+
+    private mutating func readInput(_ attributes: [MarkupTokenizer.Attribute], _ bytes: Span<UInt8>) {
+        guard let type = attributes.first(where: { $0.name == .type }),
+            let source = attributes.first(where: { $0.name == .src }),
+            words(of: type, bytes) == ["image"]
+        else { return }
+        add(source, .image, bytes)
+    }
+
+    private mutating func readMeta(_ attributes: [MarkupTokenizer.Attribute], _ bytes: Span<UInt8>) {
+        guard let directive = attributes.first(where: { $0.name == .httpEquiv }) else { return }
+        switch words(of: directive, bytes).first {
+        case "content-security-policy", "content-security-policy-report-only", "x-dns-prefetch-control", "set-cookie":
+            empty(directive, "http-equiv")
+        case "refresh":
+            guard let content = attributes.first(where: { $0.name == .content }) else { return }
+            let text = DecodedText.attribute(content.value, of: bytes)
+            guard let range = RefreshContent.url(in: text.bytes.span) else { return }
+            add(range, of: text, .refresh, [.refresh, .attribute(content.quote, isWhole: false)])
+        default: break
+        }
+    }
+
+    private mutating func readLink(_ attributes: [MarkupTokenizer.Attribute], _ bytes: Span<UInt8>) {
+        guard let rel = attributes.first(where: { $0.name == .rel }) else { return }
+        let words = words(of: rel, bytes)
+        guard let kind = words.lazy.compactMap(Self.kind(ofRel:)).first else {
+            if words.contains(where: { ["preconnect", "dns-prefetch", "prefetch", "prerender"].contains($0) }) {
+                empty(rel, "rel")
+            }
+            return
+        }
+        for attribute in attributes {
+            switch attribute.name {
+            case .href: add(attribute, kind, bytes)
+            case .imagesrcset: addCandidates(attribute, .preload, bytes)
+            default: break
+            }
+        }
+    }
+
+    private static func kind(ofRel word: String) -> Reference.Kind? {
+        switch word {
+        case "stylesheet": .style
+        case "icon", "apple-touch-icon", "apple-touch-icon-precomposed", "apple-touch-startup-image", "mask-icon": .icon
+        case "manifest": .manifest
+        case "preload": .preload
+        case "modulepreload": .script
+        default: nil
+        }
+    }
+
+    /// Takes the effect of an attribute away. Without the attribute, a second one of the same name would count, and
+    /// without the whole tag the text beside it could become a tag.
+    private mutating func empty(_ attribute: MarkupTokenizer.Attribute, _ name: String) {
+        fixes.append(Fix(range: attribute.range, replacement: Array("\(name)=\"\"".utf8)))
+    }
+
+    /// The words of a value in lower case.
+    private func words(of attribute: MarkupTokenizer.Attribute, _ bytes: Span<UInt8>) -> [String] {
+        DecodedText.attribute(attribute.value, of: bytes).bytes.split(whereSeparator: \.isSpace)
+            .map { String(decoding: $0, as: UTF8.self).lowercased() }
+    }
+
+    @discardableResult
+    private mutating func add(
+        _ attribute: MarkupTokenizer.Attribute, _ kind: Reference.Kind, _ bytes: Span<UInt8>
+    ) -> Int? {
+        let text = DecodedText.attribute(attribute.value, of: bytes)
+        guard let range = Self.trimmed(text) else { return nil }
+        let isWhole = attribute.quote == .none && text.place(of: range) == attribute.value
+        return add(range, of: text, kind, [.attribute(attribute.quote, isWhole: isWhole)])
+    }
+
+    private mutating func addCandidates(
+        _ attribute: MarkupTokenizer.Attribute, _ kind: Reference.Kind, _ bytes: Span<UInt8>
+    ) {
+        let text = DecodedText.attribute(attribute.value, of: bytes)
+        for range in Srcset.urls(in: text.bytes.span) where !range.isEmpty {
+            add(range, of: text, kind, [.candidate, .attribute(attribute.quote, isWhole: false)])
+        }
+    }
+}
+
+extension MarkupElement {
+    /// The kind of the URL in `src`; `nil` if the attribute has no meaning.
+    fileprivate var kindOfSource: Reference.Kind? {
+        switch self {
+        case .img, .image: .image
+        case .source, .audio, .video: .media
+        case .track: .track
+        case .embed: .object
+        case .iframe, .frame: .frame
+        case .script: .script
+        default: nil
+        }
+    }
+
+    fileprivate var hasBackground: Bool { self == .body || self == .table || self == .td || self == .th }
+    fileprivate var isLazy: Bool { self == .img || self == .source || self == .iframe || self == .video }
+}

@@ -1,0 +1,128 @@
+import Primitives
+
+/// A URL in a document, with the bytes that a new URL can replace.
+package struct Reference: Hashable, Sendable {
+    /// The part of the document that contains the URL.
+    package enum Kind: String, Hashable, Sendable, CaseIterable {
+        /// A style sheet: `link rel=stylesheet`, or `@import`.
+        case style
+        /// A script, module or module preload.
+        case script
+        case image
+        /// A URL in CSS other than `@import`: an image, a font, a cursor and others.
+        case css
+        case media, track, frame, object, icon, manifest
+        /// `link rel=preload`, whose kind is that of the later use.
+        case preload
+        /// An external file of an SVG document: `use`, a filter and others.
+        case svg
+        /// An attribute from which a script loads an image later, such as `data-src`.
+        case lazy
+        /// The destination of `a` and `area`.
+        case link
+        /// The destination of a refresh without a click (`meta http-equiv=refresh`).
+        case refresh
+        /// The base of the document's relative URLs. The first one counts.
+        case base
+    }
+
+    /// The URL as written, with all escapes decoded, and without surrounding white space.
+    package let text: String
+    package let kind: Kind
+    /// The bytes that hold the URL, in the whole document.
+    package let range: Range<Int>
+    /// Writes a new URL at ``range``: from the innermost to the outermost escape.
+    let escapes: [ReferenceEscape]
+    /// The base of the relative URL, as far as the document declares one in front of this reference: the text of
+    /// `base href`. `nil`: the URL of the document.
+    package internal(set) var base: String?
+    /// The attribute `integrity` of the same element. A rewritten copy of the resource does not match the attribute.
+    package internal(set) var integrity: Range<Int>?
+
+    init(_ text: String, _ kind: Kind, _ range: Range<Int>, _ escapes: [ReferenceEscape]) {
+        self.text = text
+        self.kind = kind
+        self.range = range
+        self.escapes = escapes
+    }
+
+    /// The same reference of a document that is the text of an attribute.
+    func nested(at range: Range<Int>, _ escape: ReferenceEscape) -> Reference {
+        var outer = Reference(text, kind, range, escapes + [escape])
+        outer.base = base
+        return outer
+    }
+
+    /// Whether the browser loads the URL together with the document, so that a capture needs it.
+    package var isResource: Bool {
+        switch kind {
+        case .link, .refresh, .base: false
+        default: true
+        }
+    }
+
+    /// The bytes to write at ``range``, so that the reference has another URL.
+    package func written(_ url: String) -> [UInt8] {
+        escapes.reduce(Array(url.utf8)) { $1.write($0) }
+    }
+}
+
+/// Writes a text into a syntax, so that the syntax's parser reads the text again.
+enum ReferenceEscape: Hashable, Sendable {
+    /// The value of an attribute, or a part of it. `isWhole`: the text replaces the whole value, so that an unquoted
+    /// value gets quotes.
+    case attribute(MarkupTokenizer.Quote, isWhole: Bool)
+    /// The text of a CSS string.
+    case cssString
+    /// An unquoted URL of CSS. It becomes a string in quotes.
+    case cssURL
+    /// The URL of a candidate in a `srcset`, which neither begins nor ends with a comma.
+    case candidate
+    /// The URL of a refresh, which ends at a quote.
+    case refresh
+
+    func write(_ text: [UInt8]) -> [UInt8] {
+        switch self {
+        case .attribute(let quote, let isWhole): Self.attribute(text, quote, isWhole)
+        case .cssString: CSSEscape.encode(text)
+        case .cssURL: [UInt8(ascii: "\"")] + CSSEscape.encode(text) + [UInt8(ascii: "\"")]
+        case .candidate: Self.candidate(text)
+        case .refresh: Array(PercentEscape.text(of: text) { $0 != 0x22 && $0 != 0x27 }.utf8)
+        }
+    }
+
+    private static func attribute(_ text: [UInt8], _ quote: MarkupTokenizer.Quote, _ isWhole: Bool) -> [UInt8] {
+        var output: [UInt8] = []
+        output.reserveCapacity(text.count + 8)
+        let isBare = quote == .none && !isWhole
+        if quote == .none, isWhole { output.append(UInt8(ascii: "\"")) }
+        for byte in text {
+            // Most bytes of a URL.
+            if byte.isAlphanumeric || byte == UInt8(ascii: "/") || byte == UInt8(ascii: ".") {
+                output.append(byte)
+                continue
+            }
+            switch byte {
+            case UInt8(ascii: "&"): output.append(contentsOf: "&amp;".utf8)
+            case UInt8(ascii: "\"") where quote != .single: output.append(contentsOf: "&quot;".utf8)
+            case UInt8(ascii: "'") where quote == .single || isBare: output.append(contentsOf: "&#39;".utf8)
+            case UInt8(ascii: "<"): output.append(contentsOf: "&lt;".utf8)
+            case UInt8(ascii: ">") where isBare: output.append(contentsOf: "&gt;".utf8)
+            case _ where isBare && byte.isSpace: output.append(contentsOf: "&#\(byte);".utf8)
+            default: output.append(byte)
+            }
+        }
+        if quote == .none, isWhole { output.append(UInt8(ascii: "\"")) }
+        return output
+    }
+
+    private static func candidate(_ text: [UInt8]) -> [UInt8] {
+        let comma = UInt8(ascii: ",")
+        guard text.first == comma || text.last == comma else { return text }
+        let first = text.prefix { $0 == comma }.count
+        let last = text.dropFirst(first).reversed().prefix { $0 == comma }.count
+        let escape = Array("%2C".utf8)
+        return Array(repeating: escape, count: first).flatMap(\.self) + text[first..<text.count - last]
+            + Array(repeating: escape, count: last).flatMap(\.self)
+    }
+}

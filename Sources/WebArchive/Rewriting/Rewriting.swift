@@ -1,0 +1,64 @@
+/// Changes of a document at certain bytes. All other bytes stay as they are.
+package struct Rewriting: Sendable {
+    package typealias Edit = MarkupReferences.Fix
+
+    /// In the order of the document, without overlaps.
+    package let edits: [Edit]
+
+    /// An edit that overlaps an earlier one is dropped: for example the URL of an element that is removed.
+    package init(_ edits: [Edit]) {
+        var end = 0
+        self.edits = edits.sorted {
+            ($0.range.lowerBound, $1.range.upperBound) < ($1.range.lowerBound, $0.range.upperBound)
+        }
+        .filter { edit in
+            guard edit.range.lowerBound >= end else { return false }
+            end = edit.range.upperBound
+            return true
+        }
+    }
+
+    /// Gives each reference the URL that `url` returns, or leaves it as it is for `nil`. The attribute `integrity`
+    /// becomes empty if `isRewritten` says that the resource has another body in a replay.
+    package init(
+        _ references: [Reference], _ fixes: [MarkupReferences.Fix] = [],
+        isRewritten: (Reference) -> Bool = { _ in false },
+        url: (Reference) -> String?
+    ) {
+        var edits = fixes
+        for reference in references {
+            if let url = url(reference) {
+                edits.append(Edit(range: reference.range, replacement: reference.written(url)))
+            }
+            if let integrity = reference.integrity, isRewritten(reference) {
+                edits.append(Edit(range: integrity, replacement: Array("integrity=\"\"".utf8)))
+            }
+        }
+        self.init(edits)
+    }
+
+    /// Returns the changed document.
+    package func apply(to document: [UInt8]) -> [UInt8] {
+        var output: [UInt8] = []
+        output.reserveCapacity(document.count + edits.reduce(0) { $0 + $1.replacement.count })
+        var position = 0
+        for edit in edits {
+            output += document[position..<edit.range.lowerBound]
+            output += edit.replacement
+            position = edit.range.upperBound
+        }
+        return output + document[position...]
+    }
+
+    /// Returns the changes that restore `document`, the original, from the changed document.
+    package func inverse(of document: [UInt8]) -> Rewriting {
+        var shift = 0
+        return Rewriting(
+            edits.map { edit in
+                let start = edit.range.lowerBound + shift
+                shift += edit.replacement.count - edit.range.count
+                return Edit(
+                    range: start..<start + edit.replacement.count, replacement: Array(document[edit.range]))
+            })
+    }
+}

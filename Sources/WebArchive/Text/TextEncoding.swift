@@ -1,0 +1,109 @@
+import Glibc
+
+/// A character encoding of the web (WHATWG Encoding §4.2), named by the name that iconv knows.
+package struct TextEncoding: Hashable, Sendable {
+    /// The name for iconv.
+    package let name: String
+    package static let utf8 = TextEncoding(name: "UTF-8")
+    /// The encoding of a document that names none, and whose bytes are no UTF-8.
+    package static let windows1252 = TextEncoding(name: "CP1252")
+
+    private init(name: String) { self.name = name }
+
+    package var isUTF16: Bool { name.hasPrefix("UTF-16") }
+
+    /// The encoding with a label such as `Shift_JIS` or `latin1`, in any case; `nil` for an unknown label.
+    package init?(label: String) {
+        let words = label.lowercased().split { $0.isWhitespace }
+        guard words.count == 1, let name = Self.names[String(words[0])] else { return nil }
+        self.name = name
+    }
+
+    /// The labels of each encoding. Most labels of the standard are rare; these are those of the web's documents.
+    private static let names: [String: String] = {
+        let rows: [(String, String)] = [
+            ("UTF-8", "utf-8 utf8 unicode-1-1-utf-8 x-unicode20utf8"),
+            ("UTF-16LE", "utf-16 utf-16le unicode ucs-2 iso-10646-ucs-2 csunicode"),
+            ("UTF-16BE", "utf-16be unicodefffe"),
+            (
+                "CP1252",
+                "windows-1252 cp1252 x-cp1252 iso-8859-1 iso8859-1 iso_8859-1 latin1 l1 ascii us-ascii cp819 ibm819"
+            ),
+            ("CP1250", "windows-1250 cp1250 x-cp1250"), ("CP1251", "windows-1251 cp1251 x-cp1251"),
+            ("CP1253", "windows-1253 cp1253"), ("CP1254", "windows-1254 cp1254 iso-8859-9 iso8859-9 latin5 l5"),
+            ("CP1255", "windows-1255 cp1255"), ("CP1256", "windows-1256 cp1256"), ("CP1257", "windows-1257 cp1257"),
+            ("CP1258", "windows-1258 cp1258"), ("CP874", "windows-874 tis-620 iso-8859-11 dos-874"),
+            ("ISO-8859-2", "iso-8859-2 iso8859-2 latin2 l2"), ("ISO-8859-3", "iso-8859-3 latin3"),
+            ("ISO-8859-4", "iso-8859-4 latin4"), ("ISO-8859-5", "iso-8859-5 cyrillic"),
+            ("ISO-8859-6", "iso-8859-6 arabic"), ("ISO-8859-7", "iso-8859-7 greek"),
+            ("ISO-8859-8", "iso-8859-8 iso-8859-8-i hebrew visual logical"), ("ISO-8859-10", "iso-8859-10 latin6"),
+            ("ISO-8859-13", "iso-8859-13"), ("ISO-8859-14", "iso-8859-14"), ("ISO-8859-15", "iso-8859-15 latin9 l9"),
+            ("ISO-8859-16", "iso-8859-16"), ("KOI8-R", "koi8-r koi8 koi"), ("KOI8-U", "koi8-u koi8-ru"),
+            ("CP866", "ibm866 cp866 866"), ("MACINTOSH", "macintosh mac x-mac-roman"),
+            ("MAC-CYRILLIC", "x-mac-cyrillic"),
+            ("GB18030", "gb18030 gbk gb2312 gb_2312-80 chinese x-gbk"),
+            ("BIG5-HKSCS", "big5 big5-hkscs x-x-big5 cn-big5"),
+            ("CP932", "shift_jis shift-jis sjis x-sjis ms_kanji windows-31j ms932"),
+            ("EUC-JP", "euc-jp x-euc-jp"), ("ISO-2022-JP", "iso-2022-jp"),
+            ("CP949", "euc-kr ks_c_5601-1987 ks_c_5601-1989 ksc5601 korean windows-949 iso-ir-149"),
+        ]
+        var names: [String: String] = [:]
+        for (name, labels) in rows { for label in labels.split(separator: " ") { names[String(label)] = name } }
+        return names
+    }()
+
+    /// Returns the text in UTF-8. Bytes that are no text of this encoding become U+FFFD.
+    package func decode(_ bytes: [UInt8]) -> [UInt8] {
+        if self == .utf8 { return Array(String(decoding: bytes, as: UTF8.self).utf8) }
+        return Self.convert(bytes, from: name, to: "UTF-8") { Array("\u{fffd}".utf8) } ?? bytes
+    }
+
+    /// Returns the bytes of a query in this encoding. A character without a code becomes a decimal character reference,
+    /// as in browsers (WHATWG URL §1.3). UTF-16 documents have queries in UTF-8.
+    func encodingQuery(_ query: ArraySlice<UInt8>) -> [UInt8] {
+        guard self != .utf8, !isUTF16, query.contains(where: { $0 >= 0x80 }) else { return Array(query) }
+        var output: [UInt8] = []
+        for scalar in String(decoding: query, as: UTF8.self).unicodeScalars {
+            let text = Array(String(scalar).utf8)
+            output +=
+                scalar.isASCII
+                ? text
+                : Self.convert(text, from: "UTF-8", to: name, unit: text.count) { Array("&#\(scalar.value);".utf8) }
+                    ?? text
+        }
+        return output
+    }
+
+    /// `nil` if iconv lacks an encoding. `replacement` gives the bytes in place of `unit` bytes that have no meaning or
+    /// no code.
+    private static func convert(
+        _ bytes: [UInt8], from source: String, to destination: String, unit: Int = 1, replacement: () -> [UInt8]
+    ) -> [UInt8]? {
+        guard let converter = iconv_open(destination, source), converter != iconv_t(bitPattern: -1) else { return nil }
+        defer { iconv_close(converter) }
+        var output: [UInt8] = []
+        output.reserveCapacity(bytes.count * 3 / 2)
+        var block = [CChar](repeating: 0, count: 16 << 10)
+        var input = bytes.map(CChar.init(bitPattern:))
+        input.withUnsafeMutableBufferPointer { input in
+            var next = input.baseAddress
+            var left = input.count
+            while left > 0 {
+                let (result, written) = block.withUnsafeMutableBufferPointer { block in
+                    var end = block.baseAddress
+                    var room = block.count
+                    let result = iconv(converter, &next, &left, &end, &room)
+                    return (result, block.count - room)
+                }
+                output.append(contentsOf: block[..<written].lazy.map(UInt8.init(bitPattern:)))
+                guard result == -1, errno != E2BIG else { continue }
+                output.append(contentsOf: replacement())
+                guard left > 0 else { break }
+                let skipped = min(unit, left)
+                next! += skipped
+                left -= skipped
+            }
+        }
+        return output
+    }
+}

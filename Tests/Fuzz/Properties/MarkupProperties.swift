@@ -1,0 +1,68 @@
+import WebArchive
+
+/// The first byte selects HTML or XML and a charset, and the rest is a document.
+enum MarkupProperties {
+    private static let charsets = [nil, "utf-8", "shift_jis", "utf-16", "gb18030", "iso-2022-jp", "latin1"]
+    private static let address = DocumentAddress(WebURL("http://h.example/a/b?c")!)
+
+    static func check(_ input: [UInt8]) throws(Violation) {
+        guard let first = input.first else { return }
+        let isXML = first >= 0x80
+        let body = Array(input.dropFirst())
+        let charset = charsets[Int(first) % charsets.count]
+        let document = DocumentText(body, isXML ? .xml : .html, charset: charset).bytes
+        try demand(String(validating: document, as: UTF8.self) != nil, "a decoded document is UTF-8")
+        let found = MarkupReferences(document.span, isXML: isXML)
+        try ReferenceProperties.check(found.references, in: document)
+        for fix in found.fixes {
+            try demand(
+                fix.range.upperBound <= document.count && !fix.range.isEmpty, "a fix is within the document", "\(fix)")
+        }
+        for reference in found.references {
+            guard let url = address.resolve(reference) else { continue }
+            try demand(WebURL(url.text)?.text == url.text, "an absolute URL is read as itself", url.text)
+        }
+        let rewriting = Rewriting(found.references, found.fixes) { reference in
+            address.resolve(reference).map { "/pages/k/view/t/" + $0.text + $0.fragment }
+        }
+        let result = rewriting.apply(to: document)
+        try demand(rewriting.inverse(of: document).apply(to: result) == document, "the inverse restores the document")
+        let again = MarkupReferences(result.span, isXML: isXML)
+        let second = Rewriting(again.references, again.fixes) { reference in
+            reference.text.hasPrefix("/pages/k/view/t/") || address.resolve(reference) == nil ? nil : "x"
+        }
+        try demand(second.edits.isEmpty, "each URL of a rewritten document is a URL of the replay", "\(second.edits)")
+    }
+}
+
+/// A style sheet.
+enum StyleProperties {
+    static func check(_ input: [UInt8]) throws(Violation) {
+        let references = StyleReferences.references(in: input.span)
+        try ReferenceProperties.check(references, in: input)
+        let urls = references.indices.map { "/v/\($0)?a=\\b\"c'd)e" }
+        var index = 0
+        let rewriting = Rewriting(references) { _ in
+            defer { index += 1 }
+            return urls[index]
+        }
+        let result = rewriting.apply(to: input)
+        try demand(rewriting.inverse(of: input).apply(to: result) == input, "the inverse restores the sheet")
+        try demand(
+            StyleReferences.references(in: result.span).map(\.text) == urls,
+            "the URLs of a rewritten sheet are the new URLs")
+    }
+}
+
+private enum ReferenceProperties {
+    static func check(_ references: [Reference], in document: [UInt8]) throws(Violation) {
+        var end = 0
+        for reference in references {
+            try demand(!reference.text.isEmpty && !reference.range.isEmpty, "a reference has a URL", "\(reference)")
+            try demand(
+                reference.range.lowerBound >= end && reference.range.upperBound <= document.count,
+                "references are in order, within the document and without overlaps", "\(reference)")
+            end = reference.range.upperBound
+        }
+    }
+}

@@ -1,0 +1,42 @@
+import Testing
+
+@testable import WebArchive
+
+@Suite("The URLs of style sheets")
+struct CSSScannerTests {
+    static func found(_ text: String) -> [String] {
+        CSSScanner.urls(in: Array(text.utf8).span).map { ($0.isImport ? "@" : "") + $0.text }
+    }
+
+    @Test(
+        "Each URL is found, with its escapes decoded",
+        arguments: [
+            ("a{b:url(c.png)}", "c.png"), ("a{b:URL( c.png\n)}", "c.png"), ("a{b:url(\"c d.png\")}", "c d.png"),
+            ("a{b:url('c')}", "c"), ("a{b:u\\72l(c)}", "c"), ("a{b:\\75 rl(c)}", "c"), ("a{b:url(c\\)d)}", "c)d"),
+            ("a{b:url(c\\29 d)}", "c)d"), ("a{b:url('c\\\nd')}", "cd"), ("a{b:url('c\\'d')}", "c'd"),
+            ("a{b:url(c)url(d)}", "c|d"), ("a{b:url(c)format('woff2'),url(d)}", "c|d"), ("a{--v:url(c)}", "c"),
+            ("a{b:src('c')}", "c"), ("@import 'a.css';", "@a.css"), ("@import url(a.css) screen;", "@a.css"),
+            ("@import url('a.css')layer(x);", "@a.css"), ("@IMPORT/**/\"a.css\"", "@a.css"), ("@\\69mport 'a';", "@a"),
+            ("@import url(a)supports(b:url(c));", "@a|c"), ("a{b:image-set('c' 1x, url(d) 2x)}", "c|d"),
+            ("a{b:-webkit-image-set('c' 1x,'d' 2x)}", "c|d"), ("a{b:image-set('c' type('image/png'))}", "c"),
+            ("@media print{a{b:url(c)}}", "c"), ("@font-face{src:local('x'),url(y)}", "y"), ("a{b:url(c", "c"),
+            ("@namespace s url(n);a{b:url(c)}", "c"), ("@charset 'x';a{b:url(c)}", "c"), ("a{b:url(\\000063)}", "c"),
+            ("a{b:url(日本.png)}", "日本.png"), ("a{b:url()}", ""),
+        ])
+    func urls(text: String, expected: String) {
+        #expect(Self.found(text).joined(separator: "|") == expected)
+    }
+
+    @Test(
+        "Text that a browser does not read as a URL is none",
+        arguments: [
+            "/* url(a) */", "a{b:'url(a)'}", "a{b:\"\\\"url(a)\"}", "a{b:xurl(a)}", "a{b:url-x(a)}", "a{b:url (a)}",
+            "@namespace url(a);", "@namespace s 'a';", "a{b:url(a b)}", "a{b:url(a'b)}", "a{b:url(a(b)c)}",
+            "a{b:format('x')}",
+            "a{b:'c'}", "a{b:attr(x 'url')}", "/* @import 'a'; ", "a{b:url('a\n')}", "a{b:url(c\\",
+            "a{content:'image-set(\"x\")'}",
+        ])
+    func noURLs(text: String) {
+        #expect(Self.found(text) == [])
+    }
+}
