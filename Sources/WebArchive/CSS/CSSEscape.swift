@@ -1,7 +1,7 @@
 import Primitives
 
-/// Escapes of CSS (CSS Syntax Module Level 3 §4.3.7): a backslash with up to six hexadecimal digits and one white space,
-/// or with any other character than a line end.
+/// Escapes of CSS (CSS Syntax Module Level 3 §4.3.7): a backslash with up to six hexadecimal digits and one white
+/// space, or with any other character than a line end.
 enum CSSEscape {
     /// Moves a position at a backslash behind its escape. If the backslash begins no escape, moves behind the backslash
     /// and returns `false`.

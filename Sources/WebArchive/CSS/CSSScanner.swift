@@ -1,6 +1,6 @@
-/// Finds the URLs in a style sheet or in a list of declarations, as a browser reads them (CSS Syntax Module Level 3 §4):
-/// `url(…)` with and without quotes, the strings of `@import` and of `image-set(…)`, with comments and escapes. The
-/// time is linear in the length of the text.
+/// Finds the URLs in a style sheet or in a list of declarations, as a browser reads them (CSS Syntax Module Level 3
+/// §4): `url(…)` with and without quotes, the strings of `@import` and of `image-set(…)`, with comments and escapes.
+/// The time is linear in the length of the text.
 struct CSSScanner {
     struct URL: Equatable {
         /// The URL with its escapes decoded.

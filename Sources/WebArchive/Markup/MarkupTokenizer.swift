@@ -116,8 +116,8 @@ struct MarkupTokenizer {
         return elements.find(start..<position, in: bytes)?.name
     }
 
-    /// Reads the attributes at ``position`` and the end of the tag. Returns whether the tag ends with `/>`, and `nil` if
-    /// the document ends within the tag.
+    /// Reads the attributes at ``position`` and the end of the tag. Returns whether the tag ends with `/>`; `nil` if the
+    /// document ends within the tag.
     private mutating func readAttributes(in bytes: Span<UInt8>) -> Bool? {
         attributes.removeAll(keepingCapacity: true)
         var seen: UInt64 = 0

@@ -1,8 +1,8 @@
 import Primitives
 
-/// Finds the modules that a JavaScript module imports by a string: `import … from "…"`, `import "…"`, `export … from
-/// "…"` and `import("…")`. Reads comments, strings, templates and regular expressions well enough that their text is no
-/// import. A wrong guess costs one request of a capture.
+/// Finds the modules that a JavaScript module imports by a string: `import … from "…"`, `import "…"`,
+/// `export … from "…"` and `import("…")`. Reads comments, strings, templates and regular expressions well enough that
+/// their text is no import. A wrong guess costs one request of a capture.
 package struct ModuleReferences {
     private var specifiers: [String] = []
     private var position = 0
