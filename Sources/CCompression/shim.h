@@ -5,7 +5,11 @@
 #include <zlib.h>
 #include <zstd.h>
 
-// Wraps inflateInit2, because Swift cannot call a macro.
+// Wrap macros, because Swift cannot call them.
 static inline int larder_inflateInit2(z_stream *stream, int window_bits) {
     return inflateInit2(stream, window_bits);
+}
+
+static inline int larder_deflateInit2(z_stream *stream, int window_bits) {
+    return deflateInit2(stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, window_bits, 8, Z_DEFAULT_STRATEGY);
 }
