@@ -88,7 +88,7 @@ let package = Package(
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "RawStructuredFieldValues", package: "swift-http-structured-headers"),
             ]),
-        .target(name: "WebArchive", dependencies: ["Primitives"]),
+        .target(name: "WebArchive", dependencies: ["CCompression", "Primitives"]),
         .target(
             name: "DiskCache",
             dependencies: [
@@ -155,7 +155,7 @@ let package = Package(
                 "HTTPCaching", "Primitives",
                 .product(name: "RawStructuredFieldValues", package: "swift-http-structured-headers"),
             ]),
-        .testTarget(name: "WebArchiveTests", dependencies: ["WebArchive", "TestSupport"]),
+        .testTarget(name: "WebArchiveTests", dependencies: ["WebArchive", "Primitives", "TestSupport"]),
         .testTarget(
             name: "DiskCacheTests",
             dependencies: [
