@@ -128,7 +128,7 @@ struct CaptureMachine {
         for item in found {
             let isFrame = item.kind == .frame || item.kind == .refresh
             let isImport = item.kind == .style && document.kind == .style
-            guard item.kind != .link, item.kind != .base else { continue }
+            guard item.kind != .link, item.kind != .form, item.kind != .base else { continue }
             let frames = document.frames + (isFrame ? 1 : 0)
             let imports = isFrame ? 0 : document.imports + (isImport ? 1 : 0)
             guard frames <= limits.frameDepth, imports <= limits.styleDepth else {
@@ -190,7 +190,7 @@ struct CaptureMachine {
         switch kind {
         case .frame, .refresh, .style: 0
         case .script, .css, .manifest, .preload, .svg, .object: 1
-        case .image, .icon, .lazy, .link, .base: 2
+        case .image, .icon, .lazy, .link, .form, .base: 2
         case .media, .track: 3
         }
     }

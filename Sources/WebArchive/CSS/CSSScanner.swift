@@ -12,13 +12,13 @@ struct CSSScanner {
     }
 
     /// An open function. Other brackets need no place here, because they contain no strings that are URLs.
-    private enum Function { case imageSet, other }
-    /// Deeper functions are not followed.
-    private static let depthLimit = 64
+    private enum Function { case imageSet, type, other }
 
     private var urls: [URL] = []
     private var functions: [Function] = []
-    private var depth = 0
+    /// The open `image-set(` and `type(` among ``functions``. Each string within an image set is a URL or the media
+    /// type of one.
+    private var (imageSets, types) = (0, 0)
     private var position = 0
 
     static func urls(in bytes: Span<UInt8>) -> [URL] {
@@ -38,9 +38,14 @@ struct CSSScanner {
                 }
                 position = bytes.end(of: "*/", from: position + 2) ?? bytes.count
             case UInt8(ascii: "\""), UInt8(ascii: "'"):
-                let isURL = functions.last == .imageSet && functions.count == depth
+                let isURL = imageSets > 0 && types == 0
                 if let url = string(in: bytes), isURL { add(url, isImport: false) }
             case UInt8(ascii: "@"): atRule(in: bytes)
+            case UInt8(ascii: "#"):
+                // A hash is a word that begins no function.
+                position += 1
+                _ = name(in: bytes)
+            case UInt8(ascii: "<") where bytes.hasPrefix("<!--", at: position): position += 4
             case UInt8(ascii: "("):
                 position += 1
                 open(.other)
@@ -55,14 +60,15 @@ struct CSSScanner {
     }
 
     private mutating func open(_ function: Function) {
-        if depth == functions.count, depth < Self.depthLimit { functions.append(function) }
-        depth += 1
+        functions.append(function)
+        if function == .imageSet { imageSets += 1 }
+        if function == .type { types += 1 }
     }
 
     private mutating func close() {
-        guard depth > 0 else { return }
-        if depth == functions.count { functions.removeLast() }
-        depth -= 1
+        guard let function = functions.popLast() else { return }
+        if function == .imageSet { imageSets -= 1 }
+        if function == .type { types -= 1 }
     }
 
     private mutating func add(_ url: (text: [UInt8], range: Range<Int>, isQuoted: Bool), isImport: Bool) {
@@ -70,29 +76,44 @@ struct CSSScanner {
         urls.append(URL(text: text, range: url.range, isQuoted: url.isQuoted, isImport: isImport))
     }
 
-    /// Reads a name or number at ``position``, and the beginning of a function.
-    private mutating func word(in bytes: Span<UInt8>) {
+    /// Reads a name at ``position``, which may be empty, with its escapes.
+    private mutating func name(in bytes: Span<UInt8>) -> (range: Range<Int>, hasEscape: Bool) {
         let start = position
         var hasEscape = false
         while position < bytes.count {
             if bytes[position].isCSSName {
                 position += 1
             } else if bytes[position] == UInt8(ascii: "\\") {
+                let backslash = position
+                guard CSSEscape.skip(&position, in: bytes) else { return (start..<backslash, hasEscape) }
                 hasEscape = true
-                guard CSSEscape.skip(&position, in: bytes) else { return }
             } else {
                 break
             }
         }
-        guard position < bytes.count, bytes[position] == UInt8(ascii: "(") else { return }
-        let name = start..<position
+        return (start..<position, hasEscape)
+    }
+
+    /// Reads a name or number at ``position``, and the beginning of a function.
+    private mutating func word(in bytes: Span<UInt8>) {
+        let (name, hasEscape) = name(in: bytes)
+        guard name.upperBound == position, position < bytes.count, bytes[position] == UInt8(ascii: "(") else { return }
         position += 1
-        if Self.isName("url", name, hasEscape, bytes) || Self.isName("src", name, hasEscape, bytes) {
+        if Self.isName("url", name, hasEscape, bytes) {
             if let url = url(in: bytes) { add(url, isImport: false) }
+        } else if Self.isName("src", name, hasEscape, bytes) {
+            // An ordinary function: only a string is its URL.
+            skipSpaceAndComments(in: bytes)
+            open(.other)
+            guard position < bytes.count, bytes[position] == UInt8(ascii: "\"") || bytes[position] == UInt8(ascii: "'")
+            else { return }
+            if let url = string(in: bytes) { add(url, isImport: false) }
         } else if Self.isName("image-set", name, hasEscape, bytes)
             || Self.isName("-webkit-image-set", name, hasEscape, bytes)
         {
             open(.imageSet)
+        } else if Self.isName("type", name, hasEscape, bytes) {
+            open(.type)
         } else {
             open(.other)
         }
@@ -138,7 +159,7 @@ struct CSSScanner {
                     return nil
                 }
             } else if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "'") || byte == UInt8(ascii: "(")
-                || byte < 0x20
+                || (byte < 0x20 && byte != 0)
                 || byte == 0x7f
             {
                 skipMalformedURL(in: bytes)
@@ -166,7 +187,11 @@ struct CSSScanner {
         while position < bytes.count, bytes[position] != quote {
             let byte = bytes[position]
             if byte == UInt8(ascii: "\n") || byte == UInt8(ascii: "\r") || byte == 0x0c { return nil }
-            position += byte == UInt8(ascii: "\\") && position + 1 < bytes.count ? 2 : 1
+            if byte == UInt8(ascii: "\\"), position + 1 < bytes.count {
+                position += bytes.hasPrefix("\r\n", at: position + 1) ? 3 : 2
+            } else {
+                position += 1
+            }
         }
         let end = min(position, bytes.count)
         position = min(end + 1, bytes.count)
@@ -177,19 +202,7 @@ struct CSSScanner {
     /// the string of `@charset`.
     private mutating func atRule(in bytes: Span<UInt8>) {
         position += 1
-        let start = position
-        var hasEscape = false
-        while position < bytes.count {
-            if bytes[position].isCSSName {
-                position += 1
-            } else if bytes[position] == UInt8(ascii: "\\") {
-                hasEscape = true
-                guard CSSEscape.skip(&position, in: bytes) else { return }
-            } else {
-                break
-            }
-        }
-        let name = start..<position
+        let (name, hasEscape) = name(in: bytes)
         if Self.isName("import", name, hasEscape, bytes) {
             skipSpaceAndComments(in: bytes)
             guard position < bytes.count else { return }
@@ -203,8 +216,13 @@ struct CSSScanner {
         } else if Self.isName("namespace", name, hasEscape, bytes) || Self.isName("charset", name, hasEscape, bytes) {
             let count = urls.count
             skipSpaceAndComments(in: bytes)
-            while position < bytes.count, bytes[position] != UInt8(ascii: ";"), bytes[position] != UInt8(ascii: "{") {
+            while position < bytes.count, !";{}".utf8.contains(bytes[position]) {
                 switch bytes[position] {
+                case UInt8(ascii: "/"):
+                    position += 1
+                    if position < bytes.count, bytes[position] == UInt8(ascii: "*") {
+                        position = bytes.end(of: "*/", from: position + 1) ?? bytes.count
+                    }
                 case UInt8(ascii: "\""), UInt8(ascii: "'"): _ = string(in: bytes)
                 case _ where bytes[position].isCSSName || bytes[position] == UInt8(ascii: "\\"): word(in: bytes)
                 case UInt8(ascii: ")"):

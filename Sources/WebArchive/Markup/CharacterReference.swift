@@ -1,8 +1,8 @@
 import Primitives
 
 /// Decodes the character references in attribute values and in text (WHATWG HTML §13.2.5.72). The table has all names
-/// that need no semicolon, those of HTML 4, and those of the characters up to U+00FF. Any other name stays as it is,
-/// because a URL contains no such character in practice.
+/// that need no semicolon, those of HTML 4, and those whose text begins with a character up to U+00FF. Any other name
+/// stays as it is, because a URL contains no such character in practice.
 enum CharacterReference {
     /// The longest name in the tables.
     static let longestName = 24
@@ -42,16 +42,18 @@ enum CharacterReference {
         2284 sube 2286 supe 2287 oplus 2295 otimes 2297 perp 22a5 sdot 22c5 lceil 2308 rceil 2309 lfloor 230a rfloor \
         230b lang 2329 rang 232a loz 25ca spades 2660 clubs 2663 hearts 2665 diams 2666
         """
+    /// Names with a semicolon for two characters, of which the first is ASCII.
+    private static let pairs = ["nvlt": "<\u{20d2}", "nvgt": ">\u{20d2}", "bne": "=\u{20e5}", "fjlig": "fj"]
     private static let loose = table(plain).merging(
-        zip(latin.split(separator: " ").map(String.init), (0xa0...0xff).map { Unicode.Scalar($0)! })
+        zip(latin.split(separator: " ").map(String.init), (0xa0...0xff).map { String(Unicode.Scalar($0)!) })
     ) { $1 }
-    private static let all = table(strict).merging(loose) { $1 }
+    private static let all = table(strict).merging(loose) { $1 }.merging(pairs) { $1 }
 
-    private static func table(_ text: String) -> [String: Unicode.Scalar] {
+    private static func table(_ text: String) -> [String: String] {
         let words = text.split(separator: " ")
         return Dictionary(
             uniqueKeysWithValues: stride(from: 0, to: words.count, by: 2).map {
-                (String(words[$0]), Unicode.Scalar(UInt32(words[$0 + 1], radix: 16)!)!)
+                (String(words[$0]), String(Unicode.Scalar(UInt32(words[$0 + 1], radix: 16)!)!))
             })
     }
 
@@ -62,15 +64,15 @@ enum CharacterReference {
         0x17e, 0x178,
     ]
 
-    /// Reads a reference at the ampersand at `start`. Returns its character and the index behind it; `nil` if the
+    /// Reads a reference at the ampersand at `start`. Returns its text and the index behind it; `nil` if the
     /// ampersand is a plain character. In an attribute, a name without a semicolon is no reference if an equals sign or
     /// an alphanumeric character follows, as in `?a=1&copy=2`.
-    static func decode(_ bytes: Span<UInt8>, at start: Int) -> (character: Unicode.Scalar, end: Int)? {
+    static func decode(_ bytes: Span<UInt8>, at start: Int) -> (text: String, end: Int)? {
         guard start + 1 < bytes.count else { return nil }
         return bytes[start + 1] == UInt8(ascii: "#") ? number(bytes, from: start + 2) : name(bytes, from: start + 1)
     }
 
-    private static func number(_ bytes: Span<UInt8>, from start: Int) -> (character: Unicode.Scalar, end: Int)? {
+    private static func number(_ bytes: Span<UInt8>, from start: Int) -> (text: String, end: Int)? {
         guard start < bytes.count else { return nil }
         let isHex = bytes[start].lowercased == UInt8(ascii: "x")
         var index = isHex ? start + 1 : start
@@ -83,10 +85,10 @@ enum CharacterReference {
         guard index > first else { return nil }
         if index < bytes.count, bytes[index] == UInt8(ascii: ";") { index += 1 }
         if (0x80...0x9f).contains(value) { value = windows[Int(value) - 0x80] }
-        return (value == 0 ? "\u{fffd}" : Unicode.Scalar(value) ?? "\u{fffd}", index)
+        return (String(value == 0 ? "\u{fffd}" : Unicode.Scalar(value) ?? "\u{fffd}"), index)
     }
 
-    private static func name(_ bytes: Span<UInt8>, from start: Int) -> (character: Unicode.Scalar, end: Int)? {
+    private static func name(_ bytes: Span<UInt8>, from start: Int) -> (text: String, end: Int)? {
         var end = start
         while end < bytes.count, end - start < longestName, bytes[end].isAlphanumeric { end += 1 }
         guard end > start else { return nil }

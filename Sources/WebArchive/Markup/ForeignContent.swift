@@ -1,79 +1,121 @@
 /// Follows the SVG and MathML elements of an HTML document, whose content is read by other rules (WHATWG HTML
-/// §13.2.6.5): `style` and `title` have tags, CDATA sections exist, and `/>` ends an element.
+/// §13.2.6.5): `style` and `title` have tags, CDATA sections exist, and `/>` ends an element. A reduced tree builder: it
+/// keeps the elements that change these rules, and the numbers of HTML elements around them. Malformed documents can
+/// still be read in another way than by a browser. So the safety of a replay depends on its Content-Security-Policy, and
+/// on ``ConnectionHints`` where that policy has no effect.
 struct ForeignContent {
-    private enum Node {
-        case svg, math
-        /// An element within SVG or MathML that has HTML as its content: `foreignObject`, `desc`, `title`, some
-        /// `annotation-xml`.
-        case html(MarkupElement)
-        /// `mi`, `mo`, `mn`, `ms` or `mtext`. Only `mglyph` and `malignmark` are MathML within them.
-        case text(MarkupElement)
+    private enum Namespace { case svg, math }
+
+    private struct Node {
+        var element: MarkupElement
+        var namespace: Namespace
+        /// Whether start tags within the element are read as HTML: `foreignObject`, `desc`, `title`, and some
+        /// `annotation-xml`; and, but for `mglyph` and `malignmark`, `mi`, `mo`, `mn`, `ms` and `mtext`.
+        var hasHTML = false
+        /// The open HTML elements directly within the element.
+        var htmlElements = 0
     }
 
-    /// Deeper elements are not followed. Browsers have a limit of 512 for all elements.
-    private static let limit = 128
     private var nodes: [Node] = []
+    /// How many of ``nodes`` have each element, so that an end tag of no open element costs no search.
+    private var counts: [MarkupElement: Int] = [:]
+    /// How many of ``nodes`` have HTML.
+    private var htmlPoints = 0
+    /// The open HTML elements outside SVG and MathML. An end tag of one of them also ends the SVG within it.
+    private var htmlCounts: [MarkupElement: Int] = [:]
 
-    /// Whether text and most tags are read by the rules of foreign content.
-    var isForeign: Bool {
-        switch nodes.last {
-        case .svg, .math: true
-        case .html, .text, nil: false
-        }
-    }
+    /// Whether the current element is an SVG or MathML element, so that CDATA sections and `/>` have a meaning.
+    var isForeign: Bool { nodes.last.map { !$0.hasHTML || $0.htmlElements == 0 } ?? false }
+    private var readsForeign: Bool { nodes.last.map { !$0.hasHTML } ?? false }
 
     /// Notes a start tag. Returns whether the element is an HTML element.
     mutating func start(_ element: MarkupElement?, isEmpty: Bool, isHTMLAnnotation: Bool, isHTMLFont: Bool) -> Bool {
-        if isForeign || isMathGlyph(element) {
+        if readsForeign || isMathGlyph(element) || isSVGAnnotation(element) {
             let leaves = element?.leavesForeignContent == true || (element == .font && isHTMLFont)
-            guard leaves else {
+            guard leaves, readsForeign else {
                 if !isEmpty, let element { open(element, isHTMLAnnotation: isHTMLAnnotation) }
                 return false
             }
-            while isForeign { nodes.removeLast() }
+            while readsForeign { pop() }
         }
-        guard element == .svg || element == .math else { return true }
-        if !isEmpty { push(element == .svg ? .svg : .math) }
+        guard element == .svg || element == .math else {
+            if element?.isVoid != true { count(element, 1) }
+            return true
+        }
+        if !isEmpty, let element { push(Node(element: element, namespace: element == .svg ? .svg : .math)) }
         return false
     }
 
     /// Notes an end tag.
     mutating func end(_ element: MarkupElement?) {
-        guard let element, !nodes.isEmpty else { return }
-        if isForeign, element == .p || element == .br {
-            while isForeign { nodes.removeLast() }
+        guard !nodes.isEmpty, isForeign else {
+            // An open HTML element hides the SVG and MathML elements around it.
+            if element.flatMap({ counts[$0] }) == nil { count(element, -1) }
             return
         }
-        guard let index = nodes.lastIndex(where: { Self.element(of: $0) == element }) else { return }
-        nodes.removeSubrange(index...)
+        guard let element else { return }
+        if element == .p || element == .br {
+            while readsForeign { pop() }
+        } else if counts[element] != nil {
+            while nodes.last?.element != element { pop() }
+            pop()
+        } else if htmlCounts[element] != nil, htmlPoints == 0 {
+            nodes = []
+            counts = [:]
+            count(element, -1)
+        }
+    }
+
+    private mutating func count(_ element: MarkupElement?, _ change: Int) {
+        if let last = nodes.indices.last {
+            nodes[last].htmlElements = max(0, nodes[last].htmlElements + change)
+        } else if let element, element != .body {
+            let count = htmlCounts[element, default: 0] + change
+            htmlCounts[element] = count > 0 ? count : nil
+        }
     }
 
     private func isMathGlyph(_ element: MarkupElement?) -> Bool {
-        guard case .text? = nodes.last else { return false }
+        guard let node = nodes.last, node.hasHTML, node.htmlElements == 0, node.namespace == .math,
+            node.element != .annotationXML
+        else { return false }
         return element == .mglyph || element == .malignmark
     }
 
+    /// `svg` in a plain `annotation-xml` is SVG.
+    private func isSVGAnnotation(_ element: MarkupElement?) -> Bool {
+        nodes.last?.element == .annotationXML && element == .svg && readsForeign
+    }
+
     private mutating func open(_ element: MarkupElement, isHTMLAnnotation: Bool) {
-        let isMath = if case .math? = nodes.last { true } else { false }
+        guard let outer = nodes.last else { return }
+        var node = Node(element: element, namespace: isSVGAnnotation(element) ? .svg : outer.namespace)
         switch element {
-        case .svg: push(.svg)
-        case .math: push(.math)
-        case .foreignObject, .desc, .title: if !isMath { push(.html(element)) }
-        case .annotationXML: if isMath, isHTMLAnnotation { push(.html(element)) }
-        case .mi, .mo, .mn, .ms, .mtext: if isMath { push(.text(element)) }
-        default: break
+        case .svg, .math, .mglyph, .malignmark: break
+        case .foreignObject, .desc, .title:
+            guard outer.namespace == .svg else { return }
+            node.hasHTML = true
+        case .annotationXML:
+            guard outer.namespace == .math else { return }
+            node.hasHTML = isHTMLAnnotation
+        case .mi, .mo, .mn, .ms, .mtext:
+            guard outer.namespace == .math else { return }
+            node.hasHTML = true
+        default: return
         }
+        push(node)
     }
 
     private mutating func push(_ node: Node) {
-        if nodes.count < Self.limit { nodes.append(node) }
+        nodes.append(node)
+        htmlPoints += node.hasHTML ? 1 : 0
+        counts[node.element, default: 0] += 1
     }
 
-    private static func element(of node: Node) -> MarkupElement {
-        switch node {
-        case .svg: .svg
-        case .math: .math
-        case .html(let element), .text(let element): element
-        }
+    private mutating func pop() {
+        let node = nodes.removeLast()
+        let element = node.element
+        htmlPoints -= node.hasHTML ? 1 : 0
+        counts[element] = counts[element].flatMap { $0 > 1 ? $0 - 1 : nil }
     }
 }

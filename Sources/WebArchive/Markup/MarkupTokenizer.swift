@@ -33,6 +33,8 @@ struct MarkupTokenizer {
         case text(MarkupElement, Range<Int>)
         /// The content of an XML processing instruction, from the target on.
         case instruction(Range<Int>)
+        /// The declarations of an XML document, between the brackets of its DOCTYPE.
+        case declarations(Range<Int>)
     }
 
     /// The attributes of the last start tag that are in ``MarkupAttribute``, in the order of the document. Of several
@@ -66,28 +68,63 @@ struct MarkupTokenizer {
             let byte = bytes[position]
             switch byte {
             case UInt8(ascii: "/"):
-                guard position + 1 < bytes.count, bytes[position + 1].isLetter else {
+                guard position + 1 < bytes.count, beginsName(bytes[position + 1]) else {
                     skip(to: ">", in: bytes)
                     continue
                 }
                 position += 1
                 return endTag(from: open, in: bytes)
-            case UInt8(ascii: "!"): skipDeclaration(in: bytes)
+            case UInt8(ascii: "!"):
+                if dialect == .xml, bytes.hasPrefix(ignoringCase: "!doctype", at: position) {
+                    guard let declarations = doctype(in: bytes) else { continue }
+                    return .declarations(declarations)
+                }
+                skipDeclaration(in: bytes)
             case UInt8(ascii: "?"):
                 let start = position + 1
-                guard dialect == .xml, let end = bytes.end(of: "?>", from: start) else {
+                guard dialect == .xml else {
                     skip(to: ">", in: bytes)
                     continue
                 }
+                guard let end = bytes.end(of: "?>", from: start) else {
+                    position = bytes.count
+                    return nil
+                }
                 position = end
                 return .instruction(start..<end - 2)
-            case _ where byte.isLetter || (dialect == .xml && (byte == UInt8(ascii: "_") || byte >= 0x80)):
+            case _ where beginsName(byte):
                 return startTag(from: open, in: bytes)
             default: continue
             }
         }
         position = bytes.count
         return nil
+    }
+
+    /// Reads the markup at the `<` at `open` without the rules of raw text. Returns the index behind it, and the element
+    /// of a tag; the index behind the `<` if it is a plain character.
+    mutating func skipMarkup(at open: Int, in bytes: Span<UInt8>) -> (end: Int, element: MarkupElement?, isEnd: Bool) {
+        position = open + 1
+        guard position < bytes.count else { return (position, nil, false) }
+        let isEnd = bytes[position] == UInt8(ascii: "/")
+        let name = isEnd ? position + 1 : position
+        if name < bytes.count, beginsName(bytes[name]) {
+            position = name
+            let element = self.name(in: bytes)
+            _ = readAttributes(in: bytes)
+            return (position, element, isEnd)
+        }
+        switch bytes[position] {
+        case UInt8(ascii: "!"): skipDeclaration(in: bytes)
+        case UInt8(ascii: "?") where dialect == .xml: position = bytes.end(of: "?>", from: position + 1) ?? bytes.count
+        case UInt8(ascii: "?"), UInt8(ascii: "/"): skip(to: ">", in: bytes)
+        default: break
+        }
+        return (position, nil, false)
+    }
+
+    private func beginsName(_ byte: UInt8) -> Bool {
+        byte.isLetter || (dialect == .xml && (byte == UInt8(ascii: "_") || byte >= 0x80))
     }
 
     private mutating func startTag(from open: Int, in bytes: Span<UInt8>) -> Token? {
@@ -113,7 +150,8 @@ struct MarkupTokenizer {
     private mutating func name(in bytes: Span<UInt8>) -> MarkupElement? {
         let start = position
         while position < bytes.count, !bytes[position].endsName { position += 1 }
-        return elements.find(start..<position, in: bytes)?.name
+        guard dialect == .xml else { return elements.find(start..<position, in: bytes)?.name }
+        return elements.find(bytes.localName(start..<position), in: bytes)?.name
     }
 
     /// Reads the attributes at ``position`` and the end of the tag. Returns whether the tag ends with `/>`; `nil` if the
@@ -131,6 +169,7 @@ struct MarkupTokenizer {
                 isEmpty = true
                 position += 1
             case _ where bytes[position].isSpace:
+                isEmpty = false
                 position += 1
             default:
                 isEmpty = false
@@ -145,7 +184,7 @@ struct MarkupTokenizer {
         // An equals sign in front of a name is a part of the name.
         position += 1
         while position < bytes.count, !bytes[position].endsName, bytes[position] != UInt8(ascii: "=") { position += 1 }
-        let found = names.find(start..<position, in: bytes)
+        let found = dialect == .html ? names.find(start..<position, in: bytes) : localName(start..<position, in: bytes)
         var (value, quote) = (position..<position, Quote.none)
         let sign = bytes.skippingSpace(from: position)
         if sign < bytes.count, bytes[sign] == UInt8(ascii: "=") {
@@ -153,8 +192,16 @@ struct MarkupTokenizer {
             (value, quote) = readValue(in: bytes)
         }
         guard let found, seen & 1 << found.index == 0 else { return }
-        seen |= 1 << found.index
+        if dialect == .html { seen |= 1 << found.index }
         attributes.append(Attribute(name: found.name, range: start..<position, value: value, quote: quote))
+    }
+
+    /// XML tells upper and lower case apart, and any prefix may stand for the namespace of `xlink:href`. So two attributes
+    /// of one element can have one local name, and both count.
+    private func localName(_ range: Range<Int>, in bytes: Span<UInt8>) -> (name: MarkupAttribute, index: Int)? {
+        let local = bytes.localName(range)
+        guard let found = names.find(local, in: bytes) else { return nil }
+        return bytes.text(local) == found.name.rawValue ? found : nil
     }
 
     private mutating func readValue(in bytes: Span<UInt8>) -> (Range<Int>, Quote) {
@@ -173,7 +220,34 @@ struct MarkupTokenizer {
 
     private func isHTMLAnnotation(in bytes: Span<UInt8>) -> Bool {
         guard let encoding = attributes.first(where: { $0.name == .encoding }) else { return false }
-        return ["text/html", "application/xhtml+xml"].contains(bytes.text(encoding.value).lowercased())
+        let text = String(decoding: DecodedText.attribute(encoding.value, of: bytes).bytes, as: UTF8.self)
+        return ["text/html", "application/xhtml+xml"].contains(text.lowercased())
+    }
+
+    /// Skips a DOCTYPE of XML, with quotes, comments and brackets. Returns the range between its brackets, if any.
+    private mutating func doctype(in bytes: Span<UInt8>) -> Range<Int>? {
+        var declarations: Range<Int>?
+        var start: Int?
+        while position < bytes.count {
+            let byte = bytes[position]
+            if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "'") {
+                position = bytes.firstIndex(of: byte, from: position + 1) ?? bytes.count
+            } else if bytes.hasPrefix("<!--", at: position) {
+                position = (bytes.end(of: "-->", from: position + 4) ?? bytes.count) - 1
+            } else if bytes.hasPrefix("<?", at: position) {
+                position = (bytes.end(of: "?>", from: position + 2) ?? bytes.count) - 1
+            } else if byte == UInt8(ascii: "["), start == nil {
+                start = position + 1
+            } else if byte == UInt8(ascii: "]"), let first = start, declarations == nil {
+                declarations = first..<position
+            } else if byte == UInt8(ascii: ">"), (start == nil) == (declarations == nil) {
+                position += 1
+                return declarations
+            }
+            position += 1
+        }
+        position = bytes.count
+        return start.map { $0..<bytes.count }
     }
 
     /// Skips a comment, a CDATA section or a declaration; ``position`` is at its exclamation mark.
@@ -211,6 +285,14 @@ struct MarkupTokenizer {
 private enum MarkupNames {
     static let elements = NameTable<MarkupElement>()
     static let attributes = NameTable<MarkupAttribute>()
+}
+
+extension Span<UInt8> {
+    /// The part of an XML name behind its prefix.
+    fileprivate func localName(_ name: Range<Int>) -> Range<Int> {
+        extracting(name).firstIndex(of: UInt8(ascii: ":"), from: 0).map { name.lowerBound + $0 + 1..<name.upperBound }
+            ?? name
+    }
 }
 
 extension UInt8 {

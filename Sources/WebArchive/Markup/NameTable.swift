@@ -2,6 +2,7 @@
 struct NameTable<Name: RawRepresentable<String> & CaseIterable & Sendable>: Sendable {
     private struct Slot: Sendable {
         var code: UInt128
+        var length: Int
         var name: Name
         /// The index in `allCases`.
         var index: Int
@@ -21,7 +22,7 @@ struct NameTable<Name: RawRepresentable<String> & CaseIterable & Sendable>: Send
             let code = Array(name.rawValue.utf8).span.code(of: 0..<name.rawValue.utf8.count)
             var index = Self.hash(code) & (count - 1)
             while slots[index] != nil { index = (index + 1) & (count - 1) }
-            slots[index] = Slot(code: code, name: name, index: order)
+            slots[index] = Slot(code: code, length: name.rawValue.utf8.count, name: name, index: order)
         }
         self.slots = slots
     }
@@ -32,7 +33,7 @@ struct NameTable<Name: RawRepresentable<String> & CaseIterable & Sendable>: Send
         let code = bytes.code(of: range)
         var index = Self.hash(code) & (slots.count - 1)
         while let slot = slots[index] {
-            if slot.code == code { return (slot.name, slot.index) }
+            if slot.code == code, slot.length == range.count { return (slot.name, slot.index) }
             index = (index + 1) & (slots.count - 1)
         }
         return nil

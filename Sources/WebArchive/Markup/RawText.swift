@@ -52,7 +52,8 @@ enum RawText {
         return bytes.count
     }
 
-    private static func isTag(_ name: String, closing: Bool, at open: Int, in bytes: Span<UInt8>) -> Bool {
+    /// Whether a start or end tag with this name begins at `open`, and the name ends.
+    static func isTag(_ name: String, closing: Bool, at open: Int, in bytes: Span<UInt8>) -> Bool {
         var index = open + 1
         if closing {
             guard index < bytes.count, bytes[index] == UInt8(ascii: "/") else { return false }

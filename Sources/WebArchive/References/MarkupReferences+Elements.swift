@@ -10,14 +10,15 @@ extension MarkupReferences {
         case .link: readLink(attributes, bytes)
         case .meta: readMeta(attributes, bytes)
         case .input: readInput(attributes, bytes)
-        case .base where base == nil: readBase(attributes, bytes)
+        case .base where base == nil && (tag.isHTML || isXML): readBase(attributes, bytes)
+        case .set, .animate: readAnimation(attributes, bytes)
         default:
             for attribute in attributes { read(attribute, of: tag, bytes) }
         }
         for attribute in attributes {
             switch attribute.name {
             case .style:
-                addURLs(of: .attribute(attribute.value, of: bytes), [.attribute(attribute.quote, isWhole: false)])
+                addURLs(of: decoded(attribute.value, bytes)) { _ in [.attribute(attribute.quote, isWhole: false)] }
             case .integrity:
                 for index in count..<references.count
                 where [.style, .script, .preload].contains(references[index].kind) {
@@ -25,17 +26,15 @@ extension MarkupReferences {
                 }
             case .crossorigin:
                 // The answers of a replay permit all origins, and no credentials.
-                let value = DecodedText.attribute(attribute.value, of: bytes).bytes
+                let value = decoded(attribute.value, bytes).bytes
                 if value.count == 15, value.span.hasPrefix(ignoringCase: "use-credentials", at: 0) {
                     fixes.append(Fix(range: attribute.value, replacement: Array("anonymous".utf8)))
                 }
-            case .ping where !attribute.value.isEmpty && (tag.element == .a || tag.element == .area):
-                empty(attribute, "ping")
+            case .ping, .referrerPolicy, .csp: if !attribute.value.isEmpty { empty(attribute) }
+            case .formaction: add(attribute, .form, bytes)
+            case .action where tag.element == .form: add(attribute, .form, bytes)
             default: break
             }
-        }
-        if references.count > count + 1 {
-            references[count...].sort { $0.range.lowerBound < $1.range.lowerBound }
         }
     }
 
@@ -44,7 +43,8 @@ extension MarkupReferences {
     ) {
         switch attribute.name {
         case .src: if let kind = tag.element?.kindOfSource { add(attribute, kind, bytes) }
-        case .srcset where tag.element == .img || tag.element == .source: addCandidates(attribute, .image, bytes)
+        case .srcset where tag.element == .img || tag.element == .source || tag.element == .image:
+            addCandidates(attribute, .image, bytes)
         case .poster where tag.element == .video: add(attribute, .image, bytes)
         case .lowsrc where tag.element == .img: add(attribute, .image, bytes)
         case .background where tag.element?.hasBackground == true: add(attribute, .image, bytes)
@@ -55,7 +55,7 @@ extension MarkupReferences {
         case .dataSrcset: if tag.element?.isLazy == true { addCandidates(attribute, .lazy, bytes) }
         case .fill, .stroke, .filter, .mask, .clipPath, .cursor, .markerStart, .markerMid, .markerEnd:
             guard !tag.isHTML else { return }
-            addURLs(of: .attribute(attribute.value, of: bytes), [.attribute(attribute.quote, isWhole: false)])
+            addURLs(of: decoded(attribute.value, bytes)) { _ in [.attribute(attribute.quote, isWhole: false)] }
         default: break
         }
     }
@@ -74,8 +74,14 @@ extension MarkupReferences {
 
     private mutating func readBase(_ attributes: [MarkupTokenizer.Attribute], _ bytes: Span<UInt8>) {
         guard let href = attributes.first(where: { $0.name == .href }) else { return }
-        guard let index = add(href, .base, bytes) else { return }
-        base = references[index].text
+        base = add(href, .base, bytes).map { references[$0].text } ?? ""
+    }
+
+    /// An animation can set the URL of a link or an image.
+    private mutating func readAnimation(_ attributes: [MarkupTokenizer.Attribute], _ bytes: Span<UInt8>) {
+        guard let name = attributes.first(where: { $0.name == .attributeName }) else { return }
+        let text = String(decoding: decoded(name.value, bytes).bytes, as: UTF8.self)
+        if text.hasSuffix("href") { empty(name) }
     }
 
     private mutating func readInput(_ attributes: [MarkupTokenizer.Attribute], _ bytes: Span<UInt8>) {
@@ -87,13 +93,16 @@ extension MarkupReferences {
     }
 
     private mutating func readMeta(_ attributes: [MarkupTokenizer.Attribute], _ bytes: Span<UInt8>) {
+        if let name = attributes.first(where: { $0.name == .name }), words(of: name, bytes) == ["referrer"] {
+            empty(name)
+        }
         guard let directive = attributes.first(where: { $0.name == .httpEquiv }) else { return }
         switch words(of: directive, bytes).first {
         case "content-security-policy", "content-security-policy-report-only", "x-dns-prefetch-control", "set-cookie":
-            empty(directive, "http-equiv")
+            empty(directive)
         case "refresh":
             guard let content = attributes.first(where: { $0.name == .content }) else { return }
-            let text = DecodedText.attribute(content.value, of: bytes)
+            let text = decoded(content.value, bytes)
             guard let range = RefreshContent.url(in: text.bytes.span) else { return }
             add(range, of: text, .refresh, [.refresh, .attribute(content.quote, isWhole: false)])
         default: break
@@ -102,13 +111,8 @@ extension MarkupReferences {
 
     private mutating func readLink(_ attributes: [MarkupTokenizer.Attribute], _ bytes: Span<UInt8>) {
         guard let rel = attributes.first(where: { $0.name == .rel }) else { return }
-        let words = words(of: rel, bytes)
-        guard let kind = words.lazy.compactMap(Self.kind(ofRel:)).first else {
-            if words.contains(where: { ["preconnect", "dns-prefetch", "prefetch", "prerender"].contains($0) }) {
-                empty(rel, "rel")
-            }
-            return
-        }
+        // The words that prepare connections are in ConnectionHints.
+        guard let kind = words(of: rel, bytes).lazy.compactMap(Self.kind(ofRel:)).first else { return }
         for attribute in attributes {
             switch attribute.name {
             case .href: add(attribute, kind, bytes)
@@ -131,13 +135,13 @@ extension MarkupReferences {
 
     /// Takes the effect of an attribute away. Without the attribute, a second one of the same name would count, and
     /// without the whole tag the text beside it could become a tag.
-    private mutating func empty(_ attribute: MarkupTokenizer.Attribute, _ name: String) {
-        fixes.append(Fix(range: attribute.range, replacement: Array("\(name)=\"\"".utf8)))
+    private mutating func empty(_ attribute: MarkupTokenizer.Attribute) {
+        fixes.append(Fix(range: attribute.range, replacement: Array("\(attribute.name.rawValue)=\"\"".utf8)))
     }
 
     /// The words of a value in lower case.
     private func words(of attribute: MarkupTokenizer.Attribute, _ bytes: Span<UInt8>) -> [String] {
-        DecodedText.attribute(attribute.value, of: bytes).bytes.split(whereSeparator: \.isSpace)
+        decoded(attribute.value, bytes).bytes.split(whereSeparator: \.isSpace)
             .map { String(decoding: $0, as: UTF8.self).lowercased() }
     }
 
@@ -145,7 +149,7 @@ extension MarkupReferences {
     private mutating func add(
         _ attribute: MarkupTokenizer.Attribute, _ kind: Reference.Kind, _ bytes: Span<UInt8>
     ) -> Int? {
-        let text = DecodedText.attribute(attribute.value, of: bytes)
+        let text = decoded(attribute.value, bytes)
         guard let range = Self.trimmed(text) else { return nil }
         let isWhole = attribute.quote == .none && text.place(of: range) == attribute.value
         return add(range, of: text, kind, [.attribute(attribute.quote, isWhole: isWhole)])
@@ -154,7 +158,7 @@ extension MarkupReferences {
     private mutating func addCandidates(
         _ attribute: MarkupTokenizer.Attribute, _ kind: Reference.Kind, _ bytes: Span<UInt8>
     ) {
-        let text = DecodedText.attribute(attribute.value, of: bytes)
+        let text = decoded(attribute.value, bytes)
         for range in Srcset.urls(in: text.bytes.span) where !range.isEmpty {
             add(range, of: text, kind, [.candidate, .attribute(attribute.quote, isWhole: false)])
         }
@@ -175,6 +179,11 @@ extension MarkupElement {
         }
     }
 
-    fileprivate var hasBackground: Bool { self == .body || self == .table || self == .td || self == .th }
-    fileprivate var isLazy: Bool { self == .img || self == .source || self == .iframe || self == .video }
+    fileprivate var hasBackground: Bool {
+        [.body, .table, .td, .th, .tr, .tbody, .thead, .tfoot, .col, .colgroup].contains(self)
+    }
+
+    fileprivate var isLazy: Bool {
+        self == .img || self == .image || self == .source || self == .iframe || self == .video
+    }
 }

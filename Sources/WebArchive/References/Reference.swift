@@ -22,6 +22,8 @@ package struct Reference: Hashable, Sendable {
         case link
         /// The destination of a refresh without a click (`meta http-equiv=refresh`).
         case refresh
+        /// The destination of a form.
+        case form
         /// The base of the document's relative URLs. The first one counts.
         case base
     }
@@ -33,9 +35,9 @@ package struct Reference: Hashable, Sendable {
     package let range: Range<Int>
     /// Writes a new URL at ``range``: from the innermost to the outermost escape.
     let escapes: [ReferenceEscape]
-    /// The base of the relative URL, as far as the document declares one in front of this reference: the text of
-    /// `base href`. `nil`: the URL of the document.
-    package internal(set) var base: String?
+    /// The texts of the `base` elements in front of this reference, that of the outermost document first. Each is
+    /// relative to the one before it, and the first to the URL of the document.
+    package internal(set) var bases: [String] = []
     /// The attribute `integrity` of the same element. A rewritten copy of the resource does not match the attribute.
     package internal(set) var integrity: Range<Int>?
 
@@ -49,14 +51,14 @@ package struct Reference: Hashable, Sendable {
     /// The same reference of a document that is the text of an attribute.
     func nested(at range: Range<Int>, _ escape: ReferenceEscape) -> Reference {
         var outer = Reference(text, kind, range, escapes + [escape])
-        outer.base = base
+        outer.bases = bases
         return outer
     }
 
     /// Whether the browser loads the URL together with the document, so that a capture needs it.
     package var isResource: Bool {
         switch kind {
-        case .link, .refresh, .base: false
+        case .link, .refresh, .form, .base: false
         default: true
         }
     }

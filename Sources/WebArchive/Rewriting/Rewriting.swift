@@ -5,7 +5,7 @@ package struct Rewriting: Sendable {
     /// In the order of the document, without overlaps.
     package let edits: [Edit]
 
-    /// An edit that overlaps an earlier one is dropped: for example the URL of an element that is removed.
+    /// Of edits that overlap, the one that begins first counts: for example the URLs in a `srcdoc` that is emptied.
     package init(_ edits: [Edit]) {
         var end = 0
         self.edits = edits.sorted {

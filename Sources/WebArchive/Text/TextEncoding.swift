@@ -40,11 +40,11 @@ package struct TextEncoding: Hashable, Sendable {
             ("ISO-8859-13", "iso-8859-13"), ("ISO-8859-14", "iso-8859-14"), ("ISO-8859-15", "iso-8859-15 latin9 l9"),
             ("ISO-8859-16", "iso-8859-16"), ("KOI8-R", "koi8-r koi8 koi"), ("KOI8-U", "koi8-u koi8-ru"),
             ("CP866", "ibm866 cp866 866"), ("MACINTOSH", "macintosh mac x-mac-roman"),
-            ("MAC-CYRILLIC", "x-mac-cyrillic"),
+            ("MAC-CYRILLIC", "x-mac-cyrillic x-mac-ukrainian"),
             ("GB18030", "gb18030 gbk gb2312 gb_2312-80 chinese x-gbk"),
             ("BIG5-HKSCS", "big5 big5-hkscs x-x-big5 cn-big5"),
             ("CP932", "shift_jis shift-jis sjis x-sjis ms_kanji windows-31j ms932"),
-            ("EUC-JP", "euc-jp x-euc-jp"), ("ISO-2022-JP", "iso-2022-jp"),
+            ("EUC-JP-MS", "euc-jp x-euc-jp"), ("ISO-2022-JP", "iso-2022-jp"),
             ("CP949", "euc-kr ks_c_5601-1987 ks_c_5601-1989 ksc5601 korean windows-949 iso-ir-149"),
         ]
         var names: [String: String] = [:]
@@ -55,29 +55,32 @@ package struct TextEncoding: Hashable, Sendable {
     /// Returns the text in UTF-8. Bytes that are no text of this encoding become U+FFFD.
     package func decode(_ bytes: [UInt8]) -> [UInt8] {
         if self == .utf8 { return Array(String(decoding: bytes, as: UTF8.self).utf8) }
-        return Self.convert(bytes, from: name, to: "UTF-8") { Array("\u{fffd}".utf8) } ?? bytes
+        let isWindows = name.hasPrefix("CP125")
+        return Self.convert(bytes, from: name, to: "UTF-8") { rest in
+            // The web's Windows encodings have control characters at the codes that have no character.
+            if isWindows, let scalar = Unicode.Scalar(UInt32(rest[rest.startIndex])) {
+                return (Array(String(scalar).utf8), 1)
+            }
+            return (Array("\u{fffd}".utf8), isUTF16 ? 2 : 1)
+        } ?? bytes
     }
 
-    /// Returns the bytes of a query in this encoding. A character without a code becomes a decimal character reference,
-    /// as in browsers (WHATWG URL §1.3). UTF-16 documents have queries in UTF-8.
+    /// Returns the bytes of a query in this encoding. A character without a code becomes an escaped decimal character
+    /// reference, as in browsers (WHATWG URL §1.3, percent-encode after encoding). UTF-16 documents have queries in
+    /// UTF-8.
     func encodingQuery(_ query: ArraySlice<UInt8>) -> [UInt8] {
         guard self != .utf8, !isUTF16, query.contains(where: { $0 >= 0x80 }) else { return Array(query) }
-        var output: [UInt8] = []
-        for scalar in String(decoding: query, as: UTF8.self).unicodeScalars {
-            let text = Array(String(scalar).utf8)
-            output +=
-                scalar.isASCII
-                ? text
-                : Self.convert(text, from: "UTF-8", to: name, unit: text.count) { Array("&#\(scalar.value);".utf8) }
-                    ?? text
-        }
-        return output
+        return Self.convert(Array(query), from: "UTF-8", to: name) { rest in
+            let scalar = String(decoding: rest.prefix(4), as: UTF8.self).unicodeScalars.first!
+            return (Array("%26%23\(scalar.value)%3B".utf8), max(1, String(scalar).utf8.count))
+        } ?? Array(query)
     }
 
-    /// `nil` if iconv lacks an encoding. `replacement` gives the bytes in place of `unit` bytes that have no meaning or
-    /// no code.
+    /// `nil` if iconv lacks an encoding. `replacement` gets the bytes from the first one on that has no meaning or no
+    /// code, and returns the text in their place and how many bytes the text replaces.
     private static func convert(
-        _ bytes: [UInt8], from source: String, to destination: String, unit: Int = 1, replacement: () -> [UInt8]
+        _ bytes: [UInt8], from source: String, to destination: String,
+        replacement: (ArraySlice<UInt8>) -> (text: [UInt8], count: Int)
     ) -> [UInt8]? {
         guard let converter = iconv_open(destination, source), converter != iconv_t(bitPattern: -1) else { return nil }
         defer { iconv_close(converter) }
@@ -88,21 +91,29 @@ package struct TextEncoding: Hashable, Sendable {
         input.withUnsafeMutableBufferPointer { input in
             var next = input.baseAddress
             var left = input.count
-            while left > 0 {
+            // Without input, iconv returns to the initial state of an encoding such as ISO-2022-JP.
+            func run(_ hasInput: Bool) -> Bool {
                 let (result, written) = block.withUnsafeMutableBufferPointer { block in
                     var end = block.baseAddress
                     var room = block.count
-                    let result = iconv(converter, &next, &left, &end, &room)
+                    let result =
+                        hasInput ? iconv(converter, &next, &left, &end, &room) : iconv(converter, nil, nil, &end, &room)
                     return (result, block.count - room)
                 }
+                let isWhole = result != -1 || errno == E2BIG
                 output.append(contentsOf: block[..<written].lazy.map(UInt8.init(bitPattern:)))
-                guard result == -1, errno != E2BIG else { continue }
-                output.append(contentsOf: replacement())
-                guard left > 0 else { break }
-                let skipped = min(unit, left)
+                return isWhole
+            }
+            while left > 0 {
+                if run(true) { continue }
+                _ = run(false)
+                let (text, count) = replacement(bytes[(bytes.count - left)...])
+                output += text
+                let skipped = min(max(count, 1), left)
                 next! += skipped
                 left -= skipped
             }
+            _ = run(false)
         }
         return output
     }

@@ -27,10 +27,20 @@ package struct WebURL: Hashable, Sendable {
         }
     }
 
+    /// A longer URL is none, as in ``CanonicalURL``.
+    private static let lengthLimit = 8192
+
+    /// The scheme of an absolute URL in lower case; `nil` for a relative URL.
+    package static func scheme(of text: String) -> String? {
+        let bytes = cleaned(text)
+        return endOfScheme(bytes[...]).map { String(decoding: bytes[..<$0], as: UTF8.self).lowercased() }
+    }
+
     /// Reads a URL, relative to `base`. The query of a document in another encoding than UTF-8 has that encoding. `nil`
     /// for another scheme, such as `data:` and `javascript:`, for user information, and for a text without a valid host.
     package init?(_ text: String, relativeTo base: WebURL? = nil, encoding: TextEncoding = .utf8) {
         let input = Self.cleaned(text)
+        guard input.count <= Self.lengthLimit else { return nil }
         var rest = input[...]
         let hash = rest.firstIndex(of: UInt8(ascii: "#"))
         fragment = hash.map { Self.escaped(rest[$0...], \.needsFragmentEscape) } ?? ""
@@ -105,8 +115,9 @@ package struct WebURL: Hashable, Sendable {
         if colon < bytes.endIndex, !bytes[colon...].contains(UInt8(ascii: "]")) {
             host = bytes[..<colon]
             let digits = bytes[(colon + 1)...]
-            guard digits.allSatisfy(\.isDigit), digits.count < 12 else { return nil }
-            if let number = Int(String(decoding: digits, as: UTF8.self)) {
+            guard digits.allSatisfy(\.isDigit) else { return nil }
+            let number = digits.reduce(0) { min($0 * 10 + Int($1 - 0x30), 65536) }
+            if !digits.isEmpty {
                 guard number < 65536 else { return nil }
                 port = self.port(scheme) == number ? "" : ":\(number)"
             }
@@ -114,13 +125,18 @@ package struct WebURL: Hashable, Sendable {
         return self.host(host).map { $0 + port }
     }
 
+    /// A host in lower case, or as ``CanonicalURL`` writes it: an address, and a name in another script.
     private static func host(_ bytes: ArraySlice<UInt8>) -> String? {
         guard !bytes.isEmpty else { return nil }
         let text = String(decoding: bytes, as: UTF8.self)
-        // A name that ends with a digit may be an address in another spelling.
-        let isPlain = bytes.allSatisfy { $0.isAlphanumeric || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: ".") }
-        if isPlain, bytes.last!.isLetter { return text.lowercased() }
-        return try? CanonicalURL.host(text)
+        // A last label that begins with a digit may be an address in another spelling.
+        let label = bytes.lastIndex(of: UInt8(ascii: ".")).map { bytes[($0 + 1)...] } ?? bytes
+        guard bytes.allSatisfy(\.isHostCharacter), label.first?.isDigit != true else {
+            // An IPv6 address needs its brackets.
+            guard bytes.first == UInt8(ascii: "[") || !bytes.contains(UInt8(ascii: ":")) else { return nil }
+            return try? CanonicalURL.host(text)
+        }
+        return text.lowercased()
     }
 
     /// Appends a path to the directory of a base, and resolves dot segments, also those with escaped dots.
@@ -185,6 +201,17 @@ package struct WebURL: Hashable, Sendable {
 
 extension UInt8 {
     fileprivate var isSlash: Bool { self == UInt8(ascii: "/") || self == UInt8(ascii: "\\") }
+    /// Whether the byte may be in a name that needs no other treatment (WHATWG URL §3.2: forbidden domain code points).
+    fileprivate var isHostCharacter: Bool {
+        switch self {
+        case 0...0x20, 0x7f..., UInt8(ascii: "#"), UInt8(ascii: "%"), UInt8(ascii: "/"), UInt8(ascii: ":"),
+            UInt8(ascii: "<"), UInt8(ascii: ">"), UInt8(ascii: "?"), UInt8(ascii: "@"),
+            UInt8(ascii: "[")...UInt8(ascii: "^"),
+            UInt8(ascii: "|"):
+            false
+        default: true
+        }
+    }
     fileprivate var isTabOrLineEnd: Bool { self == 0x09 || self == 0x0a || self == 0x0d }
 
     /// The percent-encode sets of WHATWG URL §1.3.

@@ -22,6 +22,11 @@ struct CSSScannerTests {
             ("@media print{a{b:url(c)}}", "c"), ("@font-face{src:local('x'),url(y)}", "y"), ("a{b:url(c", "c"),
             ("@namespace s url(n);a{b:url(c)}", "c"), ("@charset 'x';a{b:url(c)}", "c"), ("a{b:url(\\000063)}", "c"),
             ("a{b:url(日本.png)}", "日本.png"), ("a{b:url()}", ""),
+            ("a{--x:#url(x ')')} b{c:url(d)} e{--y:'}", "d"), ("a{b:#src(x \")\")} c{d:url(e)}", "e"),
+            ("<!--url(') x{} b{c:url(d)} e{--y:'}", ") x{} b{c:url(d)} e{--y:"),
+            ("@namespace s /* ' */ url(n); a{b:url(c)} /* ' */", "c"), ("a{b:url('c\\\r\nd')}", "cd"),
+            ("a{b:url(c\0d)}", "c\0d"),
+            ("a{b:image-set(var(--n, 'c') 1x)}", "c"), ("a{b:src(c)}", ""), ("a{b:src(var(--x))}", ""),
         ])
     func urls(text: String, expected: String) {
         #expect(Self.found(text).joined(separator: "|") == expected)

@@ -4,10 +4,10 @@ import Testing
 
 @Suite("The references of HTML, XHTML and SVG documents")
 struct MarkupReferencesTests {
-    /// The kind and the URL of each reference, with the base in brackets if the document declares one.
+    /// The kind and the URL of each reference, with the declared bases in brackets.
     static func found(_ document: String, isXML: Bool = false) -> [String] {
         MarkupReferences(Array(document.utf8).span, isXML: isXML).references.map {
-            "\($0.kind) \($0.text)" + ($0.base.map { " (\($0))" } ?? "")
+            "\($0.kind) \($0.text)" + ($0.bases.isEmpty ? "" : " (\($0.bases.joined(separator: " ")))")
         }
     }
 
@@ -36,7 +36,7 @@ struct MarkupReferencesTests {
             ("<div style='background:url(a.png)'>", "css a.png"),
             ("<style>@import 'a.css';b{c:url(d.png)}</style>", "style a.css|css d.png"),
             ("<meta http-equiv=refresh content='0; URL=x.html'>", "refresh x.html"),
-            ("<form action=x><button formaction=y>", ""),
+            ("<form action=x><button formaction=y>", "form x|form y"),
             ("<svg><image href=a.png /><use xlink:href=s.svg#i /><use href=#l /></svg>", "image a.png|svg s.svg#i"),
             ("<svg><a href=x.html></a><script href=s.js></script></svg>", "link x.html|script s.js"),
             ("<svg><rect fill='url(p.svg#g)' stroke='url(#l)' /></svg>", "css p.svg#g"),
@@ -84,6 +84,29 @@ struct MarkupReferencesTests {
             ("<svg><foreignObject><style><img src=a></style>", ""),
             ("<svg/><style><img src=a></style>", ""), ("<math><mi><img src=a></mi></math>", "image a"),
             ("<template><img src=a></template>", "image a"), ("<image src=a>", "image a"),
+            ("<image srcset=a>", "image a"), ("<svg / ><xmp><img src=a></xmp>", "image a"),
+            ("<img \0src=b src=a>", "image a"), ("<plaintex\0t><img src=a>", "image a"),
+            ("<math><mi><mglyph><style><img src=a></style>", "image a"),
+            ("<div><svg></div><![CDATA[><img src=a>]]>", "image a"),
+            ("<svg><foreignObject><div></svg></div></foreignObject><xmp><img src=b></xmp>", "image b"),
+            (
+                String(repeating: "<svg>", count: 200) + String(repeating: "</svg>", count: 200)
+                    + "<xmp><img src=b></xmp>", ""
+            ),
+            ("<math><annotation-xml encoding='text&#x2f;html'><a><![CDATA[><img src=a>]]>", "image a"),
+            ("<svg><style>a{b:u<g></g>rl(c)}</style></svg>", "css c"),
+            ("<svg><style><!-- /* -->a{b:url(c)}</style>", "css c"),
+            ("<svg><style><![CDATA[]]>a{b:&#117;rl(c)}</style>", "css c"),
+            ("<svg><style></svg><style>a{b:url(c)}</style>", "css c"),
+            ("<svg><base href=x></svg><img src=a>", "svg x|image a"),
+            ("<base href=''><base href=x><img src=a>", "image a ()"),
+            ("<svg><desc><![CDATA[>'<textarea>]]></desc></svg><img src=a>", "image a"),
+            ("<svg><title><![CDATA[a > <img src=a>]]></title></svg>", ""), ("<svg><math><mo><image href=a>", "image a"),
+            ("<math><svg><foreignObject><image href=a>", "image a"),
+            ("<svg><desc><div></svg></div></desc><style><img src=a></style>", "image a"),
+            ("<body><svg></body><textarea><img src=a>", "image a"), ("<image data-src=a>", "lazy a"),
+            ("<math><mi><div></mi><svg></svg><mglyph href=a>", ""), ("<svg><style><!--> a{b:url(c)}</style>", "css c"),
+            ("<iframe srcdoc=\"<p &nvgt;<img src=a>\">", "image a"),
         ])
     func malformed(document: String, expected: String) {
         #expect(Self.found(document).joined(separator: "|") == expected)
@@ -113,6 +136,9 @@ struct MarkupReferencesTests {
         #expect(
             Self.found("<iframe srcdoc='<base href=/b/><img src=a>'></iframe><img src=c>")
                 == ["base /b/", "image a (/b/)", "image c"])
+        #expect(
+            Self.found("<base href=o/><iframe srcdoc='<base href=i/><img src=u>'></iframe>")
+                == ["base o/", "base i/ (o/)", "image u (o/ i/)"])
     }
 
     @Test("References in nested srcdoc documents are found, to a depth of three")
@@ -125,6 +151,8 @@ struct MarkupReferencesTests {
             document = "<iframe srcdoc='\(escaped)'></iframe>"
         }
         #expect(Self.found(document) == [])
+        let outer = RewritingTests.rewritten(document) { _ in nil }
+        #expect(!outer.contains("src=a"), "a deeper document is emptied")
     }
 
     @Test("An SVG document is read as XML: style sheets in CDATA and in processing instructions, no raw text")
@@ -138,6 +166,31 @@ struct MarkupReferencesTests {
         #expect(
             Self.found(document, isXML: true)
                 == ["style s.css?a&b", "css c.png?d&e", "css h.png?i&j", "image k.png"])
+    }
+
+    @Test("An XML document may have prefixes, and declare entities for URLs; other declarations are dropped")
+    func xmlNames() {
+        #expect(Self.found("<h:link rel='stylesheet' href='a'/>", isXML: true) == ["style a"])
+        #expect(Self.found("<image HREF='no' l:href='a' xlink:href='b'/>", isXML: true) == ["image a", "image b"])
+        #expect(Self.found("<link REL='x' rel='stylesheet' href='a'/>", isXML: true) == ["style a"])
+        let entity = "<!DOCTYPE svg [ <!-- > --> <!ENTITY u 'http://h/a'> ]><image href='&u;/b'/>"
+        #expect(Self.found(entity, isXML: true) == ["image http://h/a/b"])
+        for declaration in [
+            "<!ENTITY a \"><!--\">", "<!ATTLIST image href CDATA 'x'>", "<!ENTITY a '<image href=\"x\"/>'>", "%b;",
+        ] {
+            let text = "<!DOCTYPE svg [\(declaration)]><image href='c'/>"
+            let found = MarkupReferences(Array(text.utf8).span, isXML: true)
+            #expect(found.references.map(\.text) == ["c"], "\(declaration)")
+            let fixed = Rewriting(found.fixes).apply(to: Array(text.utf8))
+            #expect(String(decoding: fixed, as: UTF8.self) == "<!DOCTYPE svg []><image href='c'/>")
+        }
+        let xslt = "<?xml-stylesheet type='text/xsl' href='a'?><x/>"
+        let found = MarkupReferences(Array(xslt.utf8).span, isXML: true)
+        #expect(found.references.isEmpty)
+        #expect(
+            String(decoding: Rewriting(found.fixes).apply(to: Array(xslt.utf8)), as: UTF8.self).hasPrefix(
+                "<?no-style-sheet "))
+        #expect(Self.found("<?xml-stylesheet title=\"href='x'\" href = 'a'?>", isXML: true) == ["style a"])
     }
 
     @Test("The title is the first title of HTML, decoded, with white space collapsed")

@@ -32,17 +32,25 @@ struct RewritingTests {
     }
 
     @Test(
-        "Policies, links that prepare connections, and pings lose their effect",
+        "Policies, connection hints, pings and animated links lose their effect",
         arguments: [
             ("<meta http-equiv=Content-Security-Policy content='x'><p>", "<meta http-equiv=\"\" content='x'><p>"),
-            ("<link rel=preconnect href=//h><p>", "<link rel=\"\" href=//h><p>"),
-            ("<link rel=dns-prefetch href=//h>", "<link rel=\"\" href=//h>"),
-            ("<link href=a rel='prefetch'>", "<link href=a rel=\"\">"),
-            ("<link rel=\"x prerender\">", "<link rel=\"\">"),
-            ("<<link rel=prefetch>img src=a>", "<<link rel=\"\">img src=a>"),
-            ("<a ping='x' href='y' ping='z'>", "<a ping=\"\" href='y' ping='z'>"),
+            ("<meta name=referrer content=unsafe-url>", "<meta name=\"\" content=unsafe-url>"),
+            ("<link rel=preconnect href=//h><p>", "<link rel=xxxxxxxxxx href=//h><p>"),
+            ("<link href=a rel = 'x DNS-prefetch'>", "<link href=a rel = 'x xxxxxxxxxxxx'>"),
+            ("<link rel=\"pre&#99;onnect\">", "<link rel=\"xxxxxxxxxxxxxx\">"),
+            ("<<link rel=prefetch>img src=a>", "<<link rel=xxxxxxxx>img src=a>"),
+            ("<script>'<link rel=\"prerender\">'</script>", "<script>'<link rel=\"xxxxxxxxx\">'</script>"),
+            ("<plaintext\0t><link rel=preconnect>", "<plaintext\0t><link rel=xxxxxxxxxx>"),
+            ("<iframe srcdoc='<link r&#101;l=preconnect>'>", "<iframe srcdoc='<link r&#101;l=xxxxxxxxxx>'>"),
+            (
+                "<iframe srcdoc='<link rel=&quot;preconnect&quot;>'>",
+                "<iframe srcdoc='<link rel=&quot;xxxxxxxxxx&quot;>'>"
+            ),
+            ("<a ping='x' href='y' ping='z' referrerpolicy=b>", "<a ping=\"\" href='y' ping='z' referrerpolicy=\"\">"),
             ("<img crossorigin=use-credentials>", "<img crossorigin=anonymous>"),
-            ("<link rel='prefetch stylesheet' href='y'>", "<link rel='prefetch stylesheet' href='y'>"),
+            ("<svg><set attributeName=xlink:href to=x /></svg>", "<svg><set attributename=\"\" to=x /></svg>"),
+            ("<link rel='prefetch stylesheet' href='y'>", "<link rel='xxxxxxxx stylesheet' href='y'>"),
         ])
     func removals(document: String, expected: String) {
         #expect(Self.rewritten(document) { _ in nil } == expected)
@@ -78,7 +86,7 @@ struct RewritingTests {
             "\($1.kind) \(urls[$0])"
         }
         #expect(after.references.map { "\($0.kind) \($0.text)" } == expected, "\(document)")
-        #expect(after.fixes == [], "\(document)")
+        #expect(after.fixes.filter { $0.replacement != Array("srcdoc=\"\"".utf8) } == [], "\(document)")
         #expect(rewriting.inverse(of: bytes).apply(to: result) == bytes)
     }
 }
