@@ -18,11 +18,11 @@ struct ForeignContent {
 
     private var nodes: [Node] = []
     /// How many of ``nodes`` have each element, so that an end tag of no open element costs no search.
-    private var counts: [MarkupElement: Int] = [:]
+    private var counts = ElementCounts()
     /// How many of ``nodes`` have HTML.
     private var htmlPoints = 0
     /// The open HTML elements outside SVG and MathML. An end tag of one of them also ends the SVG within it.
-    private var htmlCounts: [MarkupElement: Int] = [:]
+    private var htmlCounts = ElementCounts()
 
     /// Whether the current element is an SVG or MathML element, so that CDATA sections and `/>` have a meaning.
     var isForeign: Bool { nodes.last.map { !$0.hasHTML || $0.htmlElements == 0 } ?? false }
@@ -50,18 +50,18 @@ struct ForeignContent {
     mutating func end(_ element: MarkupElement?) {
         guard !nodes.isEmpty, isForeign else {
             // An open HTML element hides the SVG and MathML elements around it.
-            if element.flatMap({ counts[$0] }) == nil { count(element, -1) }
+            if element.map({ counts[$0] == 0 }) ?? true { count(element, -1) }
             return
         }
         guard let element else { return }
         if element == .p || element == .br {
             while readsForeign { pop() }
-        } else if counts[element] != nil {
+        } else if counts[element] > 0 {
             while nodes.last?.element != element { pop() }
             pop()
-        } else if htmlCounts[element] != nil, htmlPoints == 0 {
+        } else if htmlCounts[element] > 0, htmlPoints == 0 {
             nodes = []
-            counts = [:]
+            counts = ElementCounts()
             count(element, -1)
         }
     }
@@ -70,8 +70,7 @@ struct ForeignContent {
         if let last = nodes.indices.last {
             nodes[last].htmlElements = max(0, nodes[last].htmlElements + change)
         } else if let element, element != .body {
-            let count = htmlCounts[element, default: 0] + change
-            htmlCounts[element] = count > 0 ? count : nil
+            htmlCounts[element] = max(0, htmlCounts[element] + change)
         }
     }
 
@@ -109,13 +108,22 @@ struct ForeignContent {
     private mutating func push(_ node: Node) {
         nodes.append(node)
         htmlPoints += node.hasHTML ? 1 : 0
-        counts[node.element, default: 0] += 1
+        counts[node.element] += 1
     }
 
     private mutating func pop() {
         let node = nodes.removeLast()
-        let element = node.element
         htmlPoints -= node.hasHTML ? 1 : 0
-        counts[element] = counts[element].flatMap { $0 > 1 ? $0 - 1 : nil }
+        counts[node.element] -= 1
+    }
+}
+
+/// A number for each element.
+private struct ElementCounts {
+    private var counts = [Int32](repeating: 0, count: MarkupElement.allCases.count)
+
+    subscript(element: MarkupElement) -> Int {
+        get { Int(counts[element.order]) }
+        set { counts[element.order] = Int32(newValue) }
     }
 }

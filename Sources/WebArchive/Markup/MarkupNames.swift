@@ -24,6 +24,9 @@ enum MarkupElement: String, CaseIterable, Sendable {
         }
     }
 
+    /// The place in `allCases`.
+    var order: Int { Int(unsafeBitCast(self, to: UInt8.self)) }
+
     /// Whether the element has no end tag.
     var isVoid: Bool {
         switch self {

@@ -22,7 +22,13 @@ package struct DocumentAddress: Sendable {
     }
 
     package mutating func resolve(_ reference: Reference) -> Destination {
-        if let scheme = WebURL.scheme(of: reference.text), !Self.schemesOfServers.contains(scheme) {
+        // Most URLs are relative, or begin with a scheme of a server.
+        let mark = reference.text.utf8.first {
+            $0 == UInt8(ascii: ":") || $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?")
+        }
+        if mark == UInt8(ascii: ":"), let scheme = WebURL.scheme(of: reference.text),
+            !Self.schemesOfServers.contains(scheme)
+        {
             let isInert = Self.inertSchemes.contains(scheme) || reference.kind == .link || reference.kind == .form
             return isInert ? .inert : .unusable
         }

@@ -193,6 +193,11 @@ struct MarkupReferencesTests {
         #expect(Self.found("<?xml-stylesheet title=\"href='x'\" href = 'a'?>", isXML: true) == ["style a"])
     }
 
+    @Test("The order of an element is its place among all elements")
+    func orders() {
+        #expect(MarkupElement.allCases.map(\.order) == Array(MarkupElement.allCases.indices))
+    }
+
     @Test("The title is the first title of HTML, decoded, with white space collapsed")
     func title() {
         func title(_ text: String) -> String? { MarkupReferences(Array(text.utf8).span, isXML: false).title }
