@@ -208,7 +208,7 @@ struct CaptureMachine {
         return true
     }
 
-    /// Starts as many fetches as the limits permit, and ends the capture when nothing is left.
+    /// Starts as many fetches as the limits permit, and ends the capture after the last resource.
     private mutating func next() -> [Action] {
         var actions: [Action] = []
         for rank in waiting.indices where running.count < limits.fetches && !waiting[rank].isEmpty {

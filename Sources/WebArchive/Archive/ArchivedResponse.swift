@@ -35,7 +35,9 @@ package struct ArchivedResponse {
             guard index < bytes.count else { return }
             text.append(bytes[index])
             index += 1
-            guard text.count <= Self.headLimit else { throw problem(Malformed(reason: "the head of a response is too long")) }
+            guard text.count <= Self.headLimit else {
+                throw problem(Malformed(reason: "the head of a response is too long"))
+            }
             guard text.last == .lineFeed, text.hasSuffix("\r\n\r\n") || text.hasSuffix("\n\n") else { continue }
             do { try readHead() } catch { throw problem(error) }
         }
@@ -71,7 +73,8 @@ package struct ArchivedResponse {
             throw Malformed(reason: "the block does not begin with a status line")
         }
         let words = first.split(separator: 0x20, maxSplits: 2)
-        guard words.count > 1, words[1].count == 3, let status = Int(String(decoding: words[1], as: UTF8.self)), status >= 100
+        guard words.count > 1, words[1].count == 3, let status = Int(String(decoding: words[1], as: UTF8.self)),
+            status >= 100
         else { throw Malformed(reason: "the block does not begin with a status line") }
         var fields: [(name: String, value: String)] = []
         var (isChunked, length) = (false, Int64?.none)

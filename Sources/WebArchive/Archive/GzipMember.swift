@@ -106,7 +106,9 @@ package final class GzipReader {
             }
             guard code == Z_OK || code == Z_STREAM_END || code == Z_BUF_ERROR else { throw problem(.malformed) }
             let result = block.withUnsafeBytes { block in
-                Result { () throws(Failure) in try pass(UnsafeRawBufferPointer(rebasing: block[..<written]), problem, use) }
+                Result { () throws(Failure) in
+                    try pass(UnsafeRawBufferPointer(rebasing: block[..<written]), problem, use)
+                }
             }
             try result.get()
             if code == Z_STREAM_END {

@@ -43,7 +43,9 @@ package struct WARCParser {
                 head.append(bytes[index])
                 index += 1
                 guard head.last == .lineFeed else { continue }
-                guard head.count <= Self.headLimit else { throw problem(Malformed(reason: "the head of a record is too long")) }
+                guard head.count <= Self.headLimit else {
+                    throw problem(Malformed(reason: "the head of a record is too long"))
+                }
                 guard Self.isWhole(head) else { continue }
                 let record: WARCRecord
                 do { record = try Self.record(head) } catch { throw problem(error) }
@@ -65,7 +67,9 @@ package struct WARCParser {
 
     /// Call at the end of the file. Throws if the last record is not whole.
     package func finish() throws(Malformed) {
-        guard state == .gap || (state == .head && head.isEmpty) else { throw Malformed(reason: "the file ends within a record") }
+        guard state == .gap || (state == .head && head.isEmpty) else {
+            throw Malformed(reason: "the file ends within a record")
+        }
     }
 
     private mutating func endBlock<Failure: Error>(_ use: (Part) throws(Failure) -> Void) throws(Failure) {
@@ -82,7 +86,8 @@ package struct WARCParser {
 
     private static func record(_ head: [UInt8]) throws(Malformed) -> WARCRecord {
         let lines = head.split(separator: .lineFeed).map { $0.last == .carriageReturn ? $0.dropLast() : $0 }
-        guard let version = lines.first, version.elementsEqual("WARC/1.1".utf8) || version.elementsEqual("WARC/1.0".utf8)
+        guard let version = lines.first,
+            version.elementsEqual("WARC/1.1".utf8) || version.elementsEqual("WARC/1.0".utf8)
         else { throw Malformed(reason: "a record does not begin with WARC/1.0 or WARC/1.1") }
         var fields: [(name: String, value: String)] = []
         for line in lines.dropFirst() where !line.isEmpty {

@@ -38,12 +38,13 @@ package enum WARCWriter {
     /// The bytes behind each block.
     package static let end = Array("\r\n\r\n".utf8)
 
-    /// Writes the head of a record. `fields` are in the order of the file, without WARC-Type and Content-Length. A value
-    /// must have no line end; control characters become spaces.
+    /// Writes the head of a record. `fields` are in the order of the file, without WARC-Type and Content-Length. A
+    /// value must have no line end; control characters become spaces.
     package static func head(_ kind: WARCRecord.Kind, _ fields: [(String, String)], length: Int64) -> [UInt8] {
         var head = "WARC/1.1\r\nWARC-Type: \(kind.rawValue)\r\n"
         for (name, value) in fields {
-            head += name + ": " + String(String.UnicodeScalarView(value.unicodeScalars.map { $0.value < 0x20 ? " " : $0 }))
+            head +=
+                name + ": " + String(String.UnicodeScalarView(value.unicodeScalars.map { $0.value < 0x20 ? " " : $0 }))
                 + "\r\n"
         }
         head += "Content-Length: \(length)\r\n\r\n"

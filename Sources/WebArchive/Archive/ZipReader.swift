@@ -35,7 +35,8 @@ package struct ZipReader {
         self.source = source
         let tailLength = min(length, 22 + 0xffff)
         let tail = Numbers(try source(length - tailLength, Int(tailLength)))
-        guard tail.count >= 22, let end = (0...tail.count - 22).reversed().first(where: { tail.uint32($0) == 0x0605_4b50 })
+        guard tail.count >= 22,
+            let end = (0...tail.count - 22).reversed().first(where: { tail.uint32($0) == 0x0605_4b50 })
         else { throw Problem.malformed("the file has no ZIP directory") }
         var size = Int64(tail.uint32(end + 12))
         var start = Int64(tail.uint32(end + 16))
@@ -54,11 +55,13 @@ package struct ZipReader {
 
     package func file(_ name: String) -> File? { files.first { $0.name == name } }
 
-    /// Passes the decompressed data of a file to `use`, in pieces. Throws ``Problem/tooLarge`` beyond `limit` bytes, and
-    /// ``Problem/malformed(_:)`` if the data differ from the directory.
+    /// Passes the decompressed data of a file to `use`, in pieces. Throws ``Problem/tooLarge`` beyond `limit` bytes,
+    /// and ``Problem/malformed(_:)`` if the data differ from the directory.
     package func read(_ file: File, limit: Int64, _ use: (UnsafeRawBufferPointer) throws -> Void) throws {
         let header = Numbers(try source(file.header, 30))
-        guard header.count == 30, header.uint32(0) == 0x0403_4b50 else { throw Problem.malformed("a file has no header") }
+        guard header.count == 30, header.uint32(0) == 0x0403_4b50 else {
+            throw Problem.malformed("a file has no header")
+        }
         var offset = file.header + 30 + Int64(header.uint16(26)) + Int64(header.uint16(28))
         let end = offset + file.storedSize
         guard end <= length else { throw Problem.malformed("a file ends outside the ZIP file") }
@@ -115,7 +118,8 @@ package struct ZipReader {
     private static func sizes(
         _ directory: Numbers, _ index: Int, extra: Int, _ extraLength: Int, _ length: Int64
     ) throws -> (whole: Int64, stored: Int64, header: Int64) {
-        var values = [directory.uint32(index + 24), directory.uint32(index + 20), directory.uint32(index + 42)].map(UInt64.init)
+        var values = [directory.uint32(index + 24), directory.uint32(index + 20), directory.uint32(index + 42)].map(
+            UInt64.init)
         var field = extra
         while field + 4 <= extra + extraLength {
             let end = field + 4 + Int(directory.uint16(field + 2))

@@ -34,7 +34,7 @@ enum CSSEscape {
             }
             let start = index + 1
             guard skip(&index, in: bytes), index <= range.upperBound else {
-                // The line end, or nothing at the end of the text.
+                // A line end, or the end of the text, follows the backslash.
                 index = min(bytes.hasPrefix("\r\n", at: start) ? start + 2 : start + 1, range.upperBound)
                 continue
             }

@@ -1,7 +1,7 @@
 import Primitives
 
 /// Decodes the character references in attribute values and in text (WHATWG HTML §13.2.5.72). The table has all names
-/// that need no semicolon, those of HTML 4, and those whose text begins with a character up to U+00FF. Any other name
+/// that need no semicolon, those of HTML 4, and those of texts that begin with a character up to U+00FF. Any other name
 /// stays as it is, because a URL contains no such character in practice.
 enum CharacterReference {
     /// The longest name in the tables.

@@ -17,7 +17,8 @@ struct DecodedText {
         self.start = start
     }
 
-    /// The value of an attribute, with its character references decoded. `entities`: those that an XML document declares.
+    /// The value of an attribute, with its character references decoded. `entities`: those that an XML document
+    /// declares.
     static func attribute(
         _ range: Range<Int>, of document: Span<UInt8>, entities: [String: [UInt8]] = [:]
     ) -> DecodedText {

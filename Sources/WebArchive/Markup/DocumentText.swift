@@ -42,7 +42,7 @@ package struct DocumentText: Sendable {
 
     private static func isUTF8(_ body: [UInt8]) -> Bool { String(validating: body, as: UTF8.self) != nil }
 
-    /// A document whose declaration can be read is not in UTF-16, so a declaration of UTF-16 means UTF-8.
+    /// A declaration that can be read as ASCII is not in UTF-16, so a declaration of UTF-16 means UTF-8.
     private static func declared(in body: [UInt8], _ format: Format) -> TextEncoding? {
         let encoding: TextEncoding? =
             switch format {

@@ -1,8 +1,8 @@
-/// Follows the SVG and MathML elements of an HTML document, whose content is read by other rules (WHATWG HTML
-/// §13.2.6.5): `style` and `title` have tags, CDATA sections exist, and `/>` ends an element. A reduced tree builder: it
-/// keeps the elements that change these rules, and the numbers of HTML elements around them. Malformed documents can
-/// still be read in another way than by a browser. So the safety of a replay depends on its Content-Security-Policy, and
-/// on ``ConnectionHints`` where that policy has no effect.
+/// Follows the SVG and MathML elements of an HTML document. Their content is read by other rules (WHATWG HTML
+/// §13.2.6.5): `style` and `title` have tags, CDATA sections exist, and `/>` ends an element. A reduced tree builder:
+/// it keeps the elements that change these rules, and the numbers of HTML elements around them. Malformed documents can
+/// still be read in another way than by a browser. So the safety of a replay depends on its Content-Security-Policy,
+/// and on ``ConnectionHints`` where that policy has no effect.
 struct ForeignContent {
     private enum Namespace { case svg, math }
 

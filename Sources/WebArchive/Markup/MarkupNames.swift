@@ -1,4 +1,4 @@
-/// The elements whose start or end tag changes how a document is read, or that refer to other resources.
+/// The elements that change how a document is read, or that refer to other resources.
 enum MarkupElement: String, CaseIterable, Sendable {
     case a, area, audio, base, body, button, embed, form, frame, iframe, image, img, input, link, meta, object
     case script, source, style, table, td, th, title, track, use, video, xmp

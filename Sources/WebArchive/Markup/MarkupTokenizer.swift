@@ -40,12 +40,12 @@ struct MarkupTokenizer {
     /// The attributes of the last start tag that are in ``MarkupAttribute``, in the order of the document. Of several
     /// attributes with one name only the first counts, as in browsers.
     private(set) var attributes: [Attribute] = []
-    private let dialect: Dialect
+    let dialect: Dialect
     private let elements: NameTable<MarkupElement>
     private let names: NameTable<MarkupAttribute>
-    private var foreign = ForeignContent()
-    private var position = 0
-    /// The element whose raw text begins at ``position``.
+    private(set) var foreign = ForeignContent()
+    var position = 0
+    /// The element of the raw text that begins at ``position``; `nil` if tags begin there.
     private var rawElement: MarkupElement?
 
     init(_ dialect: Dialect) {
@@ -101,8 +101,8 @@ struct MarkupTokenizer {
         return nil
     }
 
-    /// Reads the markup at the `<` at `open` without the rules of raw text. Returns the index behind it, and the element
-    /// of a tag; the index behind the `<` if it is a plain character.
+    /// Reads the markup at the `<` at `open` without the rules of raw text. Returns the index behind it, and the
+    /// element of a tag; the index behind the `<` if it is a plain character.
     mutating func skipMarkup(at open: Int, in bytes: Span<UInt8>) -> (end: Int, element: MarkupElement?, isEnd: Bool) {
         position = open + 1
         guard position < bytes.count else { return (position, nil, false) }
@@ -154,8 +154,8 @@ struct MarkupTokenizer {
         return elements.find(bytes.localName(start..<position), in: bytes)?.name
     }
 
-    /// Reads the attributes at ``position`` and the end of the tag. Returns whether the tag ends with `/>`; `nil` if the
-    /// document ends within the tag.
+    /// Reads the attributes at ``position`` and the end of the tag. Returns whether the tag ends with `/>`; `nil` if
+    /// the document ends within the tag.
     private mutating func readAttributes(in bytes: Span<UInt8>) -> Bool? {
         attributes.removeAll(keepingCapacity: true)
         var seen: UInt64 = 0
@@ -196,8 +196,8 @@ struct MarkupTokenizer {
         attributes.append(Attribute(name: found.name, range: start..<position, value: value, quote: quote))
     }
 
-    /// XML tells upper and lower case apart, and any prefix may stand for the namespace of `xlink:href`. So two attributes
-    /// of one element can have one local name, and both count.
+    /// XML tells upper and lower case apart, and any prefix may stand for the namespace of `xlink:href`. So two
+    /// attributes of one element can have one local name, and both count.
     private func localName(_ range: Range<Int>, in bytes: Span<UInt8>) -> (name: MarkupAttribute, index: Int)? {
         let local = bytes.localName(range)
         guard let found = names.find(local, in: bytes) else { return nil }
@@ -224,59 +224,7 @@ struct MarkupTokenizer {
         return ["text/html", "application/xhtml+xml"].contains(text.lowercased())
     }
 
-    /// Skips a DOCTYPE of XML, with quotes, comments and brackets. Returns the range between its brackets, if any.
-    private mutating func doctype(in bytes: Span<UInt8>) -> Range<Int>? {
-        var declarations: Range<Int>?
-        var start: Int?
-        while position < bytes.count {
-            let byte = bytes[position]
-            if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "'") {
-                position = bytes.firstIndex(of: byte, from: position + 1) ?? bytes.count
-            } else if bytes.hasPrefix("<!--", at: position) {
-                position = (bytes.end(of: "-->", from: position + 4) ?? bytes.count) - 1
-            } else if bytes.hasPrefix("<?", at: position) {
-                position = (bytes.end(of: "?>", from: position + 2) ?? bytes.count) - 1
-            } else if byte == UInt8(ascii: "["), start == nil {
-                start = position + 1
-            } else if byte == UInt8(ascii: "]"), let first = start, declarations == nil {
-                declarations = first..<position
-            } else if byte == UInt8(ascii: ">"), (start == nil) == (declarations == nil) {
-                position += 1
-                return declarations
-            }
-            position += 1
-        }
-        position = bytes.count
-        return start.map { $0..<bytes.count }
-    }
-
-    /// Skips a comment, a CDATA section or a declaration; ``position`` is at its exclamation mark.
-    private mutating func skipDeclaration(in bytes: Span<UInt8>) {
-        if bytes.hasPrefix("!--", at: position) {
-            position = Self.commentEnd(from: position + 3, dialect, in: bytes)
-        } else if dialect == .xml || foreign.isForeign, bytes.hasPrefix("![CDATA[", at: position) {
-            position = bytes.end(of: "]]>", from: position + 8) ?? bytes.count
-        } else {
-            skip(to: ">", in: bytes)
-        }
-    }
-
-    /// Returns the end of a comment whose text begins at `start`. `<!-->`, `<!--->` and `--!>` end a comment, too.
-    private static func commentEnd(from start: Int, _ dialect: Dialect, in bytes: Span<UInt8>) -> Int {
-        if dialect == .html {
-            if bytes.hasPrefix(">", at: start) { return start + 1 }
-            if bytes.hasPrefix("->", at: start) { return start + 2 }
-        }
-        var index = start
-        while let dash = bytes.firstIndex(of: UInt8(ascii: "-"), from: index) {
-            if bytes.hasPrefix("-->", at: dash) { return dash + 3 }
-            if dialect == .html, bytes.hasPrefix("--!>", at: dash) { return dash + 4 }
-            index = dash + 1
-        }
-        return bytes.count
-    }
-
-    private mutating func skip(to byte: Unicode.Scalar, in bytes: Span<UInt8>) {
+    mutating func skip(to byte: Unicode.Scalar, in bytes: Span<UInt8>) {
         position = bytes.firstIndex(of: UInt8(ascii: byte), from: position).map { $0 + 1 } ?? bytes.count
     }
 }

@@ -1,4 +1,4 @@
-/// Finds the case of an enumeration by its raw value in a document, without regard to ASCII case. Allocates nothing.
+/// Finds the case of an enumeration by its raw value in a document, without regard to ASCII case.
 struct NameTable<Name: RawRepresentable<String> & CaseIterable & Sendable>: Sendable {
     private struct Slot: Sendable {
         var code: UInt128

@@ -1,4 +1,4 @@
-/// Finds the end of an element whose content is text (WHATWG HTML §13.2.5.3 to §13.2.5.31).
+/// Finds the end of an element that contains text and no tags (WHATWG HTML §13.2.5.3 to §13.2.5.31).
 enum RawText {
     /// Returns the index of the element's end tag, or the length of the document if the end tag is missing.
     static func end(of element: MarkupElement, from start: Int, in bytes: Span<UInt8>) -> Int {
@@ -16,7 +16,8 @@ enum RawText {
         return bytes.count
     }
 
-    /// A script that has begun a comment may contain another `<script>`, whose end tag does not end the script.
+    /// A script that has begun a comment may contain another `<script>`. The end tag of the latter does not end the
+    /// script.
     private enum State { case plain, escaped, doublyEscaped }
 
     private static func endOfScript(from start: Int, in bytes: Span<UInt8>) -> Int {

@@ -1,8 +1,9 @@
 import Primitives
 
-/// Takes the effect of `rel=preconnect` and similar words away, anywhere in a document. A Content-Security-Policy has no
-/// effect on them, and a malformed document can hide a tag from this module but not from a browser. So the search reads
-/// no tags: each `rel=` counts, also in comments and scripts. A word keeps its length, and so creates no other markup.
+/// Takes the effect of `rel=preconnect` and similar words away, anywhere in a document. A Content-Security-Policy has
+/// no effect on them, and a malformed document can hide a tag from this module but not from a browser. So the search
+/// reads no tags: each `rel=` counts, also in comments and scripts. A word keeps its length, and so creates no other
+/// markup.
 enum ConnectionHints {
     private static let words: Set<String> = [
         "preconnect", "dns-prefetch", "prefetch", "prerender", "search", "compression-dictionary",

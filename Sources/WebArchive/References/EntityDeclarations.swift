@@ -1,7 +1,8 @@
 import Primitives
 
 /// The internal subset of an XML document: the declarations in its DOCTYPE. Drawing programs declare entities for the
-/// names of namespaces there. Other declarations could add markup that this module does not see, so a replay lacks them.
+/// names of namespaces there. Other declarations could add markup that this module does not see, so a replay lacks
+/// them.
 struct EntityDeclarations {
     /// The declared entities, of which each stands for a URL.
     private(set) var entities: [String: [UInt8]] = [:]

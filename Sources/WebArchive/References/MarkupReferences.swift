@@ -68,7 +68,9 @@ package struct MarkupReferences {
                     readForeignStyle(from: tag.range.upperBound, bytes)
                 }
             case .end: break
-            case .text(.style, let range): addURLs(of: DecodedText(range, of: bytes)) { _ in [] }
+            case .text(.style, let range):
+                // HTML within a `title` within a `style` of SVG: the outer style has been read to its end.
+                if range.lowerBound >= styleEnd { addURLs(of: DecodedText(range, of: bytes)) { _ in [] } }
             case .text(.title, let range):
                 if title == nil { title = Self.title(range.prefix(Self.titleLimit), bytes) }
             case .text: break

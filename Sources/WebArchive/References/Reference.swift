@@ -12,7 +12,7 @@ package struct Reference: Hashable, Sendable {
         /// A URL in CSS other than `@import`: an image, a font, a cursor and others.
         case css
         case media, track, frame, object, icon, manifest
-        /// `link rel=preload`, whose kind is that of the later use.
+        /// `link rel=preload`; the kind of the later use is not known.
         case preload
         /// An external file of an SVG document: `use`, a filter and others.
         case svg

@@ -5,7 +5,7 @@ package struct TextEncoding: Hashable, Sendable {
     /// The name for iconv.
     package let name: String
     package static let utf8 = TextEncoding(name: "UTF-8")
-    /// The encoding of a document that names none, and whose bytes are no UTF-8.
+    /// The encoding of a document that names none, and has bytes that are no UTF-8.
     package static let windows1252 = TextEncoding(name: "CP1252")
 
     private init(name: String) { self.name = name }

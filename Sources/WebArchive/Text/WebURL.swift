@@ -37,7 +37,8 @@ package struct WebURL: Hashable, Sendable {
     }
 
     /// Reads a URL, relative to `base`. The query of a document in another encoding than UTF-8 has that encoding. `nil`
-    /// for another scheme, such as `data:` and `javascript:`, for user information, and for a text without a valid host.
+    /// for another scheme, such as `data:` and `javascript:`, for user information, and for a text without a valid
+    /// host.
     package init?(_ text: String, relativeTo base: WebURL? = nil, encoding: TextEncoding = .utf8) {
         let input = Self.cleaned(text)
         guard input.count <= Self.lengthLimit else { return nil }

@@ -21,7 +21,8 @@ struct WARCTests {
                     try gzip.read(piece, { Problem(reason: "gzip: \($0)") }) { bytes throws(Problem) in
                         try parser.parse(bytes, { Problem(reason: $0.reason) }) { part throws(Problem) in
                             switch part {
-                            case .head(let record): lines.append("\(record.kind?.rawValue ?? "-") \(record.url ?? "-") ")
+                            case .head(let record):
+                                lines.append("\(record.kind?.rawValue ?? "-") \(record.url ?? "-") ")
                             case .block(let bytes): lines[lines.count - 1] += String(decoding: bytes, as: UTF8.self)
                             case .end: lines[lines.count - 1] += "|"
                             }
@@ -37,7 +38,8 @@ struct WARCTests {
     }
 
     private static func record(_ kind: WARCRecord.Kind, _ url: String, _ block: String) -> [UInt8] {
-        WARCWriter.head(kind, [("WARC-Target-URI", url), ("WARC-Date", "2026-11-27T00:00:00Z")], length: Int64(block.utf8.count))
+        WARCWriter.head(
+            kind, [("WARC-Target-URI", url), ("WARC-Date", "2026-11-27T00:00:00Z")], length: Int64(block.utf8.count))
             + Array(block.utf8) + WARCWriter.end
     }
 
@@ -51,7 +53,8 @@ struct WARCTests {
         return output
     }
 
-    @Test("Written records are read again, plain and as gzip members, in pieces of any size", arguments: [1, 2, 7, 1000])
+    @Test(
+        "Written records are read again, plain and as gzip members, in pieces of any size", arguments: [1, 2, 7, 1000])
     func roundTrip(size: Int) throws {
         let parts = [
             Self.record(.warcinfo, "-", ""), Self.record(.response, "http://h/a?b", "HTTP/1.1 200 OK\r\n\r\nx"),
@@ -102,7 +105,9 @@ struct WARCTests {
 
     @Test("The identifier of a record is a version 4 UUID, and a digest is in hexadecimal")
     func names() {
-        #expect(WARCWriter.identifier(Array(repeating: 0xff, count: 16)) == "<urn:uuid:ffffffff-ffff-4fff-bfff-ffffffffffff>")
+        #expect(
+            WARCWriter.identifier(Array(repeating: 0xff, count: 16))
+                == "<urn:uuid:ffffffff-ffff-4fff-bfff-ffffffffffff>")
         #expect(WARCWriter.digest(sha256: [0, 0xab]) == "sha256:00ab")
     }
 }
@@ -117,7 +122,9 @@ struct ArchivedResponseTests {
             let piece = Array(block[start..<min(start + size, block.count)])
             let result = piece.withUnsafeBytes { piece in
                 Result { () throws(WARCTests.Problem) -> Void in
-                    try response.read(piece, { WARCTests.Problem(reason: $0.reason) }) { bytes throws(WARCTests.Problem) in body += String(decoding: bytes, as: UTF8.self) }
+                    try response.read(piece, { WARCTests.Problem(reason: $0.reason) }) {
+                        bytes throws(WARCTests.Problem) in body += String(decoding: bytes, as: UTF8.self)
+                    }
                 }
             }
             try result.get()
@@ -132,7 +139,11 @@ struct ArchivedResponseTests {
         arguments: [
             ("HTTP/1.1 200 OK\r\nA: b\r\nContent-Length: 2\r\n\r\nxyz", "200 A=b,Content-Length=2 xy"),
             ("HTTP/1.1 404\r\n\r\nx", "404  x"), ("HTTP/1.0 200 OK\nA:b\n\nxyz", "200 A=b xyz"),
-            ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n2\r\nab\r\n1;x\r\nc\r\n0\r\nT: u\r\n\r\n", "200  abc"),
+            (
+                "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n"
+                    + "Connection: close\r\n\r\n2\r\nab\r\n1;x\r\nc\r\n0\r\nT: u\r\n\r\n",
+                "200  abc"
+            ),
             ("HTTP/1.1 304 Not Modified\r\nContent-Length: 9\r\n\r\n", "304 Content-Length=9 "),
             ("HTTP/2 200\r\nbad line\r\nX: a\u{1}b\r\n\r\n", "200 X=a b "),
         ])
@@ -143,8 +154,10 @@ struct ArchivedResponseTests {
     @Test(
         "A response that is not whole is refused",
         arguments: [
-            "HTTP/1.1 200 OK\r\n", "GET / HTTP/1.1\r\n\r\n", "HTTP/1.1 20 OK\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nab",
-            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nx",
+            "HTTP/1.1 200 OK\r\n", "GET / HTTP/1.1\r\n\r\n", "HTTP/1.1 20 OK\r\n\r\n",
+            "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nab",
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n",
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nx",
             "HTTP/1.1 200 OK\r\n" + String(repeating: "a", count: 300_000), "",
         ])
     func notWhole(block: String) {

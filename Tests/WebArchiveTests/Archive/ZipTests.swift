@@ -56,7 +56,9 @@ struct ZipTests {
             "7874504b0506000000000100010033000000290000000000",
         ].joined()
         let digits = Array(hex.utf8)
-        let file = stride(from: 0, to: digits.count, by: 2).map { digits[$0].hexDigitValue! << 4 | digits[$0 + 1].hexDigitValue! }
+        let file = stride(from: 0, to: digits.count, by: 2).map {
+            digits[$0].hexDigitValue! << 4 | digits[$0 + 1].hexDigitValue!
+        }
         #expect(try Self.data("a.txt", in: file) == Array("aaaaaaaaaaaaaaaaaaaab".utf8))
     }
 
@@ -65,9 +67,13 @@ struct ZipTests {
         var file = Self.zip([("a", Array("hello".utf8))])
         #expect(throws: ZipReader.Problem.tooLarge) { try Self.data("a", in: file, limit: 4) }
         file[30 + 1 + 20] ^= 1
-        #expect(throws: ZipReader.Problem.malformed("the data of a differ from its checksum")) { try Self.data("a", in: file) }
+        #expect(throws: ZipReader.Problem.malformed("the data of a differ from its checksum")) {
+            try Self.data("a", in: file)
+        }
         #expect(throws: ZipReader.Problem.malformed("the file has no ZIP directory")) { try Self.reader([]) }
-        #expect(throws: ZipReader.Problem.malformed("the file has no ZIP directory")) { try Self.reader(Array(repeating: 0, count: 99)) }
+        #expect(throws: ZipReader.Problem.malformed("the file has no ZIP directory")) {
+            try Self.reader(Array(repeating: 0, count: 99))
+        }
     }
 
     @Test("A file with random damage is read or refused", arguments: 1...300)
@@ -76,7 +82,11 @@ struct ZipTests {
         var file = Self.zip([("a", Array("hello".utf8)), ("b", Array(repeating: 1, count: 50))])
         for _ in 0..<1 + random.next() % 4 {
             let index = Int(random.next() % UInt64(file.count))
-            if random.next() % 8 == 0 { file.removeSubrange(index...) } else { file[index] = UInt8(truncatingIfNeeded: random.next()) }
+            if random.next() % 8 == 0 {
+                file.removeSubrange(index...)
+            } else {
+                file[index] = UInt8(truncatingIfNeeded: random.next())
+            }
             if file.isEmpty { break }
         }
         do {

@@ -1,0 +1,54 @@
+/// Comments, CDATA sections and declarations.
+extension MarkupTokenizer {
+    /// Skips a DOCTYPE of XML, with quotes, comments and brackets. Returns the range between its brackets, if any.
+    mutating func doctype(in bytes: Span<UInt8>) -> Range<Int>? {
+        var declarations: Range<Int>?
+        var start: Int?
+        while position < bytes.count {
+            let byte = bytes[position]
+            if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "'") {
+                position = bytes.firstIndex(of: byte, from: position + 1) ?? bytes.count
+            } else if bytes.hasPrefix("<!--", at: position) {
+                position = (bytes.end(of: "-->", from: position + 4) ?? bytes.count) - 1
+            } else if bytes.hasPrefix("<?", at: position) {
+                position = (bytes.end(of: "?>", from: position + 2) ?? bytes.count) - 1
+            } else if byte == UInt8(ascii: "["), start == nil {
+                start = position + 1
+            } else if byte == UInt8(ascii: "]"), let first = start, declarations == nil {
+                declarations = first..<position
+            } else if byte == UInt8(ascii: ">"), (start == nil) == (declarations == nil) {
+                position += 1
+                return declarations
+            }
+            position += 1
+        }
+        position = bytes.count
+        return start.map { $0..<bytes.count }
+    }
+
+    /// Skips a comment, a CDATA section or a declaration; ``position`` is at its exclamation mark.
+    mutating func skipDeclaration(in bytes: Span<UInt8>) {
+        if bytes.hasPrefix("!--", at: position) {
+            position = Self.commentEnd(from: position + 3, dialect, in: bytes)
+        } else if dialect == .xml || foreign.isForeign, bytes.hasPrefix("![CDATA[", at: position) {
+            position = bytes.end(of: "]]>", from: position + 8) ?? bytes.count
+        } else {
+            skip(to: ">", in: bytes)
+        }
+    }
+
+    /// Returns the end of a comment. `start` is the place of its text. `<!-->`, `<!--->` and `--!>` end a comment, too.
+    private static func commentEnd(from start: Int, _ dialect: Dialect, in bytes: Span<UInt8>) -> Int {
+        if dialect == .html {
+            if bytes.hasPrefix(">", at: start) { return start + 1 }
+            if bytes.hasPrefix("->", at: start) { return start + 2 }
+        }
+        var index = start
+        while let dash = bytes.firstIndex(of: UInt8(ascii: "-"), from: index) {
+            if bytes.hasPrefix("-->", at: dash) { return dash + 3 }
+            if dialect == .html, bytes.hasPrefix("--!>", at: dash) { return dash + 4 }
+            index = dash + 1
+        }
+        return bytes.count
+    }
+}
