@@ -60,10 +60,11 @@ extension DiskCache {
     }
 
     private func verifyTotals(_ counted: Totals, _ report: (VerificationFinding) -> Void) throws(DiskCacheError) {
-        let (stated, strangers) = try parts.index.list { db in
-            let sql = "SELECT COUNT(*) FROM tags WHERE id NOT IN (SELECT id FROM entries)"
-            return (try Totals(db), try Int.fetchOne(db, sql: sql) ?? 0)
+        let (stated, strangers, unused) = try parts.index.list { db in
+            let strangers = try Self.strangers.reduce(0) { try $0 + (Int.fetchOne(db, sql: $1) ?? 0) }
+            return (try Totals(db), strangers, try Int.fetchOne(db, sql: Self.unusedResources) ?? 0)
         }
+        if unused > 0 { report(.unusedResources(count: unused)) }
         if strangers > 0 { report(.orphanInIndex(count: strangers)) }
         if stated.smallBytes != counted.smallBytes {
             report(
@@ -80,6 +81,17 @@ extension DiskCache {
             }
         }
     }
+
+    /// Count the rows that belong to no entry, no capture or no resource.
+    private static let strangers = [
+        "SELECT COUNT(*) FROM tags WHERE id NOT IN (SELECT id FROM entries)",
+        "SELECT COUNT(*) FROM captures WHERE page NOT IN (SELECT id FROM entries WHERE kind = \(Entry.Kind.page.code))",
+        "SELECT COUNT(*) FROM uses WHERE capture NOT IN (SELECT number FROM captures)",
+        "SELECT COUNT(*) FROM uses WHERE resource NOT IN (SELECT id FROM entries WHERE kind = \(Entry.Kind.resource.code))",
+    ]
+    private static let unusedResources = """
+        SELECT COUNT(*) FROM entries WHERE kind = \(Entry.Kind.resource.code) AND id NOT IN (SELECT resource FROM uses)
+        """
 
     private func verifyTree(_ report: (VerificationFinding) -> Void) throws(DiskCacheError) {
         var tree = try BodyTree(parts.bodies)
@@ -100,8 +112,10 @@ package enum VerificationFinding: Hashable, Sendable {
     case corrupt(key: String, path: String?)
     /// A file in a directory of bodies belongs to no entry.
     case orphan(path: String)
-    /// Tags in the index belong to no entry.
+    /// Tags, captures or uses in the index belong to no entry.
     case orphanInIndex(count: Int)
+    /// Resources of pages that no capture uses.
+    case unusedResources(count: Int)
     /// Slots of the slab are marked as used, but belong to no entry.
     case orphanSlots(count: Int)
     case leftover(path: String)
@@ -116,7 +130,8 @@ extension VerificationFinding: CustomStringConvertible {
         case .missing(let key, let path): "missing body of \(key) (\(path ?? "in the slab"))"
         case .corrupt(let key, let path): "corrupt body of \(key) (\(path ?? "in the slab"))"
         case .orphan(let path): "body without an entry: \(path)"
-        case .orphanInIndex(let count): "\(count) tags in the index without an entry"
+        case .orphanInIndex(let count): "\(count) tags, captures or uses in the index without an entry"
+        case .unusedResources(let count): "\(count) resources of pages without a capture"
         case .orphanSlots(let count): "\(count) slots of the slab without an entry"
         case .leftover(let path): "leftover: \(path)"
         case .wrongTotal(let name, let stated, let counted): "total of \(name) is \(stated), but there are \(counted)"

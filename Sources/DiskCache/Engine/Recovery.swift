@@ -5,6 +5,13 @@ import Primitives
 enum Recovery {
     /// Runs before the writer's thread starts.
     static func run(_ bodies: BodyStore, _ loop: WriterLoop, log: (DiskCacheNotice) -> Void) throws(DiskCacheError) {
+        try completeWrites(bodies, loop, log: log)
+        removeInterruptedCaptures(loop, log: log)
+    }
+
+    private static func completeWrites(
+        _ bodies: BodyStore, _ loop: WriterLoop, log: (DiskCacheNotice) -> Void
+    ) throws(DiskCacheError) {
         let names = try FileSystem.names(in: bodies.incoming)
         for name in names where name.hasSuffix(".part") { FileSystem.remove(bodies.incoming + "/" + name) }
         let olds = names.filter { $0.hasSuffix(".old") }.compactMap { name in
@@ -21,6 +28,16 @@ enum Recovery {
             DiskCacheNotice(
                 .info, "writes interrupted by the end of the last process were completed or undone",
                 ["directory": .text(bodies.directory), "bodies": .number(olds.count), "paths": .number(intents.count)]))
+    }
+
+    /// Removes the captures that have no page, because the process ended while they ran or before they were removed. A
+    /// failure, as on a full disk, leaves them for the next start.
+    private static func removeInterruptedCaptures(_ loop: WriterLoop, log: (DiskCacheNotice) -> Void) {
+        do throws(DiskCacheError) {
+            while try loop.removeSomeDropped() {}
+        } catch {
+            log(DiskCacheNotice(.warning, "interrupted captures could not be removed", ["reason": "\(error)"]))
+        }
     }
 
     /// Removes the file at a noted path that no row names, and the directories that become empty by that.

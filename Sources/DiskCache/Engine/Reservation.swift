@@ -28,13 +28,16 @@ package final class Reservation: Sendable {
     private let store: PendingStore
     /// `nil`: the new entry is pinned if the replaced entry is.
     private let pinned: Bool?
+    /// For a resource, and for the body of a page.
+    private let capture: Int64?
     private let number: Int
     private let parts: CacheParts
     private let writer: Writer
     private let state: Locked<State>
 
-    init(_ store: PendingStore, pinned: Bool?, parts: CacheParts, writer: Writer) {
+    init(_ store: PendingStore, pinned: Bool?, capture: Int64? = nil, parts: CacheParts, writer: Writer) {
         self.pinned = pinned
+        self.capture = capture
         self.store = store
         self.parts = parts
         self.writer = writer
@@ -102,10 +105,11 @@ package final class Reservation: Sendable {
 
     /// Publishes the received body in place of the entry of the same key. Another length than `expectedLength` is a
     /// ``DiskCacheError/lengthMismatch(expected:received:)``. `condition` gets the replaced entry at the instant of the
-    /// replacement, and must not wait; `false` ends with ``DiskCacheError/conditionFailed``.
+    /// replacement, and must not wait; `false` ends with ``DiskCacheError/conditionFailed``. A page keeps its newest
+    /// captures, at least one and at most `captureLimit`. A resource ignores the metadata and the condition.
     package func publish(
-        _ metadata: EntryMetadata, expectedLength: Int64? = nil, condition: (@Sendable (Entry?) -> Bool)? = nil,
-        completion: @escaping Completion<PublishOutcome>
+        _ metadata: EntryMetadata, expectedLength: Int64? = nil, keepingCaptures captureLimit: Int = 1,
+        condition: (@Sendable (Entry?) -> Bool)? = nil, completion: @escaping Completion<PublishOutcome>
     ) {
         addTags(metadata.tags ?? [])
         let body: SealedBody
@@ -115,11 +119,18 @@ package final class Reservation: Sendable {
             abandon()
             return completion(.failure(error))
         }
-        let operation = StoreOperation(
-            key: key, kind: store.kind, url: store.url, number: number, body: body, metadata: metadata,
-            condition: condition)
+        let run: @Sendable (WriteContext) throws -> PublishOutcome?
+        if store.kind == .resource, let capture {
+            run = ResourceOperation(capture: capture, body: body).run
+        } else {
+            run =
+                StoreOperation(
+                    key: key, kind: store.kind, url: store.url, number: number, body: body, metadata: metadata,
+                    condition: condition, capture: capture.map { ($0, captureLimit) }
+                ).run
+        }
         let promise = state.withLock { $0.takePromise() }
-        writer.submit(bodyBytes: body.slabBytes, operation.run) { [parts, number] result in
+        writer.submit(bodyBytes: body.slabBytes, run) { [parts, number] result in
             parts.budget.release(promise)
             parts.pendingStores.end(number)
             // The file of a body that was not published is still in `incoming/`.

@@ -219,9 +219,14 @@ package final class WriterLoop: @unchecked Sendable {
             used: totals.diskBytes, pinned: totals.pinnedBytes, reusable: shrinking.freePages * 4096 + slots.slackBytes)
     }
 
-    var hasUpkeep: Bool { bytesToEvict > 0 || wantsCompaction || wantsShrinking }
+    var hasUpkeep: Bool { hasDroppedCaptures || bytesToEvict > 0 || wantsCompaction || wantsShrinking }
 
     func upkeep() {
+        if hasDroppedCaptures {
+            parts.runningCaptures.removedDropped()
+            // After a failure, the next dropped capture, or the next start, tries again.
+            if (try? removeSomeDropped()) == true { parts.runningCaptures.noteDropped() }
+        }
         let bytes = bytesToEvict
         if bytes > 0 { evictSome(bytes) }
         if wantsCompaction { compactSome() }
@@ -230,6 +235,16 @@ package final class WriterLoop: @unchecked Sendable {
 
     /// The bytes to evict before a store needs room; 0 or less: none.
     private var bytesToEvict: Int64 { isCrashed ? 0 : eviction.wanted(parts.budget.fullness) }
+
+    private var hasDroppedCaptures: Bool { !isCrashed && parts.runningCaptures.hasDropped }
+
+    /// Removes a part of the dropped captures. Returns whether a part is left.
+    func removeSomeDropped() throws(DiskCacheError) -> Bool {
+        try perform(makesRoom: true) { context in
+            var freed = Eviction.Freed()
+            return try context.removeDropped(&freed)
+        }
+    }
 
     private func evictSome(_ bytes: Int64) {
         let fullness = parts.budget.fullness

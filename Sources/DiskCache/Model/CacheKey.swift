@@ -1,13 +1,15 @@
 import Crypto
 import Primitives
 
-/// The name of an entry in the API, in one of three forms. No text has two forms because ``data(_:)`` refuses text of
-/// the other forms:
+/// The name of an entry, in one of five forms. No text has two forms because ``data(_:)`` refuses text of the other
+/// forms:
 ///
 /// | form | text |
 /// |---|---|
 /// | ``Form/url`` | MD5 of the canonical URL and of any request fields, 32 lower-case hexadecimal digits |
 /// | ``Form/response`` | MD5 of the URL as sent, `.`, 8 lower-case hexadecimal digits of the variant |
+/// | ``Form/page`` | MD5 of the page's canonical URL, and `-page` |
+/// | ``Form/resource`` | SHA-256 of the body, 64 lower-case hexadecimal digits, and `-body`; not a name in the API |
 /// | ``Form/data`` | the caller's own text |
 ///
 /// Two keys are equal when their bytes are equal; `String`'s canonical equivalence does not count.
@@ -15,6 +17,8 @@ package struct CacheKey: Hashable, Sendable {
     package enum Form: Hashable, Sendable {
         case url
         case response
+        case page
+        case resource
         case data
     }
 
@@ -43,6 +47,18 @@ package struct CacheKey: Hashable, Sendable {
         return CacheKey(text: url.md5 + "." + name, form: .response)
     }
 
+    package static func page(canonical url: String) -> CacheKey {
+        CacheKey(text: MD5Name.of(url) + pageSuffix, form: .page)
+    }
+
+    /// `digest`: SHA-256, 32 bytes.
+    package static func resource(digest: [UInt8]) -> CacheKey {
+        CacheKey(text: digest.withUnsafeBytes(\.lowercaseHex) + resourceSuffix, form: .resource)
+    }
+
+    private static let pageSuffix = "-page"
+    private static let resourceSuffix = "-body"
+    private static let digestLength = 64
     private static let onlyVariant = variantName("")
     private static func variantName(_ variant: String) -> Substring {
         Substring(MD5Name.of(variant).utf8.prefix(variantLength))
@@ -73,12 +89,12 @@ package struct CacheKey: Hashable, Sendable {
         self.form = form
     }
 
-    /// The MD5 with which a key of the form `url` or `response` begins, or the MD5 of a caller's own key.
+    /// The MD5 with which a key of the form `url`, `response` or `page` begins, or the MD5 of the text of another key.
     package var md5Hex: String {
         switch form {
         case .url: text
-        case .response: String(Substring(text.utf8.prefix(MD5Name.length)))
-        case .data: MD5Name.of(text)
+        case .response, .page: String(Substring(text.utf8.prefix(MD5Name.length)))
+        case .resource, .data: MD5Name.of(text)
         }
     }
 
@@ -97,6 +113,13 @@ package struct CacheKey: Hashable, Sendable {
         where MD5Name.isName(bytes.prefix(MD5Name.length)) && bytes.suffix(variantLength).allSatisfy(MD5Name.isDigit)
             && bytes.dropFirst(MD5Name.length).first == UInt8(ascii: "."):
             .response
+        case MD5Name.length + pageSuffix.utf8.count
+        where MD5Name.isName(bytes.prefix(MD5Name.length)) && bytes.suffix(pageSuffix.utf8.count).elementsEqual(pageSuffix.utf8):
+            .page
+        case digestLength + resourceSuffix.utf8.count
+        where bytes.prefix(digestLength).allSatisfy(MD5Name.isDigit)
+            && bytes.suffix(resourceSuffix.utf8.count).elementsEqual(resourceSuffix.utf8):
+            .resource
         default: .data
         }
     }
@@ -125,7 +148,10 @@ extension InvalidKey: CustomStringConvertible {
         case .controlCharacter: "the key contains a control character"
         case .dots: "the key is . or .., which are not valid file names"
         case .reservedForm:
-            "the key has the form of a URL's key: 32 lower-case hexadecimal digits, alone or with a dot and 8 more"
+            """
+            the key has the form of a URL's key (32 lower-case hexadecimal digits, alone, with a dot and 8 more, or with \
+            -page) or of a page's resource (64 such digits and -body)
+            """
         }
     }
 }

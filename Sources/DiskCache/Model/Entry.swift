@@ -9,6 +9,14 @@ package struct Entry: Sendable {
         case data
         /// An origin's response to an exact request; each variant is an entry.
         case response
+        /// A captured page. The body lists its captures; the captures' other bodies are ``resource`` entries.
+        case page
+        /// A body that captures of pages share, found by its digest. It stays as long as a capture uses it: no filter,
+        /// limit or expiry removes it, and no listing or count includes it. Its bytes count against the disk limit.
+        case resource
+
+        /// The kinds that callers see.
+        package static let listed = allCases.filter { $0 != .resource }
     }
 
     /// The fields that a publish sets; see the properties of ``Entry``.

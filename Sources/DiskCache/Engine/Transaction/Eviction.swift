@@ -42,18 +42,22 @@ package final class Eviction {
 
     /// `fullness` was measured before the step, `used` after the step.
     func stepEnded(_ freed: Freed, _ fullness: DiskFullness, used: (all: Int64, pinned: Int64)) {
-        futile = freed.entries == 0 ? (used, fullness.isTooMuch) : nil
+        futile = freed.rows == 0 ? (used, fullness.isTooMuch) : nil
         guard roomToMake > 0 else { return }
         roomToMake -= freed.bytes
-        if roomToMake <= 0 || freed.entries == 0 { (roomToMake, nextLook) = (0, .now + .seconds(1)) }
+        if roomToMake <= 0 || freed.rows == 0 { (roomToMake, nextLook) = (0, .now + .seconds(1)) }
     }
 
     struct Freed {
+        /// Without resources.
         var entries = 0
+        /// The removed rows: entries, and resources of dropped captures.
+        var rows = 0
         var bytes: Int64 = 0
 
         mutating func add(_ row: EntryRow) {
-            entries += 1
+            if row.entry.kind != .resource { entries += 1 }
+            rows += 1
             bytes += row.cost
         }
     }

@@ -23,7 +23,7 @@ struct PendingStore: Sendable {
 
     /// Whether the body comes from an origin, so that a concurrent purge can match this store: such a body is as old as
     /// its request. A body that a caller stores is new when it is published and acknowledged.
-    fileprivate var isFromOrigin: Bool { kind == .download || kind == .response }
+    fileprivate var isFromOrigin: Bool { kind == .download || kind == .response || kind == .page }
 
     init(key: CacheKey, kind: Entry.Kind, url: String?, tags: [String], isVariantOpen: Bool = false) {
         self.key = key
@@ -117,7 +117,7 @@ struct PendingStore: Sendable {
         func begins(_ text: String, _ prefix: String) -> Bool { text.utf8.starts(with: prefix.utf8) }
         if let kind = filter.kind, kind != self.kind { return false }
         if let key = filter.key, !names(key) { return false }
-        if let md5 = filter.md5, key.form == .data || (md5 != key.md5Hex && md5 != canonicalURL.map(MD5Name.of)) {
+        if let md5 = filter.md5, key.form == .data || key.form == .page || (md5 != key.md5Hex && md5 != canonicalURL.map(MD5Name.of)) {
             return false
         }
         if let url = filter.url, url != self.url, url != canonicalURL { return false }

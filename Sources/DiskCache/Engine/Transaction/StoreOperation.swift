@@ -8,10 +8,15 @@ struct StoreOperation: Sendable {
     var body: SealedBody
     var metadata: EntryMetadata
     var condition: (@Sendable (Entry?) -> Bool)?
+    /// For a page: the capture that it takes over, and the most captures that it keeps.
+    var capture: (number: Int64, limit: Int)?
 
     /// Returns `nil`, without any change, when the pinned entries leave no room for the body.
     func run(_ context: WriteContext) throws -> PublishOutcome? {
         guard let store = context.parts.pendingStores.store(number) else { throw DiskCacheError.reservationEnded }
+        if let capture, !context.parts.runningCaptures.contains(capture.number) {
+            throw DiskCacheError.reservationEnded
+        }
         // Most responses are the first of their URL. They replace no entry, and need no room among other variants.
         let isFirst = try key.form == .response && !context.index.has(.variant, ofMD5: key.md5Hex)
         let old = try isFirst ? nil : context.index.row(forKey: key.text)
@@ -49,6 +54,10 @@ struct StoreOperation: Sendable {
         // A caller's own body is newer than the bodies of all fetches that are under way, so none may replace it.
         if kind == .json || kind == .data {
             _ = context.parts.pendingStores.purge([PurgeScope(filter: EntryFilter(key: key.text), tags: nil)])
+        }
+        if let capture {
+            try context.adopt(capture.number, byPage: id, keeping: capture.limit)
+            if isPinned || old?.entry.pinned == true { try context.pinResources(ofPage: id) }
         }
         context.tell(.stored, entry)
         return .stored(entry)

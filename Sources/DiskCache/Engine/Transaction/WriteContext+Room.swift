@@ -19,13 +19,13 @@ extension WriteContext {
     func evictAhead(toFree bytes: Int64, _ fullness: DiskFullness) throws -> Eviction.Freed {
         let cause = fullness.excess + fullness.headRoom >= bytes ? RemovalCause.limit : .reserve
         let freed = try evict(toFree: bytes, because: cause, sparesNewest: !fullness.lacksRoom)
-        if freed.entries > 0 || !fullness.isTooMuch { return freed }
+        if freed.rows > 0 || !fullness.isTooMuch { return freed }
         return try evict(toFree: bytes, because: cause, sparesNewest: false)
     }
 
     func evictExcess() throws -> Int {
         let excess = totals.diskBytes - parts.budget.limit
-        return try evict(toFree: excess, because: .limit, sparesNewest: false).entries
+        return try evict(toFree: excess, because: .limit, sparesNewest: false).rows
     }
 
     /// Evicts up to ``evictionLimit`` entries; with `lastTurn`, in a single pass (``DiskQueues/lastTurn``).
@@ -34,18 +34,26 @@ extension WriteContext {
     ) throws -> Eviction.Freed {
         var freed = Eviction.Freed()
         guard bytes > 0 else { return freed }
+        try freeDropped(toFree: bytes, &freed)
         try removeExpired(toFree: bytes, because: cause, &freed)
         var queues = DiskQueues(context: self, lastTurn: lastTurn)
         while freed.bytes < bytes, freed.entries < Self.evictionLimit,
-            freed.entries == 0 || queues.moves < Self.sparingLimit,
+            freed.rows == 0 || queues.moves < Self.sparingLimit,
             let victim = try eviction.policy.victim(of: &queues, sparesNewest: sparesNewest),
             let row = try index.row(forID: victim.id)
         {
             try remove(row, because: cause, as: Self.tellingEvicted.verb(after: freed.entries))
             freed.add(row)
+            if row.entry.kind == .page { try freeDropped(toFree: bytes, &freed) }
         }
         if let rest = Self.tellingEvicted.rest(of: freed.entries), parts.isWatched { journal.tell(rest) }
         return freed
+    }
+
+    /// Removes resources of dropped captures, which nobody can read any more. One step frees at most 100 of them.
+    private func freeDropped(toFree bytes: Int64, _ freed: inout Eviction.Freed) throws {
+        guard freed.bytes < bytes else { return }
+        _ = try removeDropped(&freed)
     }
 
     /// Removes expired entries. Spares an entry that has a later expiry date, which the index does not have yet.
@@ -97,7 +105,7 @@ extension WriteContext {
         let excess = max(overLimit, overRoom)
         let cause = overLimit >= overRoom ? RemovalCause.limit : .reserve
         return try excess <= 0
-            || evict(toFree: excess, because: cause, sparesNewest: false, upTo: lastTurn).entries > 0
+            || evict(toFree: excess, because: cause, sparesNewest: false, upTo: lastTurn).rows > 0
     }
 
     /// Whether an unpinned entry of `cost` bytes in place of `old` fits beside the pinned entries and the head-room.

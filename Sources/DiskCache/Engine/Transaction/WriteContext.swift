@@ -39,9 +39,16 @@ package final class WriteContext {
     func remove(_ row: EntryRow, because cause: RemovalCause = .purged, as verb: EntryChange.Verb? = .removed) throws {
         if let path = row.path { try setAside(path, id: row.id) }
         if let slot = row.slot { free(slot) }
+        switch row.entry.kind {
+        case .page: try dropCaptures(ofPage: row.id)
+        // A damaged resource is removed although captures use it.
+        case .resource: try index.removeUses(of: row.id)
+        case .download, .json, .data, .response: break
+        }
         try index.delete(row)
         totals.remove(row)
         invalidate(row.entry.key)
+        guard row.entry.kind != .resource else { return }
         journal.onCommit { [removals = parts.removals, kind = row.entry.kind] in removals.count(cause, kind) }
         if let verb { tell(verb, row.entry) }
     }
@@ -66,11 +73,11 @@ package final class WriteContext {
 
     package func put(
         _ entry: Entry, cost: Int64, path: String? = nil, slot: Slot? = nil, identity: FileIdentity? = nil,
-        replacing old: EntryRow? = nil
+        replacing old: EntryRow? = nil, in queue: QueuePlace? = nil
     ) throws {
         if let old { totals.remove(old) }
         let hash = ExactText(entry.key).hashValue
-        var place = old?.place ?? eviction.policy.place(hash: hash, cost: cost, among: totals.queues)
+        var place = queue ?? old?.place ?? eviction.policy.place(hash: hash, cost: cost, among: totals.queues)
         // A replacement counts as a hit, because an entry that is stored again is in use.
         if old != nil { place.hit() }
         let row = EntryRow(
@@ -90,6 +97,7 @@ package final class WriteContext {
         totals.remove(old)
         totals.add(row)
         invalidate(entry.key)
+        if entry.kind == .page, entry.pinned != old.entry.pinned { try pinResources(ofPage: row.id) }
         return entry
     }
 
@@ -228,6 +236,7 @@ package final class CacheParts: Sendable {
     package let hits: HitLog
     package let budget: ByteBudget
     let pendingStores = PendingStores()
+    let runningCaptures = RunningCaptures()
     package let totals = Locked(CacheTotals.none)
     let removals: RemovalMeter
     /// Whether the tree was searched for bodies that a lost index left behind.

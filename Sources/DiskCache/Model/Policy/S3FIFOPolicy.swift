@@ -84,6 +84,8 @@ struct S3FIFOPolicy: Sendable {
 enum EvictionQueue: UInt8, Sendable {
     case small = 0
     case main = 1
+    /// Holds the entries that no policy chooses: the resources of pages.
+    case unranked = 2
 }
 
 /// The part of the policy's state that is stored with each entry.

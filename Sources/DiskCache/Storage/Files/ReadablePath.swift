@@ -199,7 +199,8 @@ extension Layout {
     package func path(for key: CacheKey, url: String?) -> String {
         let name = key.hashedName
         return switch self {
-        case .hashed: "\(name.prefix(2))/\(name.dropFirst(2).prefix(2))/\(name)"
+        // Several URLs may share a resource, so its path has no URL in either layout.
+        case _ where key.form == .resource, .hashed: "\(name.prefix(2))/\(name.dropFirst(2).prefix(2))/\(name)"
         case .readable: url.map { ReadablePath.path(forURL: $0, key: key) } ?? ReadablePath.path(forData: key)
         }
     }

@@ -27,6 +27,10 @@ struct EntryQuery {
 
     init(_ filter: EntryFilter, now: Timestamp, path: EntryPath = .any, prefixIn places: PrefixPlaces = .all) {
         self.path = path
+        // The other conditions match no resource, because a resource has no URL, host or tag.
+        if filter.conditions.allSatisfy({ $0 == .state }) {
+            restrict("+kind <> \(Entry.Kind.resource.code)", [])
+        }
         if case .inOrder(let index) = path { tables = "entries INDEXED BY \(index)" }
         if let tag = filter.tag { restrict(toTag: tag) }
         if let key = filter.key { restrict("\(column("key", .key)) = ?", [key]) }
@@ -50,12 +54,15 @@ struct EntryQuery {
         }
     }
 
+    /// Finds resources, too.
     static func rows(after id: Int64) -> EntryQuery {
-        var query = EntryQuery(.all, now: Timestamp(milliseconds: 0))
+        var query = EntryQuery(path: .any)
         query.restrict("entries.id > ?", [id])
         query.sort(by: "entries.id")
         return query
     }
+
+    private init(path: EntryPath) { self.path = path }
 
     mutating func restrict(_ condition: String, _ values: StatementArguments) {
         conditions.append(condition)

@@ -46,7 +46,9 @@ package struct EntryRow: Sendable {
         """
 
     /// Whether the entry is useless once it has expired.
-    var isSweepable: Bool { !entry.hasValidator && entry.staleAllowance <= .zero && !entry.pinned }
+    var isSweepable: Bool {
+        !entry.hasValidator && entry.staleAllowance <= .zero && !entry.pinned && entry.kind != .resource
+    }
 
     /// Binds the values of ``columns``, `sweepable`, `canonicalURL` and `canonicalKey`.
     func bind(to statement: inout DirectStatement) {
@@ -139,7 +141,7 @@ extension EntryRow {
 
 extension Entry.Kind {
     /// In the order of their codes, which never change, because the index stores them.
-    private static let coded: [Entry.Kind] = [.download, .json, .data, .response]
+    private static let coded: [Entry.Kind] = [.download, .json, .data, .response, .page, .resource]
     var code: Int { Self.coded.firstIndex(of: self)! }
 
     init?(code: Int) {

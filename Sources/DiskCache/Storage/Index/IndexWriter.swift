@@ -120,7 +120,7 @@ struct IndexWriter {
         for tag in after.subtracting(before) { try execute("INSERT INTO tags VALUES (?, ?)", [tag.text, id]) }
     }
 
-    private func execute(_ sql: String, _ arguments: StatementArguments) throws {
+    func execute(_ sql: String, _ arguments: StatementArguments) throws {
         try db.cachedStatement(sql: sql).execute(arguments: arguments)
     }
 
@@ -228,17 +228,22 @@ package struct Totals: Sendable {
         }
     }
 
-    /// The totals for the eviction policy. The bytes leave out pinned entries; the number of entries includes them.
+    /// The totals for the eviction policy. The bytes leave out pinned entries; the number of entries includes them. Both
+    /// leave out the resources of pages, which are in no queue.
     var queues: QueueTotals {
-        let all = all
-        return QueueTotals(entries: Int(all.entries), bytes: all.diskBytes - all.pinnedBytes, smallBytes: smallBytes)
+        let (all, resources) = (all, kinds[.resource] ?? Kind())
+        return QueueTotals(
+            entries: Int(all.entries - resources.entries),
+            bytes: all.diskBytes - all.pinnedBytes - (resources.diskBytes - resources.pinnedBytes),
+            smallBytes: smallBytes)
     }
 
     var snapshot: CacheTotals {
         let all = all
         return CacheTotals(
-            entries: all.entries, bodyBytes: all.bodyBytes, diskBytes: all.diskBytes,
-            entriesByKind: kinds.mapValues { $0.entries })
+            entries: all.entries - (kinds[.resource]?.entries ?? 0), bodyBytes: all.bodyBytes,
+            diskBytes: all.diskBytes,
+            entriesByKind: kinds.filter { $0.key != .resource }.mapValues { $0.entries })
     }
 
     package mutating func nextSequence() -> Int64 {

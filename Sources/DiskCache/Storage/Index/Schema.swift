@@ -7,6 +7,8 @@ import GRDB
 /// | `entries` | all data about an entry except its body |
 /// | `extents` | the used slots of one extent of the slab (``SlabMap``) |
 /// | `tags` | a pair of an entry and a tag |
+/// | `captures` | a capture of a page: with the id of its page's entry, or without one while it runs or once it is dropped |
+/// | `uses` | a pair of a capture and the id of a resource that it uses |
 /// | `totals` | the numbers of entries and bytes of one kind, updated by the transactions that change them |
 /// | `counters` | `sequence`: the last number given to a publish, or to a move in the eviction queues; `smallBytes`: the bytes in the small queue |
 ///
@@ -27,24 +29,30 @@ import GRDB
 /// - `entriesByAccess`: the order of access.
 /// - `entriesToSweep`: the entries that the sweep of each minute removes once they have expired.
 /// - `entriesByPath`: the entry to which a body's file belongs.
+/// - `capturesByPage`: a page's captures, and the captures without a page.
+/// - `usesByResource`: whether a capture still uses a resource.
 enum Schema {
-    /// `PRAGMA user_version`: the first format of a release. Builds before the release wrote formats 1 to 5.
-    static let format = 6
+    /// `PRAGMA user_version`. Format 7 added the captures of pages. Builds before format 6 were never released.
+    static let format = 7
+    private static let firstFormat = 6
 
     /// Returns 0 for an empty database. Throws ``DiskCacheError/newerFormat(found:supported:)`` and ``Unreadable``.
     static func format(of db: Database) throws -> Int {
         let found = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
         guard found <= format else { throw DiskCacheError.newerFormat(found: found, supported: format) }
         let isEmpty = try found == 0 && Int.fetchOne(db, sql: "SELECT COUNT(*) FROM sqlite_master") == 0
-        guard found == format || isEmpty else { throw Unreadable() }
+        guard (firstFormat...format).contains(found) || isEmpty else { throw Unreadable() }
         return found
     }
 
-    /// Creates the tables of an empty database, in a single transaction. Throws the same errors as ``format(of:)``.
+    /// Creates the tables that an empty or older database lacks, in a single transaction. Throws the same errors as
+    /// ``format(of:)``.
     static func create(_ db: Database) throws {
-        guard try format(of: db) == 0 else { return }
+        let found = try format(of: db)
+        guard found < format else { return }
         try db.inTransaction(.immediate) {
-            try db.execute(sql: tables)
+            if found < firstFormat { try db.execute(sql: tables) }
+            try db.execute(sql: captureTables)
             try db.execute(sql: "PRAGMA user_version = \(format)")
             return .commit
         }
@@ -119,6 +127,17 @@ enum Schema {
         );
         CREATE TABLE counters (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
         INSERT INTO counters VALUES ('sequence', 0), ('smallBytes', 0);
+        """
+
+    private static let captureTables = """
+        CREATE TABLE captures (number INTEGER PRIMARY KEY, page INTEGER);
+        CREATE INDEX capturesByPage ON captures(page);
+        CREATE TABLE uses (
+          capture INTEGER NOT NULL,
+          resource INTEGER NOT NULL,
+          PRIMARY KEY (capture, resource)
+        ) WITHOUT ROWID;
+        CREATE INDEX usesByResource ON uses(resource);
         """
 }
 

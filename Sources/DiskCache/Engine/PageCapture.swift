@@ -1,0 +1,50 @@
+import Primitives
+
+/// A running capture of a page: the resources that it has stored, and the page that it will publish. Dropping the last
+/// reference abandons it; then its resources go, unless other captures use them.
+///
+/// ```swift
+/// cache.beginCapture(of: url) { result in
+///     let capture = try result.get()
+///     let image = capture.reserveResource()      // receive, then publish: the entry's digest names the body
+///     capture.page                               // receive the page's list of captures
+///         .publish(EntryMetadata(ttl: .seconds(60)), keepingCaptures: 1) { … }
+/// }
+/// ```
+package final class PageCapture: Sendable {
+    /// Grows with each capture in the namespace; no capture gets a number twice.
+    package let number: Int64
+    /// Receives the body of the page's entry. Purges of the page's URL or tags match it while the capture runs.
+    package let page: Reservation
+    private let parts: CacheParts
+    private let writer: Writer
+
+    init(_ number: Int64, page: Reservation, parts: CacheParts, writer: Writer) {
+        self.number = number
+        self.page = page
+        self.parts = parts
+        self.writer = writer
+    }
+
+    deinit { abandon() }
+
+    /// Begins to receive a body that this capture uses. The entry that the publish returns has the digest, by which
+    /// ``DiskCache/resource(_:mayWait:)`` finds the body.
+    package func reserveResource() -> Reservation {
+        // The key is the digest, which is not known before the whole body was received.
+        let key = CacheKey.resource(digest: [])
+        return Reservation(
+            PendingStore(key: key, kind: .resource, url: nil, tags: []), pinned: false, capture: number, parts: parts,
+            writer: writer)
+    }
+
+    /// Discards the capture, and gives its room back in the background. No effect after the page was published.
+    package func abandon() {
+        page.abandon()
+        guard parts.runningCaptures.contains(number) else { return }
+        parts.runningCaptures.end(number)
+        parts.runningCaptures.noteDropped()
+        // The writer removes dropped captures when it has run a group of operations.
+        writer.submit({ _ in }, completion: { _ in })
+    }
+}
