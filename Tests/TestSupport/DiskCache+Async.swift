@@ -1,7 +1,7 @@
 import DiskCache
 
 /// Begins a call of the cache, and waits for the result that the cache passes to the call's completion.
-private func outcome<Value: Sendable>(
+package func outcome<Value: Sendable>(
     of begin: (@escaping @Sendable (Result<Value, DiskCacheError>) -> Void) -> Void
 ) async throws(DiskCacheError) -> Value {
     try await withCheckedContinuation { continuation in

@@ -34,9 +34,7 @@ struct ResourceOperation: Sendable {
         if case .bytes(let bytes) = body.stored { slot = try context.keep(bytes, of: entry) }
         let cost = EntryRow.cost(of: entry, in: slot)
         guard context.canKeep(cost, replacing: nil) else { throw DiskCacheError.noSpace }
-        try context.put(
-            entry, cost: cost, path: file?.path, slot: slot, identity: file?.identity,
-            in: QueuePlace(queue: .unranked))
+        try context.put(entry, cost: cost, path: file?.path, slot: slot, identity: file?.identity)
         context.invalidate(key.text)
         try context.index.addUse(of: version, by: capture)
         return .stored(entry)

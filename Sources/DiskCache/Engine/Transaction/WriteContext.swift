@@ -73,11 +73,14 @@ package final class WriteContext {
 
     package func put(
         _ entry: Entry, cost: Int64, path: String? = nil, slot: Slot? = nil, identity: FileIdentity? = nil,
-        replacing old: EntryRow? = nil, in queue: QueuePlace? = nil
+        replacing old: EntryRow? = nil
     ) throws {
         if let old { totals.remove(old) }
         let hash = ExactText(entry.key).hashValue
-        var place = queue ?? old?.place ?? eviction.policy.place(hash: hash, cost: cost, among: totals.queues)
+        var place =
+            entry.kind == .resource
+            ? QueuePlace(queue: .unranked)
+            : old?.place ?? eviction.policy.place(hash: hash, cost: cost, among: totals.queues)
         // A replacement counts as a hit, because an entry that is stored again is in use.
         if old != nil { place.hit() }
         let row = EntryRow(
