@@ -37,11 +37,7 @@ struct CaptureMachine {
         case tooLarge, tooManyResources, tooManyBytes, tooManyRedirects, timeLimit, cancelled
     }
 
-    /// A URL that a captured document refers to.
-    struct Found: Hashable, Sendable {
-        var url: WebURL
-        var kind: Reference.Kind
-    }
+    typealias Found = ArchivedDocument.Found
 
     enum Event: Sendable {
         /// An answer without a redirect; `bytes` is the length of its body.

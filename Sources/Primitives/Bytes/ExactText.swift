@@ -129,6 +129,15 @@ extension Sequence<UInt8> {
     }
 }
 
+extension [UInt8] {
+    /// Reads hexadecimal, two digits for each byte, in either case; `nil` for any other text.
+    package init?(hex text: String) {
+        let digits = text.utf8.map(\.hexDigitValue)
+        guard digits.count.isMultiple(of: 2), !digits.contains(nil) else { return nil }
+        self = stride(from: 0, to: digits.count, by: 2).map { digits[$0]! << 4 | digits[$0 + 1]! }
+    }
+}
+
 extension UnsafeRawBufferPointer {
     /// The bytes in lower-case hexadecimal, written into a single allocation, because every digest passes through here.
     @usableFromInline package var lowercaseHex: String {

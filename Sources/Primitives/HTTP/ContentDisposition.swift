@@ -20,7 +20,7 @@ package struct ContentDisposition: Equatable, Sendable {
 
     /// Returns the parameters behind the first `;` of a field's value (RFC 9110 §5.6.6), with names in lower case and
     /// values without their quotes. Skips parameters that break the grammar.
-    static func parameters(of value: String) -> [(name: String, value: [UInt8])] {
+    package static func parameters(of value: String) -> [(name: String, value: [UInt8])] {
         var parameters: [(name: String, value: [UInt8])] = []
         var rest = value.utf8.drop { $0 != UInt8(ascii: ";") }
         while !rest.isEmpty {

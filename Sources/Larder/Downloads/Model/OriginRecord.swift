@@ -81,7 +81,7 @@ extension Entry {
         switch kind {
         case .download: known = OriginRecord(fields)?.fields
         case .response: known = fields.flatMap { StoredResponse(text: $0) }?.fields
-        case .json, .data: known = nil
+        case .json, .data, .page, .resource: known = nil
         }
         return HTTPFields(
             (known ?? [:]).filter { field in

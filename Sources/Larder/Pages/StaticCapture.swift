@@ -1,0 +1,195 @@
+import DiskCache
+import Dispatch
+import HTTPTypes
+import Origin
+import Primitives
+import WebArchive
+
+/// Fetches a page and the resources that its documents name, without running scripts. Performs the actions of a
+/// ``CaptureMachine``; each body becomes a resource of the ``PageCapture``.
+///
+/// Invariants:
+/// - One lock guards `state`. Actions follow after the lock is released.
+/// - The origin client calls a ``CaptureFetch`` on its own threads, the cache on the writer's thread. Documents are read
+///   on `queue`, because a large document takes long.
+final class StaticCapture: Sendable {
+    struct Result: Sendable {
+        var outcome: CaptureMachine.Outcome
+        /// In the order in which the URLs were found. The first one is the page, before redirects.
+        var records: [CaptureRecord]
+        /// The index of the record of the page's document, after redirects.
+        var page: Int
+        var title: String?
+        /// The bytes of all bodies.
+        var bytes: Int64
+    }
+
+    struct State {
+        var machine: CaptureMachine
+        var transfers: [Int: OriginTransfer] = [:]
+        var records: [Int: CaptureRecord] = [:]
+        /// The encoding of the document that named a URL first. A style sheet without an encoding of its own has it.
+        var encodings: [String: TextEncoding] = [:]
+        var title: String?
+        var cookies: CaptureCookies
+    }
+
+    let capture: PageCapture
+    let tools: FetchTools
+    private let page: WebURL
+    /// The caller's own fields. Only the page's origin gets them.
+    private let fields: HTTPFields
+    private let limits: CaptureLimits
+    private let state: Locked<State>
+    private let completion: @Sendable (Result) -> Void
+    private static let queue = DispatchQueue(label: "larder.pages.read", qos: .utility, attributes: .concurrent)
+    private var queue: DispatchQueue { Self.queue }
+
+    /// `cookies` are the caller's own `NAME=VALUE` for the page's host. `completion` is called once. It must not wait.
+    init(
+        _ page: WebURL, fields: HTTPFields = [:], cookies: [String] = [], limits: CaptureLimits = CaptureLimits(), into capture: PageCapture,
+        tools: FetchTools, completion: @escaping @Sendable (Result) -> Void
+    ) {
+        self.page = page
+        self.fields = fields
+        self.limits = limits
+        self.capture = capture
+        self.tools = tools
+        self.completion = completion
+        var held = CaptureCookies()
+        for cookie in cookies { held.set(cookie + "; Path=/", by: page) }
+        state = Locked(State(machine: CaptureMachine(page, limits: limits), cookies: held))
+    }
+
+    func start() {
+        queue.asyncAfter(deadline: .now() + .milliseconds(Int(limits.time.milliseconds))) { [weak self] in
+            self?.handle(.timeLimitReached)
+        }
+        perform(state.withLock { $0.machine.start() })
+    }
+
+    func cancel() { handle(.cancelled) }
+
+    private func handle(_ event: CaptureMachine.Event, also change: (inout State) -> Void = { _ in }) {
+        let actions = state.withLock { state in
+            change(&state)
+            return state.machine.handle(event)
+        }
+        perform(actions)
+    }
+
+    private func perform(_ actions: [CaptureMachine.Action]) {
+        for action in actions {
+            switch action {
+            case .fetch(let index, let limit): fetch(index, limit: limit)
+            case .cancel(let index): state.withLock { $0.transfers[index] }?.cancel()
+            case .finish(let outcome): finish(outcome)
+            }
+        }
+    }
+
+    private func fetch(_ index: Int, limit: Int64) {
+        let (resource, cookies) = state.withLock { state in
+            let resource = state.machine.resources[index]
+            return (resource, state.cookies.header(for: resource.url))
+        }
+        var request = OriginRequest(url: resource.url.text)
+        request.followsRedirects = false
+        request.sizeLimit = limit
+        request.addressPolicy = tools.options.addressPolicy
+        if resource.url.origin == page.origin { request.fields = fields }
+        if let cookies, request.fields[.cookie] == nil { request.fields[.cookie] = cookies }
+        if index != 0, request.fields[.referer] == nil {
+            // The default policy of browsers: another origin learns only the origin (Referrer Policy §3.7).
+            let referrer = resource.url.origin == page.origin ? page.text : page.origin + "/"
+            let isDowngrade = page.scheme == "https" && resource.url.scheme != "https"
+            if !isDowngrade { request.fields[.referer] = referrer }
+        }
+        let fetch = CaptureFetch(index, resource, of: self)
+        let transfer = tools.origin.fetch(request, receiver: fetch)
+        let isWanted = state.withLock { state in
+            guard state.machine.resources[index].state == .running else { return state.machine.outcome == nil }
+            state.transfers[index] = transfer
+            return true
+        }
+        if !isWanted { transfer.cancel() }
+    }
+
+    private func finish(_ outcome: CaptureMachine.Outcome) {
+        let result = state.withLock { state in
+            state.transfers = [:]
+            let now = tools.clock.now()
+            let records = state.machine.resources.enumerated().map { index, resource in
+                var record = CaptureRecord(url: resource.url.text, kind: resource.kind, date: now)
+                switch resource.state {
+                case .captured: record = state.records[index] ?? record
+                case .missing(let reason): record.problem = reason.words
+                case .waiting, .running: record.problem = CaptureMachine.Reason.cancelled.words
+                }
+                return record
+            }
+            return Result(
+                outcome: outcome, records: records, page: state.machine.page, title: state.title,
+                bytes: state.machine.bytes)
+        }
+        completion(result)
+    }
+
+    // MARK: - Answers, from CaptureFetch
+
+    func set(_ cookies: [String], by url: WebURL) {
+        if !cookies.isEmpty { state.withLock { state in cookies.forEach { state.cookies.set($0, by: url) } } }
+    }
+
+    func redirected(_ index: Int, _ record: CaptureRecord, to target: WebURL) {
+        let status = record.answer?.status ?? 302
+        handle(.redirected(index, status: status, to: target)) { $0.records[index] = record }
+    }
+
+    func failed(_ index: Int, _ reason: CaptureMachine.Reason, mayPass: Bool) {
+        handle(.failed(index, reason, mayPass: mayPass))
+    }
+
+    /// `body` is the body of a document, in `format`.
+    func answered(
+        _ index: Int, _ record: CaptureRecord, _ format: ArchivedDocument.Format?, body: [UInt8]
+    ) {
+        guard let answer = record.answer, let url = WebURL(record.url) else { return }
+        guard let format else { return ended(index, record, answer, nil) }
+        queue.async { [self] in
+            let parent = state.withLock { $0.encodings[record.url] } ?? .utf8
+            let type = answer.fields[.contentType]
+            ended(index, record, answer, ArchivedDocument(body, format, contentType: type, url: url, parent: parent))
+        }
+    }
+
+    private func ended(
+        _ index: Int, _ record: CaptureRecord, _ answer: CaptureRecord.Answer, _ document: ArchivedDocument?
+    ) {
+        let event = CaptureMachine.Event.answered(
+            index, status: answer.status, bytes: answer.length, found: document?.found ?? [])
+        handle(event) { state in
+            state.records[index] = record
+            guard let document else { return }
+            if index == state.machine.page { state.title = document.title }
+            for found in document.found where found.kind == .style {
+                if state.encodings[found.url.text] == nil { state.encodings[found.url.text] = document.encoding }
+            }
+        }
+    }
+}
+
+extension CaptureMachine.Reason {
+    /// Complete sentences for the list of missing resources.
+    var words: String {
+        switch self {
+        case .failed(let words): words
+        case .tooLarge: "the body is longer than the limit"
+        case .tooManyResources: "the page has more resources than the limit"
+        case .tooManyBytes: "the bodies of the page together are longer than the limit"
+        case .tooManyRedirects: "there were too many redirects"
+        case .timeLimit: "the time limit of the capture had passed"
+        case .cancelled: "the capture was cancelled"
+        }
+    }
+}

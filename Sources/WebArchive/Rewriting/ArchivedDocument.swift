@@ -1,0 +1,141 @@
+import Primitives
+
+/// A captured body that refers to other URLs, as text in UTF-8.
+///
+/// ```swift
+/// let format = ArchivedDocument.Format(of: .frame, contentType: "text/html")!
+/// let document = ArchivedDocument(body, format, contentType: "text/html", url: url)
+/// document.found                                  // the URLs that a capture needs
+/// document.rewritten { url, _ in "/view/" + url }  // the body for a replay
+/// ```
+package struct ArchivedDocument: Sendable {
+    package enum Format: Hashable, Sendable {
+        case html
+        /// SVG and XHTML.
+        case xml
+        case css
+        /// A web app manifest.
+        case manifest
+        case script
+
+        /// The format in which a browser reads a resource; `nil` for a format without references, such as an image.
+        /// `kind` is the place from which a document refers to the resource, `contentType` the field of its response.
+        package init?(of kind: Reference.Kind, contentType: String?) {
+            let type = (contentType ?? "").prefix { $0 != ";" }.lowercased().trimmingSpace()
+            let isXML = type == "text/xml" || type == "application/xml" || type.hasSuffix("+xml")
+            switch kind {
+            case .style: self = .css
+            case .script: self = .script
+            case .manifest: self = .manifest
+            case .media, .track, .link, .form, .base: return nil
+            case .frame, .object, .refresh:
+                if type == "text/html" || type.isEmpty {
+                    self = .html
+                } else if isXML {
+                    self = .xml
+                } else {
+                    return nil
+                }
+            case .image, .icon, .css, .svg, .lazy, .preload:
+                if isXML {
+                    self = .xml
+                } else if type == "text/css" {
+                    self = .css
+                } else if type == "text/javascript" || type == "application/javascript" {
+                    self = .script
+                } else {
+                    return nil
+                }
+            }
+        }
+    }
+
+    package struct Found: Hashable, Sendable {
+        package var url: WebURL
+        package var kind: Reference.Kind
+
+        package init(url: WebURL, kind: Reference.Kind) {
+            self.url = url
+            self.kind = kind
+        }
+    }
+
+    package let format: Format
+    /// Without a byte order mark.
+    package let text: [UInt8]
+    package let encoding: TextEncoding
+    /// The title of an HTML document; `nil` without one.
+    package let title: String?
+    /// The URLs to which the document refers, without duplicates, in its order. The destinations of links are included.
+    package let found: [Found]
+    private let references: [(reference: Reference, destination: DocumentAddress.Destination)]
+    private let fixes: [MarkupReferences.Fix]
+    /// A URL that no browser loads.
+    private static let nowhere = "about:invalid"
+
+    /// `url` is that of the body, after redirects. `parent` is the encoding of the document that refers to the body.
+    package init(
+        _ body: [UInt8], _ format: Format, contentType: String?, url: WebURL, parent: TextEncoding = .utf8
+    ) {
+        self.format = format
+        let charset = ContentDisposition.parameters(of: contentType ?? "").first { $0.name == "charset" }
+        let read: DocumentText.Format =
+            switch format {
+            case .html, .manifest: .html
+            case .xml: .xml
+            case .css, .script: .css(of: parent)
+            }
+        let decoded = DocumentText(body, read, charset: charset.map { String(decoding: $0.value, as: UTF8.self) })
+        let text = decoded.bytes
+        (self.text, encoding) = (text, decoded.encoding)
+        var address = DocumentAddress(url, encoding: decoded.encoding)
+        var names: [Found] = []
+        switch format {
+        case .html, .xml:
+            let markup = MarkupReferences(text.span, isXML: format == .xml)
+            references = markup.references.map { ($0, address.resolve($0)) }
+            (fixes, title) = (markup.fixes, markup.title)
+        case .css:
+            references = StyleReferences.references(in: text.span).map { ($0, address.resolve($0)) }
+            (fixes, title) = ([], nil)
+        case .manifest:
+            names = ManifestReferences.urls(in: text).compactMap { WebURL($0, relativeTo: url) }
+                .map { Found(url: $0, kind: .icon) }
+            (references, fixes, title) = ([], [], nil)
+        case .script:
+            names = ModuleReferences.specifiers(in: text.span).filter(Self.isPath)
+                .compactMap { WebURL($0, relativeTo: url) }.map { Found(url: $0, kind: .script) }
+            (references, fixes, title) = ([], [], nil)
+        }
+        var seen: Set<Found> = []
+        found =
+            (references.compactMap { reference, destination in
+                guard case .url(let url) = destination, reference.kind != .base else { return nil }
+                return Found(url: url, kind: reference.kind)
+            } + names).filter { seen.insert($0).inserted }
+    }
+
+    /// A module is imported by a URL, or by a path that begins with `/`, `./` or `../`. Other names need an import map.
+    private static func isPath(_ specifier: String) -> Bool {
+        specifier.hasPrefix("/") || specifier.hasPrefix("./") || specifier.hasPrefix("../")
+            || WebURL.scheme(of: specifier) != nil
+    }
+
+    /// The body for a replay, in UTF-8: each URL of a server becomes the URL that `replacement` returns, behind which
+    /// the fragment stays. URLs that this module cannot read lead nowhere, and the document's own policies, hints and
+    /// bases have no effect. The attribute `integrity` of style sheets goes, because the sheets are rewritten, too.
+    package func rewritten(_ replacement: (WebURL, Reference.Kind) -> String) -> [UInt8] {
+        var index = 0
+        let rewriting = Rewriting(
+            references.map(\.reference), fixes, isRewritten: { $0.kind == .style },
+            url: { reference in
+                defer { index += 1 }
+                switch references[index].destination {
+                case .url(let url): return replacement(url, reference.kind) + url.fragment
+                case .inert: return nil
+                case .unusable: return Self.nowhere
+                }
+            })
+        return rewriting.apply(to: text)
+    }
+}
