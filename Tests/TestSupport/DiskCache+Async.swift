@@ -44,13 +44,6 @@ extension DiskCache {
 }
 
 extension Reservation {
-    package func receive(_ bytes: [UInt8]) throws(DiskCacheError) {
-        let received = bytes.withUnsafeBytes { bytes in
-            Result { () throws(DiskCacheError) in try receive(bytes) }
-        }
-        try received.get()
-    }
-
     package func publish(
         _ metadata: EntryMetadata, expectedLength: Int64? = nil, condition: (@Sendable (Entry?) -> Bool)? = nil
     ) async throws(DiskCacheError) -> PublishOutcome {

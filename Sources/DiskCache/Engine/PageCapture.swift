@@ -7,7 +7,7 @@ import Primitives
 /// cache.beginCapture(of: url) { result in
 ///     let capture = try result.get()
 ///     let image = capture.reserveResource()      // receive, then publish: the entry's digest names the body
-///     capture.page                               // receive the page's list of captures
+///     capture.reservation                               // receive the page's list of captures
 ///         .publish(EntryMetadata(ttl: .seconds(60)), keepingCaptures: 1) { … }
 /// }
 /// ```
@@ -15,13 +15,13 @@ package final class PageCapture: Sendable {
     /// Grows with each capture in the namespace; no capture gets a number twice.
     package let number: Int64
     /// Receives the body of the page's entry. Purges of the page's URL or tags match it while the capture runs.
-    package let page: Reservation
+    package let reservation: Reservation
     private let parts: CacheParts
     private let writer: Writer
 
-    init(_ number: Int64, page: Reservation, parts: CacheParts, writer: Writer) {
+    init(_ number: Int64, _ reservation: Reservation, parts: CacheParts, writer: Writer) {
         self.number = number
-        self.page = page
+        self.reservation = reservation
         self.parts = parts
         self.writer = writer
     }
@@ -40,7 +40,7 @@ package final class PageCapture: Sendable {
 
     /// Discards the capture, and gives its room back in the background. No effect after the page was published.
     package func abandon() {
-        page.abandon()
+        reservation.abandon()
         guard parts.runningCaptures.contains(number) else { return }
         parts.runningCaptures.end(number)
         parts.runningCaptures.noteDropped()

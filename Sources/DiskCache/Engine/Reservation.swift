@@ -103,6 +103,14 @@ package final class Reservation: Sendable {
         }
     }
 
+    /// Takes the next bytes, as the other method of this name does.
+    package func receive(_ bytes: [UInt8]) throws(DiskCacheError) {
+        let received = bytes.withUnsafeBytes { bytes in
+            Result { () throws(DiskCacheError) in try receive(bytes) }
+        }
+        try received.get()
+    }
+
     /// Publishes the received body in place of the entry of the same key. Another length than `expectedLength` is a
     /// ``DiskCacheError/lengthMismatch(expected:received:)``. `condition` gets the replaced entry at the instant of the
     /// replacement, and must not wait; `false` ends with ``DiskCacheError/conditionFailed``. A page keeps its newest

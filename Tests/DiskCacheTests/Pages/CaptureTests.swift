@@ -138,8 +138,8 @@ struct CaptureTests {
                 let capture = try await cache.beginCapture(of: Self.first, tags: ["news"])
                 try await capture.store(Self.image)
                 try await cache.remove(matching: filter)
-                try capture.page.receive(Array("list".utf8))
-                guard case .notKept = try await capture.page.publish(EntryMetadata(ttl: .seconds(9))) else {
+                try capture.reservation.receive(Array("list".utf8))
+                guard case .notKept = try await capture.reservation.publish(EntryMetadata(ttl: .seconds(9))) else {
                     Issue.record("a purged capture was kept")
                     return
                 }
@@ -150,7 +150,7 @@ struct CaptureTests {
             capture.abandon()
             await #expect(throws: DiskCacheError.reservationEnded) { try await capture.store("late") }
             await #expect(throws: DiskCacheError.reservationEnded) {
-                try await capture.page.publish(EntryMetadata(ttl: .seconds(9)))
+                try await capture.reservation.publish(EntryMetadata(ttl: .seconds(9)))
             }
             try await cache.awaitNoDroppedCaptures()
             #expect(cache.totals == CacheTotals(
@@ -236,11 +236,11 @@ extension DiskCache {
     func capture(_ url: String, _ bodies: [String], keeping limit: Int = 1, pinned: Bool? = nil) async throws {
         let capture = try await beginCapture(of: url, pinned: pinned)
         for body in bodies { try await capture.store(body) }
-        try capture.page.receive(Array(url.utf8))
+        try capture.reservation.receive(Array(url.utf8))
         var metadata = EntryMetadata(ttl: .seconds(86_400))
         metadata.pinned = pinned
         let result: PublishOutcome = try await outcome {
-            capture.page.publish(metadata, keepingCaptures: limit, completion: $0)
+            capture.reservation.publish(metadata, keepingCaptures: limit, completion: $0)
         }
         guard case .stored = result else { throw DiskCacheError.noSpace }
     }

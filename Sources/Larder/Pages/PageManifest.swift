@@ -1,0 +1,78 @@
+import DiskCache
+import Primitives
+
+/// The body of a page's entry: the captures that the page keeps.
+package struct PageManifest: Hashable, Sendable {
+    package struct Capture: Hashable, Sendable {
+        /// See ``PageCapture/number``.
+        package var number: Int64
+        package var startDate: Timestamp
+        package var endDate: Timestamp
+        package var isComplete: Bool
+        /// The URL of the page's document, after redirects.
+        package var finalURL: String
+        /// `nil` for a document without a title.
+        package var title: String?
+        /// The numbers of captured and of missing URLs.
+        package var captured: Int
+        package var missing: Int
+        /// The bytes of all bodies.
+        package var bytes: Int64
+        /// SHA-256 of the resource that has the ``CaptureRecord``s.
+        package var records: [UInt8]
+    }
+
+    /// Canonical.
+    package var url: String
+    /// The newest is the last. Never empty in a stored page.
+    package var captures: [Capture]
+    package var newest: Capture? { captures.last }
+
+    package init(url: String, captures: [Capture] = []) {
+        self.url = url
+        self.captures = captures
+    }
+
+    var text: [UInt8] { JSON.object([.init("url", .string(url)), .init("captures", .array(captures.map(\.json)))]).utf8 }
+
+    /// `nil` for a text that is no manifest.
+    init?(_ text: [UInt8]) {
+        guard let json = try? JSON(parsing: text), let url = json["url"]?.stringValue,
+            let items = json["captures"]?.arrayValue
+        else { return nil }
+        let captures = items.compactMap(Capture.init)
+        guard captures.count == items.count else { return nil }
+        self.init(url: url, captures: captures)
+    }
+
+    /// Reads the body of a page's entry; may wait for the disk. `nil` when the body cannot be read.
+    init?(of stored: StoredEntry) {
+        guard let bytes = try? stored.body.bytes() else { return nil }
+        self.init(Array(bytes.bytes))
+    }
+}
+
+extension PageManifest.Capture {
+    fileprivate var json: JSON {
+        .object([
+            .init("number", .number(number)), .init("startDate", .number(startDate.milliseconds)),
+            .init("endDate", .number(endDate.milliseconds)), .init("isComplete", .bool(isComplete)),
+            .init("finalURL", .string(finalURL)), .init("title", .string(orNull: title)),
+            .init("captured", .number(captured)), .init("missing", .number(missing)), .init("bytes", .number(bytes)),
+            .init("records", .string(records.hex)),
+        ])
+    }
+
+    fileprivate init?(_ json: JSON) {
+        guard let number = json["number"]?.integerValue, let start = json["startDate"]?.integerValue,
+            let end = json["endDate"]?.integerValue, let isComplete = json["isComplete"]?.boolValue,
+            let finalURL = json["finalURL"]?.stringValue, let captured = json["captured"]?.integerValue,
+            let missing = json["missing"]?.integerValue, let bytes = json["bytes"]?.integerValue,
+            let records = json["records"]?.stringValue.flatMap({ [UInt8](hex: $0) })
+        else { return nil }
+        self.init(
+            number: number, startDate: Timestamp(milliseconds: start), endDate: Timestamp(milliseconds: end),
+            isComplete: isComplete, finalURL: finalURL, title: json["title"]?.stringValue, captured: Int(captured),
+            missing: Int(missing), bytes: bytes, records: records)
+    }
+}
