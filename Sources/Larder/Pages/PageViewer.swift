@@ -1,0 +1,179 @@
+import DiskCache
+import HTTPTypes
+import Primitives
+import WebArchive
+
+/// Replays captured pages. A *ticket* is a random text in the URLs of a replay. Keys of pages can be guessed; without a
+/// ticket, another site could read a page through the reader's browser.
+///
+/// ```swift
+/// viewer.open(key) { result in … ticket.text, ticket.url … }
+/// viewer.answer(ticket, url: "https://example.com/logo.png", at: place) { answer in … }
+/// ```
+package final class PageViewer: Sendable {
+    package struct Ticket: Sendable {
+        package let text: String
+        /// The URL of the page's document, after redirects.
+        package let url: String
+        fileprivate let key: String
+        fileprivate let capture: Int64
+        fileprivate let records: [UInt8]
+        fileprivate var version: Int64
+        fileprivate var endDate: Timestamp
+    }
+
+    package struct Answer: Sendable {
+        package var status: Int
+        package var fields: HTTPFields
+        package var body: StoredBody
+    }
+
+    package enum Failure: Error, Sendable {
+        /// There is no such page, or it is gone since the ticket was given.
+        case absent
+        /// The ticket is unknown or too old.
+        case ticket
+        /// The URL, or the field Host, is not one that a replay can have.
+        case invalid
+        case cache(DiskCacheError)
+    }
+
+    private struct RewrittenName: Hashable {
+        var ticket: String
+        var url: String
+        var host: String
+    }
+
+    private struct State {
+        var tickets = LinkedTable<String, Ticket>()
+        var indexes = WeightedTable<[UInt8], CaptureIndex>(limit: 16 << 20)
+        var rewritten = WeightedTable<RewrittenName, SharedBytes>(limit: 32 << 20)
+    }
+
+    private let cache: DiskCache
+    private let clock: any WallClock
+    private let state = Locked(State())
+    /// A ticket is valid for this time after its last use.
+    static let ticketLife: Duration = .seconds(3600)
+    /// The most tickets of a namespace. The ticket that was used longest ago is the first to go.
+    static let ticketLimit = 1000
+
+    init(cache: DiskCache, clock: any WallClock) {
+        self.cache = cache
+        self.clock = clock
+    }
+
+    /// Gives a ticket for the newest capture of a page. `then` is called once, on any thread.
+    package func open(_ key: String, then: @escaping @Sendable (Result<Ticket, Failure>) -> Void) {
+        cache.find(key) { [self] found in
+            switch found {
+            case .failure(let error): then(.failure(.cache(error)))
+            case .success(let stored):
+                guard let stored, stored.entry.kind == .page, let capture = PageManifest(of: stored)?.newest else {
+                    return then(.failure(.absent))
+                }
+                let ticket = Ticket(
+                    text: (0..<16).map { _ in UInt8.random(in: 0...255) }.hex, url: capture.finalURL, key: key,
+                    capture: capture.number, records: capture.records, version: stored.entry.version,
+                    endDate: clock.now() + Self.ticketLife)
+                state.withLock { state in
+                    state.tickets.append(ticket, for: ticket.text)
+                    if state.tickets.count > Self.ticketLimit, let oldest = state.tickets.first {
+                        state.tickets.remove(oldest.key)
+                    }
+                }
+                cache.recordHit(stored.entry)
+                then(.success(ticket))
+            }
+        }
+    }
+
+    /// Answers a request for a captured URL. Never contacts an origin. `then` is called once, on any thread.
+    package func answer(
+        _ text: String, url: String, at place: ReplayPlace,
+        then: @escaping @Sendable (Result<Answer, Failure>) -> Void
+    ) {
+        guard let url = WebURL(url), place.isValid else { return then(.failure(.invalid)) }
+        let now = clock.now()
+        let ticket = state.withLock { state -> Ticket? in
+            guard var ticket = state.tickets[text], now < ticket.endDate else {
+                state.tickets.remove(text)
+                return nil
+            }
+            ticket.endDate = now + Self.ticketLife
+            state.tickets.append(ticket, for: text)
+            return ticket
+        }
+        guard let ticket else { return then(.failure(.ticket)) }
+        // A purge is final: nothing of a page is shown once its entry is gone, or has lost this capture.
+        check(ticket) { [self] isHeld in
+            guard isHeld else { return then(.failure(.absent)) }
+            index(of: ticket) { [self] index in
+                guard let index else { return then(.failure(.absent)) }
+                let answer = ReplayAnswer.answer(to: url, index.record(for: url), at: place)
+                deliver(answer, url, ticket, place, then)
+            }
+        }
+    }
+
+    private func check(_ ticket: Ticket, then: @escaping @Sendable (Bool) -> Void) {
+        cache.find(ticket.key) { [self] found in
+            guard let stored = (try? found.get()) ?? nil, stored.entry.kind == .page else { return then(false) }
+            if stored.entry.version == ticket.version { return then(true) }
+            let isHeld = PageManifest(of: stored)?.captures.contains { $0.number == ticket.capture } ?? false
+            if isHeld {
+                state.withLock { state in
+                    guard var held = state.tickets[ticket.text] else { return }
+                    held.version = stored.entry.version
+                    state.tickets.append(held, for: held.text)
+                }
+            }
+            then(isHeld)
+        }
+    }
+
+    private func index(of ticket: Ticket, then: @escaping @Sendable (CaptureIndex?) -> Void) {
+        if let index = state.withLock({ $0.indexes.value(for: ticket.records) }) { return then(index) }
+        read(ticket.records) { [self] bytes in
+            guard let bytes, let records = CaptureRecord.records(in: Array(bytes.bytes)) else { return then(nil) }
+            let index = CaptureIndex(records)
+            state.withLock { $0.indexes.insert(index, for: ticket.records, weight: index.weight) }
+            then(index)
+        }
+    }
+
+    private func deliver(
+        _ answer: ReplayAnswer, _ url: WebURL, _ ticket: Ticket, _ place: ReplayPlace,
+        _ then: @escaping @Sendable (Result<Answer, Failure>) -> Void
+    ) {
+        func send(_ body: StoredBody) {
+            then(.success(Answer(status: answer.status, fields: answer.fields, body: body)))
+        }
+        switch answer.body {
+        case .text(let text): send(.bytes(SharedBytes(Array(text.utf8))))
+        case .stored(let digest):
+            cache.find(CacheKey.resource(digest: digest).text) { found in
+                guard let stored = (try? found.get()) ?? nil else { return then(.failure(.absent)) }
+                then(.success(Answer(status: answer.status, fields: answer.fields, body: stored.body)))
+            }
+        case .rewritten(let digest, let format):
+            let name = RewrittenName(ticket: ticket.text, url: url.text, host: place.host)
+            if let held = state.withLock({ $0.rewritten.value(for: name) }) { return send(.bytes(held)) }
+            read(digest) { [self] bytes in
+                guard let bytes else { return then(.failure(.absent)) }
+                let document = ArchivedDocument(
+                    Array(bytes.bytes), format, contentType: answer.storedType, url: url)
+                let rewritten = SharedBytes(document.rewritten { url, _ in place.address(of: url) })
+                state.withLock { $0.rewritten.insert(rewritten, for: name, weight: rewritten.count + 512) }
+                then(.success(Answer(status: answer.status, fields: answer.fields, body: .bytes(rewritten))))
+            }
+        }
+    }
+
+    /// Reads a resource as a whole; `nil` when the cache does not have it any more.
+    private func read(_ digest: [UInt8], then: @escaping @Sendable (SharedBytes?) -> Void) {
+        cache.find(CacheKey.resource(digest: digest).text) { found in
+            then(((try? found.get()) ?? nil).flatMap { try? $0.body.bytes() })
+        }
+    }
+}
