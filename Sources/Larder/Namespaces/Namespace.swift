@@ -16,6 +16,8 @@ package final class Namespace: Sendable {
     package let entries: EntryService
     package let downloads: DownloadManager
     package let gateway: Gateway
+    package let pages: PageManager
+    package let viewer: PageViewer
     package let options: NamespaceOptions
     let events: NamespaceEvents
     package let listings = ListingLine()
@@ -61,6 +63,11 @@ package final class Namespace: Sendable {
                 cache: cache, origin: tools.gatewayOrigin, clock: tools.clock, metrics: tools.metrics,
                 options: options),
             group: tools.gateways)
+        pages = PageManager(
+            tools: FetchTools(
+                cache: cache, origin: tools.origin, clock: tools.clock, metrics: tools.metrics, options: options),
+            schemes: server.schemes, logger: logger)
+        viewer = PageViewer(cache: cache, clock: tools.clock)
     }
 
     struct Tools: Sendable {
@@ -86,6 +93,7 @@ package final class Namespace: Sendable {
     func stop() {
         downloads.stop()
         gateway.stop()
+        pages.stop()
     }
 }
 
@@ -117,6 +125,7 @@ final class RetiredNamespace: @unchecked Sendable {
         let cache: DiskCache
         let downloads: DownloadManager
         let gateway: Gateway
+        let pages: PageManager
     }
 
     let place: NamespaceDirectory
@@ -136,7 +145,10 @@ final class RetiredNamespace: @unchecked Sendable {
         place = namespace.place
         life = namespace.cache.life
         diskBytes = namespace.cache.takenDiskBytes.all
-        parts = Locked(Parts(cache: namespace.cache, downloads: namespace.downloads, gateway: namespace.gateway))
+        parts = Locked(
+            Parts(
+                cache: namespace.cache, downloads: namespace.downloads, gateway: namespace.gateway,
+                pages: namespace.pages))
         self.namespace = namespace
     }
 
@@ -159,7 +171,8 @@ final class RetiredNamespace: @unchecked Sendable {
         if namespace == nil {
             running.downloads.endUnawaited()
             running.gateway.endUnread()
-            if running.downloads.runningCount == 0, running.gateway.fetchCount == 0 {
+            running.pages.stop()
+            if running.downloads.runningCount == 0, running.gateway.fetchCount == 0, running.pages.runningCount == 0 {
                 _ = hitsAtHand()
                 return parts.withLock { $0 = nil }
             }
@@ -173,6 +186,7 @@ final class RetiredNamespace: @unchecked Sendable {
         let running = parts.withLock { $0 }
         running?.downloads.stop()
         running?.gateway.stop()
+        running?.pages.stop()
     }
 }
 

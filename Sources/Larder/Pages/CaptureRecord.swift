@@ -56,6 +56,18 @@ struct CaptureRecord: Hashable, Sendable {
         return records
     }
 
+    /// The members that a list of a page's resources shows; `problem` only for a missing resource.
+    var summary: JSON {
+        var members: [JSON.Member] = [
+            .init("url", .string(url)), .init("kind", .string(kind.rawValue)), .init("date", .date(date)),
+            .init("status", answer.map { .number($0.status) } ?? .null),
+            .init("contentType", .string(orNull: answer?.fields[.contentType])),
+            .init("contentLength", answer.map { .number($0.length) } ?? .null),
+        ]
+        if let problem { members.append(.init("problem", .string(problem))) }
+        return .object(members)
+    }
+
     private var json: JSON {
         var members: [JSON.Member] = [
             .init("url", .string(url)), .init("kind", .string(kind.rawValue)), .init("date", .number(date.milliseconds)),

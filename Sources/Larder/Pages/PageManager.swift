@@ -107,6 +107,11 @@ package final class PageManager: Sendable {
         for key in keys { cancel(key) }
     }
 
+    /// See ``DiskCache/bytesOfPage(_:)``. Waits for the disk.
+    package func bytes(of key: String) throws(CacheError) -> (all: Int64, shared: Int64) {
+        try tools.cache.bytesOfPage(key)
+    }
+
     package var runningCount: Int { state.withLock { $0.running.count } }
 
     // MARK: - A capture, step by step

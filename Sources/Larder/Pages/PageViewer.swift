@@ -88,6 +88,23 @@ package final class PageViewer: Sendable {
         }
     }
 
+    /// Lists the records of a page's newest capture, as JSON objects. `then` is called once, on any thread.
+    package func resources(of key: String, then: @escaping @Sendable (Result<[JSON], Failure>) -> Void) {
+        cache.find(key) { [self] found in
+            switch found {
+            case .failure(let error): then(.failure(.cache(error)))
+            case .success(let stored):
+                guard let stored, stored.entry.kind == .page, let capture = PageManifest(of: stored)?.newest else {
+                    return then(.failure(.absent))
+                }
+                read(capture.records) { bytes in
+                    let records = bytes.flatMap { CaptureRecord.records(in: Array($0.bytes)) }
+                    then(records.map { .success($0.map(\.summary)) } ?? .failure(.absent))
+                }
+            }
+        }
+    }
+
     /// Answers a request for a captured URL. Never contacts an origin. `then` is called once, on any thread.
     package func answer(
         _ text: String, url: String, at place: ReplayPlace,

@@ -27,7 +27,7 @@ extension DownloadRequest {
     }
 }
 
-private enum OriginFields {
+enum OriginFields {
     private static let limit = 64
     /// The most bytes of all names and values together.
     private static let byteLimit = 16 << 10
@@ -112,6 +112,12 @@ struct JSONFields {
 
     func string(_ name: String) throws(Problem) -> String? { try value(name, "a string", \.stringValue) }
     func bool(_ name: String) throws(Problem) -> Bool? { try value(name, "true or false", \.boolValue) }
+
+    func integer(_ name: String, in range: ClosedRange<Int64>) throws(Problem) -> Int64? {
+        try value(name, "a whole number from \(range.lowerBound) to \(range.upperBound)") { json in
+            json.integerValue.flatMap { range.contains($0) ? $0 : nil }
+        }
+    }
 
     private func value<Value>(
         _ name: String, _ expected: String, _ read: (JSON) -> Value?

@@ -132,7 +132,7 @@ struct EntryRoutes: Sendable {
         }
         filter.tag = try query.nonEmpty("tag").map(Tags.spelling)
         filter.state = try query.value("state", "fresh or stale") { EntryFilter.State(rawValue: $0) }
-        let kinds = Entry.Kind.allCases.map(\.rawValue).joined(separator: ", ")
+        let kinds = Entry.Kind.listed.map(\.rawValue).joined(separator: ", ")
         filter.kind = try query.value("kind", "one of \(kinds)") { Entry.Kind(rawValue: $0) }
         return filter
     }

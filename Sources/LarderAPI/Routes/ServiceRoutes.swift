@@ -117,7 +117,7 @@ struct ServiceRoutes: Sendable {
         text.histogram("larder_download_duration_seconds", [], metrics.downloadDurations.snapshot())
         text.family(
             "larder_entries", "gauge", "Entries in the cache, by kind.", by: "kind",
-            Entry.Kind.allCases.map { ($0.rawValue, totals.entriesByKind[$0] ?? 0) })
+            Entry.Kind.listed.map { ($0.rawValue, totals.entriesByKind[$0] ?? 0) })
         text.gauge(
             "larder_disk_bytes", "Disk space of entries, in bytes, counted towards the disk limit.", totals.diskBytes)
         text.gauge("larder_disk_limit_bytes", "Disk limit, in bytes.", service.configuration.diskLimit)
@@ -155,7 +155,7 @@ struct ServiceRoutes: Sendable {
             removals.count(of: .expired))
         text.family(
             "larder_purges_total", "counter", "Entries purged, by kind.", by: "kind",
-            Entry.Kind.allCases.map { ($0.rawValue, removals.count(of: .purged, kind: $0)) })
+            Entry.Kind.listed.map { ($0.rawValue, removals.count(of: .purged, kind: $0)) })
         text.counter(
             "larder_damaged_entries_total", "Entries removed because their bodies were damaged or missing.",
             removals.count(of: .damaged))

@@ -1,0 +1,101 @@
+import HTTPTypes
+import Larder
+import Primitives
+
+extension PageRequest {
+    private static let cookieLimit = 100
+    /// The most captures that a page keeps.
+    private static let captureLimit: Int64 = 100
+
+    /// Throws 400 with a pointer to the invalid or unknown field.
+    init(_ json: JSON) throws(Problem) {
+        guard case .object = json else { throw .invalid("the body must be a JSON object with a url", pointer: "") }
+        let fields = try JSONFields(
+            json,
+            known: [
+                "url", "ttl", "tags", "pinned", "headers", "cookies", "maxSeconds", "maxBytes", "maxResources",
+                "captures",
+            ])
+        guard let text = try fields.string("url") else { throw .invalid("url is missing", pointer: "/url") }
+        self.init(url: try URLDecoding.canonicalURL(text, params: nil))
+        ttl = try fields.ttl("ttl")
+        tags = try fields.tags("tags") ?? []
+        pinned = try fields.bool("pinned")
+        self.fields = try OriginFields.decode(fields["headers"])
+        cookies = try Self.cookies(fields["cookies"])
+        let known = CaptureLimits()
+        let seconds = Int64(known.time.milliseconds / 1000)
+        limits.time = .seconds(try fields.integer("maxSeconds", in: 1...600) ?? seconds)
+        limits.totalBytes = try fields.integer("maxBytes", in: 1...(4 << 30)) ?? known.totalBytes
+        limits.resources = Int(try fields.integer("maxResources", in: 1...10_000) ?? Int64(known.resources))
+        capturesKept = Int(try fields.integer("captures", in: 1...Self.captureLimit) ?? 1)
+    }
+
+    private static func cookies(_ json: JSON?) throws(Problem) -> [String] {
+        guard let json else { return [] }
+        guard let elements = json.arrayValue, elements.count <= cookieLimit else {
+            throw .invalid("cookies must be an array of at most \(cookieLimit) texts NAME=VALUE", pointer: "/cookies")
+        }
+        var cookies: [String] = []
+        for (index, element) in elements.enumerated() {
+            guard let text = element.stringValue, text.utf8.contains(UInt8(ascii: "=")),
+                !text.utf8.contains(UInt8(ascii: ";")), HTTPField.isValidValue(text), !TokenCredentials.areIn(text)
+            else {
+                throw .invalid(
+                    "a cookie must be a text NAME=VALUE without a semicolon, control characters or a Larder token",
+                    pointer: "/cookies/\(index)")
+            }
+            cookies.append(text)
+        }
+        return cookies
+    }
+}
+
+extension PageStatus {
+    /// `endDate` and `problem` are present only if they exist.
+    var json: JSON {
+        var members: [JSON.Member] = [
+            .init("key", .string(key)), .init("url", .string(url)), .init("state", .string(state.rawValue)),
+            .init("queuedDate", .date(queuedDate)),
+        ]
+        if let endDate { members.append(.init("endDate", .date(endDate))) }
+        if let problem { members.append(.init("problem", Problem(problem).json)) }
+        return .object(members)
+    }
+}
+
+extension PageManifest.Capture {
+    var json: JSON {
+        .object([
+            .init("number", .number(number)), .init("state", isComplete ? "complete" : "partial"),
+            .init("startDate", .date(startDate)), .init("endDate", .date(endDate)),
+            .init("finalUrl", .string(finalURL)), .init("title", .string(orNull: title)),
+            .init("captured", .number(captured)), .init("missing", .number(missing)), .init("bytes", .number(bytes)),
+        ])
+    }
+}
+
+extension Problem {
+    init(_ error: PageError) {
+        switch error {
+        case .schemeRefused: self.init(403, error.description, pointer: "/url")
+        case .busy: self.init(503, error.description)
+        case .stopping: self = .stopping
+        case .document: self.init(502, error.description)
+        case .cancelled, .purged, .worse: self.init(409, error.description)
+        case .cache(let error): self.init(error)
+        }
+    }
+
+    init(_ failure: PageViewer.Failure) {
+        switch failure {
+        case .absent: self = .noPage
+        case .ticket:
+            self = .notFound("the view has ended, or never began; open the page again with GET /pages/KEY/view")
+        case .invalid: self = .invalid("a view has the absolute URL of a captured resource at its end")
+        case .cache(let error): self.init(error)
+        }
+    }
+
+    static let noPage = Problem.notFound("the cache has no captured page with this key")
+}
