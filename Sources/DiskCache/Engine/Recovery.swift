@@ -34,6 +34,8 @@ enum Recovery {
     /// failure, as on a full disk, leaves them for the next start.
     private static func removeInterruptedCaptures(_ loop: WriterLoop, log: (DiskCacheNotice) -> Void) {
         do throws(DiskCacheError) {
+            // Most starts find no such capture, and begin no transaction.
+            guard try loop.hasCapturesWithoutPage() else { return }
             while try loop.removeSomeDropped() {}
         } catch {
             log(DiskCacheNotice(.warning, "interrupted captures could not be removed", ["reason": "\(error)"]))

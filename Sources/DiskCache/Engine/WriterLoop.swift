@@ -238,6 +238,12 @@ package final class WriterLoop: @unchecked Sendable {
 
     private var hasDroppedCaptures: Bool { !isCrashed && parts.runningCaptures.hasDropped }
 
+    func hasCapturesWithoutPage() throws(DiskCacheError) -> Bool {
+        try parts.index.list { db in
+            try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM captures WHERE page IS NULL)") ?? false
+        }
+    }
+
     /// Removes a part of the dropped captures. Returns whether a part is left.
     func removeSomeDropped() throws(DiskCacheError) -> Bool {
         try perform(makesRoom: true) { context in

@@ -48,7 +48,7 @@ package struct PageManifest: Hashable, Sendable {
     /// Reads the body of a page's entry; may wait for the disk. `nil` when the body cannot be read.
     package init?(of stored: StoredEntry) {
         guard let bytes = try? stored.body.bytes() else { return nil }
-        self.init(Array(bytes.bytes))
+        self.init(Array(bytes))
     }
 }
 

@@ -98,7 +98,7 @@ package final class PageViewer: Sendable {
                     return then(.failure(.absent))
                 }
                 read(capture.records) { bytes in
-                    let records = bytes.flatMap { CaptureRecord.records(in: Array($0.bytes)) }
+                    let records = bytes.flatMap { CaptureRecord.records(in: Array($0)) }
                     then(records.map { .success($0.map(\.summary)) } ?? .failure(.absent))
                 }
             }
@@ -152,7 +152,7 @@ package final class PageViewer: Sendable {
     private func index(of ticket: Ticket, then: @escaping @Sendable (CaptureIndex?) -> Void) {
         if let index = state.withLock({ $0.indexes.value(for: ticket.records) }) { return then(index) }
         read(ticket.records) { [self] bytes in
-            guard let bytes, let records = CaptureRecord.records(in: Array(bytes.bytes)) else { return then(nil) }
+            guard let bytes, let records = CaptureRecord.records(in: Array(bytes)) else { return then(nil) }
             let index = CaptureIndex(records)
             state.withLock { $0.indexes.insert(index, for: ticket.records, weight: index.weight) }
             then(index)
@@ -179,7 +179,7 @@ package final class PageViewer: Sendable {
             read(digest) { [self] bytes in
                 guard let bytes else { return then(.failure(.absent)) }
                 let document = ArchivedDocument(
-                    Array(bytes.bytes), format, contentType: answer.storedType, url: url)
+                    Array(bytes), format, contentType: answer.storedType, url: url)
                 let rewritten = SharedBytes(document.rewritten { url, _ in place.address(of: url) })
                 state.withLock { $0.rewritten.insert(rewritten, for: name, weight: rewritten.count + 512) }
                 then(.success(Answer(status: answer.status, fields: answer.fields, body: .bytes(rewritten))))

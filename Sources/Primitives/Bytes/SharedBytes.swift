@@ -43,6 +43,13 @@ public final class SharedBytes: Sendable {
     }
 }
 
+extension [UInt8] {
+    /// Copies the bytes.
+    package init(_ shared: SharedBytes) {
+        self = shared.withUnsafeBytes { Array($0) }
+    }
+}
+
 /// Bytes that wait to be sent, in the pieces in which they arrived, without copies. The type has no lock and no limit.
 package struct ChunkQueue: Sendable {
     /// The pieces. A used piece becomes `nil`, which frees its bytes at once; its place in the array is removed later.

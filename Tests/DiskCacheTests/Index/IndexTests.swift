@@ -104,7 +104,7 @@ struct IndexTests {
         let fixture = try CacheFixture()
         try await fixture.withCache { cache async throws in try await cache.store("1", key: "k") }
         let index = fixture.namespace + "/index.sqlite"
-        try edit(index) { $0.replaceSubrange(60..<64, with: [0, 0, 0, UInt8(Schema.format - 1)]) }
+        try edit(index) { $0.replaceSubrange(60..<64, with: [0, 0, 0, UInt8(Schema.firstFormat - 1)]) }
         try await fixture.withCache { cache async throws in
             #expect(try cache.keys() == [])
             try await cache.store("2", key: "k")

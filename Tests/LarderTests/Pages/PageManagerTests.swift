@@ -68,7 +68,7 @@ struct PageManagerTests {
                 Issue.record("the records are not stored")
                 return
             }
-            let urls = try #require(CaptureRecord.records(in: Array(text.bytes))).map(\.url)
+            let urls = try #require(CaptureRecord.records(in: Array(text))).map(\.url)
             #expect(urls == ["/", "/i", "/j"].map { origin.url($0) })
             #expect(PageManifest(manifest.text) == manifest)
             #expect(manager.status(of: request.key.text)?.state == .complete)

@@ -126,7 +126,7 @@ struct ReplayTests {
     }
 
     private func text(_ answer: Result<PageViewer.Answer, PageViewer.Failure>) throws -> String {
-        String(decoding: try answer.get().body.bytes().bytes, as: UTF8.self)
+        String(decoding: Array(try answer.get().body.bytes()), as: UTF8.self)
     }
 
     @Test("A replay shows the page and its resources from the cache alone")

@@ -4,8 +4,6 @@ import Primitives
 struct ResourceOperation: Sendable {
     var capture: Int64
     var body: SealedBody
-    /// Resources stay as long as a capture uses them, so their expiry date lies beyond that of any page.
-    private static let ttl: Duration = .seconds(1000 * 365 * 86_400)
 
     /// Returns `nil`, without any change, when the pinned entries leave no room for the body.
     func run(_ context: WriteContext) throws -> PublishOutcome? {
@@ -28,7 +26,7 @@ struct ResourceOperation: Sendable {
         record.isJSON = body.isJSON
         record.localPath = file.map { parts.bodies.absolute($0.path) }
         let entry = Entry(
-            record, ttl: Self.ttl, expiryDate: context.now + Self.ttl, hits: 0,
+            record, ttl: .milliseconds(EntryRow.resourceExpiry.milliseconds), expiryDate: EntryRow.resourceExpiry, hits: 0,
             lastAccessDate: parts.hits.clock.now())
         var slot: Slot?
         if case .bytes(let bytes) = body.stored { slot = try context.keep(bytes, of: entry) }

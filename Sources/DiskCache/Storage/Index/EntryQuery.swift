@@ -28,8 +28,8 @@ struct EntryQuery {
     init(_ filter: EntryFilter, now: Timestamp, path: EntryPath = .any, prefixIn places: PrefixPlaces = .all) {
         self.path = path
         // The other conditions match no resource, because a resource has no URL, host or tag.
-        if filter.conditions.allSatisfy({ $0 == .state }) {
-            restrict("+kind <> \(Entry.Kind.resource.code)", [])
+        if filter.conditions.allSatisfy({ $0 == .state }), filter.state != .stale {
+            restrict("\(column("expiry", .state)) < \(EntryRow.resourceExpiry.milliseconds)", [])
         }
         if case .inOrder(let index) = path { tables = "entries INDEXED BY \(index)" }
         if let tag = filter.tag { restrict(toTag: tag) }

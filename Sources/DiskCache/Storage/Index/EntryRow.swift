@@ -19,6 +19,9 @@ package struct EntryRow: Sendable {
     /// The number of the entry's arrival in its queue. The lowest is the oldest. No number is used twice.
     var turn: Int64
     private static let rowCost: Int64 = 512
+    /// The expiry date of every resource, and of no other entry. By it, queries leave out resources with the indexes
+    /// that they use in any case. A ttl ends earlier: it has at most 100 years.
+    static let resourceExpiry = Timestamp(milliseconds: 1 << 60)
 
     /// The sum of the body's file in whole blocks of 4,096 bytes, or of its slot, and of the row with its texts.
     static func cost(of entry: Entry, in slot: Slot?) -> Int64 {

@@ -34,7 +34,7 @@ import GRDB
 enum Schema {
     /// `PRAGMA user_version`. Format 7 added the captures of pages. Builds before format 6 were never released.
     static let format = 7
-    private static let firstFormat = 6
+    static let firstFormat = 6
 
     /// Returns 0 for an empty database. Throws ``DiskCacheError/newerFormat(found:supported:)`` and ``Unreadable``.
     static func format(of db: Database) throws -> Int {
