@@ -160,7 +160,7 @@ extension DiskCache {
     }
 
     static func sweepQuery(now: Timestamp) -> EntryQuery {
-        var query = EntryQuery(.all, now: now)
+        var query = EntryQuery.unfiltered
         query.restrict("sweepable = 1 AND expiry <= ?", [now.milliseconds])
         return query
     }

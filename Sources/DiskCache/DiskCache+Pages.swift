@@ -34,12 +34,12 @@ extension DiskCache {
     private static let pageBytes = """
         WITH page(id) AS (SELECT id FROM entries WHERE key = ? AND kind = \(Entry.Kind.page.code)),
         used(id) AS (
-          SELECT DISTINCT resource FROM page JOIN captures ON captures.page = page.id
-          JOIN uses ON uses.capture = captures.number)
+          SELECT DISTINCT resource FROM page CROSS JOIN captures ON captures.page = page.id
+          CROSS JOIN uses ON uses.capture = captures.number)
         SELECT sum(contentLength), sum(
           CASE WHEN EXISTS (
             SELECT 1 FROM uses JOIN captures ON captures.number = uses.capture
             WHERE uses.resource = used.id AND captures.page <> page.id) THEN contentLength ELSE 0 END)
-        FROM page JOIN used JOIN entries ON entries.id = used.id
+        FROM page CROSS JOIN used CROSS JOIN entries ON entries.id = used.id
         """
 }

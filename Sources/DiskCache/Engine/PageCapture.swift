@@ -7,8 +7,8 @@ import Primitives
 /// cache.beginCapture(of: url) { result in
 ///     let capture = try result.get()
 ///     let image = capture.reserveResource()      // receive, then publish: the entry's digest names the body
-///     capture.reservation                               // receive the page's list of captures
-///         .publish(EntryMetadata(ttl: .seconds(60)), keepingCaptures: 1) { … }
+///     …                                          // capture.reservation receives the page's list of captures
+///     capture.publish(EntryMetadata(ttl: .seconds(60)), keepingCaptures: 1) { … }
 /// }
 /// ```
 package final class PageCapture: Sendable {
@@ -36,6 +36,17 @@ package final class PageCapture: Sendable {
         return Reservation(
             PendingStore(key: key, kind: .resource, url: nil, tags: []), pinned: false, capture: number, parts: parts,
             writer: writer)
+    }
+
+    /// See ``Reservation/publish(_:expectedLength:keepingCaptures:condition:completion:)``. Keeps the capture until the
+    /// page is published.
+    package func publish(
+        _ metadata: EntryMetadata, keepingCaptures limit: Int, condition: (@Sendable (Entry?) -> Bool)? = nil,
+        completion: @escaping Completion<PublishOutcome>
+    ) {
+        reservation.publish(metadata, keepingCaptures: limit, condition: condition) { [self] result in
+            withExtendedLifetime(self) { completion(result) }
+        }
     }
 
     /// Discards the capture, and gives its room back in the background. No effect after the page was published.

@@ -30,13 +30,18 @@ enum Recovery {
                 ["directory": .text(bodies.directory), "bodies": .number(olds.count), "paths": .number(intents.count)]))
     }
 
+    /// Enough for a few captures, so that most starts leave no work.
+    private static let stepsAtStart = 50
+
     /// Removes the captures that have no page, because the process ended while they ran or before they were removed. A
     /// failure, as on a full disk, leaves them for the next start.
     private static func removeInterruptedCaptures(_ loop: WriterLoop, log: (DiskCacheNotice) -> Void) {
         do throws(DiskCacheError) {
             // Most starts find no such capture, and begin no transaction.
             guard try loop.hasCapturesWithoutPage() else { return }
-            while try loop.removeSomeDropped() {}
+            for _ in 0..<stepsAtStart { guard try loop.removeSomeDropped() else { return } }
+            // The writer's thread removes the rest, so that the start is not delayed.
+            loop.noteDropped()
         } catch {
             log(DiskCacheNotice(.warning, "interrupted captures could not be removed", ["reason": "\(error)"]))
         }

@@ -238,6 +238,8 @@ package final class WriterLoop: @unchecked Sendable {
 
     private var hasDroppedCaptures: Bool { !isCrashed && parts.runningCaptures.hasDropped }
 
+    func noteDropped() { parts.runningCaptures.noteDropped() }
+
     func hasCapturesWithoutPage() throws(DiskCacheError) -> Bool {
         try parts.index.list { db in
             try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM captures WHERE page IS NULL)") ?? false

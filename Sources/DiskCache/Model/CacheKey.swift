@@ -56,6 +56,9 @@ package struct CacheKey: Hashable, Sendable {
         CacheKey(text: digest.withUnsafeBytes(\.lowercaseHex) + resourceSuffix, form: .resource)
     }
 
+    /// Whether a key names a resource, which is no entry for callers.
+    package static func isResource(_ text: String) -> Bool { form(of: text.utf8) == .resource }
+
     private static let pageSuffix = "-page"
     private static let resourceSuffix = "-body"
     private static let digestLength = 64

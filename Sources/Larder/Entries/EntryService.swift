@@ -2,7 +2,8 @@ import DiskCache
 import HTTPCaching
 import Primitives
 
-/// The entries of a namespace. The routes for entries use this service and not the cache itself.
+/// The entries of a namespace. The routes for entries use this service and not the cache itself. A resource of a page
+/// (``Entry/Kind/resource``) is no entry for callers: its key is absent.
 ///
 /// Each method with a `then` calls `then` once: before it returns, or on another thread. `then` must not block. A
 /// change calls `then` when the change is durable, or with ``DiskCacheError/conditionFailed`` or an error of the index.
@@ -16,15 +17,18 @@ package struct EntryService: Sendable {
         _ key: String, expectingURL url: String? = nil,
         then: @escaping @Sendable (Result<StoredEntry?, CacheError>) -> Void
     ) {
+        if CacheKey.isResource(key) { return then(.success(nil)) }
         cache.find(key, expectingURL: url, then: then)
     }
 
     package func findEntry(_ key: String, then: @escaping @Sendable (Result<Entry?, CacheError>) -> Void) {
+        if CacheKey.isResource(key) { return then(.success(nil)) }
         cache.findEntry(key, then: then)
     }
 
     /// Finds a small body to send from its slot, and counts the hit. `nil`: use ``find(_:expectingURL:then:)``.
     package func findPassing(_ key: String, then: @escaping @Sendable (PassingBody?) -> Void) {
+        if CacheKey.isResource(key) { return then(nil) }
         cache.findPassing(key) { [metrics] body in
             if body != nil { metrics.hits.increment() }
             then(body)
@@ -33,6 +37,7 @@ package struct EntryService: Sendable {
 
     /// As ``findPassing(_:then:)``, but never waits for the disk, because libmicrohttpd's threads call it.
     package func passing(_ key: String, at now: Timestamp) -> Lookup<PassingBody?> {
+        if CacheKey.isResource(key) { return .found(nil) }
         let result = cache.passing(key, at: now)
         if case .found(_?) = result { metrics.hits.increment() }
         return result
@@ -94,7 +99,7 @@ package struct EntryService: Sendable {
     package func check(
         _ condition: WriteCondition?, on key: String, expectingURL url: String? = nil
     ) throws(CacheError) {
-        guard let condition else { return }
+        guard let condition, !CacheKey.isResource(key) else { return }
         let entry = try cache.entry(for: key, expectingURL: url)
         // A missing entry gets 404, which takes precedence over the conditions (RFC 9110 §13.2.1).
         guard entry != nil || condition.creates else { return }
@@ -115,7 +120,7 @@ package struct EntryService: Sendable {
         _ key: String, ttl: Duration?, tags: [String]?, pinned: Bool?, condition: WriteCondition?,
         then: @escaping @Sendable (Result<PatchOutcome, CacheError>) -> Void
     ) {
-        cache.findEntry(key) { [cache] result in
+        findEntry(key) { [cache] result in
             let held: Entry
             switch result {
             case .success(let entry?): held = entry
@@ -143,6 +148,7 @@ package struct EntryService: Sendable {
     package func remove(
         _ key: String, condition: WriteCondition?, then: @escaping @Sendable (Result<Int, CacheError>) -> Void
     ) {
+        if CacheKey.isResource(key) { return then(.success(0)) }
         guard CacheKey(key)?.form != .url else {
             return cache.remove(
                 matching: [EntryFilter(md5: key)], condition: condition.map { (key, $0.holds(for:)) }, completion: then)

@@ -1,7 +1,7 @@
 import WebArchive
 
 /// The cookies of one capture (RFC 6265). They live as long as the capture. A cookie goes only to the exact host that
-/// set it, whatever its `Domain` says, so no list of public suffixes is needed. Expiry dates do not count, because a
+/// set it, and its `Domain` does not count, so no list of public suffixes is needed. Expiry dates do not count, because a
 /// capture is short.
 struct CaptureCookies: Sendable {
     private struct Cookie {
@@ -10,6 +10,8 @@ struct CaptureCookies: Sendable {
         var value: String
         var path: String
         var isSecure: Bool
+        /// For a cookie of the caller: the only origin that gets it.
+        var origin: String?
     }
 
     private var cookies: [Cookie] = []
@@ -17,6 +19,13 @@ struct CaptureCookies: Sendable {
     private static let limit = 200
     /// The most bytes of a name and a value together (RFC 6265 §6.1).
     private static let lengthLimit = 4096
+
+    /// Takes a caller's own `NAME=VALUE`, which only the page's origin gets.
+    mutating func setOwn(_ cookie: String, for page: WebURL) {
+        let count = cookies.count
+        set(cookie + "; Path=/", by: page)
+        if cookies.count > count { cookies[count].origin = page.origin }
+    }
 
     /// Takes a `Set-Cookie` line of an answer (RFC 6265 §5.2).
     mutating func set(_ line: String, by url: WebURL) {
@@ -46,7 +55,7 @@ struct CaptureCookies: Sendable {
     /// The value of `Cookie` for a request; `nil` without a cookie. Longer paths come first (RFC 6265 §5.4).
     func header(for url: WebURL) -> String? {
         let sent = cookies.filter { cookie in
-            cookie.host == Self.host(of: url) && (!cookie.isSecure || url.scheme == "https")
+            cookie.host == Self.host(of: url) && cookie.origin ?? url.origin == url.origin && (!cookie.isSecure || url.scheme == "https")
                 && Self.matches(url.path, cookie.path)
         }
         if sent.isEmpty { return nil }

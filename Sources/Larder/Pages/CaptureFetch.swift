@@ -13,6 +13,12 @@ final class CaptureFetch: OriginReceiver {
         var reservation: Reservation?
         /// The body of a document, which is read as a whole.
         var body: [UInt8] = []
+        let room = SharedAllowance.Part(of: StaticCapture.documentRoom)
+    }
+
+    /// All captures together may hold no more bytes of documents.
+    fileprivate struct NoRoom: Error, CustomStringConvertible {
+        let description = "too many documents are being read; try again later"
     }
 
     /// The transfer ends at the head of a redirect, because no replay shows its body.
@@ -63,11 +69,18 @@ final class CaptureFetch: OriginReceiver {
 
     func originDidSend(_ bytes: UnsafeRawBufferPointer) throws {
         owner.tools.metrics.receivedBytes.increment(by: bytes.count)
-        let reservation = state.withLock { state in
-            if state.format != nil { state.body.append(contentsOf: bytes) }
-            return state.reservation
+        let (reservation, hasRoom) = state.withLock { state in
+            if state.format != nil {
+                guard state.room.take(bytes.count) else { return (state.reservation, false) }
+                state.body.append(contentsOf: bytes)
+                // A longer document is stored, but its references are not followed.
+                if state.body.count > owner.documentLimit { (state.format, state.body) = (nil, []) }
+            }
+            return (state.reservation, true)
         }
+        guard hasRoom else { throw NoRoom() }
         try reservation?.receive(bytes)
+        owner.received(bytes.count)
     }
 
     func originDidFinish(_ result: Result<OriginSummary, OriginError>) {
@@ -95,7 +108,7 @@ final class CaptureFetch: OriginReceiver {
                 var record = state.record
                 record.answer?.digest = outcome.entry.digest
                 record.answer?.length = outcome.entry.contentLength
-                owner.answered(index, record, state.format, body: state.body)
+                owner.answered(index, record, state.format, body: state.body, state.room)
             case .failure(let error):
                 owner.failed(index, .failed(error.description), mayPass: false)
             }
@@ -118,6 +131,7 @@ extension OriginError {
     fileprivate var mayPass: Bool {
         switch kind {
         case .timedOut, .transfer: true
+        case .receiver(let error): error is CaptureFetch.NoRoom
         default: false
         }
     }

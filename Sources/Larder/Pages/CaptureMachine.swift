@@ -21,6 +21,12 @@ struct CaptureMachine {
         fileprivate(set) var redirects: Int
         fileprivate var attempts = 0
         fileprivate let host: String
+
+        /// Whether the resource is captured as the live page would have it: a page may refer to a resource that does
+        /// not exist, but a refusal, such as a 403 or 429, may be meant for the capture only.
+        var isWhole: Bool {
+            if case .captured(let status) = state { status < 400 || status == 404 || status == 410 } else { false }
+        }
     }
 
     enum State: Hashable, Sendable {
@@ -46,6 +52,8 @@ struct CaptureMachine {
         /// `mayPass`: the same request can succeed later, as after a time-out or a 503.
         case failed(Int, Reason, mayPass: Bool)
         case timeLimitReached
+        /// The bodies so far, with the beginnings of bodies that are not complete, exceed the limit of all bodies.
+        case byteLimitReached
         case cancelled
     }
 
@@ -87,7 +95,7 @@ struct CaptureMachine {
     }
 
     /// Call once, before the first event.
-    mutating func start() -> [Action] { next() }
+    mutating func start() -> [Action] { outcome == nil ? next() : [] }
 
     /// Events of resources that do not run, and events after the end, have no effect.
     mutating func handle(_ event: Event) -> [Action] {
@@ -97,6 +105,9 @@ struct CaptureMachine {
             guard stop(index) else { return [] }
             resources[index].state = .captured(status: status)
             bytes += length
+            if index == page, !(200..<300).contains(status) {
+                return end(.failed("the origin answered with status \(status)"), isPageUsable: false)
+            }
             if bytes > limits.totalBytes { return end(.tooManyBytes) }
             add(found, of: index)
         case .redirected(let index, let status, let target):
@@ -111,6 +122,7 @@ struct CaptureMachine {
                 if index == page { return end(reason) }
             }
         case .timeLimitReached: return end(.timeLimit)
+        case .byteLimitReached: return end(.tooManyBytes)
         case .cancelled: return end(.cancelled)
         }
         return next()
@@ -231,19 +243,19 @@ struct CaptureMachine {
     }
 
     private mutating func finish() -> Action {
-        let isWhole = !isCut && resources.allSatisfy { if case .captured = $0.state { true } else { false } }
+        let isWhole = !isCut && resources.allSatisfy(\.isWhole)
         outcome = isWhole ? .complete : .partial
         return .finish(isWhole ? .complete : .partial)
     }
 
     /// Ends the capture. Resources that were not captured are missing for `reason`.
-    private mutating func end(_ reason: Reason) -> [Action] {
+    private mutating func end(_ reason: Reason, isPageUsable: Bool = true) -> [Action] {
         let actions = running.sorted().map(Action.cancel)
         running = []
         for index in resources.indices where resources[index].state == .waiting || resources[index].state == .running {
             resources[index].state = .missing(reason)
         }
-        let hasPage = if case .captured = resources[page].state { reason != .tooManyRedirects } else { false }
+        let hasPage = if case .captured = resources[page].state { isPageUsable && reason != .tooManyRedirects } else { false }
         outcome = reason == .cancelled ? .cancelled : hasPage ? .partial : .failed
         return actions + [.finish(outcome!)]
     }

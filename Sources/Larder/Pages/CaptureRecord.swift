@@ -9,7 +9,7 @@ struct CaptureRecord: Hashable, Sendable {
         var status: Int
         /// Of the response, without cookies, fields of the connection and the coding, because the body is decoded.
         var fields: HTTPFields
-        /// SHA-256 of the body; `nil` for a redirect, whose body is not kept.
+        /// SHA-256 of the body; `nil` for a redirect, because its body is not kept.
         var digest: [UInt8]?
         var length: Int64
     }
@@ -23,11 +23,22 @@ struct CaptureRecord: Hashable, Sendable {
     var answer: Answer?
     /// The reason why the capture lacks the resource; `nil` with an answer.
     var problem: String?
+    /// The ``TextEncoding/name`` of the document that refers to the resource; `nil` for UTF-8. A style sheet without an
+    /// encoding of its own has it.
+    var encoding: String?
 
     /// The fields of a response that a capture keeps. Cookies are forgotten with the capture.
     static func kept(_ fields: HTTPFields) -> HTTPFields {
-        fields.endToEnd().filter { !dropped.contains($0.name) }
+        var room = fieldLimit
+        return fields.endToEnd().filter { field in
+            guard !dropped.contains(field.name) else { return false }
+            room -= field.name.rawName.utf8.count + field.value.utf8.count
+            return room >= 0
+        }
     }
+
+    /// The most bytes of an answer's fields. The fields behind them are dropped.
+    private static let fieldLimit = 16 << 10
 
     private static let dropped: Set<HTTPField.Name> = [
         .setCookie, HTTPField.Name("Set-Cookie2")!, .contentEncoding, .contentLength, .wwwAuthenticate,
@@ -84,6 +95,7 @@ struct CaptureRecord: Hashable, Sendable {
             }
         }
         if let problem { members.append(.init("problem", .string(problem))) }
+        if let encoding { members.append(.init("encoding", .string(encoding))) }
         return .object(members)
     }
 
@@ -93,6 +105,7 @@ struct CaptureRecord: Hashable, Sendable {
         else { return nil }
         self.init(url: url, kind: kind, date: Timestamp(milliseconds: date))
         problem = json["problem"]?.stringValue
+        encoding = json["encoding"]?.stringValue
         guard let status = json["status"]?.integerValue, let length = json["length"]?.integerValue else { return }
         var fields = HTTPFields()
         for pair in json["fields"]?.arrayValue ?? [] {

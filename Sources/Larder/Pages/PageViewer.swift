@@ -1,4 +1,5 @@
 import DiskCache
+import Dispatch
 import HTTPTypes
 import Primitives
 import WebArchive
@@ -8,14 +9,14 @@ import WebArchive
 ///
 /// ```swift
 /// viewer.open(key) { result in … ticket.text, ticket.url … }
-/// viewer.answer(ticket, url: "https://example.com/logo.png", at: place) { answer in … }
+/// viewer.answer(ticket, key: key, url: "https://example.com/logo.png", at: place) { answer in … }
 /// ```
 package final class PageViewer: Sendable {
     package struct Ticket: Sendable {
         package let text: String
         /// The URL of the page's document, after redirects.
         package let url: String
-        fileprivate let key: String
+        package let key: String
         fileprivate let capture: Int64
         fileprivate let records: [UInt8]
         fileprivate var version: Int64
@@ -39,20 +40,21 @@ package final class PageViewer: Sendable {
     }
 
     private struct RewrittenName: Hashable {
-        var ticket: String
+        var place: ReplayPlace
         var url: String
-        var host: String
     }
 
     private struct State {
         var tickets = LinkedTable<String, Ticket>()
-        var indexes = WeightedTable<[UInt8], CaptureIndex>(limit: 16 << 20)
+        var indexes = WeightedTable<[UInt8], CaptureIndex>(limit: 64 << 20)
         var rewritten = WeightedTable<RewrittenName, SharedBytes>(limit: 32 << 20)
     }
 
     private let cache: DiskCache
     private let clock: any WallClock
     private let state = Locked(State())
+    /// Reads whole bodies and rewrites documents, which takes too long for a thread of the cache or of the server.
+    private static let queue = DispatchQueue(label: "larder.pages.view", qos: .userInitiated, attributes: .concurrent)
     /// A ticket is valid for this time after its last use.
     static let ticketLife: Duration = .seconds(3600)
     /// The most tickets of a namespace. The ticket that was used longest ago is the first to go.
@@ -105,15 +107,17 @@ package final class PageViewer: Sendable {
         }
     }
 
-    /// Answers a request for a captured URL. Never contacts an origin. `then` is called once, on any thread.
+    /// Answers a request for a captured URL of the page with this key. Never contacts an origin. `then` is called once,
+    /// on any thread.
     package func answer(
-        _ text: String, url: String, at place: ReplayPlace,
+        _ text: String, key: String, url: String, at place: ReplayPlace,
         then: @escaping @Sendable (Result<Answer, Failure>) -> Void
     ) {
         guard let url = WebURL(url), place.isValid else { return then(.failure(.invalid)) }
         let now = clock.now()
         let ticket = state.withLock { state -> Ticket? in
-            guard var ticket = state.tickets[text], now < ticket.endDate else {
+            guard var ticket = state.tickets[text], ticket.key == key else { return nil }
+            guard now < ticket.endDate else {
                 state.tickets.remove(text)
                 return nil
             }
@@ -122,7 +126,7 @@ package final class PageViewer: Sendable {
             return ticket
         }
         guard let ticket else { return then(.failure(.ticket)) }
-        // A purge is final: nothing of a page is shown once its entry is gone, or has lost this capture.
+        // A purge is final: a view ends once the page's entry is gone, or has lost this capture.
         check(ticket) { [self] isHeld in
             guard isHeld else { return then(.failure(.absent)) }
             index(of: ticket) { [self] index in
@@ -174,12 +178,12 @@ package final class PageViewer: Sendable {
                 then(.success(Answer(status: answer.status, fields: answer.fields, body: stored.body)))
             }
         case .rewritten(let digest, let format):
-            let name = RewrittenName(ticket: ticket.text, url: url.text, host: place.host)
+            let name = RewrittenName(place: place, url: url.text)
             if let held = state.withLock({ $0.rewritten.value(for: name) }) { return send(.bytes(held)) }
             read(digest) { [self] bytes in
                 guard let bytes else { return then(.failure(.absent)) }
                 let document = ArchivedDocument(
-                    Array(bytes), format, contentType: answer.storedType, url: url)
+                    [UInt8](bytes), format, contentType: answer.storedType, url: url, parent: answer.parentEncoding)
                 let rewritten = SharedBytes(document.rewritten { url, _ in place.address(of: url) })
                 state.withLock { $0.rewritten.insert(rewritten, for: name, weight: rewritten.count + 512) }
                 then(.success(Answer(status: answer.status, fields: answer.fields, body: .bytes(rewritten))))
@@ -190,7 +194,7 @@ package final class PageViewer: Sendable {
     /// Reads a resource as a whole; `nil` when the cache does not have it any more.
     private func read(_ digest: [UInt8], then: @escaping @Sendable (SharedBytes?) -> Void) {
         cache.find(CacheKey.resource(digest: digest).text) { found in
-            then(((try? found.get()) ?? nil).flatMap { try? $0.body.bytes() })
+            Self.queue.async { then(((try? found.get()) ?? nil).flatMap { try? $0.body.bytes() }) }
         }
     }
 }

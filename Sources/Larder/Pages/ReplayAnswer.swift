@@ -25,13 +25,14 @@ package struct ReplayPlace: Hashable, Sendable {
     }
 
     /// Confines a captured document: no scripts, no forms, no plug-ins of others, and no request beyond the replay. The
-    /// sandbox gives it an origin of its own, so it cannot use the API with the reader's credentials.
+    /// sandbox gives it an origin of its own, so it cannot use the API with the reader's credentials. `frame-ancestors`
+    /// would keep the frames of a page out, because the page around them has such an origin, too.
     var policy: String {
         let place = host + path
         return """
             sandbox; default-src 'none'; img-src \(place) data: blob:; style-src \(place) 'unsafe-inline'; \
             font-src \(place) data:; media-src \(place) blob:; frame-src \(place); script-src 'none'; \
-            object-src \(place); form-action 'none'; base-uri \(place); frame-ancestors 'self'
+            object-src \(place); form-action 'none'; base-uri \(place)
             """
     }
 }
@@ -51,20 +52,12 @@ struct ReplayAnswer: Sendable {
     var body: Body
     /// The Content-Type of the captured answer, which has the encoding of the stored body.
     var storedType: String?
+    /// The encoding of the document that refers to the body.
+    var parentEncoding = TextEncoding.utf8
 
-    /// The fields of the captured answer that a replay must not repeat: they reach beyond the replay, or describe bytes
-    /// that a replay changes.
-    private static let dropped: Set<HTTPField.Name> = Set(
-        [
-            "Set-Cookie", "Link", "Refresh", "Content-Security-Policy", "Content-Security-Policy-Report-Only",
-            "Report-To", "Reporting-Endpoints", "NEL", "SourceMap", "X-SourceMap", "Clear-Site-Data",
-            "Strict-Transport-Security", "Alt-Svc", "Public-Key-Pins", "X-Frame-Options", "Permissions-Policy",
-            "Feature-Policy", "Cross-Origin-Opener-Policy", "Cross-Origin-Embedder-Policy",
-            "Cross-Origin-Resource-Policy", "Origin-Agent-Cluster", "Access-Control-Allow-Origin",
-            "Access-Control-Allow-Credentials", "Expect-CT", "Service-Worker-Allowed", "Content-Length", "ETag",
-            "Last-Modified", "Cache-Control", "Expires", "Age", "Date", "Vary", "Accept-Ranges", "Content-Range",
-            "Accept-CH", "Critical-CH", "Speculation-Rules", "No-Vary-Search", "Timing-Allow-Origin", "Location",
-        ].compactMap { HTTPField.Name($0) })
+    /// The fields of the captured answer that a replay repeats. Others reach beyond the replay, such as Link, Refresh and
+    /// Set-Cookie, or describe bytes that a replay changes.
+    private static let repeated: Set<HTTPField.Name> = [.contentLanguage, .contentDisposition]
 
     private init(_ status: Int, _ fields: HTTPFields, _ body: Body) {
         (self.status, self.fields, self.body) = (status, fields, body)
@@ -80,42 +73,45 @@ struct ReplayAnswer: Sendable {
             return ReplayAnswer(answer.status, fields, .text(""))
         }
         guard let digest = answer.digest else { return missing(url, record.problem, at: place) }
-        var fields = confined(answer.fields.filter { !dropped.contains($0.name) }, at: place)
+        var fields = confined(answer.fields.filter { repeated.contains($0.name) }, at: place)
         let type = answer.fields[.contentType]
-        guard let format = format(of: record.kind, type) else {
-            fields[.contentType] = harmlessType(type)
-            return ReplayAnswer(answer.status, fields, .stored(digest))
-        }
-        fields[.contentType] = contentType(type, format)
+        let media = MediaType(type)
+        let format = format(of: record.kind, media)
+        fields[.contentType] = contentType(media, format) ?? plainType(media, type)
+        guard let format else { return ReplayAnswer(answer.status, fields, .stored(digest)) }
         var replay = ReplayAnswer(answer.status, fields, .rewritten(digest, format))
         replay.storedType = type
+        replay.parentEncoding = record.encoding.flatMap { TextEncoding(name: $0) } ?? .utf8
         return replay
     }
 
     /// The format of a body that must be rewritten. Every HTML and XML body must be, for any place in the page: a reader
     /// can open it by itself, and its hints and refreshes would leave the replay.
-    private static func format(of kind: Reference.Kind, _ type: String?) -> ArchivedDocument.Format? {
-        let format = ArchivedDocument.Format(of: .frame, contentType: type)
-        if type?.isEmpty == false, let format { return format }
-        if kind == .style { return .css }
-        let own = ArchivedDocument.Format(of: kind, contentType: type)
-        return own == .html || own == .css ? own : nil
+    private static func format(of kind: Reference.Kind, _ type: MediaType) -> ArchivedDocument.Format? {
+        if type.isHTML { return .html }
+        if type.isXML { return .xml }
+        if kind == .style || type.candidates == ["text/css"] { return .css }
+        return type.candidates.isEmpty && [.frame, .object, .refresh].contains(kind) ? .html : nil
     }
 
-    /// The type of a body that stays as it is. The parts of a multipart body could be HTML, and a body without a type
-    /// could be taken for HTML.
-    private static func harmlessType(_ type: String?) -> String {
-        guard let type, !type.isEmpty, !type.lowercased().trimmingSpace().hasPrefix("multipart/") else {
-            return "application/octet-stream"
+    /// Canonical, because a browser may read the origin's text in another way. Rewritten documents are in UTF-8.
+    private static func contentType(_ type: MediaType, _ format: ArchivedDocument.Format?) -> String? {
+        switch format {
+        case .html: "text/html; charset=utf-8"
+        case .css: "text/css; charset=utf-8"
+        case .xml:
+            (type.candidates.first { $0 == "image/svg+xml" || $0 == "application/xhtml+xml" } ?? "application/xml")
+                + "; charset=utf-8"
+        default: nil
         }
-        return type
     }
 
-    /// A rewritten document is in UTF-8, whatever the origin said.
-    private static func contentType(_ type: String?, _ format: ArchivedDocument.Format) -> String {
-        let known = (type ?? "").prefix { $0 != ";" }.trimmingSpace()
-        let name = format == .css || known.isEmpty ? format.mediaType : String(known)
-        return name + "; charset=utf-8"
+    /// The type of a body that stays as it is, with its charset.
+    private static func plainType(_ type: MediaType, _ text: String?) -> String {
+        guard let name = type.harmless else { return "application/octet-stream" }
+        let charset = ContentDisposition.parameters(of: text ?? "").first { $0.name == "charset" }?.value ?? []
+        let isPlain = !charset.isEmpty && charset.allSatisfy { $0.isAlphanumeric || $0 == 0x2d || $0 == 0x5f }
+        return isPlain ? "\(name); charset=\(String(decoding: charset, as: UTF8.self))" : name
     }
 
     private static func missing(_ url: WebURL, _ problem: String?, at place: ReplayPlace) -> ReplayAnswer {
@@ -127,6 +123,8 @@ struct ReplayAnswer: Sendable {
             <!doctype html><meta charset=utf-8><title>Not captured</title><h1>Not captured</h1><p>\(escaped(reason))</p>\
             <p>Its address is <a href="\(address)" rel="noreferrer" target="_blank">\(address)</a>.</p>
             """
+        // The reader may follow the link, in a window without the sandbox.
+        fields[csp] = "sandbox allow-popups allow-popups-to-escape-sandbox; default-src 'none'"
         return ReplayAnswer(404, fields, .text(text))
     }
 
@@ -147,9 +145,11 @@ struct ReplayAnswer: Sendable {
     private static func confined(_ fields: HTTPFields, at place: ReplayPlace) -> HTTPFields {
         var fields = fields
         for (name, value) in confinement { fields[HTTPField.Name(name)!] = value }
-        fields[HTTPField.Name("Content-Security-Policy")!] = place.policy
+        fields[csp] = place.policy
         return fields
     }
+
+    private static let csp = HTTPField.Name("Content-Security-Policy")!
 
     /// The opaque origin of a sandboxed document makes each of its requests a cross-origin request, so fonts and style
     /// sheets with `crossorigin` need the first two fields.
@@ -158,16 +158,4 @@ struct ReplayAnswer: Sendable {
         ("X-Content-Type-Options", "nosniff"), ("X-DNS-Prefetch-Control", "off"), ("Referrer-Policy", "no-referrer"),
         ("Cache-Control", "private, no-cache"),
     ]
-}
-
-extension ArchivedDocument.Format {
-    fileprivate var mediaType: String {
-        switch self {
-        case .html: "text/html"
-        case .xml: "application/xml"
-        case .css: "text/css"
-        case .manifest: "application/manifest+json"
-        case .script: "text/javascript"
-        }
-    }
 }

@@ -32,7 +32,14 @@ final class StaticCapture: Sendable {
         var encodings: [String: TextEncoding] = [:]
         var title: String?
         var cookies: CaptureCookies
+        /// The bytes of all bodies so far, with those of bodies that are not complete.
+        var received: Int64 = 0
     }
+
+    /// The most bytes of documents that all captures of the process hold while they arrive and are read.
+    static let documentRoom = SharedAllowance(limit: 256 << 20)
+    /// The most bytes of a document. The references of a longer one are not followed.
+    var documentLimit: Int { Int(limits.documentBytes) }
 
     let capture: PageCapture
     let tools: FetchTools
@@ -57,7 +64,7 @@ final class StaticCapture: Sendable {
         self.tools = tools
         self.completion = completion
         var held = CaptureCookies()
-        for cookie in cookies { held.set(cookie + "; Path=/", by: page) }
+        for cookie in cookies { held.setOwn(cookie, for: page) }
         state = Locked(State(machine: CaptureMachine(page, limits: limits), cookies: held))
     }
 
@@ -150,14 +157,27 @@ final class StaticCapture: Sendable {
         handle(.failed(index, reason, mayPass: mayPass))
     }
 
-    /// `body` is the body of a document, in `format`.
+    func received(_ count: Int) {
+        let isOver = state.withLock { state in
+            state.received += Int64(count)
+            return state.received > limits.totalBytes
+        }
+        if isOver { handle(.byteLimitReached) }
+    }
+
+    /// `body` is the body of a document, in `format`; `room` counts its bytes. Leaves the caller's thread, which is the
+    /// writer's: the end of the capture may have to wait for the writer.
     func answered(
-        _ index: Int, _ record: CaptureRecord, _ format: ArchivedDocument.Format?, body: [UInt8]
+        _ index: Int, _ record: CaptureRecord, _ format: ArchivedDocument.Format?, body: [UInt8],
+        _ room: SharedAllowance.Part
     ) {
-        guard let answer = record.answer, let url = WebURL(record.url) else { return }
-        guard let format else { return ended(index, record, answer, nil) }
         queue.async { [self] in
+            defer { withExtendedLifetime(room) {} }
+            guard let answer = record.answer, let url = WebURL(record.url) else { return }
+            guard let format else { return ended(index, record, answer, nil) }
             let parent = state.withLock { $0.encodings[record.url] } ?? .utf8
+            var record = record
+            if parent != .utf8 { record.encoding = parent.name }
             let type = answer.fields[.contentType]
             ended(index, record, answer, ArchivedDocument(body, format, contentType: type, url: url, parent: parent))
         }

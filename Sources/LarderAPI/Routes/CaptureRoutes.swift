@@ -166,7 +166,9 @@ struct CaptureRoutes: Sendable {
         let target = head.request.withTarget { String(escapingNonASCII: $0) }
         guard target.hasPrefix(prefix) else { throw .notFound("no view at this path") }
         let place = ReplayPlace(host: head.request.field("Host") ?? "", path: call.context.pathPrefix + prefix)
-        head.namespace.viewer.answer(ticket, url: String(target.dropFirst(prefix.count)), at: place) { result in
+        head.namespace.viewer.answer(
+            ticket, key: Self.key(head), url: String(target.dropFirst(prefix.count)), at: place
+        ) { result in
             call.take(result, Problem.init) { answer in
                 call.respond(
                     Response(

@@ -21,27 +21,28 @@ package struct ArchivedDocument: Sendable {
         /// The format in which a browser reads a resource; `nil` for a format without references, such as an image.
         /// `kind` is the place from which a document refers to the resource, `contentType` the field of its response.
         package init?(of kind: Reference.Kind, contentType: String?) {
-            let type = (contentType ?? "").prefix { $0 != ";" }.lowercased().trimmingSpace()
-            let isXML = type == "text/xml" || type == "application/xml" || type.hasSuffix("+xml")
+            let type = MediaType(contentType)
             switch kind {
             case .style: self = .css
             case .script: self = .script
             case .manifest: self = .manifest
             case .media, .track, .link, .form, .base: return nil
             case .frame, .object, .refresh:
-                if type == "text/html" || type.isEmpty {
+                if type.isHTML || type.candidates.isEmpty {
                     self = .html
-                } else if isXML {
+                } else if type.isXML {
                     self = .xml
                 } else {
                     return nil
                 }
             case .image, .icon, .css, .svg, .lazy, .preload:
-                if isXML {
+                if type.isXML {
                     self = .xml
-                } else if type == "text/css" {
+                } else if type.candidates.contains("text/css") {
                     self = .css
-                } else if type == "text/javascript" || type == "application/javascript" {
+                } else if type.candidates.contains("text/javascript")
+                    || type.candidates.contains("application/javascript")
+                {
                     self = .script
                 } else {
                     return nil

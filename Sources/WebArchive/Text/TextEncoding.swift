@@ -4,11 +4,17 @@ import Glibc
 package struct TextEncoding: Hashable, Sendable {
     /// The name for iconv.
     package let name: String
-    package static let utf8 = TextEncoding(name: "UTF-8")
+    package static let utf8 = TextEncoding(known: "UTF-8")
     /// The encoding of a document that names none, and has bytes that are no UTF-8.
-    package static let windows1252 = TextEncoding(name: "CP1252")
+    package static let windows1252 = TextEncoding(known: "CP1252")
 
-    private init(name: String) { self.name = name }
+    private init(known name: String) { self.name = name }
+
+    /// The encoding with a ``name``; `nil` for another text.
+    package init?(name: String) {
+        guard Self.names.values.contains(name) else { return nil }
+        self.init(known: name)
+    }
 
     package var isUTF16: Bool { name.hasPrefix("UTF-16") }
 

@@ -66,7 +66,7 @@ final class QueryPlanTests {
 
     private static let leading: [(EntryFilter.Condition, String)] = [
         (.tag, "SEARCH tags USING PRIMARY KEY (tag=?)"), (.host, "entriesByHost (host=?)"),
-        (.kind, "entriesByKind (kind=?)"), (.state, "entriesByExpiry (expiry>?)"), (.url, "entriesByURL (url=?)"),
+        (.kind, "entriesByKind (kind=?)"), (.state, "entriesByExpiry (expiry>?"), (.url, "entriesByURL (url=?)"),
         (.prefix, "entriesByURL (url>? AND url<?)"), (.key, "sqlite_autoindex_entries_1 (key=?)"),
     ]
 

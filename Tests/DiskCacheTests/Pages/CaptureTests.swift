@@ -232,7 +232,7 @@ extension DiskCache {
         try await outcome { beginCapture(of: url, tags: tags, pinned: pinned, completion: $0) }
     }
 
-    /// Captures a page whose list is its URL.
+    /// Captures a page. Its list of captures is only its URL.
     func capture(_ url: String, _ bodies: [String], keeping limit: Int = 1, pinned: Bool? = nil) async throws {
         let capture = try await beginCapture(of: url, pinned: pinned)
         for body in bodies { try await capture.store(body) }
@@ -240,7 +240,7 @@ extension DiskCache {
         var metadata = EntryMetadata(ttl: .seconds(86_400))
         metadata.pinned = pinned
         let result: PublishOutcome = try await outcome {
-            capture.reservation.publish(metadata, keepingCaptures: limit, completion: $0)
+            capture.publish(metadata, keepingCaptures: limit, completion: $0)
         }
         guard case .stored = result else { throw DiskCacheError.noSpace }
     }

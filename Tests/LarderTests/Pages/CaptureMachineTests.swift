@@ -201,4 +201,11 @@ struct CaptureMachineTests {
         #expect(machine.resources.count <= limits.resources)
         #expect(machine.resources.allSatisfy { $0.state != .waiting && $0.state != .running })
     }
+
+    @Test("A capture that was cancelled before its start ends once")
+    func cancelledBeforeStart() {
+        var machine = CaptureMachine(WebURL("https://h.example/")!)
+        #expect(machine.handle(.cancelled) == [.finish(.cancelled)])
+        #expect(machine.start() == [])
+    }
 }

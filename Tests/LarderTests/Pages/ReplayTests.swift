@@ -25,10 +25,19 @@ struct ReplayTests {
     }
 
     @Test(
-        "A body that a browser could read as a document is rewritten, whatever its place in the page",
+        "A body that a browser could read as a document is rewritten, also where the page does not show it as one",
         arguments: [
             (.frame, "text/html", .html, "text/html; charset=utf-8"), (.frame, nil, .html, "text/html; charset=utf-8"),
             (.image, "text/html; charset=latin1", .html, "text/html; charset=utf-8"),
+            // Browsers read these as HTML or XML, too.
+            (.image, "text/html charset=utf-8", .html, "text/html; charset=utf-8"),
+            (.image, "text/html(x)", .html, "text/html; charset=utf-8"),
+            (.image, "a/b, Text/HTML", .html, "text/html; charset=utf-8"),
+            (.image, "text/html, x/y+xml", .html, "text/html; charset=utf-8"),
+            (.frame, "text/xsl", .xml, "application/xml; charset=utf-8"),
+            (.image, "image/png, image/gif", nil, "application/octet-stream"), (.image, "png", nil, "application/octet-stream"),
+            (.frame, "text/plain; charset=Shift_JIS", nil, "text/plain; charset=Shift_JIS"),
+            (.frame, "text/plain; charset=\"a;b\"", nil, "text/plain"),
             (.image, "image/svg+xml", .xml, "image/svg+xml; charset=utf-8"),
             (.script, "application/xhtml+xml", .xml, "application/xhtml+xml; charset=utf-8"),
             (.style, "text/plain", .css, "text/css; charset=utf-8"), (.preload, "text/css", .css, "text/css; charset=utf-8"),
@@ -48,7 +57,7 @@ struct ReplayTests {
         let fields: HTTPFields = [
             HTTPField.Name("Link")!: "<//h>; rel=preconnect", HTTPField.Name("Refresh")!: "0;url=//h",
             Self.csp: "script-src *", HTTPField.Name("Report-To")!: "{}", .setCookie: "a=b",
-            HTTPField.Name("X-Own")!: "kept",
+            HTTPField.Name("X-Own")!: "dropped", .contentLanguage: "de",
         ]
         let record = CaptureRecord(
             url: "https://h/m", kind: .frame, date: Timestamp(milliseconds: 0),
@@ -58,15 +67,16 @@ struct ReplayTests {
         let missing = ReplayAnswer.answer(to: WebURL("https://h/<x>")!, nil, at: Self.place)
         #expect(missing.status == 404)
         let image = answer("https://h/x", type: "image/png", fields: fields)
-        #expect(image.fields[HTTPField.Name("X-Own")!] == "kept")
-        for answer in [moved, missing, image] {
+        #expect(image.fields[.contentLanguage] == "de")
+        #expect(missing.fields[Self.csp] == "sandbox allow-popups allow-popups-to-escape-sandbox; default-src 'none'")
+        for answer in [moved, image] {
             let policy = answer.fields[values: Self.csp]
             #expect(policy.count == 1)
             #expect(policy[0].hasPrefix("sandbox; default-src 'none'; img-src cache.example:8080/pages/k/view/t/ data:"))
             #expect(policy[0].contains("script-src 'none'") && policy[0].contains("form-action 'none'"))
             #expect(answer.fields[HTTPField.Name("X-Content-Type-Options")!] == "nosniff")
             #expect(answer.fields[HTTPField.Name("Referrer-Policy")!] == "no-referrer")
-            for name in ["Link", "Refresh", "Report-To", "Set-Cookie"] {
+            for name in ["Link", "Refresh", "Report-To", "Set-Cookie", "X-Own"] {
                 #expect(answer.fields[HTTPField.Name(name)!] == nil, "\(name)")
             }
         }
@@ -121,7 +131,7 @@ struct ReplayTests {
         _ viewer: PageViewer, _ ticket: PageViewer.Ticket, _ url: String
     ) async -> Result<PageViewer.Answer, PageViewer.Failure> {
         await withCheckedContinuation { continuation in
-            viewer.answer(ticket.text, url: url, at: Self.place) { continuation.resume(returning: $0) }
+            viewer.answer(ticket.text, key: ticket.key, url: url, at: Self.place) { continuation.resume(returning: $0) }
         }
     }
 
@@ -153,7 +163,7 @@ struct ReplayTests {
         }
     }
 
-    @Test("A ticket ends with its time, and shows nothing of a page that was purged or captured again")
+    @Test("A ticket ends with its time, and when its page is purged or captured again")
     func endings() async throws {
         try await withPage { manager, viewer, cache, origin, clock in
             let key = try await capture(manager, origin)

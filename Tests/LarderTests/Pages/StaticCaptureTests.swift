@@ -99,8 +99,40 @@ struct StaticCaptureTests {
             #expect(origin.requests.map { $0["Cookie"] } == ["own=2", "own=2; sid=1"])
             #expect(origin.requests.allSatisfy { $0["Authorization"] == "Bearer secret" })
             #expect(other.requests.allSatisfy { $0["Cookie"] == nil && $0["Authorization"] == nil })
+            #expect(other.requests.count == 1)
             let text = String(decoding: CaptureRecord.text(of: result.records), as: UTF8.self)
             #expect(!text.contains("sid=1") && !text.contains("own=2") && !text.contains("secret"))
+        }
+    }
+
+    @Test("A caller's cookies go to the page's origin only, not to another port of its host")
+    func ownCookies() {
+        var cookies = CaptureCookies()
+        cookies.setOwn("own=1", for: WebURL("https://h.example/a/b")!)
+        cookies.set("set=2", by: WebURL("https://h.example/a/b")!)
+        #expect(cookies.header(for: WebURL("https://h.example/a/")!) == "set=2; own=1")
+        #expect(cookies.header(for: WebURL("https://h.example/c")!) == "own=1")
+        for url in ["https://h.example:8443/a/", "http://h.example/a/"] {
+            #expect(cookies.header(for: WebURL(url)!) == "set=2", "\(url)")
+        }
+        #expect(cookies.header(for: WebURL("https://www.h.example/a/")!) == nil)
+        cookies.set("set=; Max-Age=0", by: WebURL("https://h.example/a/b")!)
+        #expect(cookies.header(for: WebURL("https://h.example/a/")!) == "own=1")
+    }
+
+    @Test("A page with an error status is no page, and a refused resource is missing", arguments: [403, 404, 500])
+    func refusals(_ status: Int) async throws {
+        let origin = try origin(["/page": ("text/html", "<img src=i>")]) { request, connection in
+            guard request.target != "/page" else { return false }
+            try connection.respond(status, fields: [.contentType: "text/html"], body: "x")
+            return true
+        }
+        defer { origin.stop() }
+        try await TestCaptures.withOne { captures async throws in
+            #expect(try await captures.capture(origin.url("/")).result.outcome == .failed)
+            let outcome = try await captures.capture(origin.url("/page")).result.outcome
+            // A live page would lack a resource that does not exist, too.
+            #expect(outcome == (status == 404 ? .complete : .partial))
         }
     }
 

@@ -49,14 +49,13 @@ package final class Eviction {
     }
 
     struct Freed {
-        /// Without resources.
         var entries = 0
-        /// The removed rows: entries, and resources of dropped captures.
+        /// The removed entries, and the removed uses of dropped captures.
         var rows = 0
         var bytes: Int64 = 0
 
         mutating func add(_ row: EntryRow) {
-            if row.entry.kind != .resource { entries += 1 }
+            entries += 1
             rows += 1
             bytes += row.cost
         }

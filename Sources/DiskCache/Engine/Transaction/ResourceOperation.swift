@@ -9,7 +9,10 @@ struct ResourceOperation: Sendable {
     func run(_ context: WriteContext) throws -> PublishOutcome? {
         guard context.parts.runningCaptures.contains(capture) else { throw DiskCacheError.reservationEnded }
         let key = CacheKey.resource(digest: body.digest)
-        if let held = try context.index.row(forKey: key.text) {
+        let held = try context.index.row(forKey: key.text)
+        // Before captures existed, a caller could use the text as a key of its own.
+        if let held, held.entry.kind != .resource { try context.remove(held) }
+        if let held, held.entry.kind == .resource {
             try context.index.addUse(of: held.id, by: capture)
             return .stored(held.entry)
         }

@@ -22,7 +22,7 @@ extension WriteContext {
     /// Gives a running capture to the page of the entry `id`, and drops the page's oldest captures beyond `limit`.
     func adopt(_ capture: Int64, byPage id: Int64, keeping limit: Int) throws {
         try index.setPage(id, ofCapture: capture)
-        for old in try index.captures(ofPage: id).dropLast(max(limit, 1)) { try drop(old) }
+        for old in try index.captures(ofPage: id).filter({ $0 != capture }).dropLast(max(limit, 1) - 1) { try drop(old) }
         journal.onCommit { [captures = parts.runningCaptures] in captures.end(capture) }
     }
 
@@ -41,8 +41,11 @@ extension WriteContext {
     }
 
     private func pin(_ resource: Int64) throws {
-        guard let row = try index.row(forID: resource) else { return }
-        let pinned = try index.isUsedByPinnedPage(resource)
+        if let row = try index.row(forID: resource) { try pin(row) }
+    }
+
+    private func pin(_ row: EntryRow) throws {
+        let pinned = try index.isUsedByPinnedPage(row.id)
         guard row.entry.pinned != pinned else { return }
         var record = row.entry.record
         record.pinned = pinned
@@ -52,26 +55,30 @@ extension WriteContext {
         _ = try change(row, to: entry)
     }
 
-    /// Removes up to ``captureStep`` uses of dropped captures, and the resources without another use. `freed` counts
-    /// the removed resources. Returns `false` when no dropped capture is left.
+    /// Removes up to ``captureStep`` uses of dropped captures, and the resources without another use. Returns `false`
+    /// when no dropped capture is left.
     func removeDropped(_ freed: inout Eviction.Freed) throws -> Bool {
         var room = Self.captureStep
-        for capture in try index.capturesWithoutPage() where !parts.runningCaptures.contains(capture) {
+        let dropped = try index.capturesWithoutPage(limit: Self.captureStep + parts.runningCaptures.count)
+            .filter { !parts.runningCaptures.contains($0) }
+        for capture in dropped.prefix(Self.captureStep) {
             let resources = try index.resources(ofCapture: capture, limit: room)
             for resource in resources {
                 try index.removeUse(of: resource, by: capture)
-                if try index.isUsed(resource) {
-                    try pin(resource)
-                } else if let row = try index.row(forID: resource) {
+                freed.rows += 1
+                guard let row = try index.row(forID: resource) else { continue }
+                if try !index.isUsed(resource) {
                     try remove(row, as: nil)
-                    freed.add(row)
+                    freed.bytes += row.cost
+                } else if row.entry.pinned {
+                    try pin(row)
                 }
             }
             if resources.count == room { return true }
             room -= resources.count
             try index.removeCapture(capture)
         }
-        return false
+        return dropped.count > Self.captureStep
     }
 }
 
@@ -85,12 +92,13 @@ final class RunningCaptures: Sendable {
     private let state = Locked(State())
 
     func begin(_ number: Int64) { state.withLock { _ = $0.numbers.insert(number) } }
+    var count: Int { state.withLock { $0.numbers.count } }
     func contains(_ number: Int64) -> Bool { state.withLock { $0.numbers.contains(number) } }
 
     /// If the capture has no page, it is dropped.
     func end(_ number: Int64) { state.withLock { _ = $0.numbers.remove(number) } }
     func noteDropped() { state.withLock { $0.hasDropped = true } }
-    /// Whether there may be dropped captures whose uses are not removed yet.
+    /// Whether there may be dropped captures with uses that are not removed yet.
     var hasDropped: Bool { state.withLock { $0.hasDropped } }
     func removedDropped() { state.withLock { $0.hasDropped = false } }
 }

@@ -34,7 +34,7 @@ extension WriteContext {
     ) throws -> Eviction.Freed {
         var freed = Eviction.Freed()
         guard bytes > 0 else { return freed }
-        try freeDropped(toFree: bytes, &freed)
+        guard try freeDropped(toFree: bytes, &freed) else { return freed }
         try removeExpired(toFree: bytes, because: cause, &freed)
         var queues = DiskQueues(context: self, lastTurn: lastTurn)
         while freed.bytes < bytes, freed.entries < Self.evictionLimit,
@@ -44,16 +44,17 @@ extension WriteContext {
         {
             try remove(row, because: cause, as: Self.tellingEvicted.verb(after: freed.entries))
             freed.add(row)
-            if row.entry.kind == .page { try freeDropped(toFree: bytes, &freed) }
+            if row.entry.kind == .page, try !freeDropped(toFree: bytes, &freed) { break }
         }
         if let rest = Self.tellingEvicted.rest(of: freed.entries), parts.isWatched { journal.tell(rest) }
         return freed
     }
 
-    /// Removes resources of dropped captures, which nobody can read any more. One step frees at most 100 of them.
-    private func freeDropped(toFree bytes: Int64, _ freed: inout Eviction.Freed) throws {
-        guard freed.bytes < bytes else { return }
-        _ = try removeDropped(&freed)
+    /// Removes resources of dropped captures, which no reader can find any more, before any entry goes for the room.
+    /// `false`: the step is full, and such resources are left.
+    private func freeDropped(toFree bytes: Int64, _ freed: inout Eviction.Freed) throws -> Bool {
+        guard parts.runningCaptures.hasDropped || freed.entries > 0, freed.bytes < bytes else { return true }
+        return try !removeDropped(&freed)
     }
 
     /// Removes expired entries. Spares an entry that has a later expiry date, which the index does not have yet.
@@ -99,7 +100,13 @@ extension WriteContext {
         for bytes: Int64, beside headRoom: Int64, margin: Int64, upTo lastTurn: Int64? = nil
     ) throws -> Bool {
         let budget = parts.budget
-        guard budget.reserved + totals.pinnedBytes + bytes + headRoom <= budget.limit else { return false }
+        guard budget.reserved + totals.pinnedBytes + bytes + headRoom <= budget.limit else {
+            // Resources of dropped pinned pages still count as pinned. Without them there may be room.
+            guard parts.runningCaptures.hasDropped else { return false }
+            var freed = Eviction.Freed()
+            _ = try removeDropped(&freed)
+            return freed.rows > 0
+        }
         let overLimit = totals.diskBytes + budget.reserved + bytes + margin - budget.limit
         let overRoom = bytes + min(margin, DiskFullness.leastRoom) - budget.room
         let excess = max(overLimit, overRoom)

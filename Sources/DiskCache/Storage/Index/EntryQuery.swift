@@ -54,9 +54,12 @@ struct EntryQuery {
         }
     }
 
+    /// Finds all rows, those of resources, too.
+    static var unfiltered: EntryQuery { EntryQuery(path: .any) }
+
     /// Finds resources, too.
     static func rows(after id: Int64) -> EntryQuery {
-        var query = EntryQuery(path: .any)
+        var query = unfiltered
         query.restrict("entries.id > ?", [id])
         query.sort(by: "entries.id")
         return query

@@ -20,8 +20,8 @@ extension IndexWriter {
         try numbers("SELECT number FROM captures WHERE page = ? ORDER BY number", [page])
     }
 
-    func capturesWithoutPage() throws -> [Int64] {
-        try numbers("SELECT number FROM captures WHERE page IS NULL ORDER BY number", [])
+    func capturesWithoutPage(limit: Int = 1000) throws -> [Int64] {
+        try numbers("SELECT number FROM captures WHERE page IS NULL ORDER BY number LIMIT ?", [limit])
     }
 
     func addUse(of resource: Int64, by capture: Int64) throws {
@@ -44,7 +44,8 @@ extension IndexWriter {
     /// The ids of resources that captures of the page use, each once.
     func resources(ofPage page: Int64) throws -> [Int64] {
         try numbers(
-            "SELECT DISTINCT resource FROM captures JOIN uses ON uses.capture = captures.number WHERE page = ?", [page])
+            "SELECT DISTINCT resource FROM captures CROSS JOIN uses ON uses.capture = captures.number WHERE page = ?",
+            [page])
     }
 
     func isUsed(_ resource: Int64) throws -> Bool {

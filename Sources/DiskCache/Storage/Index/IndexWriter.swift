@@ -156,7 +156,7 @@ struct IndexWriter {
 
     /// Finds the unpinned responses that were stored or confirmed longest ago.
     static func oldestVariants(ofMD5 md5: String, limit: Int) -> EntryQuery {
-        var query = EntryQuery(.all, now: Timestamp(milliseconds: 0))
+        var query = EntryQuery.unfiltered
         let (first, last) = ResponseKeys.bounds(ofMD5: md5)
         // Selects by id first, so that SQLite sorts no whole rows.
         query.restrict(

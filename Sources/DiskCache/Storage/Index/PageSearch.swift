@@ -125,7 +125,7 @@ struct PageSearch {
 
     /// Entries of any kind with the filter's prefix in the key. Looking up the kind would take too long.
     private var keysWithPrefix: EntryQuery {
-        var query = EntryQuery(.all, now: now)
+        var query = EntryQuery.unfiltered
         let (condition, values) = EntryQuery.range("key", ofPrefix: filter.prefix ?? "")
         query.restrict(condition, values)
         return query
