@@ -191,7 +191,8 @@ let package = Package(
 // under libFuzzer. `LARDER_FUZZ` in the environment chooses between the two, because a build for libFuzzer can link no
 // executable other than the fuzzer.
 let fuzzed: [Target.Dependency] = [
-    "LarderAPI", "LarderClient", "Larder", "MicroHTTPD", "Origin", "HTTPCaching", "WebArchive", "DiskCache", "Primitives",
+    "LarderAPI", "LarderClient", "Larder", "MicroHTTPD", "Origin", "HTTPCaching", "WebArchive", "DiskCache",
+    "Primitives",
     .product(name: "Crypto", package: "swift-crypto"), .product(name: "HTTPTypes", package: "swift-http-types"),
 ]
 let fuzzInputs = ["corpus", "regressions", "dictionaries"]

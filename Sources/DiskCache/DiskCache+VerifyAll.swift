@@ -85,10 +85,12 @@ extension DiskCache {
     /// Count the rows that belong to no entry, no capture or no resource.
     private static let strangers = [
         "SELECT COUNT(*) FROM tags WHERE id NOT IN (SELECT id FROM entries)",
-        "SELECT COUNT(*) FROM captures WHERE page NOT IN (SELECT id FROM entries WHERE kind = \(Entry.Kind.page.code))",
+        "SELECT COUNT(*) FROM captures WHERE page NOT IN (\(ids(of: .page)))",
         "SELECT COUNT(*) FROM uses WHERE capture NOT IN (SELECT number FROM captures)",
-        "SELECT COUNT(*) FROM uses WHERE resource NOT IN (SELECT id FROM entries WHERE kind = \(Entry.Kind.resource.code))",
+        "SELECT COUNT(*) FROM uses WHERE resource NOT IN (\(ids(of: .resource)))",
     ]
+    private static func ids(of kind: Entry.Kind) -> String { "SELECT id FROM entries WHERE kind = \(kind.code)" }
+
     private static let unusedResources = """
         SELECT COUNT(*) FROM entries WHERE kind = \(Entry.Kind.resource.code) AND id NOT IN (SELECT resource FROM uses)
         """

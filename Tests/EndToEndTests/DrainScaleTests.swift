@@ -20,9 +20,9 @@ struct DrainScaleTests {
         let finish: @Sendable (RawConnection) throws -> Bool
     }
 
-    /// Finishes all exchanges, and returns the failures that the clients saw. A connection stays open if its answer
-    /// began before the drain. So the function reads all answers first, and then each connection to its end. A reset is
-    /// a failure.
+    /// Finishes all exchanges, and returns the failures that the clients saw. If an answer began before the drain, its
+    /// connection stays open until the drain ends, which waits for all answers. So the function reads all answers
+    /// first, and then each connection to its end. A reset is a failure.
     private static func finish(_ pending: [Pending]) -> [String] {
         let answers = failures(of: pending) { client in
             try client.finish(client.connection) ? nil : "the answer is not the expected answer"

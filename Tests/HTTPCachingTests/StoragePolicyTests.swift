@@ -55,7 +55,8 @@ struct StoragePolicyTests {
             (200, ["Cache-Control: max-age=60", "Vary: *"], .varyAny),
             (200, ["Cache-Control: max-age=60", "Vary: Accept, *"], .varyAny),
             (200, ["Cache-Control: max-age=60", "Vary: Accept"], nil),
-            // An answer with a cookie is for one client, unless the origin states a lifetime (RFC 9111 §7.3).
+            // An answer with a cookie is for one client, unless the origin states a lifetime above zero (RFC 9111
+            // §7.3).
             (200, ["Cache-Control: max-age=60", "Set-Cookie: a=b"], nil),
             (200, ["Expires: " + Sample.date(60), "Set-Cookie: a=b"], nil),
             (200, ["Cache-Control: max-age=0, must-revalidate", "Set-Cookie: a=b", "ETag: \"a\""], .setCookie),

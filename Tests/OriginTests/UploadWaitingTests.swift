@@ -6,7 +6,7 @@ import Testing
 
 @testable import Origin
 
-/// Retries, waiting and the end of uploads.
+/// Uploads: when a request is sent again, how a transfer waits for bytes of its body, and how the body ends.
 @Suite struct UploadWaitingTests {
     private let client = OriginClient(configuration: .local)
 

@@ -4,13 +4,6 @@ import Primitives
 /// The name of an entry, in one of five forms. No text has two forms because ``data(_:)`` refuses text of the other
 /// forms:
 ///
-/// | form | text |
-/// |---|---|
-/// | ``Form/url`` | MD5 of the canonical URL and of any request fields, 32 lower-case hexadecimal digits |
-/// | ``Form/response`` | MD5 of the URL as sent, `.`, 8 lower-case hexadecimal digits of the variant |
-/// | ``Form/page`` | MD5 of the page's canonical URL, and `-page` |
-/// | ``Form/resource`` | SHA-256 of the body, 64 lower-case hexadecimal digits, and `-body`; not a name in the API |
-/// | ``Form/data`` | the caller's own text |
 ///
 /// Two keys are equal when their bytes are equal; `String`'s canonical equivalence does not count.
 package struct CacheKey: Hashable, Sendable {
@@ -117,7 +110,8 @@ package struct CacheKey: Hashable, Sendable {
             && bytes.dropFirst(MD5Name.length).first == UInt8(ascii: "."):
             .response
         case MD5Name.length + pageSuffix.utf8.count
-        where MD5Name.isName(bytes.prefix(MD5Name.length)) && bytes.suffix(pageSuffix.utf8.count).elementsEqual(pageSuffix.utf8):
+        where MD5Name.isName(bytes.prefix(MD5Name.length))
+            && bytes.suffix(pageSuffix.utf8.count).elementsEqual(pageSuffix.utf8):
             .page
         case digestLength + resourceSuffix.utf8.count
         where bytes.prefix(digestLength).allSatisfy(MD5Name.isDigit)
@@ -152,8 +146,8 @@ extension InvalidKey: CustomStringConvertible {
         case .dots: "the key is . or .., which are not valid file names"
         case .reservedForm:
             """
-            the key has the form of a URL's key (32 lower-case hexadecimal digits, alone, with a dot and 8 more, or with \
-            -page) or of a page's resource (64 such digits and -body)
+            the key has the form of a URL's key (32 lower-case hexadecimal digits, alone, with a dot and 8 more, or \
+            with -page) or of a page's resource (64 such digits and -body)
             """
         }
     }

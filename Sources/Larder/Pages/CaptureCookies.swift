@@ -1,8 +1,8 @@
 import WebArchive
 
 /// The cookies of one capture (RFC 6265). They live as long as the capture. A cookie goes only to the exact host that
-/// set it, and its `Domain` does not count, so no list of public suffixes is needed. Expiry dates do not count, because a
-/// capture is short.
+/// set it, and its `Domain` does not count, so no list of public suffixes is needed. Expiry dates do not count, because
+/// a capture is short.
 struct CaptureCookies: Sendable {
     private struct Cookie {
         var host: String
@@ -32,12 +32,15 @@ struct CaptureCookies: Sendable {
         var parts = line.utf8.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false)
             .map { Substring($0).trimmingSpace() }
         let pair = parts.removeFirst()
-        guard let sign = pair.utf8.firstIndex(of: UInt8(ascii: "=")), pair.utf8.count <= Self.lengthLimit else { return }
+        guard let sign = pair.utf8.firstIndex(of: UInt8(ascii: "=")), pair.utf8.count <= Self.lengthLimit else {
+            return
+        }
         let name = pair[..<sign].trimmingSpace()
         let value = pair[pair.utf8.index(after: sign)...].trimmingSpace()
         guard !name.isEmpty else { return }
         var cookie = Cookie(
-            host: Self.host(of: url), name: String(name), value: String(value), path: Self.path(of: url), isSecure: false)
+            host: Self.host(of: url), name: String(name), value: String(value), path: Self.path(of: url),
+            isSecure: false)
         var isRemoved = false
         for part in parts {
             let attribute = part.utf8.split(separator: UInt8(ascii: "="), maxSplits: 1).map { String(Substring($0)) }
@@ -55,7 +58,8 @@ struct CaptureCookies: Sendable {
     /// The value of `Cookie` for a request; `nil` without a cookie. Longer paths come first (RFC 6265 §5.4).
     func header(for url: WebURL) -> String? {
         let sent = cookies.filter { cookie in
-            cookie.host == Self.host(of: url) && cookie.origin ?? url.origin == url.origin && (!cookie.isSecure || url.scheme == "https")
+            cookie.host == Self.host(of: url) && cookie.origin ?? url.origin == url.origin
+                && (!cookie.isSecure || url.scheme == "https")
                 && Self.matches(url.path, cookie.path)
         }
         if sent.isEmpty { return nil }

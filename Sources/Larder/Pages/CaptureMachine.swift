@@ -255,7 +255,8 @@ struct CaptureMachine {
         for index in resources.indices where resources[index].state == .waiting || resources[index].state == .running {
             resources[index].state = .missing(reason)
         }
-        let hasPage = if case .captured = resources[page].state { isPageUsable && reason != .tooManyRedirects } else { false }
+        let hasPage =
+            if case .captured = resources[page].state { isPageUsable && reason != .tooManyRedirects } else { false }
         outcome = reason == .cancelled ? .cancelled : hasPage ? .partial : .failed
         return actions + [.finish(outcome!)]
     }

@@ -81,7 +81,8 @@ struct CaptureRecord: Hashable, Sendable {
 
     private var json: JSON {
         var members: [JSON.Member] = [
-            .init("url", .string(url)), .init("kind", .string(kind.rawValue)), .init("date", .number(date.milliseconds)),
+            .init("url", .string(url)), .init("kind", .string(kind.rawValue)),
+            .init("date", .number(date.milliseconds)),
         ]
         if let answer {
             members += [
@@ -109,7 +110,8 @@ struct CaptureRecord: Hashable, Sendable {
         guard let status = json["status"]?.integerValue, let length = json["length"]?.integerValue else { return }
         var fields = HTTPFields()
         for pair in json["fields"]?.arrayValue ?? [] {
-            guard let pair = pair.arrayValue, pair.count == 2, let name = pair[0].stringValue.flatMap({ HTTPField.Name($0) }),
+            guard let pair = pair.arrayValue, pair.count == 2,
+                let name = pair[0].stringValue.flatMap({ HTTPField.Name($0) }),
                 let field = pair[1].stringValue.flatMap({ HTTPField(name: name, latin1: $0) })
             else { return nil }
             fields.append(field)

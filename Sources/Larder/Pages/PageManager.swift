@@ -10,8 +10,6 @@ import WebArchive
 /// request joins the running one.
 ///
 /// Invariants, all under the lock of `state`:
-/// - A key is in `running` from its request to its end, and in `queue` while it waits for a place.
-/// - At most ``placeLimit`` captures fetch at the same time.
 package final class PageManager: Sendable {
     /// Called once, on a thread that it must not block.
     package typealias Completion = @Sendable (PageStatus) -> Void
@@ -61,7 +59,8 @@ package final class PageManager: Sendable {
     // MARK: - For callers
 
     /// Starts a capture, or joins the running one of the same page with its own limits, fields and tags. While a
-    /// cancelled or purged capture of the page ends, throws ``PageError/busy``. `completion` gets the state at the end. Returns the state now.
+    /// cancelled or purged capture of the page ends, throws ``PageError/busy``. `completion` gets the state at the end.
+    /// Returns the state now.
     @discardableResult
     package func capture(
         _ request: PageRequest, completion: Completion? = nil

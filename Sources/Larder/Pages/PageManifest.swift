@@ -33,7 +33,9 @@ package struct PageManifest: Hashable, Sendable {
         self.captures = captures
     }
 
-    var text: [UInt8] { JSON.object([.init("url", .string(url)), .init("captures", .array(captures.map(\.json)))]).utf8 }
+    var text: [UInt8] {
+        JSON.object([.init("url", .string(url)), .init("captures", .array(captures.map(\.json)))]).utf8
+    }
 
     /// `nil` for a text that is no manifest.
     init?(_ text: [UInt8]) {

@@ -55,8 +55,8 @@ struct ReplayAnswer: Sendable {
     /// The encoding of the document that refers to the body.
     var parentEncoding = TextEncoding.utf8
 
-    /// The fields of the captured answer that a replay repeats. Others reach beyond the replay, such as Link, Refresh and
-    /// Set-Cookie, or describe bytes that a replay changes.
+    /// The fields of the captured answer that a replay repeats. Others reach beyond the replay, such as Link, Refresh
+    /// and Set-Cookie, or describe bytes that a replay changes.
     private static let repeated: Set<HTTPField.Name> = [.contentLanguage, .contentDisposition]
 
     private init(_ status: Int, _ fields: HTTPFields, _ body: Body) {
@@ -85,8 +85,8 @@ struct ReplayAnswer: Sendable {
         return replay
     }
 
-    /// The format of a body that must be rewritten. Every HTML and XML body must be, for any place in the page: a reader
-    /// can open it by itself, and its hints and refreshes would leave the replay.
+    /// The format of a body that must be rewritten. Every HTML and XML body must be, for any place in the page: a
+    /// reader can open it by itself, and its hints and refreshes would leave the replay.
     private static func format(of kind: Reference.Kind, _ type: MediaType) -> ArchivedDocument.Format? {
         if type.isHTML { return .html }
         if type.isXML { return .xml }
@@ -120,8 +120,8 @@ struct ReplayAnswer: Sendable {
         let reason = problem.map { "The capture lacks it: \($0)." } ?? "The page was captured without it."
         let address = Self.escaped(url.text)
         let text = """
-            <!doctype html><meta charset=utf-8><title>Not captured</title><h1>Not captured</h1><p>\(escaped(reason))</p>\
-            <p>Its address is <a href="\(address)" rel="noreferrer" target="_blank">\(address)</a>.</p>
+            <!doctype html><meta charset=utf-8><title>Not captured</title><h1>Not captured</h1>\
+            <p>\(escaped(reason))</p><p>Its address is <a href="\(address)" rel="noreferrer" target="_blank">\(address)</a>.</p>
             """
         // The reader may follow the link, in a window without the sandbox.
         fields[csp] = "sandbox allow-popups allow-popups-to-escape-sandbox; default-src 'none'"

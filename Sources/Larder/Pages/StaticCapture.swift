@@ -9,8 +9,6 @@ import WebArchive
 /// ``CaptureMachine``; each body becomes a resource of the ``PageCapture``.
 ///
 /// Invariants:
-/// - One lock guards `state`. Actions follow after the lock is released.
-/// - The origin client calls a ``CaptureFetch`` on its own threads, the cache on the writer's thread. Documents are read
 ///   on `queue`, because a large document takes long.
 final class StaticCapture: Sendable {
     struct Result: Sendable {
@@ -54,7 +52,8 @@ final class StaticCapture: Sendable {
 
     /// `cookies` are the caller's own `NAME=VALUE` for the page's host. `completion` is called once. It must not wait.
     init(
-        _ page: WebURL, fields: HTTPFields = [:], cookies: [String] = [], limits: CaptureLimits = CaptureLimits(), into capture: PageCapture,
+        _ page: WebURL, fields: HTTPFields = [:], cookies: [String] = [], limits: CaptureLimits = CaptureLimits(),
+        into capture: PageCapture,
         tools: FetchTools, completion: @escaping @Sendable (Result) -> Void
     ) {
         self.page = page

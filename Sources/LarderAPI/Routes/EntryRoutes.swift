@@ -133,7 +133,9 @@ struct EntryRoutes: Sendable {
         filter.tag = try query.nonEmpty("tag").map(Tags.spelling)
         filter.state = try query.value("state", "fresh or stale") { EntryFilter.State(rawValue: $0) }
         let kinds = Entry.Kind.listed.map(\.rawValue).joined(separator: ", ")
-        filter.kind = try query.value("kind", "one of \(kinds)") { text in Entry.Kind.listed.first { $0.rawValue == text } }
+        filter.kind = try query.value("kind", "one of \(kinds)") { text in
+            Entry.Kind.listed.first { $0.rawValue == text }
+        }
         return filter
     }
 

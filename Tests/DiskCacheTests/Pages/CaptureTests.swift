@@ -153,8 +153,10 @@ struct CaptureTests {
                 try await capture.reservation.publish(EntryMetadata(ttl: .seconds(9)))
             }
             try await cache.awaitNoDroppedCaptures()
-            #expect(cache.totals == CacheTotals(
-                entries: 0, bodyBytes: 0, diskBytes: 0, entriesByKind: cache.totals.entriesByKind))
+            #expect(
+                cache.totals
+                    == CacheTotals(
+                        entries: 0, bodyBytes: 0, diskBytes: 0, entriesByKind: cache.totals.entriesByKind))
             #expect(try cache.findings() == [])
         }
     }
@@ -252,7 +254,8 @@ extension DiskCache {
 
     /// Waits until the writer has removed the uses of all dropped captures.
     func awaitNoDroppedCaptures() async throws {
-        while try await outcome(of: { writer.submit({ try $0.index.capturesWithoutPage().count }, completion: $0) }) > 0 {}
+        while try await outcome(of: { writer.submit({ try $0.index.capturesWithoutPage().count }, completion: $0) }) > 0
+        {}
     }
 
     func sweep() async throws -> Int { try await outcome { sweepExpired(completion: $0) } }

@@ -43,7 +43,6 @@ struct Violation: Error, CustomStringConvertible {
 
 /// Throws ``Violation`` when a property does not hold.
 ///
-/// - Parameters:
 ///   - property: the property that must hold, in words.
 ///   - found: the value that breaks the property.
 func demand(

@@ -35,12 +35,14 @@ struct ReplayTests {
             (.image, "a/b, Text/HTML", .html, "text/html; charset=utf-8"),
             (.image, "text/html, x/y+xml", .html, "text/html; charset=utf-8"),
             (.frame, "text/xsl", .xml, "application/xml; charset=utf-8"),
-            (.image, "image/png, image/gif", nil, "application/octet-stream"), (.image, "png", nil, "application/octet-stream"),
+            (.image, "image/png, image/gif", nil, "application/octet-stream"),
+            (.image, "png", nil, "application/octet-stream"),
             (.frame, "text/plain; charset=Shift_JIS", nil, "text/plain; charset=Shift_JIS"),
             (.frame, "text/plain; charset=\"a;b\"", nil, "text/plain"),
             (.image, "image/svg+xml", .xml, "image/svg+xml; charset=utf-8"),
             (.script, "application/xhtml+xml", .xml, "application/xhtml+xml; charset=utf-8"),
-            (.style, "text/plain", .css, "text/css; charset=utf-8"), (.preload, "text/css", .css, "text/css; charset=utf-8"),
+            (.style, "text/plain", .css, "text/css; charset=utf-8"),
+            (.preload, "text/css", .css, "text/css; charset=utf-8"),
             (.image, nil, nil, "application/octet-stream"),
             (.image, "multipart/x-mixed-replace; boundary=b", nil, "application/octet-stream"),
             (.image, "image/png", nil, "image/png"), (.script, "text/javascript", nil, "text/javascript"),
@@ -72,7 +74,8 @@ struct ReplayTests {
         for answer in [moved, image] {
             let policy = answer.fields[values: Self.csp]
             #expect(policy.count == 1)
-            #expect(policy[0].hasPrefix("sandbox; default-src 'none'; img-src cache.example:8080/pages/k/view/t/ data:"))
+            #expect(
+                policy[0].hasPrefix("sandbox; default-src 'none'; img-src cache.example:8080/pages/k/view/t/ data:"))
             #expect(policy[0].contains("script-src 'none'") && policy[0].contains("form-action 'none'"))
             #expect(answer.fields[HTTPField.Name("X-Content-Type-Options")!] == "nosniff")
             #expect(answer.fields[HTTPField.Name("Referrer-Policy")!] == "no-referrer")
@@ -82,7 +85,9 @@ struct ReplayTests {
         }
     }
 
-    @Test("A host with other characters than those of host names gets no policy", arguments: ["", "h; script-src *", "h/x", "h\n"])
+    @Test(
+        "A host with other characters than those of host names gets no policy",
+        arguments: ["", "h; script-src *", "h/x", "h\n"])
     func hosts(host: String) {
         #expect(!ReplayPlace(host: host, path: "/").isValid)
     }
@@ -94,10 +99,12 @@ struct ReplayTests {
             switch request.target {
             case "/": try connection.respond(302, fields: [.location: "/page"], body: "")
             case "/page":
-                let html = "<meta charset=latin1><link rel=stylesheet href=s.css><img src='i(1).png'><a href=/other>é</a>"
+                let html =
+                    "<meta charset=latin1><link rel=stylesheet href=s.css><img src='i(1).png'><a href=/other>é</a>"
                 try connection.respond(fields: [.contentType: "text/html"], body: html)
             case "/s.css": try connection.respond(fields: [.contentType: "text/css"], body: "b{c:url(i%281%29.png)}")
-            case "/i(1).png", "/i%281%29.png": try connection.respond(fields: [.contentType: "image/png"], body: "image")
+            case "/i(1).png", "/i%281%29.png":
+                try connection.respond(fields: [.contentType: "image/png"], body: "image")
             default: try connection.respond(404, body: "missing")
             }
         }

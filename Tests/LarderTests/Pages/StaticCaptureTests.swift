@@ -14,7 +14,9 @@ struct StaticCaptureTests {
 
     private func origin(
         _ pages: [String: (type: String, body: String)],
-        _ other: @escaping @Sendable (ScriptedOrigin.Request, ScriptedOrigin.Connection) throws -> Bool = { _, _ in false }
+        _ other: @escaping @Sendable (ScriptedOrigin.Request, ScriptedOrigin.Connection) throws -> Bool = { _, _ in
+            false
+        }
     ) throws -> ScriptedOrigin {
         try ScriptedOrigin { request, connection in
             if try other(request, connection) { return }
@@ -65,7 +67,8 @@ struct StaticCaptureTests {
 
     @Test("Redirects are followed, and each is a record")
     func redirects() async throws {
-        let origin = try origin(["/page/": ("text/html", "<img src=i>"), "/page/i": ("image/png", "i")]) { request, connection in
+        let origin = try origin(["/page/": ("text/html", "<img src=i>"), "/page/i": ("image/png", "i")]) {
+            request, connection in
             guard request.target == "/start" else { return false }
             try connection.respond(302, fields: [.location: "page/"], body: "moved")
             return true
@@ -139,7 +142,8 @@ struct StaticCaptureTests {
     @Test("A resource that fails once is fetched again, and a resource that fails twice is missing with its reason")
     func failures() async throws {
         let attempts = Recorder<String>()
-        let origin = try origin(["/": ("text/html", "<img src=once><img src=twice><img src=absent>")]) { request, connection in
+        let origin = try origin(["/": ("text/html", "<img src=once><img src=twice><img src=absent>")]) {
+            request, connection in
             guard request.target == "/once" || request.target == "/twice" else { return false }
             attempts.append(request.target)
             let isFirst = attempts.elements.filter { $0 == request.target }.count == 1
@@ -162,7 +166,8 @@ struct StaticCaptureTests {
     func limits() async throws {
         let release = Gate("the slow body may end")
         let origin = try origin([
-            "/": ("text/html", "<img src=large><img src=i>"), "/large": ("image/png", String(repeating: "x", count: 5000)),
+            "/": ("text/html", "<img src=large><img src=i>"),
+            "/large": ("image/png", String(repeating: "x", count: 5000)),
             "/i": ("image/png", "i"), "/slow": ("text/html", "<img src=stuck>"),
         ]) { request, _ in
             guard request.target == "/stuck" else { return false }

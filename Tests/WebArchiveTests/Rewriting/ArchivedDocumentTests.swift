@@ -21,7 +21,8 @@ struct ArchivedDocumentTests {
     func found() {
         let page = document(
             """
-            <title>T</title><base href=/b/><img src=i.png><img src=i.png><a href=l#top></a><a href=#top></a><link rel=stylesheet href=//c/s>
+            <title>T</title><base href=/b/><img src=i.png><img src=i.png>
+            <a href=l#top></a><a href=#top></a><link rel=stylesheet href=//c/s>
             <a href=mailto:a@b></a><img src=data:,x>
             """)
         #expect(page.title == "T")

@@ -117,7 +117,9 @@ struct PendingStore: Sendable {
         func begins(_ text: String, _ prefix: String) -> Bool { text.utf8.starts(with: prefix.utf8) }
         if let kind = filter.kind, kind != self.kind { return false }
         if let key = filter.key, !names(key) { return false }
-        if let md5 = filter.md5, key.form == .data || key.form == .page || (md5 != key.md5Hex && md5 != canonicalURL.map(MD5Name.of)) {
+        if let md5 = filter.md5,
+            key.form == .data || key.form == .page || (md5 != key.md5Hex && md5 != canonicalURL.map(MD5Name.of))
+        {
             return false
         }
         if let url = filter.url, url != self.url, url != canonicalURL { return false }
@@ -209,7 +211,8 @@ final class PendingStores: Sendable {
         }
     }
 
-    /// Notes a change of an entry's metadata, so that an earlier fetch does not undo it by publishing the entry.
+    /// Notes a change of an entry's metadata, so that a running fetch, which began before, does not undo the change
+    /// when it stores its answer.
     func patch(_ key: String, _ patch: PendingStore.Patch, _ journal: Journal) {
         let former = state.withLock { state in
             let former = state.fetched.compactMapValues { $0.names(key) ? $0.patches : nil }

@@ -29,7 +29,8 @@ struct ResourceOperation: Sendable {
         record.isJSON = body.isJSON
         record.localPath = file.map { parts.bodies.absolute($0.path) }
         let entry = Entry(
-            record, ttl: .milliseconds(EntryRow.resourceExpiry.milliseconds), expiryDate: EntryRow.resourceExpiry, hits: 0,
+            record, ttl: .milliseconds(EntryRow.resourceExpiry.milliseconds), expiryDate: EntryRow.resourceExpiry,
+            hits: 0,
             lastAccessDate: parts.hits.clock.now())
         var slot: Slot?
         if case .bytes(let bytes) = body.stored { slot = try context.keep(bytes, of: entry) }

@@ -1,7 +1,4 @@
 // Invariants:
-// - Each resource has a use, in the same transaction that inserts its row, and is removed with its last use.
-// - A page's entry and its captures change in one transaction: a kill leaves the old captures or the new one.
-// - A dropped capture has no page any more, so no reader finds it. Its uses are removed in steps, because a capture may
 //   use thousands of resources and other operations wait for a transaction. The next start removes the captures that
 //   a kill left without a page.
 
@@ -22,7 +19,9 @@ extension WriteContext {
     /// Gives a running capture to the page of the entry `id`, and drops the page's oldest captures beyond `limit`.
     func adopt(_ capture: Int64, byPage id: Int64, keeping limit: Int) throws {
         try index.setPage(id, ofCapture: capture)
-        for old in try index.captures(ofPage: id).filter({ $0 != capture }).dropLast(max(limit, 1) - 1) { try drop(old) }
+        for old in try index.captures(ofPage: id).filter({ $0 != capture }).dropLast(max(limit, 1) - 1) {
+            try drop(old)
+        }
         journal.onCommit { [captures = parts.runningCaptures] in captures.end(capture) }
     }
 

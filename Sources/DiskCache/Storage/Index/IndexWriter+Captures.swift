@@ -55,8 +55,8 @@ extension IndexWriter {
     func isUsedByPinnedPage(_ resource: Int64) throws -> Bool {
         try !numbers(
             """
-            SELECT 1 FROM uses JOIN captures ON captures.number = uses.capture JOIN entries ON entries.id = captures.page \
-            WHERE uses.resource = ? AND entries.pinned = 1 LIMIT 1
+            SELECT 1 FROM uses JOIN captures ON captures.number = uses.capture \
+            JOIN entries ON entries.id = captures.page WHERE uses.resource = ? AND entries.pinned = 1 LIMIT 1
             """, [resource]
         ).isEmpty
     }

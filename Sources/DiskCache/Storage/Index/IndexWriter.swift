@@ -228,8 +228,8 @@ package struct Totals: Sendable {
         }
     }
 
-    /// The totals for the eviction policy. The bytes leave out pinned entries; the number of entries includes them. Both
-    /// leave out the resources of pages, which are in no queue.
+    /// The totals for the eviction policy. The bytes leave out pinned entries; the number of entries includes them.
+    /// Both leave out the resources of pages, which are in no queue.
     var queues: QueueTotals {
         let (all, resources) = (all, kinds[.resource] ?? Kind())
         return QueueTotals(

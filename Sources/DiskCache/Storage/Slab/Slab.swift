@@ -210,7 +210,8 @@ final class SlotTable: Sendable {
         }
     }
 
-    /// Removes a key and voids the tickets of its shard. Call this after a commit, before the commit is acknowledged.
+    /// Removes a key and voids the ``SlotTicket``s of its shard. Call this after a commit, before the commit is
+    /// acknowledged.
     func remove(_ hash: Int) {
         shards[hash].withLock { $0.remove(Self.spread(hash)) }
     }

@@ -124,8 +124,9 @@ final class SlabMap {
             .filter { !freed.contains($0) }.prefix(limit).map { $0 }
     }
 
-    /// Returns the extent that is being emptied, or else chooses one: of the extents with slack and with bodies that
-    /// fit into other extents of their class, the extent with the fewest used bytes. Never chooses a `stuck` extent.
+    /// Returns the extent that is being emptied, or else chooses one: of the extents with free slots, and with bodies
+    /// that fit into other extents of their class, the extent with the fewest used bytes. Never chooses a `stuck`
+    /// extent.
     @discardableResult
     func beginDraining(except stuck: Set<Int>) -> Int? {
         if let draining { return draining }
