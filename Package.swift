@@ -55,14 +55,14 @@ let package = Package(
         .target(
             name: "Larder",
             dependencies: [
-                "Origin", "HTTPCaching", "DiskCache", "Primitives",
+                "Origin", "HTTPCaching", "WebArchive", "DiskCache", "Primitives",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Yams", package: "Yams"),
             ]),
 
-        // Five modules that do not import one another.
+        // Modules that do not import one another.
         .target(
             name: "MicroHTTPD",
             dependencies: [
@@ -165,7 +165,7 @@ let package = Package(
         .testTarget(name: "BenchmarksTests", dependencies: ["LarderBenchmarks", "TraceReplay", "TestSupport"]),
         .testTarget(
             name: "LarderTests",
-            dependencies: ["Larder", "DiskCache", "HTTPCaching", "Origin", "Primitives", "TestSupport"]),
+            dependencies: ["Larder", "DiskCache", "HTTPCaching", "WebArchive", "Origin", "Primitives", "TestSupport"]),
         .testTarget(
             name: "LarderClientTests",
             dependencies: [

@@ -169,8 +169,10 @@ final class APIHandler: RequestHandler {
                     metadata: ["operation": "\(operation)", "status": .number(status), "reason": "\(detail)"])
             }
             guard logsRequests else { return }
-            // The query may contain a secret, and so may the path of a malformed request. Neither is logged.
-            let path = status == 400 || TokenCredentials.areIn(request.path) ? "…" : request.path
+            // The query may contain a secret, and so may the path of a malformed request. Neither is logged. The path of
+            // a view has its ticket.
+            let isSecret = status == 400 || operation == "viewPage" || TokenCredentials.areIn(request.path)
+            let path = isSecret ? "…" : request.path
             logger.debug(
                 "request",
                 metadata: [
@@ -206,6 +208,11 @@ final class APIHandler: RequestHandler {
             // Only tokens for the default namespace may use calls that concern all namespaces.
             if route.scope != nil { try visitor.check(namespace: NamespaceName.default) }
             return namespaces.default
+        case .ticket:
+            guard let namespace = namespaces.find(asked.name ?? NamespaceName.default) else {
+                throw Problem(PageViewer.Failure.ticket)
+            }
+            return namespace
         case .named, .prefixed, .inQuery: break
         }
         let name =

@@ -40,9 +40,9 @@ package struct CacheKey: Hashable, Sendable {
         return CacheKey(text: url.md5 + "." + name, form: .response)
     }
 
-    package static func page(canonical url: String) -> CacheKey {
-        CacheKey(text: MD5Name.of(url) + pageSuffix, form: .page)
-    }
+    package static func page(canonical url: String) -> CacheKey { page(md5: MD5Name.of(url)) }
+    /// `md5`: of a canonical URL, as 32 hex digits in lower case.
+    package static func page(md5: String) -> CacheKey { CacheKey(text: md5 + pageSuffix, form: .page) }
 
     /// `digest`: SHA-256, 32 bytes.
     package static func resource(digest: [UInt8]) -> CacheKey {

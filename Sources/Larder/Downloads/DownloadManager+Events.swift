@@ -8,44 +8,44 @@ import Primitives
 /// manager's lock, and the start is published before the fetch begins.
 extension DownloadManager {
     func tellStart(of fetch: DownloadFetch) {
-        guard events.areDownloadsWanted, let status = status(of: fetch.policy.key.text) else { return }
-        events.publish(.downloadStarted, DownloadReport(status: status, tags: fetch.tags))
+        guard events.isWanted, let status = status(of: fetch.policy.key.text) else { return }
+        events.publish(.downloadStarted, .download(DownloadReport(status: status, tags: fetch.tags)))
     }
 
     func tellProgress(of fetch: DownloadFetch) {
         let key = fetch.policy.key.text
         state.withLock { state in
             guard state.running[key]?.fetch === fetch else { return }
-            events.publish(.downloadProgress, DownloadReport(status: Self.status(of: fetch), tags: fetch.tags))
+            let report = DownloadReport(status: Self.status(of: fetch), tags: fetch.tags)
+            events.publish(.downloadProgress, .download(report))
         }
     }
 
     /// Publishes the end of a download. The caller holds the lock.
     func tellEnd(of fetch: DownloadFetch, _ status: DownloadStatus, _ result: Result<DownloadResult, DownloadError>) {
-        guard events.areDownloadsWanted else { return }
+        guard events.isWanted else { return }
         switch result {
         case .success(let success):
             let isFromCache = success.outcome != .downloaded
-            events.publish(
-                .downloadSucceeded,
-                DownloadReport(status: status, tags: success.entry.tags, entry: success.entry, isFromCache: isFromCache)
-            )
+            let report = DownloadReport(
+                status: status, tags: success.entry.tags, entry: success.entry, isFromCache: isFromCache)
+            events.publish(.downloadSucceeded, .download(report))
         case .failure(let error):
             var status = status
             status.error = error
-            events.publish(.downloadFailed, DownloadReport(status: status, tags: fetch.tags))
+            events.publish(.downloadFailed, .download(DownloadReport(status: status, tags: fetch.tags)))
         }
     }
 
     /// Publishes that a request was answered with the held entry. No download ran, so no start was published.
     func tellAnswer(_ entry: Entry, to request: DownloadRequest) {
-        guard events.areDownloadsWanted, events.takesCachedAnswer() else { return }
+        guard events.isWanted, events.takesCachedAnswer() else { return }
         let now = tools.clock.now()
         let status = DownloadStatus(
             key: entry.key, url: request.url.string, state: .succeeded, receivedBytes: 0, totalBytes: nil,
             bytesPerSecond: 0, waiters: 0, startDate: now, endDate: now)
-        events.publish(
-            .downloadSucceeded, DownloadReport(status: status, tags: entry.tags, entry: entry, isFromCache: true))
+        let report = DownloadReport(status: status, tags: entry.tags, entry: entry, isFromCache: true)
+        events.publish(.downloadSucceeded, .download(report))
     }
 }
 
@@ -53,35 +53,6 @@ struct DownloadProgress: Sendable {
     var receivedBytes: Int64 = 0
     var totalBytes: Int64?
     var pace = ReportPace()
-}
-
-/// The pace of progress reports to listeners: the first report comes at once, and then at most four reports a second.
-/// If the origin pauses, a scheduled report still includes the last piece. A plain value.
-struct ReportPace {
-    /// The time between two reports.
-    static let interval: Duration = .milliseconds(250)
-
-    private var next: ContinuousClock.Instant?
-    /// Whether a later report is already scheduled.
-    private var isPromised = false
-
-    /// Returns the delay after which a report must follow, because a new piece has arrived. 0: the report happens now;
-    /// `nil`: a report that is already scheduled will include the piece.
-    mutating func turn(at now: ContinuousClock.Instant) -> Duration? {
-        if isPromised { return nil }
-        if let next, now < next {
-            isPromised = true
-            return next - now
-        }
-        next = now + Self.interval
-        return .zero
-    }
-
-    /// Notes that the scheduled report happens now.
-    mutating func keepPromise(at now: ContinuousClock.Instant) {
-        isPromised = false
-        next = now + Self.interval
-    }
 }
 
 extension DownloadFetch {

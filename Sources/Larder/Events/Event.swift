@@ -1,7 +1,7 @@
 import DiskCache
 import Primitives
 
-/// An event for the listeners of `GET /events`: a change of entries, or a step of a download. A request for a download
+/// An event for the listeners of `GET /events`: a change of entries, or a step of a download or capture. A request for a download
 /// that the cache answers publishes an event, too. Reading an entry publishes no event.
 package struct Event: Sendable {
     /// The raw values are the names in `GET /events`.
@@ -12,6 +12,10 @@ package struct Event: Sendable {
         case downloadSucceeded = "download.succeeded"
         /// Includes a cancelled download.
         case downloadFailed = "download.failed"
+        case pageStarted = "page.started"
+        case pageProgress = "page.progress"
+        /// Includes a capture that failed or was cancelled.
+        case pageFinished = "page.finished"
         case entryStored = "entry.stored"
         case entryExpired = "entry.expired"
         /// An entry was removed on request.
@@ -23,6 +27,7 @@ package struct Event: Sendable {
 
     package enum Subject: Sendable {
         case download(DownloadReport)
+        case page(PageReport)
         case entries(EntryChange.Subject)
         case listener(ResetReason)
     }
@@ -47,6 +52,7 @@ package struct Event: Sendable {
             case .download(let report):
                 2 * report.status.url.utf8.count + Self.length(report.tags)
                     + (report.entry.map { ($0.fields?.utf8.count ?? 0) + 1024 } ?? 0)
+            case .page(let report): report.url.utf8.count + Self.length(report.tags) + (report.problem?.utf8.count ?? 0)
             case .entries(.entry(let entry)):
                 entry.key.utf8.count + (entry.url?.utf8.count ?? 0) + Self.length(entry.tags)
             case .entries(.others(_, let filter)): (filter?.url?.utf8.count ?? 0) + (filter?.prefix?.utf8.count ?? 0)
@@ -68,6 +74,24 @@ package struct DownloadReport: Sendable {
     package var isFromCache = false
 }
 
+/// The state of a capture of a page.
+package struct PageReport: Sendable {
+    package var key: String
+    package var url: String
+    /// One of the states of a page.
+    package var state: String
+    /// The tags that the page will have, sorted.
+    package var tags: [String]
+    /// The URLs that the capture has found, and those of them that it has captured or cannot capture.
+    package var found = 0
+    package var captured = 0
+    package var missing = 0
+    /// The bytes of the captured bodies.
+    package var bytes: Int64 = 0
+    /// The reason of a capture that failed; otherwise `nil`.
+    package var problem: String?
+}
+
 extension Event {
     init(reset reason: ResetReason, at time: Timestamp) {
         self.init(kind: .reset, time: time, namespace: nil, subject: .listener(reason))
@@ -75,6 +99,9 @@ extension Event {
 }
 
 extension Event.Kind {
+    /// Whether a later event of the same work makes this one needless.
+    var isProgress: Bool { self == .downloadProgress || self == .pageProgress }
+
     init(_ verb: EntryChange.Verb) {
         self =
             switch verb {
@@ -109,6 +136,7 @@ package struct EventFilter: Hashable, Sendable {
         if let kinds, !kinds.contains(event.kind) { return false }
         switch event.subject {
         case .download(let report): return isOf(report.status.key, report.tags)
+        case .page(let report): return isOf(report.key, report.tags)
         case .entries(.entry(let entry)): return isOf(entry.key, entry.tags)
         case .entries(.others), .listener: return true
         }

@@ -271,12 +271,14 @@ final class NamespaceEvents: EntryObserver, Sendable {
         hub.publish([Event(kind: .entryRemoved, time: clock.now(), namespace: namespace, subject: .entries(entries))])
     }
 
-    var areDownloadsWanted: Bool { hub.isWanted }
+    /// Whether events of downloads and captures are recorded. Callers check this before they make an event.
+    var isWanted: Bool { hub.isWanted }
     var isHeard: Bool { hub.isHeard }
 
-    /// Downloads of a removed namespace publish too, because every download that began must also report its end.
-    func publish(_ kind: Event.Kind, _ report: DownloadReport) {
-        hub.publish([Event(kind: kind, time: clock.now(), namespace: namespace, subject: .download(report))])
+    /// Publishes an event of a download or capture, also of a removed namespace, because all work that began must also
+    /// report its end.
+    func publish(_ kind: Event.Kind, _ subject: Event.Subject) {
+        hub.publish([Event(kind: kind, time: clock.now(), namespace: namespace, subject: subject)])
     }
 
     func takesCachedAnswer() -> Bool {

@@ -5,12 +5,22 @@ import Primitives
 /// The latest events, in order, for listeners that reconnect or have not got all events yet. A plain value.
 ///
 /// A place in the window is the number of the last event that was sent to a listener; 0 is the place before the first
-/// event. The window keeps only the latest progress event of each download, and only until the download ends.
+/// event. The window keeps only the latest progress event of each download and capture, and only until it ends.
 struct ReplayWindow {
-    /// A key is unique only within its namespace.
-    private struct Download: Hashable {
+    /// A download, or a capture of a page. Their keys differ, but a key is unique only within its namespace.
+    private struct Work: Hashable {
         let namespace: String?
         let key: String
+
+        /// `nil` for an event of entries or of the listener.
+        init?(of event: Event) {
+            namespace = event.namespace
+            switch event.subject {
+            case .download(let report): key = report.status.key
+            case .page(let report): key = report.key
+            case .entries, .listener: return nil
+            }
+        }
     }
 
     private let seal: EventIDSeal
@@ -23,7 +33,7 @@ struct ReplayWindow {
     private var first: UInt64 = 1
     private var bytes = 0
     /// The numbers of the progress events in the window.
-    private var progress: [Download: UInt64] = [:]
+    private var progress: [Work: UInt64] = [:]
 
     /// `seal` makes the ids; each start of the server makes a new seal. `countLimit` counts replaced progress events,
     /// too. `byteLimit` is approximate, and the last event stays even if it alone exceeds the limit.
@@ -40,13 +50,12 @@ struct ReplayWindow {
     var endID: EventID { id(at: end) }
     func id(at place: UInt64) -> EventID { seal.id(of: place) }
 
-    /// Adds an event. Removes the older progress event of the same download and, beyond the limits, the oldest events.
+    /// Adds an event. Removes the older progress event of the same work and, beyond the limits, the oldest events.
     mutating func append(_ event: Event) {
         let id = id(at: end + 1)
-        if case .download(let report) = event.subject {
-            let download = Download(namespace: event.namespace, key: report.status.key)
-            if let overtaken = progress.removeValue(forKey: download) { clear(overtaken) }
-            if event.kind == .downloadProgress { progress[download] = id.number }
+        if let work = Work(of: event) {
+            if let overtaken = progress.removeValue(forKey: work) { clear(overtaken) }
+            if event.kind.isProgress { progress[work] = id.number }
         }
         slots.append(PublishedEvent(event, id: id))
         bytes += event.cost
@@ -82,9 +91,7 @@ struct ReplayWindow {
     private mutating func removeFirst() {
         if let event = slots[head]?.event {
             bytes -= event.cost
-            if event.kind == .downloadProgress, case .download(let report) = event.subject {
-                progress[Download(namespace: event.namespace, key: report.status.key)] = nil
-            }
+            if event.kind.isProgress, let work = Work(of: event) { progress[work] = nil }
             slots[head] = nil
         }
         head += 1

@@ -24,6 +24,23 @@ package final class ServiceMetrics: Sendable {
     package let receivedBytes = Counter()
     package let downloadDurations = DurationHistogram()
     package let removals = RemovalCounters()
+    package let pages = PageCounters()
+}
+
+/// The counters of captures of pages, and of their replays.
+package final class PageCounters: Sendable {
+    package enum Outcome: String, CaseIterable, Sendable { case complete, partial, failed, cancelled }
+    package enum ResourceOutcome: String, CaseIterable, Sendable { case captured, missing }
+
+    private let ended = Outcome.allCases.map { _ in Counter() }
+    private let found = ResourceOutcome.allCases.map { _ in Counter() }
+    /// Answers of replays with captured content.
+    package let views = Counter()
+
+    package func captures(_ outcome: Outcome) -> Counter { ended[Outcome.allCases.firstIndex(of: outcome)!] }
+    package func resources(_ outcome: ResourceOutcome) -> Counter {
+        found[ResourceOutcome.allCases.firstIndex(of: outcome)!]
+    }
 }
 
 /// A number that only grows. Many threads may count without a lock.

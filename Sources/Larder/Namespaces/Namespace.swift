@@ -66,8 +66,8 @@ package final class Namespace: Sendable {
         pages = PageManager(
             tools: FetchTools(
                 cache: cache, origin: tools.origin, clock: tools.clock, metrics: tools.metrics, options: options),
-            schemes: server.schemes, logger: logger)
-        viewer = PageViewer(cache: cache, clock: tools.clock)
+            events: events, schemes: server.schemes, logger: logger)
+        viewer = PageViewer(cache: cache, clock: tools.clock, metrics: tools.metrics.pages)
     }
 
     struct Tools: Sendable {

@@ -18,8 +18,10 @@ final class CaptureFetch: OriginReceiver {
 
     /// All captures together may hold no more bytes of documents.
     fileprivate struct NoRoom: Error, CustomStringConvertible {
-        let description = "too many documents are being read; try again later"
+        var description: String { noRoom }
     }
+
+    static let noRoom = "too many documents are being read; try again later"
 
     /// The transfer ends at the head of a redirect, because no replay shows its body.
     private struct RedirectFound: Error {}

@@ -22,11 +22,8 @@ struct CaptureMachine {
         fileprivate var attempts = 0
         fileprivate let host: String
 
-        /// Whether the resource is captured as the live page would have it: a page may refer to a resource that does
-        /// not exist, but a refusal, such as a 403 or 429, may be meant for the capture only.
-        var isWhole: Bool {
-            if case .captured(let status) = state { status < 400 || status == 404 || status == 410 } else { false }
-        }
+        /// See ``CaptureRecord/isWhole``.
+        var isWhole: Bool { if case .captured(let status) = state { CaptureRecord.isWhole(status) } else { false } }
     }
 
     enum State: Hashable, Sendable {
@@ -86,7 +83,21 @@ struct CaptureMachine {
     private var running: Set<Int> = []
     private var runningOfHost: [String: Int] = [:]
     /// Whether a limit kept a resource out that has no place in ``resources``.
-    private var isCut = false
+    private(set) var isCut = false
+
+    var progress: CaptureProgress {
+        var progress = CaptureProgress()
+        progress.found = resources.count
+        progress.bytes = bytes
+        for resource in resources {
+            switch resource.state {
+            case .captured(let status) where CaptureRecord.isWhole(status): progress.captured += 1
+            case .captured, .missing: progress.missing += 1
+            case .waiting, .running: break
+            }
+        }
+        return progress
+    }
 
     init(_ page: WebURL, limits: CaptureLimits = CaptureLimits()) {
         self.limits = limits

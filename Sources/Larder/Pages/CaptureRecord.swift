@@ -27,6 +27,11 @@ struct CaptureRecord: Hashable, Sendable {
     /// encoding of its own has it.
     var encoding: String?
 
+    /// Whether the capture has the resource as the live page does: a page may refer to a resource that does not exist,
+    /// but a refusal, such as a 403 or 429, may be meant for the capture only.
+    var isWhole: Bool { answer.map { Self.isWhole($0.status) } ?? false }
+    static func isWhole(_ status: Int) -> Bool { status < 400 || status == 404 || status == 410 }
+
     /// The fields of a response that a capture keeps. Cookies are forgotten with the capture.
     static func kept(_ fields: HTTPFields) -> HTTPFields {
         var room = fieldLimit
@@ -67,7 +72,7 @@ struct CaptureRecord: Hashable, Sendable {
         return records
     }
 
-    /// The members that a list of a page's resources shows; `problem` only for a missing resource.
+    /// The members that a list of a page's resources shows; `problem` only for a resource that is not whole.
     var summary: JSON {
         var members: [JSON.Member] = [
             .init("url", .string(url)), .init("kind", .string(kind.rawValue)), .init("date", .date(date)),
@@ -75,8 +80,14 @@ struct CaptureRecord: Hashable, Sendable {
             .init("contentType", .string(orNull: answer?.fields[.contentType])),
             .init("contentLength", answer.map { .number($0.length) } ?? .null),
         ]
-        if let problem { members.append(.init("problem", .string(problem))) }
+        if let reason { members.append(.init("problem", .string(reason))) }
         return .object(members)
+    }
+
+    /// The reason why the capture is not whole; `nil` for a whole resource.
+    var reason: String? {
+        if isWhole { return nil }
+        return problem ?? "the origin answered with status \(answer?.status ?? 0)"
     }
 
     private var json: JSON {

@@ -8,12 +8,15 @@ package struct PageManifest: Hashable, Sendable {
         package var number: Int64
         package var startDate: Timestamp
         package var endDate: Timestamp
+        package var mode: PageRequest.Mode
         package var isComplete: Bool
+        /// Whether a limit kept further resources out, which the capture does not list.
+        package var isLimited: Bool
         /// The URL of the page's document, after redirects.
         package var finalURL: String
         /// `nil` for a document without a title.
         package var title: String?
-        /// The numbers of captured and of missing URLs.
+        /// See ``CaptureProgress``.
         package var captured: Int
         package var missing: Int
         /// The bytes of all bodies.
@@ -26,15 +29,21 @@ package struct PageManifest: Hashable, Sendable {
     package var url: String
     /// The newest is the last. Never empty in a stored page.
     package var captures: [Capture]
+    /// Whether each view renews the page's expiry date.
+    package var updatesExpiry: Bool
     package var newest: Capture? { captures.last }
 
-    package init(url: String, captures: [Capture] = []) {
+    package init(url: String, captures: [Capture] = [], updatesExpiry: Bool = false) {
         self.url = url
         self.captures = captures
+        self.updatesExpiry = updatesExpiry
     }
 
     var text: [UInt8] {
-        JSON.object([.init("url", .string(url)), .init("captures", .array(captures.map(\.json)))]).utf8
+        JSON.object([
+            .init("url", .string(url)), .init("updateExpiry", .bool(updatesExpiry)),
+            .init("captures", .array(captures.map(\.json))),
+        ]).utf8
     }
 
     /// `nil` for a text that is no manifest.
@@ -44,12 +53,12 @@ package struct PageManifest: Hashable, Sendable {
         else { return nil }
         let captures = items.compactMap(Capture.init)
         guard captures.count == items.count else { return nil }
-        self.init(url: url, captures: captures)
+        self.init(url: url, captures: captures, updatesExpiry: json["updateExpiry"]?.boolValue ?? false)
     }
 
-    /// Reads the body of a page's entry; may wait for the disk. `nil` when the body cannot be read.
+    /// Reads the body of a page's entry; may wait for the disk. `nil` for another entry, or if the body cannot be read.
     package init?(of stored: StoredEntry) {
-        guard let bytes = try? stored.body.bytes() else { return nil }
+        guard stored.entry.kind == .page, let bytes = try? stored.body.bytes() else { return nil }
         self.init(Array(bytes))
     }
 }
@@ -58,7 +67,8 @@ extension PageManifest.Capture {
     fileprivate var json: JSON {
         .object([
             .init("number", .number(number)), .init("startDate", .number(startDate.milliseconds)),
-            .init("endDate", .number(endDate.milliseconds)), .init("isComplete", .bool(isComplete)),
+            .init("endDate", .number(endDate.milliseconds)), .init("mode", .string(mode.rawValue)),
+            .init("isComplete", .bool(isComplete)), .init("isLimited", .bool(isLimited)),
             .init("finalURL", .string(finalURL)), .init("title", .string(orNull: title)),
             .init("captured", .number(captured)), .init("missing", .number(missing)), .init("bytes", .number(bytes)),
             .init("records", .string(records.hex)),
@@ -68,13 +78,16 @@ extension PageManifest.Capture {
     fileprivate init?(_ json: JSON) {
         guard let number = json["number"]?.integerValue, let start = json["startDate"]?.integerValue,
             let end = json["endDate"]?.integerValue, let isComplete = json["isComplete"]?.boolValue,
+            let mode = json["mode"]?.stringValue.flatMap(PageRequest.Mode.init),
+            let isLimited = json["isLimited"]?.boolValue,
             let finalURL = json["finalURL"]?.stringValue, let captured = json["captured"]?.integerValue,
             let missing = json["missing"]?.integerValue, let bytes = json["bytes"]?.integerValue,
             let records = json["records"]?.stringValue.flatMap({ [UInt8](hex: $0) })
         else { return nil }
         self.init(
             number: number, startDate: Timestamp(milliseconds: start), endDate: Timestamp(milliseconds: end),
-            isComplete: isComplete, finalURL: finalURL, title: json["title"]?.stringValue, captured: Int(captured),
-            missing: Int(missing), bytes: bytes, records: records)
+            mode: mode, isComplete: isComplete, isLimited: isLimited, finalURL: finalURL,
+            title: json["title"]?.stringValue, captured: Int(captured), missing: Int(missing), bytes: bytes,
+            records: records)
     }
 }

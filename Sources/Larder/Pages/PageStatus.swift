@@ -4,12 +4,26 @@ import Primitives
 
 /// A request to capture a page.
 package struct PageRequest: Sendable {
+    package enum Mode: String, Hashable, Sendable, CaseIterable {
+        /// The best mode that the server has.
+        case auto
+        /// Follows the references of documents, and runs no scripts.
+        case `static`
+        /// Runs the page's scripts in a browser.
+        case rendered
+    }
+
     package var url: CanonicalURL
+    package var mode = Mode.auto
+    /// The caller's own document in place of the origin's, in UTF-8; `nil`: the origin's.
+    package var document: [UInt8]?
     /// The time for which the page stays fresh; `nil`: the default of the namespace.
     package var ttl: Duration?
     package var tags: Set<String> = []
     /// `nil`: as the page that is replaced.
     package var pinned: Bool?
+    /// Whether each view renews the expiry date.
+    package var updatesExpiry = false
     /// Fields for the page's own origin, such as Authorization. No record of the capture has them.
     package var fields: HTTPFields = [:]
     /// `NAME=VALUE` for the page's own host. Forgotten with the capture.
@@ -22,6 +36,18 @@ package struct PageRequest: Sendable {
     package init(url: CanonicalURL) {
         self.url = url
     }
+}
+
+/// The number of URLs that a capture has found, and the results so far.
+package struct CaptureProgress: Hashable, Sendable {
+    package var found = 0
+    package var captured = 0
+    /// The URLs that the capture lacks, or whose origins refused them.
+    package var missing = 0
+    /// The bytes of the captured bodies.
+    package var bytes: Int64 = 0
+
+    package init() {}
 }
 
 /// The state of a page's last capture.
@@ -43,12 +69,17 @@ package struct PageStatus: Sendable {
     package internal(set) var endDate: Timestamp?
     /// The reason of a capture that failed, or that did not replace a better one; otherwise `nil`.
     package internal(set) var problem: PageError?
+    package internal(set) var progress = CaptureProgress()
 
     package var isRunning: Bool { state == .queued || state == .fetching }
 }
 
 package enum PageError: Error, Hashable, Sendable {
     case schemeRefused(String)
+    /// Only a browser can render pages, and the server has none.
+    case noBrowser
+    /// A capture of the page is running that has another document.
+    case otherDocument
     /// Too many captures run or wait.
     case busy
     case stopping
@@ -66,6 +97,9 @@ extension PageError: CustomStringConvertible {
     package var description: String {
         switch self {
         case .schemeRefused(let scheme): "the scheme \"\(scheme)\" is not allowed"
+        case .noBrowser: "this server has no browser; use the mode \"static\" or \"auto\""
+        case .otherDocument:
+            "a capture of this page is running with another document; wait for its end, or cancel it with DELETE"
         case .busy: "too many captures are running; try again later"
         case .stopping: "the server is stopping"
         case .cancelled: "the capture was cancelled"

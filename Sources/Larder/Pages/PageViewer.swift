@@ -14,13 +14,13 @@ import WebArchive
 package final class PageViewer: Sendable {
     package struct Ticket: Sendable {
         package let text: String
-        /// The URL of the page's document, after redirects.
-        package let url: String
         package let key: String
-        fileprivate let capture: Int64
-        fileprivate let records: [UInt8]
+        let capture: PageManifest.Capture
         fileprivate var version: Int64
         fileprivate var endDate: Timestamp
+
+        /// The URL of the page's document, after redirects.
+        package var url: String { capture.finalURL }
     }
 
     package struct Answer: Sendable {
@@ -52,6 +52,7 @@ package final class PageViewer: Sendable {
 
     private let cache: DiskCache
     private let clock: any WallClock
+    private let metrics: PageCounters
     private let state = Locked(State())
     /// Reads whole bodies and rewrites documents, which takes too long for a thread of the cache or of the server.
     private static let queue = DispatchQueue(label: "larder.pages.view", qos: .userInitiated, attributes: .concurrent)
@@ -60,50 +61,108 @@ package final class PageViewer: Sendable {
     /// The most tickets of a namespace. The ticket that was used longest ago is the first to go.
     static let ticketLimit = 1000
 
-    init(cache: DiskCache, clock: any WallClock) {
+    init(cache: DiskCache, clock: any WallClock, metrics: PageCounters) {
         self.cache = cache
         self.clock = clock
+        self.metrics = metrics
     }
 
     /// Gives a ticket for the newest capture of a page. `then` is called once, on any thread.
     package func open(_ key: String, then: @escaping @Sendable (Result<Ticket, Failure>) -> Void) {
-        cache.find(key) { [self] found in
-            switch found {
-            case .failure(let error): then(.failure(.cache(error)))
-            case .success(let stored):
-                guard let stored, stored.entry.kind == .page, let capture = PageManifest(of: stored)?.newest else {
-                    return then(.failure(.absent))
-                }
-                let ticket = Ticket(
-                    text: (0..<16).map { _ in UInt8.random(in: 0...255) }.hex, url: capture.finalURL, key: key,
-                    capture: capture.number, records: capture.records, version: stored.entry.version,
-                    endDate: clock.now() + Self.ticketLife)
-                state.withLock { state in
-                    state.tickets.append(ticket, for: ticket.text)
-                    if state.tickets.count > Self.ticketLimit, let oldest = state.tickets.first {
-                        state.tickets.remove(oldest.key)
+        find(key) { [self] page in
+            then(
+                page.map { stored, manifest, capture in
+                    let ticket = Ticket(
+                        text: (0..<16).map { _ in UInt8.random(in: 0...255) }.hex, key: key, capture: capture,
+                        version: stored.entry.version, endDate: clock.now() + Self.ticketLife)
+                    state.withLock { state in
+                        state.tickets.append(ticket, for: ticket.text)
+                        if state.tickets.count > Self.ticketLimit, let oldest = state.tickets.first {
+                            state.tickets.remove(oldest.key)
+                        }
                     }
+                    if manifest.updatesExpiry { _ = cache.slide(stored.entry) }
+                    cache.recordHit(stored.entry)
+                    return ticket
+                })
+        }
+    }
+
+    // MARK: - Without a ticket
+
+    /// Lists the records of a page's newest capture, as JSON objects. `then` is called once, on any thread.
+    package func resources(of key: String, then: @escaping @Sendable (Result<[JSON], Failure>) -> Void) {
+        records(of: key) { then($0.map { records in records.map(\.summary) }) }
+    }
+
+    /// As ``resources(of:then:)``, but only the first `limit` records of resources that are not whole.
+    package func failures(of key: String, limit: Int, then: @escaping @Sendable (Result<[JSON], Failure>) -> Void) {
+        records(of: key) { then($0.map { records in records.lazy.filter { !$0.isWhole }.prefix(limit).map(\.summary) }) }
+    }
+
+    /// The readable text of the newest capture's document. `then` is called once, on any thread.
+    package func text(of key: String, then: @escaping @Sendable (Result<SharedBytes, Failure>) -> Void) {
+        find(key) { [self] page in
+            guard case .success(let (_, _, capture)) = page, let url = WebURL(capture.finalURL) else {
+                return then(page.map { _ in SharedBytes([]) })
+            }
+            index(capture.records) { [self] index in
+                guard let record = index?.record(for: url), let answer = record.answer, let digest = answer.digest
+                else { return then(.failure(.absent)) }
+                let type = answer.fields[.contentType]
+                read(digest) { bytes in
+                    guard let bytes else { return then(.failure(.absent)) }
+                    guard let format = ArchivedDocument.Format(of: .frame, contentType: type) else {
+                        return then(.success(SharedBytes([])))
+                    }
+                    let document = ArchivedDocument([UInt8](bytes), format, contentType: type, url: url)
+                    then(.success(SharedBytes(ReadableText.text(of: document.text, isXML: format == .xml))))
                 }
-                cache.recordHit(stored.entry)
-                then(.success(ticket))
             }
         }
     }
 
-    /// Lists the records of a page's newest capture, as JSON objects. `then` is called once, on any thread.
-    package func resources(of key: String, then: @escaping @Sendable (Result<[JSON], Failure>) -> Void) {
-        cache.find(key) { [self] found in
+    private typealias Found = (stored: StoredEntry, manifest: PageManifest, capture: PageManifest.Capture)
+
+    private func find(_ key: String, then: @escaping @Sendable (Result<Found, Failure>) -> Void) {
+        cache.find(key) { found in
             switch found {
             case .failure(let error): then(.failure(.cache(error)))
             case .success(let stored):
-                guard let stored, stored.entry.kind == .page, let capture = PageManifest(of: stored)?.newest else {
+                guard let stored, let manifest = PageManifest(of: stored), let capture = manifest.newest else {
                     return then(.failure(.absent))
                 }
-                read(capture.records) { bytes in
-                    let records = bytes.flatMap { CaptureRecord.records(in: Array($0)) }
-                    then(records.map { .success($0.map(\.summary)) } ?? .failure(.absent))
-                }
+                then(.success((stored, manifest, capture)))
             }
+        }
+    }
+
+    private func records(
+        of key: String, then: @escaping @Sendable (Result<[CaptureRecord], Failure>) -> Void
+    ) {
+        find(key) { [self] page in
+            switch page {
+            case .failure(let failure): then(.failure(failure))
+            case .success(let page):
+                index(page.capture.records) { then($0.map { .success($0.records) } ?? .failure(.absent)) }
+            }
+        }
+    }
+
+    // MARK: - With a ticket
+
+    /// The document around a replay: a banner with the page's title, and the page in a frame. `then` is called once, on
+    /// any thread.
+    package func frame(
+        _ text: String, key: String, at place: ReplayPlace,
+        then: @escaping @Sendable (Result<Answer, Failure>) -> Void
+    ) {
+        guard place.isValid else { return then(.failure(.invalid)) }
+        guard let ticket = use(text, key: key) else { return then(.failure(.ticket)) }
+        check(ticket) { isHeld in
+            guard isHeld else { return then(.failure(.absent)) }
+            let frame = ReplayFrame(ticket.capture, at: place)
+            then(.success(Answer(status: 200, fields: frame.fields, body: .bytes(SharedBytes(Array(frame.text.utf8))))))
         }
     }
 
@@ -114,8 +173,23 @@ package final class PageViewer: Sendable {
         then: @escaping @Sendable (Result<Answer, Failure>) -> Void
     ) {
         guard let url = WebURL(url), place.isValid else { return then(.failure(.invalid)) }
+        guard let ticket = use(text, key: key) else { return then(.failure(.ticket)) }
+        // A purge is final: a view ends once the page's entry is gone, or has lost this capture.
+        check(ticket) { [self] isHeld in
+            guard isHeld else { return then(.failure(.absent)) }
+            index(ticket.capture.records) { [self] index in
+                guard let index else { return then(.failure(.absent)) }
+                metrics.views.increment()
+                let answer = ReplayAnswer.answer(to: url, index.record(for: url), at: place)
+                deliver(answer, url, ticket, place, then)
+            }
+        }
+    }
+
+    /// Renews a ticket; `nil` for an unknown or old one, or if it is for another page.
+    private func use(_ text: String, key: String) -> Ticket? {
         let now = clock.now()
-        let ticket = state.withLock { state -> Ticket? in
+        return state.withLock { state in
             guard var ticket = state.tickets[text], ticket.key == key else { return nil }
             guard now < ticket.endDate else {
                 state.tickets.remove(text)
@@ -125,23 +199,13 @@ package final class PageViewer: Sendable {
             state.tickets.append(ticket, for: text)
             return ticket
         }
-        guard let ticket else { return then(.failure(.ticket)) }
-        // A purge is final: a view ends once the page's entry is gone, or has lost this capture.
-        check(ticket) { [self] isHeld in
-            guard isHeld else { return then(.failure(.absent)) }
-            index(of: ticket) { [self] index in
-                guard let index else { return then(.failure(.absent)) }
-                let answer = ReplayAnswer.answer(to: url, index.record(for: url), at: place)
-                deliver(answer, url, ticket, place, then)
-            }
-        }
     }
 
     private func check(_ ticket: Ticket, then: @escaping @Sendable (Bool) -> Void) {
         cache.find(ticket.key) { [self] found in
-            guard let stored = (try? found.get()) ?? nil, stored.entry.kind == .page else { return then(false) }
+            guard let stored = (try? found.get()) ?? nil else { return then(false) }
             if stored.entry.version == ticket.version { return then(true) }
-            let isHeld = PageManifest(of: stored)?.captures.contains { $0.number == ticket.capture } ?? false
+            let isHeld = PageManifest(of: stored)?.captures.contains { $0.number == ticket.capture.number } ?? false
             if isHeld {
                 state.withLock { state in
                     guard var held = state.tickets[ticket.text] else { return }
@@ -153,12 +217,13 @@ package final class PageViewer: Sendable {
         }
     }
 
-    private func index(of ticket: Ticket, then: @escaping @Sendable (CaptureIndex?) -> Void) {
-        if let index = state.withLock({ $0.indexes.value(for: ticket.records) }) { return then(index) }
-        read(ticket.records) { [self] bytes in
+    /// `digest`: of the capture's records.
+    private func index(_ digest: [UInt8], then: @escaping @Sendable (CaptureIndex?) -> Void) {
+        if let index = state.withLock({ $0.indexes.value(for: digest) }) { return then(index) }
+        read(digest) { [self] bytes in
             guard let bytes, let records = CaptureRecord.records(in: Array(bytes)) else { return then(nil) }
             let index = CaptureIndex(records)
-            state.withLock { $0.indexes.insert(index, for: ticket.records, weight: index.weight) }
+            state.withLock { $0.indexes.insert(index, for: digest, weight: index.weight) }
             then(index)
         }
     }

@@ -128,7 +128,7 @@ struct ReplayAnswer: Sendable {
         return ReplayAnswer(404, fields, .text(text))
     }
 
-    private static func escaped(_ text: String) -> String {
+    static func escaped(_ text: String) -> String {
         var output: [UInt8] = []
         for byte in text.utf8 {
             switch byte {
@@ -149,11 +149,11 @@ struct ReplayAnswer: Sendable {
         return fields
     }
 
-    private static let csp = HTTPField.Name("Content-Security-Policy")!
+    static let csp = HTTPField.Name("Content-Security-Policy")!
 
     /// The opaque origin of a sandboxed document makes each of its requests a cross-origin request, so fonts and style
     /// sheets with `crossorigin` need the first two fields.
-    private static let confinement = [
+    static let confinement = [
         ("Access-Control-Allow-Origin", "*"), ("Cross-Origin-Resource-Policy", "cross-origin"),
         ("X-Content-Type-Options", "nosniff"), ("X-DNS-Prefetch-Control", "off"), ("Referrer-Policy", "no-referrer"),
         ("Cache-Control", "private, no-cache"),

@@ -18,8 +18,9 @@ final class StaticCapture: Sendable {
         /// The index of the record of the page's document, after redirects.
         var page: Int
         var title: String?
-        /// The bytes of all bodies.
-        var bytes: Int64
+        var progress: CaptureProgress
+        /// Whether a limit kept resources out that have no records.
+        var isLimited: Bool
     }
 
     struct State {
@@ -44,23 +45,29 @@ final class StaticCapture: Sendable {
     private let page: WebURL
     /// The caller's own fields. Only the page's origin gets them.
     private let fields: HTTPFields
+    /// The caller's own document; `nil`: the origin's.
+    private let document: [UInt8]?
     private let limits: CaptureLimits
     private let state: Locked<State>
+    private let advanced: @Sendable () -> Void
     private let completion: @Sendable (Result) -> Void
     private static let queue = DispatchQueue(label: "larder.pages.read", qos: .utility, attributes: .concurrent)
     private var queue: DispatchQueue { Self.queue }
 
-    /// `cookies` are the caller's own `NAME=VALUE` for the page's host. `completion` is called once. It must not wait.
+    /// `cookies` are the caller's own `NAME=VALUE` for the page's host. `advanced` is called after each answer.
+    /// `completion` is called once. Both must not wait.
     init(
-        _ page: WebURL, fields: HTTPFields = [:], cookies: [String] = [], limits: CaptureLimits = CaptureLimits(),
-        into capture: PageCapture,
-        tools: FetchTools, completion: @escaping @Sendable (Result) -> Void
+        _ page: WebURL, document: [UInt8]? = nil, fields: HTTPFields = [:], cookies: [String] = [],
+        limits: CaptureLimits = CaptureLimits(), into capture: PageCapture, tools: FetchTools,
+        advanced: @escaping @Sendable () -> Void = {}, completion: @escaping @Sendable (Result) -> Void
     ) {
         self.page = page
         self.fields = fields
         self.limits = limits
         self.capture = capture
         self.tools = tools
+        self.document = document
+        self.advanced = advanced
         self.completion = completion
         var held = CaptureCookies()
         for cookie in cookies { held.setOwn(cookie, for: page) }
@@ -76,12 +83,15 @@ final class StaticCapture: Sendable {
 
     func cancel() { handle(.cancelled) }
 
+    var progress: CaptureProgress { state.withLock(\.machine.progress) }
+
     private func handle(_ event: CaptureMachine.Event, also change: (inout State) -> Void = { _ in }) {
         let actions = state.withLock { state in
             change(&state)
             return state.machine.handle(event)
         }
         perform(actions)
+        advanced()
     }
 
     private func perform(_ actions: [CaptureMachine.Action]) {
@@ -95,6 +105,7 @@ final class StaticCapture: Sendable {
     }
 
     private func fetch(_ index: Int, limit: Int64) {
+        if index == 0, let document { return store(document, limit: limit) }
         let (resource, cookies) = state.withLock { state in
             let resource = state.machine.resources[index]
             return (resource, state.cookies.header(for: resource.url))
@@ -121,6 +132,31 @@ final class StaticCapture: Sendable {
         if !isWanted { transfer.cancel() }
     }
 
+    /// Stores the caller's own document as the page.
+    private func store(_ document: [UInt8], limit: Int64) {
+        let type = "text/html; charset=utf-8"
+        guard document.count <= limit else { return failed(0, .tooLarge, mayPass: false) }
+        let room = SharedAllowance.Part(of: Self.documentRoom)
+        guard room.take(document.count) else { return failed(0, .failed(CaptureFetch.noRoom), mayPass: true) }
+        let reservation = capture.reserveResource()
+        do throws(DiskCacheError) {
+            try reservation.receive(document)
+        } catch {
+            return failed(0, .failed(error.description), mayPass: false)
+        }
+        reservation.publish(EntryMetadata(ttl: .zero)) { [self] result in
+            switch result {
+            case .success(let outcome):
+                let answer = CaptureRecord.Answer(
+                    status: 200, fields: [.contentType: type], digest: outcome.entry.digest,
+                    length: outcome.entry.contentLength)
+                let record = CaptureRecord(url: page.text, kind: .frame, date: tools.clock.now(), answer: answer)
+                answered(0, record, .html, body: document, room)
+            case .failure(let error): failed(0, .failed(error.description), mayPass: false)
+            }
+        }
+    }
+
     private func finish(_ outcome: CaptureMachine.Outcome) {
         let result = state.withLock { state in
             state.transfers = [:]
@@ -136,7 +172,7 @@ final class StaticCapture: Sendable {
             }
             return Result(
                 outcome: outcome, records: records, page: state.machine.page, title: state.title,
-                bytes: state.machine.bytes)
+                progress: state.machine.progress, isLimited: state.machine.isCut)
         }
         completion(result)
     }

@@ -124,7 +124,7 @@ final class AccessGate: Sendable {
         case .named: names = tokens == nil ? ["Larder-Namespace"] : ["Larder-Namespace", "Authorization"]
         case .prefixed:
             names = tokens == nil ? [] : ["Larder-Authorization", "Authorization", "Proxy-Authorization"]
-        case .server, .inPath, .inQuery: break
+        case .server, .inPath, .inQuery, .ticket: break
         }
         if isFenced { names += ContentFence.selectingNames }
         return names.isEmpty ? nil : names.joined(separator: ", ")

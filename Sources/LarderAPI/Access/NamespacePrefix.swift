@@ -54,6 +54,9 @@ struct PrefixedRequest {
 enum NamespaceSource: Sendable {
     /// The path's prefix (``NamespacePrefix``) or `Larder-Namespace` names the namespace, else the token names it.
     case named
+    /// The path's prefix names the namespace. A ticket in the path admits the request, so that an unknown namespace is
+    /// answered as an unknown ticket.
+    case ticket
     /// As ``named``, but `Larder-Namespace` is refused, so that cached answers need not vary by this field.
     case prefixed
     /// The call concerns all namespaces: a token must cover the default namespace.

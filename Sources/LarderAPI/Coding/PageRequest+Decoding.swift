@@ -13,12 +13,21 @@ extension PageRequest {
         let fields = try JSONFields(
             json,
             known: [
-                "url", "ttl", "tags", "pinned", "headers", "cookies", "maxSeconds", "maxBytes", "maxResources",
-                "captures",
+                "url", "mode", "html", "ttl", "updateExpiry", "tags", "pinned", "headers", "cookies", "maxSeconds",
+                "maxBytes", "maxResources", "captures",
             ])
         guard let text = try fields.string("url") else { throw .invalid("url is missing", pointer: "/url") }
         self.init(url: try URLDecoding.canonicalURL(text, params: nil))
+        if let name = try fields.string("mode") {
+            guard let mode = Mode(rawValue: name) else {
+                let all = Mode.allCases.map(\.rawValue).joined(separator: ", ")
+                throw .invalid("mode must be one of \(all)", pointer: "/mode")
+            }
+            self.mode = mode
+        }
+        document = try fields.string("html").map { Array($0.utf8) }
         ttl = try fields.ttl("ttl")
+        updatesExpiry = try fields.bool("updateExpiry") ?? false
         tags = try fields.tags("tags") ?? []
         pinned = try fields.bool("pinned")
         self.fields = try OriginFields.decode(fields["headers"])
@@ -51,34 +60,12 @@ extension PageRequest {
     }
 }
 
-extension PageStatus {
-    /// `endDate` and `problem` are present only if they exist.
-    var json: JSON {
-        var members: [JSON.Member] = [
-            .init("key", .string(key)), .init("url", .string(url)), .init("state", .string(state.rawValue)),
-            .init("queuedDate", .date(queuedDate)),
-        ]
-        if let endDate { members.append(.init("endDate", .date(endDate))) }
-        if let problem { members.append(.init("problem", Problem(problem).json)) }
-        return .object(members)
-    }
-}
-
-extension PageManifest.Capture {
-    var json: JSON {
-        .object([
-            .init("number", .number(number)), .init("state", isComplete ? "complete" : "partial"),
-            .init("startDate", .date(startDate)), .init("endDate", .date(endDate)),
-            .init("finalUrl", .string(finalURL)), .init("title", .string(orNull: title)),
-            .init("captured", .number(captured)), .init("missing", .number(missing)), .init("bytes", .number(bytes)),
-        ])
-    }
-}
-
 extension Problem {
     init(_ error: PageError) {
         switch error {
         case .schemeRefused: self.init(403, error.description, pointer: "/url")
+        case .noBrowser: self.init(501, error.description, pointer: "/mode")
+        case .otherDocument: self.init(409, error.description, pointer: "/html")
         case .busy: self.init(503, error.description)
         case .stopping: self = .stopping
         case .document: self.init(502, error.description)

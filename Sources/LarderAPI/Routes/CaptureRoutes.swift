@@ -4,61 +4,69 @@ import Larder
 import MicroHTTPD
 import Primitives
 
-/// `/pages`: captures of web pages, and their replays.
+/// `/pages`: captures of web pages. ``ViewRoutes`` shows them.
 struct CaptureRoutes: Sendable {
-    private static let requestLimit = 1 << 20
+    private static let requestLimit = 24 << 20
     /// The longest time, in seconds, for which a request waits for the end of a capture.
     private static let waitLimit = 300
     private static let queue = DispatchQueue(label: "larder.pages.wait")
+    /// Reads the manifests of pages, which may wait for the disk.
+    private static let reading = DispatchQueue(label: "larder.pages.read", attributes: .concurrent)
 
     let clock: any WallClock
 
     var routes: [Route] {
-        [
-            Route(
-                "POST", "/pages", .download, .collecting("capturePage", limit: Self.requestLimit, capture)),
+        let entries = EntryRoutes(clock: clock, key: Self.key)
+        return [
+            Route("POST", "/pages", .download, .collecting("capturePage", limit: Self.requestLimit, capture)),
             Route("GET", "/pages", .read, .calling("listPages", list)),
             Route("GET", "/pages/:key", .read, .calling("getPage", get)),
-            Route("DELETE", "/pages/:key", .purge, .calling("removePage", remove)),
-            Route("GET", "/pages/:key/resources", .read, .calling("listPageResources", resources)),
-            Route("GET", "/pages/:key/view", .read, .calling("openPage", open)),
-            // The ticket in the path admits the request: a browser sends no token for the images of a page.
-            Route("GET", "/pages/:key/view/:ticket/*", nil, .calling("viewPage", view)),
+            Route("PATCH", "/pages/:key", .write, entries.updating("updatePage")),
+            Route("DELETE", "/pages/:key", .purge, .calling("removePage", checking: entries.checkKey, remove)),
         ]
     }
 
-    /// The key of the page's entry. A client may leave out `-page`, so that the MD5 of the URL is enough.
-    private static func key(_ head: Endpoint.Head) -> String {
-        let key = head.parameter("key")
-        return key.utf8.count == 32 ? key + "-page" : key
+    /// The key of the page's entry. A client may leave out `-page`, so that the MD5 of the URL is enough. Throws 404 if
+    /// no page can have the key, because `/pages` must not reach other entries.
+    static func key(_ head: Endpoint.Head) throws(Problem) -> String {
+        let text = head.parameter("key")
+        guard let key = CacheKey(text) else { throw .noPage }
+        switch key.form {
+        case .page: return text
+        case .url: return CacheKey.page(md5: text).text
+        default: throw .noPage
+        }
     }
 
     private func capture(_ head: Endpoint.Head, _ body: [UInt8], _ call: Call) throws(Problem) {
         _ = try head.query()
+        try head.checkCondition(at: clock.now(), untagged: false)
         let request = try PageRequest(try BodyDecoding.json(body, contentType: head.request.field("Content-Type")))
         if request.pinned != nil { try head.visitor.check(.write) }
         let pages = head.namespace.pages
-        let answered = Flag()
         let wait = Self.wait(head.request)
-        let location = "\(call.context.pathPrefix)/pages/\(request.key.text)"
+        let key = request.key.text
+        let answered = Flag()
         let finish: @Sendable (PageStatus) -> Void = { status in
-            guard wait != nil, answered.take() else { return }
-            respond(to: status, head.namespace, call)
+            guard answered.take() else { return }
+            if status.state == .failed || status.state == .cancelled, let problem = status.problem {
+                return call.respond(Problem(problem))
+            }
+            respond(key, head.namespace, call)
         }
-        let status: PageStatus
-        do {
-            status = try pages.capture(request, completion: finish)
+        do throws(PageError) {
+            _ = try pages.capture(request, completion: wait == nil ? nil : finish)
         } catch {
             throw Problem(error)
         }
-        call.changed(status.key)
-        let accepted: @Sendable () -> Void = {
+        call.changed(key)
+        let accept: @Sendable () -> Void = {
             guard answered.take() else { return }
-            let now = pages.status(of: status.key) ?? status
-            call.respond(.json(now.json, status: 202, fields: [.location: location]))
+            let location: HTTPFields = [.location: "\(head.namespace.pathPrefix)/pages/\(key)"]
+            respond(key, head.namespace, call, status: 202, fields: location)
         }
-        guard let wait else { return accepted() }
-        Self.queue.asyncAfter(deadline: .now() + .seconds(wait), execute: accepted)
+        guard let wait else { return accept() }
+        Self.queue.asyncAfter(deadline: .now() + .seconds(wait), execute: accept)
     }
 
     /// The seconds of `Prefer: wait=SECONDS` (RFC 7240 §4.3); `nil` without them.
@@ -74,60 +82,73 @@ struct CaptureRoutes: Sendable {
         return nil
     }
 
-    /// Answers with the page when its capture has ended, or with the reason for its failure.
-    private func respond(to status: PageStatus, _ namespace: Namespace, _ call: Call) {
-        switch status.state {
-        case .failed, .cancelled: call.respond(Problem(status.problem ?? .cancelled))
-        case .queued, .fetching, .complete, .partial: respondPage(status.key, status, namespace, call)
-        }
-    }
-
     private func get(_ head: Endpoint.Head, _ call: Call) throws(Problem) {
         _ = try head.query()
-        let key = Self.key(head)
-        respondPage(key, head.namespace.pages.status(of: key), head.namespace, call)
+        respond(try Self.key(head), head.namespace, call)
     }
 
-    /// The page's entry and captures, and the state of its last capture; either may be missing.
-    private func respondPage(_ key: String, _ status: PageStatus?, _ namespace: Namespace, _ call: Call) {
+    private func respond(
+        _ key: String, _ namespace: Namespace, _ call: Call, status: Int = 200, fields: HTTPFields = [:]
+    ) {
         namespace.entries.find(key) { result in
-            call.take(result, Problem.init) { stored in
-                let page = stored.flatMap { $0.entry.kind == .page ? $0 : nil }
-                guard page != nil || status != nil else { return call.respond(Problem.noPage) }
-                var members: [JSON.Member] = []
-                if let status {
-                    members = [.init("status", status.json)]
+            Self.reading.async {
+                call.take(result, Problem.init) { stored in
+                    guard let page = Self.page(key, stored, namespace) else { return call.respond(Problem.noPage) }
+                    let bytes = page.manifest == nil ? nil : try? namespace.pages.bytes(of: key)
+                    namespace.viewer.failures(of: key, limit: PageView.failureLimit) { failures in
+                        var page = page
+                        page.bytes = bytes
+                        page.failures = (try? failures.get()) ?? []
+                        call.respond(.json(page.json(at: clock.now()), status: status, fields: fields))
+                    }
                 }
-                if let page, let manifest = PageManifest(of: page) {
-                    let bytes = (try? namespace.pages.bytes(of: key)) ?? (all: 0, shared: 0)
-                    members += [
-                        .init("entry", page.entry.json(at: clock.now())),
-                        .init("captures", .array(manifest.captures.reversed().map(\.json))),
-                        .init("bytes", .number(bytes.all)), .init("sharedBytes", .number(bytes.shared)),
-                    ]
-                }
-                call.respond(.json(.object([.init("key", .string(key))] + members)))
             }
         }
     }
 
+    /// `nil`: the cache has no such page, and no capture of it has run.
+    private static func page(_ key: String, _ stored: StoredEntry?, _ namespace: Namespace) -> PageView? {
+        var page = PageView(key: key)
+        page.status = namespace.pages.status(of: key)
+        if let stored, let manifest = PageManifest(of: stored) { (page.entry, page.manifest) = (stored.entry, manifest) }
+        return page.manifest == nil && page.status == nil ? nil : page
+    }
+
     private func list(_ head: Endpoint.Head, _ call: Call) throws(Problem) {
-        let query = try head.query(["tag", "limit", "cursor"])
-        let filter = EntryFilter(tag: try query.nonEmpty("tag").map(Tags.spelling), kind: .page)
+        let query = try head.query(["tag", "state", "q", "limit", "cursor"])
+        let tag = try query.nonEmpty("tag").map(Tags.spelling)
+        let states = PageStatus.State.allCases.map(\.rawValue).joined(separator: ", ")
+        let state = try query.value("state", "one of \(states)") { PageStatus.State(rawValue: $0) }
+        let text = try query.nonEmpty("q")
         let (limit, cursor) = (try query.limit(), query["cursor"])
+        let namespace = head.namespace
         try call.respondInTurn { () throws(Problem) in
-            let page = try Problem.mapping(try head.entries.list(filter, sort: .key, limit: limit, cursor: cursor))
+            let filter = EntryFilter(tag: tag, kind: .page)
+            let listed = try Problem.mapping(
+                try namespace.entries.list(filter, sort: .key, limit: limit, cursor: cursor))
+            var pages: [PageView] = listed.entries.compactMap { entry in
+                Processor.offer()
+                return Self.page(entry.key, namespace.pages.stored(entry.key), namespace)
+            }
+            if cursor == nil, tag == nil {
+                // Captures without a stored page are in no list of entries.
+                for status in namespace.pages.statuses where namespace.pages.stored(status.key) == nil {
+                    pages.append(PageView(key: status.key, status: status))
+                }
+            }
+            let found = pages.filter { page in
+                (state == nil || page.state == state) && (text.map(page.contains) ?? true)
+            }
             let now = clock.now()
             var object = JSONObjectWriter()
-            object.add("pages", elements: page.entries.lazy.map { $0.json(at: now) })
-            if let cursor = page.nextCursor { object.add("nextCursor", cursor) }
+            object.add("pages", elements: found.lazy.map { $0.json(at: now) })
+            if let cursor = listed.nextCursor { object.add("nextCursor", cursor) }
             return .json(consume object)
         }
     }
 
     private func remove(_ head: Endpoint.Head, _ call: Call) throws(Problem) {
-        _ = try head.query()
-        let key = Self.key(head)
+        let key = try Self.key(head)
         let wasRunning = head.namespace.pages.cancel(key)
         head.entries.remove(key, condition: head.condition(at: clock.now())) { result in
             call.take(result, Problem.init) { count in
@@ -135,45 +156,9 @@ struct CaptureRoutes: Sendable {
             }
         }
     }
+}
 
-    private func resources(_ head: Endpoint.Head, _ call: Call) throws(Problem) {
-        _ = try head.query()
-        head.namespace.viewer.resources(of: Self.key(head)) { result in
-            call.take(result, Problem.init) { records in call.respond(.json(["resources": .array(records)])) }
-        }
-    }
-
-    // MARK: - Replay
-
-    private func open(_ head: Endpoint.Head, _ call: Call) throws(Problem) {
-        _ = try head.query()
-        let key = Self.key(head)
-        head.namespace.viewer.open(key) { result in
-            call.take(result, Problem.init) { ticket in
-                let path = "\(call.context.pathPrefix)/pages/\(key)/view/\(ticket.text)/\(ticket.url)"
-                call.respond(
-                    Response(
-                        status: 303, fields: [.location: path, .cacheControl: Response.notStored.value],
-                        body: .bytes(SharedBytes([]))))
-            }
-        }
-    }
-
-    private func view(_ head: Endpoint.Head, _ call: Call) throws(Problem) {
-        let (key, ticket) = (head.parameter("key"), head.parameter("ticket"))
-        // The URL is the rest of the target, byte for byte, with its own query.
-        let prefix = "/pages/\(key)/view/\(ticket)/"
-        let target = head.request.withTarget { String(escapingNonASCII: $0) }
-        guard target.hasPrefix(prefix) else { throw .notFound("no view at this path") }
-        let place = ReplayPlace(host: head.request.field("Host") ?? "", path: call.context.pathPrefix + prefix)
-        head.namespace.viewer.answer(
-            ticket, key: Self.key(head), url: String(target.dropFirst(prefix.count)), at: place
-        ) { result in
-            call.take(result, Problem.init) { answer in
-                call.respond(
-                    Response(
-                        status: answer.status, fields: answer.fields, body: answer.body.part(0..<answer.body.length)))
-            }
-        }
-    }
+extension Namespace {
+    /// The prefix of paths that lead to this namespace without the field `Larder-Namespace`; empty for the default.
+    var pathPrefix: String { name == NamespaceName.default ? "" : "/@\(name)" }
 }

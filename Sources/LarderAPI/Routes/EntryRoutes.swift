@@ -8,15 +8,15 @@ struct EntryRoutes: Sendable {
     private static let changeLimit = 64 << 10
 
     let clock: any WallClock
+    /// Returns the key of the entry that a request names.
+    var key: @Sendable (Endpoint.Head) throws(Problem) -> String = { $0.parameter("key") }
 
     var routes: [Route] {
         [
             Route("GET", "/entries", .read, .calling("listEntries", list)),
             Route("DELETE", "/entries", .purge, .calling("removeEntries", checking: checkSelection, removeAll)),
             Route("GET", "/entries/:key", .read, .calling("getEntry", get)),
-            Route(
-                "PATCH", "/entries/:key", .write,
-                .collecting("updateEntry", limit: Self.changeLimit, checking: checkUpdate, update)),
+            Route("PATCH", "/entries/:key", .write, updating("updateEntry")),
             Route("DELETE", "/entries/:key", .purge, .calling("removeEntry", checking: checkKey, remove)),
         ]
     }
@@ -49,9 +49,14 @@ struct EntryRoutes: Sendable {
         }
     }
 
-    private func checkKey(_ head: Endpoint.Head) throws(Problem) {
+    func updating(_ operation: String) -> Endpoint {
+        .collecting(operation, limit: Self.changeLimit, checking: checkUpdate, update)
+    }
+
+    func checkKey(_ head: Endpoint.Head) throws(Problem) {
         _ = try head.query()
-        try Problem.mapping(try head.entries.check(head.condition(at: clock.now()), on: head.parameter("key")))
+        let key = try key(head)
+        try Problem.mapping(try head.entries.check(head.condition(at: clock.now()), on: key))
     }
 
     private func checkUpdate(_ head: Endpoint.Head) throws(Problem) {
@@ -66,7 +71,7 @@ struct EntryRoutes: Sendable {
         let ttl = try fields.ttl("ttl")
         let tags = try fields.tags("tags").map { $0.sorted() }
         let pinned = try fields.bool("pinned")
-        let key = head.parameter("key")
+        let key = try key(head)
         let condition = head.condition(at: clock.now())
         head.entries.patch(key, ttl: ttl, tags: tags, pinned: pinned, condition: condition) { result in
             switch result {

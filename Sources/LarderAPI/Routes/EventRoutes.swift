@@ -90,6 +90,14 @@ extension Event {
             if kind == .downloadSucceeded { members.append(.init("fromCache", .bool(report.isFromCache))) }
             if let entry = report.entry { members.append(.init("entry", entry.json(at: time))) }
             if let error = report.status.error { members.append(.init("error", Problem(error).json)) }
+        case .page(let report):
+            members += [
+                .init("key", .string(report.key)), .init("url", .string(report.url)),
+                .init("state", .string(report.state)), .init("tags", .array(report.tags.map(JSON.string))),
+                .init("found", .number(report.found)), .init("captured", .number(report.captured)),
+                .init("missing", .number(report.missing)), .init("bytes", .number(report.bytes)),
+            ]
+            if let problem = report.problem { members.append(.init("problem", .string(problem))) }
         case .entries(.entry(let entry)):
             members += [.init("key", .string(entry.key)), .init("kind", .string(entry.kind.rawValue))]
             if let url = entry.url { members.append(.init("url", .string(url))) }

@@ -138,6 +138,7 @@ struct ServiceRoutes: Sendable {
         text.counter("larder_memory_pressure_total", "Signals that memory is short.", service.memory.signs)
         text.gauge("larder_memory_entries", "Entries in the memory tier.", memory.count)
         removalMetrics(&text)
+        pageMetrics(&text)
         namespaceMetrics(&text)
         eventMetrics(&text)
         httpMetrics(&text)
@@ -159,6 +160,21 @@ struct ServiceRoutes: Sendable {
         text.counter(
             "larder_damaged_entries_total", "Entries removed because their bodies were damaged or missing.",
             removals.count(of: .damaged))
+    }
+
+    private func pageMetrics(_ text: inout PrometheusText) {
+        let pages = service.metrics.pages
+        text.family(
+            "larder_page_captures_total", "counter", "Captures of pages that ended, by state.", by: "state",
+            PageCounters.Outcome.allCases.map { ($0.rawValue, pages.captures($0).value) })
+        text.gauge(
+            "larder_page_captures_running", "Captures of pages that fetch or wait.",
+            service.namespaces.all.reduce(0) { $0 + $1.pages.runningCount })
+        text.family(
+            "larder_page_resources_total", "counter", "Resources of ended captures, by outcome.", by: "outcome",
+            PageCounters.ResourceOutcome.allCases.map { ($0.rawValue, pages.resources($0).value) })
+        text.counter(
+            "larder_page_views_total", "Answers of replays, with or without captured content.", pages.views.value)
     }
 
     private func eventMetrics(_ text: inout PrometheusText) {

@@ -17,6 +17,8 @@ struct AccessTests {
         of server: TestServer, held: String, origin: String
     ) -> [(method: String, held: String, none: String)] {
         server.api.routes.flatMap { method, pattern -> [(method: String, held: String, none: String)] in
+            // A ticket in the path takes the place of a token; see `ReplayRouteTests`.
+            if pattern.contains("/:ticket/") { return [] }
             let methods = method == "*" ? ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "PROPFIND"] : [method]
             let both = ["held", "none"].map { which in
                 let key = which == "held" ? held : "none"

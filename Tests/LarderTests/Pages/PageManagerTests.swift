@@ -17,7 +17,8 @@ struct PageManagerTests {
         defer { origin.stop() }
         try await TestCaptures.withOne { captures async throws in
             let manager = PageManager(
-                tools: captures.tools, schemes: ["http"],
+                tools: captures.tools,
+                events: NamespaceEvents(hub: EventHub(), namespace: "default", clock: SystemClock()), schemes: ["http"],
                 logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }))
             try await body(manager, captures.cache, origin)
             manager.stop()

@@ -111,10 +111,11 @@ struct ReplayTests {
         defer { origin.stop() }
         try await TestCaptures.withOne { captures async throws in
             let manager = PageManager(
-                tools: captures.tools, schemes: ["http"],
+                tools: captures.tools,
+                events: NamespaceEvents(hub: EventHub(), namespace: "default", clock: SystemClock()), schemes: ["http"],
                 logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }))
             let clock = ManualClock()
-            let viewer = PageViewer(cache: captures.cache, clock: clock)
+            let viewer = PageViewer(cache: captures.cache, clock: clock, metrics: PageCounters())
             try await body(manager, viewer, captures.cache, origin, clock)
         }
     }

@@ -1,0 +1,205 @@
+import DiskCache
+import Dispatch
+import HTTPTypes
+import Logging
+import Origin
+import Primitives
+import WebArchive
+
+/// The steps of a capture: its start, the storing of its records and of the page's entry, and its end.
+extension PageManager {
+    func begin(_ key: String, _ job: Job) {
+        let startDate = tools.clock.now()
+        tell(.pageStarted, job.status, job.request)
+        guard let url = WebURL(job.request.url.string) else {
+            return end(key, job.number, .failed, .document("its URL has no host that a browser accepts"))
+        }
+        let request = job.request
+        tools.cache.beginCapture(of: request.url.string, tags: request.tags.sorted(), pinned: request.pinned) {
+            [self] result in
+            switch result {
+            case .failure(let error): end(key, job.number, .failed, .cache(error))
+            case .success(let page):
+                let run = Run(key: key, number: job.number, request: request, page: page, startDate: startDate)
+                var limits = request.limits
+                // A capture never evicts most of the cache.
+                limits.totalBytes = min(limits.totalBytes, max(tools.cache.diskLimit / 4, 1))
+                let capture = StaticCapture(
+                    url, document: request.document, fields: request.fields, cookies: request.cookies, limits: limits,
+                    into: page, tools: tools, advanced: { [weak self] in self?.tellProgress(of: run) }
+                ) { [self] result in
+                    Self.steps.async { [self] in ended(run, result) }
+                }
+                let isCancelled = state.withLock { state in
+                    state.running[key]?.capture = capture
+                    state.running[key]?.page = page
+                    return state.running[key]?.isCancelled ?? true
+                }
+                if isCancelled { capture.cancel() } else { capture.start() }
+            }
+        }
+    }
+
+    /// A capture that fetches, or is being stored.
+    struct Run: Sendable {
+        let key: String
+        let number: Int
+        let request: PageRequest
+        let page: PageCapture
+        let startDate: Timestamp
+    }
+
+    private func ended(_ run: Run, _ result: StaticCapture.Result) {
+        let document = result.records[result.page]
+        tools.metrics.pages.resources(.captured).increment(by: result.progress.captured)
+        tools.metrics.pages.resources(.missing).increment(by: result.progress.missing)
+        switch result.outcome {
+        case .cancelled: fail(run, .cancelled)
+        case .failed: fail(run, .document(document.reason ?? "it has no document"))
+        case .complete, .partial:
+            let records = run.page.reserveResource()
+            do throws(DiskCacheError) {
+                try records.receive(CaptureRecord.text(of: result.records))
+            } catch {
+                return fail(run, .cache(error))
+            }
+            records.publish(EntryMetadata(ttl: .zero)) { [self] stored in
+                switch stored {
+                case .failure(let error): fail(run, .cache(error))
+                case .success(let outcome):
+                    let capture = PageManifest.Capture(
+                        number: run.page.number, startDate: run.startDate, endDate: tools.clock.now(), mode: .static,
+                        isComplete: result.outcome == .complete, isLimited: result.isLimited, finalURL: document.url,
+                        title: result.title, captured: result.progress.captured, missing: result.progress.missing,
+                        bytes: result.progress.bytes, records: outcome.entry.digest)
+                    Self.steps.async { [self] in publish(run, capture) }
+                }
+            }
+        }
+    }
+
+    private func publish(_ run: Run, _ capture: PageManifest.Capture) {
+        tools.cache.find(run.key, expectingURL: run.request.url.string) { [self] found in
+            let held = (try? found.get()) ?? nil
+            Self.steps.async { [self] in publish(run, capture, replacing: held) }
+        }
+    }
+
+    private func publish(_ run: Run, _ capture: PageManifest.Capture, replacing held: StoredEntry?) {
+        let (request, page) = (run.request, run.page)
+        let old = held.flatMap { PageManifest(of: $0) }
+        if state.withLock({ $0.running[run.key]?.isCancelled }) == true { return fail(run, .cancelled) }
+        if let newest = old?.newest, capture.isWorse(than: newest), isHeld(newest) {
+            page.abandon()
+            return end(run.key, run.number, .partial, .worse)
+        }
+        let kept = max(request.capturesKept, 1)
+        let captures = (old?.captures ?? []).suffix(kept - 1) + [capture]
+        var metadata = EntryMetadata(ttl: request.ttl ?? tools.options.defaultTTL)
+        metadata.contentType = "application/json"
+        metadata.pinned = request.pinned
+        metadata.downloadStartDate = capture.startDate
+        metadata.downloadEndDate = capture.endDate
+        let manifest = PageManifest(
+            url: request.url.string, captures: Array(captures), updatesExpiry: request.updatesExpiry)
+        do throws(DiskCacheError) {
+            try page.reservation.receive(manifest.text)
+        } catch {
+            return fail(run, .cache(error))
+        }
+        let version = held?.entry.version
+        page.publish(metadata, keepingCaptures: kept, condition: { $0?.version == version }) {
+            [self] result in
+            switch result {
+            case .success(.stored): end(run.key, run.number, capture.isComplete ? .complete : .partial, nil)
+            case .success(.notKept): fail(run, .purged)
+            case .failure(let error): fail(run, .cache(error))
+            }
+        }
+    }
+
+    /// Whether the capture can be shown: its records may have been damaged and removed.
+    private func isHeld(_ capture: PageManifest.Capture) -> Bool {
+        if case .hit? = try? tools.cache.resource(capture.records) { true } else { false }
+    }
+
+    private func fail(_ run: Run, _ problem: PageError) {
+        run.page.abandon()
+        end(run.key, run.number, problem == .cancelled ? .cancelled : .failed, problem)
+    }
+
+    func end(
+        _ key: String, _ number: Int, _ outcome: PageStatus.State, _ problem: PageError?, hadPlace: Bool = true
+    ) {
+        let now = tools.clock.now()
+        let (job, next) = state.withLock { state -> (Job?, (key: String, job: Job)?) in
+            guard var job = state.running[key], job.number == number else { return (nil, nil) }
+            state.running[key] = nil
+            job.status = job.currentStatus
+            job.status.state = outcome
+            job.status.problem = problem
+            job.status.endDate = now
+            tell(.pageFinished, job.status, job.request)
+            state.ended.append(job.status, for: key)
+            if state.ended.count > Self.endedLimit, let oldest = state.ended.first { state.ended.remove(oldest.key) }
+            guard hadPlace else { return (job, nil) }
+            guard !state.queue.isEmpty else {
+                state.fetching -= 1
+                return (job, nil)
+            }
+            let next = state.queue.removeFirst()
+            state.running[next]?.status.state = .fetching
+            return (job, state.running[next].map { (next, $0) })
+        }
+        guard let job else { return }
+        if let counted = PageCounters.Outcome(rawValue: outcome.rawValue) {
+            tools.metrics.pages.captures(counted).increment()
+        }
+        if outcome == .failed {
+            logger.info(
+                "capture failed",
+                metadata: [
+                    "url": "\(LoggedURL.text(of: job.status.url))", "reason": "\(problem?.description ?? "")",
+                ])
+        }
+        for completion in job.completions { completion(job.status) }
+        if let next { begin(next.key, next.job) }
+    }
+
+    // MARK: - Events
+
+    private func tell(_ kind: Event.Kind, _ status: PageStatus, _ request: PageRequest) {
+        guard events.isWanted else { return }
+        let report = PageReport(
+            key: status.key, url: status.url, state: status.state.rawValue, tags: request.tags.sorted(),
+            found: status.progress.found, captured: status.progress.captured, missing: status.progress.missing,
+            bytes: status.progress.bytes, problem: status.problem?.description)
+        events.publish(kind, .page(report))
+    }
+
+    private func tellProgress(of run: Run) {
+        guard events.isHeard else { return }
+        let delay = state.withLock { $0.running[run.key]?.pace.turn(at: .now) }
+        guard let delay else { return }
+        if delay == .zero { return tellProgressNow(of: run) }
+        Self.steps.asyncAfter(deadline: .now() + .milliseconds(Int(delay.milliseconds) + 1)) { [weak self] in
+            self?.state.withLock { $0.running[run.key]?.pace.keepPromise(at: .now) }
+            self?.tellProgressNow(of: run)
+        }
+    }
+
+    private func tellProgressNow(of run: Run) {
+        state.withLock { state in
+            guard let job = state.running[run.key], job.number == run.number else { return }
+            tell(.pageProgress, job.currentStatus, job.request)
+        }
+    }
+}
+
+extension PageManifest.Capture {
+    /// Whether a page loses by this capture in place of `other`.
+    fileprivate func isWorse(than other: Self) -> Bool {
+        if isComplete { return false }
+        return other.isComplete || (missing > other.missing && captured < other.captured)
+    }
+}
