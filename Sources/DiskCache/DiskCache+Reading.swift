@@ -143,6 +143,8 @@ extension DiskCache {
     /// from a clock that was ahead. The ttl then counts from now, so that the entry does not stay fresh too long.
     func current(_ entry: Entry) -> Entry {
         let entry = entry.applying(parts.hits.pending(entry.key))
+        // The date of a resource marks it in the index.
+        if entry.kind == .resource { return entry }
         return entry.expiryDate > parts.clock.now() + entry.ttl + Self.clockTolerance ? slide(entry) : entry
     }
 

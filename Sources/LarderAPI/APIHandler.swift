@@ -63,6 +63,8 @@ final class APIHandler: RequestHandler {
                 throw refusal(of: asked, match)
             }
             found = route
+            // The answers of a replay let every page of the replay read them, and no other page.
+            if route.source == .ticket { visitor = AccessGate.Visitor(bearer: nil, origin: nil, mayBePages: false) }
             if let scope = route.scope {
                 visitor = try gate.admit(request, scope: scope)
                 try visitor.check(scope)

@@ -90,13 +90,30 @@ struct ContractTests {
                 (404, "GET", "/dashboard/none.js", [:], ""),
                 (200, "GET", "/docs", [:], ""), (200, "GET", "/docs/style.css", [:], ""),
                 (405, "POST", "/stats", [:], ""),
+                (202, "POST", "/pages", json, #"{"url": "\#(url)", "html": "<title>T</title>"}"#),
+                (501, "POST", "/pages", json, #"{"url": "\#(url)", "mode": "rendered"}"#),
             ]
             var called: Set<String> = []
-            for (status, method, target, fields, text) in calls {
+            func call(
+                _ status: Int, _ method: String, _ target: String, _ fields: HTTPFields = [:], _ text: String = ""
+            ) async throws -> HTTPReply {
                 let reply = try await server.client.request(method, target, fields: fields, text: text)
                 #expect(reply.status == status, "\(method) \(target)")
                 if let operation = document.operation(method: method, target: target) { called.insert(operation.id) }
+                return reply
             }
+            for (status, method, target, fields, text) in calls {
+                _ = try await call(status, method, target, fields, text)
+            }
+            try await poll("the end of the capture") { server.space.pages.runningCount == 0 }
+            let page = "/pages/\(key)-page"
+            for path in ["/pages", page, page + "/resources", page + "/text"] { _ = try await call(200, "GET", path) }
+            let view = try #require(try await call(303, "GET", page + "/view")["Location"])
+            _ = try await call(200, "GET", view)
+            _ = try await call(200, "GET", view + url)
+            _ = try await call(404, "GET", view + "https://other.example/")
+            _ = try await call(200, "PATCH", page, json, #"{"ttl": 60}"#)
+            _ = try await call(200, "DELETE", page)
             #expect(called == Set(document.operations.map(\.id)))
             server.api.beginDraining()
             #expect(try await server.get("/readyz").status == 503)

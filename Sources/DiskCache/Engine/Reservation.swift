@@ -92,8 +92,9 @@ package final class Reservation: Sendable {
     }
 
     /// Takes the next bytes. Waits for the writer when entries must be evicted first, which is rare because the cache
-    /// keeps some room free. So never call this method, or ``publish(_:expectedLength:condition:completion:)``, from a
-    /// completion of the cache. After an error, such as ``DiskCacheError/noSpace``, abandon the reservation.
+    /// keeps some room free. So never call this method, or
+    /// ``publish(_:expectedLength:keepingCaptures:condition:completion:)``, from a completion of the cache. After an
+    /// error, such as ``DiskCacheError/noSpace``, abandon the reservation.
     package func receive(_ bytes: UnsafeRawBufferPointer) throws(DiskCacheError) {
         try withBody { body throws(DiskCacheError) in
             let length = body.length + Int64(bytes.count)

@@ -123,6 +123,8 @@ extension CaptureMachine.Reason {
         switch error.kind {
         case .tooLarge: self = .tooLarge
         case .cancelled: self = .cancelled
+        case .addressRefused, .schemeRefused: self = .refused(error.description)
+        case .timedOut: self = .timedOut(error.description)
         default: self = .failed(error.description)
         }
     }

@@ -1,4 +1,4 @@
-/// The limits of a capture.
+/// The most that a capture takes. A capture that reaches a limit is partial.
 package struct CaptureLimits: Hashable, Sendable {
     /// The most resources, with the page itself and each redirect.
     package var resources = 2000

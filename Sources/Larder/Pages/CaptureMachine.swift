@@ -37,6 +37,9 @@ struct CaptureMachine {
     enum Reason: Hashable, Sendable {
         /// The origin could not be asked, or its answer is not whole.
         case failed(String)
+        /// The address policy forbids the connection.
+        case refused(String)
+        case timedOut(String)
         case tooLarge, tooManyResources, tooManyBytes, tooManyRedirects, timeLimit, cancelled
     }
 

@@ -72,7 +72,7 @@ struct CaptureRecord: Hashable, Sendable {
         return records
     }
 
-    /// The members that a list of a page's resources shows; `problem` only for a resource that is not whole.
+    /// The members that a list of a page's resources shows; `reason` only for a resource that is not whole.
     var summary: JSON {
         var members: [JSON.Member] = [
             .init("url", .string(url)), .init("kind", .string(kind.rawValue)), .init("date", .date(date)),
@@ -80,7 +80,7 @@ struct CaptureRecord: Hashable, Sendable {
             .init("contentType", .string(orNull: answer?.fields[.contentType])),
             .init("contentLength", answer.map { .number($0.length) } ?? .null),
         ]
-        if let reason { members.append(.init("problem", .string(reason))) }
+        if let reason { members.append(.init("reason", .string(reason))) }
         return .object(members)
     }
 

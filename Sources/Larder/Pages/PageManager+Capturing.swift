@@ -12,7 +12,7 @@ extension PageManager {
         let startDate = tools.clock.now()
         tell(.pageStarted, job.status, job.request)
         guard let url = WebURL(job.request.url.string) else {
-            return end(key, job.number, .failed, .document("its URL has no host that a browser accepts"))
+            return end(key, job.number, .failed, .document(.failed, "its URL has no host that a browser accepts"))
         }
         let request = job.request
         tools.cache.beginCapture(of: request.url.string, tags: request.tags.sorted(), pinned: request.pinned) {
@@ -55,7 +55,14 @@ extension PageManager {
         tools.metrics.pages.resources(.missing).increment(by: result.progress.missing)
         switch result.outcome {
         case .cancelled: fail(run, .cancelled)
-        case .failed: fail(run, .document(document.reason ?? "it has no document"))
+        case .failed:
+            let failure: PageError.Failure =
+                switch result.reason {
+                case .refused: .refused
+                case .timedOut, .timeLimit: .timedOut
+                default: .failed
+                }
+            fail(run, .document(failure, document.reason ?? "it has no document"))
         case .complete, .partial:
             let records = run.page.reserveResource()
             do throws(DiskCacheError) {

@@ -70,8 +70,8 @@ package final class PageManager: Sendable {
 
     // MARK: - For callers
 
-    /// Starts a capture, or joins the running one of the same page with its own limits, fields and tags. While a
-    /// cancelled or purged capture of the page ends, throws ``PageError/busy``. `completion` gets the state at the end.
+    /// Starts a capture, or joins the running one of the same page with its own limits, ttl and tags. While a cancelled
+    /// or purged capture of the page ends, throws ``PageError/busy``. `completion` gets the state at the end.
     /// Returns the state now.
     @discardableResult
     package func capture(
@@ -85,9 +85,7 @@ package final class PageManager: Sendable {
             guard !state.isStopping else { return (.failure(.stopping), nil) }
             if var job = state.running[key] {
                 guard !job.isDoomed else { return (.failure(.busy), nil) }
-                guard request.document == nil || request.document == job.request.document else {
-                    return (.failure(.otherDocument), nil)
-                }
+                guard request.isVisit(of: job.request) else { return (.failure(.otherVisit), nil) }
                 if let completion { job.completions.append(completion) }
                 state.running[key] = job
                 return (.success(job.currentStatus), nil)

@@ -36,13 +36,18 @@ package struct PageRequest: Sendable {
     package init(url: CanonicalURL) {
         self.url = url
     }
+
+    /// Whether the origin cannot tell the visit from that of another request.
+    func isVisit(of other: PageRequest) -> Bool {
+        document == other.document && fields == other.fields && cookies == other.cookies
+    }
 }
 
 /// The number of URLs that a capture has found, and the results so far.
 package struct CaptureProgress: Hashable, Sendable {
     package var found = 0
     package var captured = 0
-    /// The URLs that the capture lacks, or whose origins refused them.
+    /// The URLs that the capture lacks, with those that the origins refused.
     package var missing = 0
     /// The bytes of the captured bodies.
     package var bytes: Int64 = 0
@@ -75,17 +80,24 @@ package struct PageStatus: Sendable {
 }
 
 package enum PageError: Error, Hashable, Sendable {
+    package enum Failure: Hashable, Sendable {
+        /// The address policy refuses the origin.
+        case refused
+        case timedOut
+        case failed
+    }
+
     case schemeRefused(String)
     /// Only a browser can render pages, and the server has none.
     case noBrowser
-    /// A capture of the page is running that has another document.
-    case otherDocument
+    /// A capture of the page is running with another document, other fields or other cookies.
+    case otherVisit
     /// Too many captures run or wait.
     case busy
     case stopping
     case cancelled
-    /// The page's document could not be fetched.
-    case document(String)
+    /// The page's document could not be fetched, for a reason in words.
+    case document(Failure, String)
     /// A purge removed the page during its capture.
     case purged
     /// The new capture lacks resources, and the page already has a complete one.
@@ -98,12 +110,13 @@ extension PageError: CustomStringConvertible {
         switch self {
         case .schemeRefused(let scheme): "the scheme \"\(scheme)\" is not allowed"
         case .noBrowser: "this server has no browser; use the mode \"static\" or \"auto\""
-        case .otherDocument:
-            "a capture of this page is running with another document; wait for its end, or cancel it with DELETE"
+        case .otherVisit:
+            "a capture of this page is running with other html, headers or cookies; wait for its end, or cancel it with "
+                + "DELETE"
         case .busy: "too many captures are running; try again later"
         case .stopping: "the server is stopping"
         case .cancelled: "the capture was cancelled"
-        case .document(let reason): "the page could not be fetched: \(reason)"
+        case .document(_, let reason): "the page could not be fetched: \(reason)"
         case .purged: "the page was purged during its capture"
         case .worse: "resources were missing, so the page keeps its complete capture"
         case .cache(let error): error.description

@@ -97,7 +97,9 @@ package final class PageViewer: Sendable {
 
     /// As ``resources(of:then:)``, but only the first `limit` records of resources that are not whole.
     package func failures(of key: String, limit: Int, then: @escaping @Sendable (Result<[JSON], Failure>) -> Void) {
-        records(of: key) { then($0.map { records in records.lazy.filter { !$0.isWhole }.prefix(limit).map(\.summary) }) }
+        records(of: key) {
+            then($0.map { records in records.lazy.filter { !$0.isWhole }.prefix(limit).map(\.summary) })
+        }
     }
 
     /// The readable text of the newest capture's document. `then` is called once, on any thread.
@@ -157,8 +159,8 @@ package final class PageViewer: Sendable {
         _ text: String, key: String, at place: ReplayPlace,
         then: @escaping @Sendable (Result<Answer, Failure>) -> Void
     ) {
-        guard place.isValid else { return then(.failure(.invalid)) }
         guard let ticket = use(text, key: key) else { return then(.failure(.ticket)) }
+        guard place.isValid else { return then(.failure(.invalid)) }
         check(ticket) { isHeld in
             guard isHeld else { return then(.failure(.absent)) }
             let frame = ReplayFrame(ticket.capture, at: place)
@@ -172,8 +174,8 @@ package final class PageViewer: Sendable {
         _ text: String, key: String, url: String, at place: ReplayPlace,
         then: @escaping @Sendable (Result<Answer, Failure>) -> Void
     ) {
-        guard let url = WebURL(url), place.isValid else { return then(.failure(.invalid)) }
         guard let ticket = use(text, key: key) else { return then(.failure(.ticket)) }
+        guard let url = WebURL(url), place.isValid else { return then(.failure(.invalid)) }
         // A purge is final: a view ends once the page's entry is gone, or has lost this capture.
         check(ticket) { [self] isHeld in
             guard isHeld else { return then(.failure(.absent)) }

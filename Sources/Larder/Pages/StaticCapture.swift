@@ -17,6 +17,8 @@ final class StaticCapture: Sendable {
         var records: [CaptureRecord]
         /// The index of the record of the page's document, after redirects.
         var page: Int
+        /// The reason for which the page's document is missing; `nil` for a captured document.
+        var reason: CaptureMachine.Reason?
         var title: String?
         var progress: CaptureProgress
         /// Whether a limit kept resources out that have no records.
@@ -170,8 +172,11 @@ final class StaticCapture: Sendable {
                 }
                 return record
             }
+            let page = state.machine.page
+            let reason: CaptureMachine.Reason? =
+                if case .missing(let reason) = state.machine.resources[page].state { reason } else { nil }
             return Result(
-                outcome: outcome, records: records, page: state.machine.page, title: state.title,
+                outcome: outcome, records: records, page: page, reason: reason, title: state.title,
                 progress: state.machine.progress, isLimited: state.machine.isCut)
         }
         completion(result)
@@ -238,7 +243,7 @@ extension CaptureMachine.Reason {
     /// Complete sentences for the list of missing resources.
     var words: String {
         switch self {
-        case .failed(let words): words
+        case .failed(let words), .refused(let words), .timedOut(let words): words
         case .tooLarge: "the body is longer than the limit"
         case .tooManyResources: "the page has more resources than the limit"
         case .tooManyBytes: "the bodies of the page together are longer than the limit"

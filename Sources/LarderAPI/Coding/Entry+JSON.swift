@@ -13,8 +13,8 @@ extension Entry {
             .init("finalUrl", .string(orNull: finalURL)),
             .init("params", params.flatMap { try? JSON(parsing: $0) } ?? .null),
             .init("state", isFresh(at: now) ? "fresh" : "stale"),
-            // An entry that a caller stored has no status, because it has no origin.
-            .init("status", kind == .json || kind == .data ? .null : .number(status)),
+            // An entry that a caller stored has no status, because it has no origin, and a page has several.
+            .init("status", [.json, .data, .page].contains(kind) ? .null : .number(status)),
             .init("contentType", .string(orNull: contentType)),
             .init("contentLength", .number(contentLength)),
             .init("fileName", .string(orNull: fileName)),

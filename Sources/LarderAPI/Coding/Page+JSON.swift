@@ -36,11 +36,15 @@ struct PageView: Sendable {
         ]
         if let newest = manifest?.newest { members += newest.members }
         if let bytes { members += [.init("bytes", .number(bytes.all)), .init("sharedBytes", .number(bytes.shared))] }
-        if let failures { members.append(.init("failures", .array(failures))) }
-        if let manifest, failures != nil {
-            members.append(.init("captures", .array(manifest.captures.reversed().map(\.json))))
+        if let manifest {
+            if let failures {
+                members += [
+                    .init("failures", .array(failures)),
+                    .init("captures", .array(manifest.captures.reversed().map(\.json))),
+                ]
+            }
+            members.append(.init("updateExpiry", .bool(manifest.updatesExpiry)))
         }
-        if let manifest { members.append(.init("updateExpiry", .bool(manifest.updatesExpiry))) }
         if let entry { members.append(.init("entry", entry.json(at: now))) }
         if let status { members.append(.init("lastCapture", status.json)) }
         return .object(members)
@@ -70,14 +74,17 @@ extension PageManifest.Capture {
     fileprivate var members: [JSON.Member] {
         [
             .init("mode", .string(mode.rawValue)), .init("title", .string(orNull: title)),
-            .init("finalUrl", .string(finalURL)), .init("captureDate", .date(startDate)),
-            .init("captured", .number(captured)), .init("missing", .number(missing)), .init("limited", .bool(isLimited)),
+            .init("finalUrl", .string(finalURL)), .init("captured", .number(captured)),
+            .init("missing", .number(missing)), .init("limited", .bool(isLimited)),
         ]
     }
 
     fileprivate var json: JSON {
         .object(
             [.init("number", .number(number)), .init("state", .string(state.rawValue))] + members
-                + [.init("endDate", .date(endDate)), .init("bytes", .number(bytes))])
+                + [
+                    .init("startDate", .date(startDate)), .init("endDate", .date(endDate)),
+                    .init("bytes", .number(bytes)),
+                ])
     }
 }

@@ -47,11 +47,13 @@ extension PageRequest {
         }
         var cookies: [String] = []
         for (index, element) in elements.enumerated() {
-            guard let text = element.stringValue, text.utf8.contains(UInt8(ascii: "=")),
-                !text.utf8.contains(UInt8(ascii: ";")), HTTPField.isValidValue(text), !TokenCredentials.areIn(text)
+            guard let text = element.stringValue, let sign = text.utf8.firstIndex(of: UInt8(ascii: "=")),
+                sign != text.utf8.startIndex, text.utf8.count <= 4096, !text.utf8.contains(UInt8(ascii: ";")),
+                HTTPField.isValidValue(text), !TokenCredentials.areIn(text)
             else {
                 throw .invalid(
-                    "a cookie must be a text NAME=VALUE without a semicolon, control characters or a Larder token",
+                    "a cookie must be a text NAME=VALUE of at most 4096 bytes, without a semicolon, control characters "
+                        + "or a Larder token",
                     pointer: "/cookies/\(index)")
             }
             cookies.append(text)
@@ -65,10 +67,12 @@ extension Problem {
         switch error {
         case .schemeRefused: self.init(403, error.description, pointer: "/url")
         case .noBrowser: self.init(501, error.description, pointer: "/mode")
-        case .otherDocument: self.init(409, error.description, pointer: "/html")
+        case .otherVisit: self.init(409, error.description)
         case .busy: self.init(503, error.description)
         case .stopping: self = .stopping
-        case .document: self.init(502, error.description)
+        case .document(.refused, _): self.init(403, error.description, pointer: "/url")
+        case .document(.timedOut, _): self.init(504, error.description)
+        case .document(.failed, _): self.init(502, error.description)
         case .cancelled, .purged, .worse: self.init(409, error.description)
         case .cache(let error): self.init(error)
         }

@@ -110,7 +110,11 @@ struct CaptureRoutes: Sendable {
     private static func page(_ key: String, _ stored: StoredEntry?, _ namespace: Namespace) -> PageView? {
         var page = PageView(key: key)
         page.status = namespace.pages.status(of: key)
-        if let stored, let manifest = PageManifest(of: stored) { (page.entry, page.manifest) = (stored.entry, manifest) }
+        // The page of a stored capture is gone, because it was removed or evicted.
+        if let status = page.status, stored == nil, [.complete, .partial].contains(status.state) { page.status = nil }
+        if let stored, let manifest = PageManifest(of: stored) {
+            (page.entry, page.manifest) = (stored.entry, manifest)
+        }
         return page.manifest == nil && page.status == nil ? nil : page
     }
 

@@ -93,10 +93,20 @@ extension Event {
         case .page(let report):
             members += [
                 .init("key", .string(report.key)), .init("url", .string(report.url)),
-                .init("state", .string(report.state)), .init("tags", .array(report.tags.map(JSON.string))),
-                .init("found", .number(report.found)), .init("captured", .number(report.captured)),
-                .init("missing", .number(report.missing)), .init("bytes", .number(report.bytes)),
+                .init("tags", .array(report.tags.map(JSON.string))),
             ]
+            if kind == .pageProgress {
+                members += [
+                    .init("done", .number(report.captured + report.missing)), .init("found", .number(report.found)),
+                    .init("failed", .number(report.missing)), .init("bytes", .number(report.bytes)),
+                ]
+            }
+            if kind == .pageFinished {
+                members += [
+                    .init("state", .string(report.state)), .init("captured", .number(report.captured)),
+                    .init("missing", .number(report.missing)), .init("bytes", .number(report.bytes)),
+                ]
+            }
             if let problem = report.problem { members.append(.init("problem", .string(problem))) }
         case .entries(.entry(let entry)):
             members += [.init("key", .string(entry.key)), .init("kind", .string(entry.kind.rawValue))]

@@ -92,6 +92,20 @@ struct CaptureTests {
         }
     }
 
+    @Test("A read resource stays hidden in listings")
+    func read() async throws {
+        let fixture = try CacheFixture()
+        try await fixture.withCache { cache async throws in
+            try await cache.capture(Self.first, [Self.style, Self.image])
+            for body in [Self.style, Self.image] { #expect(try cache.resourceText(body) == body) }
+        }
+        // A close writes the notes of reads into the index.
+        try await fixture.withCache { cache async throws in
+            #expect(try cache.keys() == [Self.key(Self.first)])
+            #expect(try await cache.remove(matching: .all) == 1)
+        }
+    }
+
     @Test("An eviction takes a whole page, and a resource is never evicted by itself")
     func eviction() async throws {
         let fixture = try CacheFixture { $0.diskLimit = 1 << 20 }

@@ -35,6 +35,7 @@ extension Event {
     var word: String {
         switch subject {
         case .download(let report): report.status.key
+        case .page(let report): report.key
         case .entries(.entry(let entry)): entry.key
         case .entries(.others(let count, _)): "\(count) others"
         case .listener(let reason): "\(reason)"
