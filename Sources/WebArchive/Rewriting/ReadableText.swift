@@ -10,7 +10,8 @@ package struct ReadableText {
     private var output: [UInt8] = []
     private var gap = Gap.none
     private var preDepth = 0
-    private var templateDepth = 0
+    /// The open elements without readable content.
+    private var hiddenDepth = 0
 
     /// `document` is in UTF-8.
     package static func text(of document: [UInt8], isXML: Bool = false) -> [UInt8] {
@@ -28,7 +29,7 @@ package struct ReadableText {
             switch token {
             case .start(let tag):
                 append(place..<tag.range.lowerBound, of: bytes, &skipper)
-                begin(tag.element)
+                begin(tag.element, isEmpty: tag.isEmpty && !tag.isHTML)
             case .end(let element, let start):
                 append(place..<start, of: bytes, &skipper)
                 end(element)
@@ -41,21 +42,22 @@ package struct ReadableText {
         append(place..<bytes.count, of: bytes, &skipper)
     }
 
-    private mutating func begin(_ element: MarkupElement?) {
-        guard let element else { return }
-        if element == .template { templateDepth += 1 }
+    private mutating func begin(_ element: MarkupElement?, isEmpty: Bool) {
+        guard let element, !isEmpty else { return }
+        if element.isHidden { hiddenDepth += 1 }
         if element == .pre || element == .listing { preDepth += 1 }
         widen(element)
     }
 
     private mutating func end(_ element: MarkupElement?) {
         guard let element else { return }
-        if element == .template { templateDepth = max(0, templateDepth - 1) }
+        if element.isHidden { hiddenDepth = max(0, hiddenDepth - 1) }
         if element == .pre || element == .listing { preDepth = max(0, preDepth - 1) }
         widen(element)
     }
 
     private mutating func widen(_ element: MarkupElement) {
+        guard hiddenDepth == 0 else { return }
         if element.isBlock {
             gap = .line
         } else if element == .td || element == .th || element == .option, gap == .none {
@@ -76,7 +78,7 @@ package struct ReadableText {
     }
 
     private mutating func append(text range: Range<Int>, of bytes: Span<UInt8>) {
-        guard templateDepth == 0, !range.isEmpty else { return }
+        guard hiddenDepth == 0, !range.isEmpty else { return }
         for byte in DecodedText.attribute(range, of: bytes).bytes {
             if byte == .lineFeed, preDepth > 0 {
                 // Several line feeds in `pre` stay, and a line at the beginning of the text would be empty.
@@ -94,6 +96,8 @@ package struct ReadableText {
 }
 
 extension MarkupElement {
+    fileprivate var isHidden: Bool { [.script, .style, .template, .title].contains(self) }
+
     /// Whether browsers show the element on lines of its own.
     fileprivate var isBlock: Bool {
         switch self {
