@@ -1,13 +1,14 @@
 import Primitives
 
 /// Escapes of CSS (CSS Syntax Module Level 3 §4.3.7): a backslash with up to six hexadecimal digits and one white
-/// space, or with any other character than a line end.
+/// space, or with any other character than a line end. A backslash at the end of the text is an escape of U+FFFD.
 enum CSSEscape {
     /// Moves a position at a backslash behind its escape. If the backslash begins no escape, moves behind the backslash
     /// and returns `false`.
     static func skip(_ position: inout Int, in bytes: Span<UInt8>) -> Bool {
         position += 1
-        guard position < bytes.count, !bytes[position].isLineEnd else { return false }
+        guard position < bytes.count else { return true }
+        guard !bytes[position].isLineEnd else { return false }
         let start = position
         while position < bytes.count, position - start < 6, bytes[position].hexDigitValue != nil { position += 1 }
         if position == start {
@@ -20,9 +21,13 @@ enum CSSEscape {
         return true
     }
 
-    /// Returns the text of a range with its escapes decoded. A backslash in front of a line end in a string is removed
-    /// with the line end.
-    static func decode(_ range: Range<Int>, of bytes: Span<UInt8>) -> [UInt8] {
+    /// Moves a position in a string at a backslash behind its escape. A backslash and a line end have no text.
+    static func skipInString(_ position: inout Int, in bytes: Span<UInt8>) {
+        if !skip(&position, in: bytes) { position += bytes.hasPrefix("\r\n", at: position) ? 2 : 1 }
+    }
+
+    /// Returns the text of a range with its escapes decoded.
+    static func decode(_ range: Range<Int>, of bytes: Span<UInt8>, isString: Bool = false) -> [UInt8] {
         var text: [UInt8] = []
         text.reserveCapacity(range.count)
         var index = range.lowerBound
@@ -33,11 +38,15 @@ enum CSSEscape {
                 continue
             }
             let start = index + 1
-            guard skip(&index, in: bytes), index <= range.upperBound else {
-                // A line end, or the end of the text, follows the backslash.
-                index = min(bytes.hasPrefix("\r\n", at: start) ? start + 2 : start + 1, range.upperBound)
+            guard start < range.upperBound else {
+                if !isString { text.append(contentsOf: "\u{fffd}".utf8) }
+                return text
+            }
+            guard !bytes[start].isLineEnd else {
+                skipInString(&index, in: bytes)
                 continue
             }
+            _ = skip(&index, in: bytes)
             guard bytes[start].hexDigitValue != nil else {
                 for offset in start..<index { text.append(bytes[offset]) }
                 continue
@@ -52,13 +61,14 @@ enum CSSEscape {
         return text
     }
 
-    /// Writes a text for a string in double quotes, without the quotes. `<` is escaped, so that the text cannot end a
-    /// `style` element.
+    /// Writes a text for a string in double quotes, without the quotes. The text has the same meaning in a `style`
+    /// element of HTML, which a `<` could end, and of SVG, which decodes character references.
     static func encode(_ text: some Sequence<UInt8>) -> [UInt8] {
         var output: [UInt8] = []
         for byte in text {
             switch byte {
-            case UInt8(ascii: "\""), UInt8(ascii: "'"), UInt8(ascii: "\\"), UInt8(ascii: "<"), 0..<0x20, 0x7f:
+            case UInt8(ascii: "\""), UInt8(ascii: "'"), UInt8(ascii: "\\"), UInt8(ascii: "<"), UInt8(ascii: ">"),
+                UInt8(ascii: "&"), 0..<0x20, 0x7f:
                 output.append(UInt8(ascii: "\\"))
                 output.append(contentsOf: String(byte, radix: 16).utf8)
                 output.append(UInt8(ascii: " "))

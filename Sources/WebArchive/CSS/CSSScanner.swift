@@ -12,7 +12,12 @@ struct CSSScanner {
     }
 
     /// An open function. Other brackets need no place here, because they contain no strings that are URLs.
-    private enum Function { case imageSet, type, other }
+    private enum Function: Equatable {
+        case imageSet, source, type, other
+        /// A function such as `var(…)` in the place of a URL, which begins at `start`. Its text may be at any place. So
+        /// the whole function is a URL that this module cannot read. `urls`: the number of URLs in front of it.
+        case substitution(start: Int, urls: Int)
+    }
 
     private var urls: [URL] = []
     private var functions: [Function] = []
@@ -20,6 +25,8 @@ struct CSSScanner {
     /// type of one.
     private var (imageSets, types) = (0, 0)
     private var position = 0
+    /// The text of a URL that this module cannot read.
+    private static let unknown = "substitution:"
 
     static func urls(in bytes: Span<UInt8>) -> [URL] {
         var scanner = CSSScanner()
@@ -57,6 +64,7 @@ struct CSSScanner {
             default: position += 1
             }
         }
+        while !functions.isEmpty { close() }
     }
 
     private mutating func open(_ function: Function) {
@@ -69,6 +77,10 @@ struct CSSScanner {
         guard let function = functions.popLast() else { return }
         if function == .imageSet { imageSets -= 1 }
         if function == .type { types -= 1 }
+        if case .substitution(let start, let count) = function {
+            urls.removeSubrange(count...)
+            urls.append(URL(text: Self.unknown, range: start..<position, isQuoted: false, isImport: false))
+        }
     }
 
     private mutating func add(_ url: (text: [UInt8], range: Range<Int>, isQuoted: Bool), isImport: Bool) {
@@ -102,21 +114,38 @@ struct CSSScanner {
         if Self.isName("url", name, hasEscape, bytes) {
             if let url = url(in: bytes) { add(url, isImport: false) }
         } else if Self.isName("src", name, hasEscape, bytes) {
-            // An ordinary function: only a string is its URL.
-            skipSpaceAndComments(in: bytes)
-            open(.other)
-            guard position < bytes.count, bytes[position] == UInt8(ascii: "\"") || bytes[position] == UInt8(ascii: "'")
-            else { return }
-            if let url = string(in: bytes) { add(url, isImport: false) }
+            source(in: bytes)
         } else if Self.isName("image-set", name, hasEscape, bytes)
             || Self.isName("-webkit-image-set", name, hasEscape, bytes)
         {
             open(.imageSet)
         } else if Self.isName("type", name, hasEscape, bytes) {
             open(.type)
+        } else if takesURL, !Self.isGradient(name, bytes) {
+            open(.substitution(start: name.lowerBound, urls: urls.count))
         } else {
             open(.other)
         }
+    }
+
+    /// Reads the first argument of `src(`. Unlike `url(`, it is an ordinary function: only a string is its URL.
+    private mutating func source(in bytes: Span<UInt8>) {
+        skipSpaceAndComments(in: bytes)
+        let index = functions.count
+        open(.source)
+        if position < bytes.count, bytes[position] == UInt8(ascii: "\"") || bytes[position] == UInt8(ascii: "'") {
+            if let url = string(in: bytes) { add(url, isImport: false) }
+        } else if position < bytes.count, bytes[position].isCSSName || bytes[position] == UInt8(ascii: "\\") {
+            word(in: bytes)
+        }
+        if index < functions.count { functions[index] = .other }
+    }
+
+    /// Whether an argument of the innermost function may be a URL that is no `url(`.
+    private var takesURL: Bool { functions.last == .source || (functions.last == .imageSet && types == 0) }
+
+    private static func isGradient(_ name: Range<Int>, _ bytes: Span<UInt8>) -> Bool {
+        name.count >= 8 && bytes.hasPrefix(ignoringCase: "gradient", at: name.upperBound - 8)
     }
 
     private static func isName(_ name: StaticString, _ range: Range<Int>, _ hasEscape: Bool, _ bytes: Span<UInt8>)
@@ -187,15 +216,15 @@ struct CSSScanner {
         while position < bytes.count, bytes[position] != quote {
             let byte = bytes[position]
             if byte == UInt8(ascii: "\n") || byte == UInt8(ascii: "\r") || byte == 0x0c { return nil }
-            if byte == UInt8(ascii: "\\"), position + 1 < bytes.count {
-                position += bytes.hasPrefix("\r\n", at: position + 1) ? 3 : 2
+            if byte == UInt8(ascii: "\\") {
+                CSSEscape.skipInString(&position, in: bytes)
             } else {
                 position += 1
             }
         }
         let end = min(position, bytes.count)
         position = min(end + 1, bytes.count)
-        return (CSSEscape.decode(start..<end, of: bytes), start..<end, true)
+        return (CSSEscape.decode(start..<end, of: bytes, isString: true), start..<end, true)
     }
 
     /// Reads the name of an at-rule, and the URL of `@import`. Skips the URL of `@namespace`, which is only a name, and
@@ -213,7 +242,9 @@ struct CSSScanner {
                 if bytes[position].isCSSName || bytes[position] == UInt8(ascii: "\\") { word(in: bytes) }
                 if urls.count > count { urls[count].isImport = true }
             }
-        } else if Self.isName("namespace", name, hasEscape, bytes) || Self.isName("charset", name, hasEscape, bytes) {
+        } else if functions.isEmpty,
+            Self.isName("namespace", name, hasEscape, bytes) || Self.isName("charset", name, hasEscape, bytes)
+        {
             let count = urls.count
             skipSpaceAndComments(in: bytes)
             while position < bytes.count, !";{}".utf8.contains(bytes[position]) {
@@ -231,6 +262,8 @@ struct CSSScanner {
                 default: position += 1
                 }
             }
+            functions = []
+            (imageSets, types) = (0, 0)
             urls.removeSubrange(count...)
         }
     }

@@ -26,19 +26,37 @@ struct CSSScannerTests {
             ("<!--url(') x{} b{c:url(d)} e{--y:'}", ") x{} b{c:url(d)} e{--y:"),
             ("@namespace s /* ' */ url(n); a{b:url(c)} /* ' */", "c"), ("a{b:url('c\\\r\nd')}", "cd"),
             ("a{b:url(c\0d)}", "c\0d"),
-            ("a{b:image-set(var(--n, 'c') 1x)}", "c"), ("a{b:src(c)}", ""), ("a{b:src(var(--x))}", ""),
+            ("a{b:src(c)}", ""),
+            ("@import \"\\41\n.css\";@import \"b.css\";", "@A.css|@b.css"), ("a{b:'\\41\r\n' url(c)}", "c"),
+            ("a{b:url(c\\", "c\u{fffd}"), ("a{b:url('c\\", "c"), ("@import 'c\\", "@c"),
+            ("a{b:image-set(linear-gradient(red, var(--c)), 'd' 1x)}", "d"),
+            ("@namespace x f(;a{b:url(c)}", "c"), ("a{b:image-set(var(@namespace))}", "substitution:"),
         ])
     func urls(text: String, expected: String) {
         #expect(Self.found(text).joined(separator: "|") == expected)
     }
 
     @Test(
+        "A function in the place of a URL is replaced as a whole, because its text may be anywhere",
+        arguments: [
+            ("a{b:image-set(var(--n, 'c') 1x)}", "a{b:image-set(\"/v\" 1x)}"),
+            ("a{b:src( v\\61r(--x))}", "a{b:src( \"/v\")}"), ("a{b:image-set(--f(url(c), d(e)", "a{b:image-set(\"/v\""),
+            ("a{b:image-set(url(c) var(--x))}", "a{b:image-set(url(\"/v\") \"/v\")}"),
+        ])
+    func substitutions(text: String, expected: String) {
+        let bytes = Array(text.utf8)
+        let rewriting = Rewriting(StyleReferences.references(in: bytes.span)) { _ in "/v" }
+        #expect(String(decoding: rewriting.apply(to: bytes), as: UTF8.self) == expected)
+    }
+
+    @Test(
         "Text that a browser does not read as a URL is none",
         arguments: [
             "/* url(a) */", "a{b:'url(a)'}", "a{b:\"\\\"url(a)\"}", "a{b:xurl(a)}", "a{b:url-x(a)}", "a{b:url (a)}",
-            "@namespace url(a);", "@namespace s 'a';", "a{b:url(a b)}", "a{b:url(a'b)}", "a{b:url(a(b)c)}",
+            "@namespace url(a);", "@namespace src(var(;", "@namespace s 'a';", "a{b:url(a b)}", "a{b:url(a'b)}",
+            "a{b:url(a(b)c)}",
             "a{b:format('x')}",
-            "a{b:'c'}", "a{b:attr(x 'url')}", "/* @import 'a'; ", "a{b:url('a\n')}", "a{b:url(c\\",
+            "a{b:'c'}", "a{b:attr(x 'url')}", "/* @import 'a'; ", "a{b:url('a\n')}",
             "a{content:'image-set(\"x\")'}",
         ])
     func noURLs(text: String) {
