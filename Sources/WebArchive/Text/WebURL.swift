@@ -27,7 +27,7 @@ package struct WebURL: Hashable, Sendable {
         }
     }
 
-    /// A longer URL is none, as in ``CanonicalURL``.
+    /// A longer URL is none, as in ``CanonicalURL``, also if only its escapes are longer.
     private static let lengthLimit = 8192
 
     /// The scheme of an absolute URL in lower case; `nil` for a relative URL.
@@ -88,6 +88,9 @@ package struct WebURL: Hashable, Sendable {
         } else {
             query = !hasAuthority && path.isEmpty ? base?.query ?? "" : ""
         }
+        guard origin.utf8.count + self.path.utf8.count + query.utf8.count <= Self.lengthLimit,
+            fragment.utf8.count <= Self.lengthLimit
+        else { return nil }
     }
 
     /// Without surrounding white space and control characters, and without tabs and line ends anywhere.

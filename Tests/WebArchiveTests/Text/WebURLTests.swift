@@ -55,4 +55,13 @@ struct WebURLTests {
         let url = try #require(WebURL("http://h.example/日?日€&", encoding: encoding))
         #expect(url.text == "http://h.example/%E6%97%A5?%93%FA%26%238364%3B&")
     }
+
+    @Test("A URL that is too long only with its escapes is no URL")
+    func escapedLength() throws {
+        let base = try #require(WebURL("http://h.example/"))
+        #expect(WebURL(String(repeating: "{", count: 2800), relativeTo: base) == nil)
+        #expect(WebURL("#" + String(repeating: "{", count: 2800), relativeTo: base) != nil)
+        let url = try #require(WebURL(String(repeating: "{", count: 2700), relativeTo: base))
+        #expect(WebURL(url.text) == url)
+    }
 }
