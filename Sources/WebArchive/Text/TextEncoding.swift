@@ -90,6 +90,8 @@ package struct TextEncoding: Hashable, Sendable {
     ) -> [UInt8]? {
         guard let converter = iconv_open(destination, source), converter != iconv_t(bitPattern: -1) else { return nil }
         defer { iconv_close(converter) }
+        // Invalid bytes do not end a mode of ISO-2022-JP. In other encodings, only the reset writes a kept character.
+        let resetsAtReplacement = source != "ISO-2022-JP"
         var output: [UInt8] = []
         output.reserveCapacity(bytes.count * 3 / 2)
         var block = [CChar](repeating: 0, count: 16 << 10)
@@ -112,7 +114,7 @@ package struct TextEncoding: Hashable, Sendable {
             }
             while left > 0 {
                 if run(true) { continue }
-                _ = run(false)
+                if resetsAtReplacement { _ = run(false) }
                 let (text, count) = replacement(bytes[(bytes.count - left)...])
                 output += text
                 let skipped = min(max(count, 1), left)

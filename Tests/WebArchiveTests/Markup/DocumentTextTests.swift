@@ -50,4 +50,12 @@ struct DocumentTextTests {
         #expect(text("@charset 'Shift_JIS';", .css(of: .utf8)) != "日")
         #expect(text("a", .css(of: sjis)) == "日")
     }
+
+    @Test("An invalid byte in ISO-2022-JP does not end the Japanese mode")
+    func modes() throws {
+        let encoding = try #require(TextEncoding(label: "iso-2022-jp"))
+        let text: [UInt8] = [0x1b, 0x24, 0x42, 0x46, 0x7c, 0xff, 0x46, 0x7c, 0x1b, 0x28, 0x42, 0x61]
+        #expect(String(decoding: encoding.decode(text), as: UTF8.self) == "日\u{fffd}日a")
+        #expect(encoding.encodingQuery(Array("日€a".utf8)[...]).last == UInt8(ascii: "a"))
+    }
 }
