@@ -2,7 +2,8 @@
 /// within the text can be replaced in the document, and all other bytes of the document stay as they are.
 struct DecodedText {
     let bytes: [UInt8]
-    /// The place of each byte, and at the end the place behind the text; `nil` if the places are consecutive.
+    /// The place of each byte, and at the end the place behind the text; `nil` if the places are consecutive. All bytes
+    /// of a character reference or an entity have the place of its ampersand.
     private let places: [UInt32]?
     private let start: Int
 
@@ -17,30 +18,57 @@ struct DecodedText {
         self.start = start
     }
 
-    /// The value of an attribute, with its character references decoded. `entities`: those that an XML document
-    /// declares.
+    /// The value of an attribute, with its character references decoded. `entities`: the names and texts that an XML
+    /// document declares.
     static func attribute(
         _ range: Range<Int>, of document: Span<UInt8>, entities: [String: [UInt8]] = [:]
+    ) -> DecodedText {
+        decoded(range, of: document, in: .attribute, entities)
+    }
+
+    /// Text outside tags, with its character references decoded.
+    static func text(_ range: Range<Int>, of document: Span<UInt8>) -> DecodedText {
+        decoded(range, of: document, in: .text, [:])
+    }
+
+    private static func decoded(
+        _ range: Range<Int>, of document: Span<UInt8>, in place: CharacterReference.Place, _ entities: [String: [UInt8]]
     ) -> DecodedText {
         guard document.extracting(range).firstIndex(of: UInt8(ascii: "&"), from: 0) != nil else {
             return DecodedText(range, of: document)
         }
         var builder = Builder()
-        builder.append(attribute: range, of: document, entities: entities)
+        builder.append(range, of: document, decodedIn: place, entities)
         return builder.text(end: range.upperBound)
     }
 
-    /// The bytes of the document from which a range of the decoded text comes.
-    func place(of range: Range<Int>) -> Range<Int> {
+    /// The bytes of the document that give exactly a range of the decoded text; `nil` if the range begins or ends
+    /// within the text of a character reference or an entity, so that no such bytes exist.
+    func place(of range: Range<Int>) -> Range<Int>? {
+        isWhole(range) ? widenedPlace(of: range) : nil
+    }
+
+    /// The bytes of the document from which a range of the decoded text comes, with whole character references and
+    /// entities.
+    func widenedPlace(of range: Range<Int>) -> Range<Int> {
         guard let places else { return start + range.lowerBound..<start + range.upperBound }
-        guard !range.isEmpty else { return Int(places[range.lowerBound])..<Int(places[range.lowerBound]) }
-        return Int(places[range.lowerBound])..<Int(places[range.upperBound])
+        var end = range.upperBound
+        while !range.isEmpty, end < bytes.count, places[end] == places[end - 1] { end += 1 }
+        return Int(places[range.lowerBound])..<Int(places[end])
+    }
+
+    private func isWhole(_ range: Range<Int>) -> Bool {
+        guard let places else { return true }
+        return [range.lowerBound, range.upperBound].allSatisfy {
+            $0 == 0 || $0 >= bytes.count || places[$0] != places[$0 - 1]
+        }
     }
 
     /// Collects a text from several parts of a document, in their order.
     struct Builder {
         private var bytes: [UInt8] = []
         private var places: [UInt32] = []
+        var count: Int { bytes.count }
 
         /// Appends a part without escapes.
         mutating func append(_ range: Range<Int>, of document: Span<UInt8>) {
@@ -49,7 +77,8 @@ struct DecodedText {
 
         /// Appends a part with its character references decoded.
         mutating func append(
-            attribute range: Range<Int>, of document: Span<UInt8>, entities: [String: [UInt8]] = [:]
+            _ range: Range<Int>, of document: Span<UInt8>, decodedIn kind: CharacterReference.Place,
+            _ entities: [String: [UInt8]]
         ) {
             let value = document.extracting(range)
             var index = 0
@@ -58,12 +87,11 @@ struct DecodedText {
                 if value[index] != UInt8(ascii: "&") {
                     append(value[index], at: place)
                     index += 1
-                } else if let (text, end) = Self.entity(value, at: index, entities) {
+                } else if let (text, end) = EntityName.text(value, at: index, entities)
+                    ?? CharacterReference.decode(value, at: index, in: kind)
+                {
                     for byte in text { append(byte, at: place) }
                     index = end
-                } else if let found = CharacterReference.decode(value, at: index) {
-                    for byte in found.text.utf8 { append(byte, at: place) }
-                    index = found.end
                 } else {
                     append(value[index], at: place)
                     index += 1
@@ -79,13 +107,21 @@ struct DecodedText {
             bytes.append(byte)
             places.append(UInt32(place))
         }
+    }
+}
 
-        private static func entity(
-            _ value: Span<UInt8>, at start: Int, _ entities: [String: [UInt8]]
-        ) -> (text: [UInt8], end: Int)? {
-            guard !entities.isEmpty, let end = value.firstIndex(of: UInt8(ascii: ";"), from: start), end - start < 100
-            else { return nil }
-            return entities[value.text(start + 1..<end)].map { ($0, end + 1) }
-        }
+/// The name of an entity that an XML document declares.
+enum EntityName {
+    /// The most bytes of a name.
+    static let limit = 64
+
+    /// Reads a reference to an entity at the ampersand at `start`. Returns its text and the index behind it.
+    static func text(
+        _ value: Span<UInt8>, at start: Int, _ entities: [String: [UInt8]]
+    ) -> (text: [UInt8], end: Int)? {
+        guard !entities.isEmpty else { return nil }
+        let near = value.extracting(0..<min(value.count, start + limit + 2))
+        guard let end = near.firstIndex(of: UInt8(ascii: ";"), from: start) else { return nil }
+        return entities[value.text(start + 1..<end)].map { ($0, end + 1) }
     }
 }

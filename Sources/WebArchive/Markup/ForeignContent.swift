@@ -1,129 +1,117 @@
-/// Follows the SVG and MathML elements of an HTML document. Their content is read by other rules (WHATWG HTML
-/// §13.2.6.5): `style` and `title` have tags, CDATA sections exist, and `/>` ends an element. A reduced tree builder:
-/// it keeps the elements that change these rules, and the numbers of HTML elements around them. Malformed documents can
-/// still be read in another way than by a browser. So the safety of a replay depends on its Content-Security-Policy,
-/// and on ``ConnectionHints`` where that policy has no effect.
+/// Follows the SVG and MathML elements of an HTML document, within which browsers read some markup by other rules
+/// (WHATWG HTML §13.2.6.5). A malformed document can be read in two ways there. So this module does not decide between
+/// the ways: within SVG and MathML it takes away all markup for which they differ (``MarkupTokenizer/Token/unclear``).
+/// Then a reading is safe if ``isInside`` is true wherever a browser is in SVG or MathML. It may be true elsewhere.
 struct ForeignContent {
-    private enum Namespace { case svg, math }
-
-    private struct Node {
-        var element: MarkupElement
-        var namespace: Namespace
-        /// Whether start tags within the element are read as HTML: `foreignObject`, `desc`, `title`, and some
-        /// `annotation-xml`; and, but for `mglyph` and `malignmark`, `mi`, `mo`, `mn`, `ms` and `mtext`.
-        var hasHTML = false
-        /// The open HTML elements directly within the element.
-        var htmlElements = 0
+    private enum Kind {
+        /// An SVG or MathML element in which start tags make further such elements.
+        case foreign
+        /// An SVG or MathML element in which start tags are read as HTML: `foreignObject`, `desc`, `title`, and some
+        /// `annotation-xml`.
+        case point
+        /// Like ``point``, but `mglyph` and `malignmark` are MathML: `mi`, `mo`, `mn`, `ms` and `mtext`.
+        case mathText
+        case html
     }
 
+    private struct Node {
+        /// `nil` for an element without a meaning here.
+        var element: MarkupElement?
+        var name: Range<Int>
+        var kind: Kind
+        var isMath: Bool
+    }
+
+    /// The open elements from the outermost `svg` or `math` on, without other SVG and MathML elements. There may be
+    /// more than in a browser, because only the end tag of the innermost HTML element ends it here.
     private var nodes: [Node] = []
-    /// How many of ``nodes`` have each element, so that an end tag of no open element costs no search.
-    private var counts = ElementCounts()
-    /// How many of ``nodes`` have HTML.
-    private var htmlPoints = 0
-    /// The open HTML elements outside SVG and MathML. An end tag of one of them also ends the SVG within it.
-    private var htmlCounts = ElementCounts()
+    /// Whether the rest of the document counts as SVG: the elements are too deep, or the document has frame sets, in
+    /// which browsers ignore most tags.
+    private var isLost = false
 
-    /// Whether the current element is an SVG or MathML element, so that CDATA sections and `/>` have a meaning.
-    var isForeign: Bool { nodes.last.map { !$0.hasHTML || $0.htmlElements == 0 } ?? false }
-    private var readsForeign: Bool { nodes.last.map { !$0.hasHTML } ?? false }
+    private static let depthLimit = 100
 
-    /// Notes a start tag. Returns whether the element is an HTML element.
-    mutating func start(_ element: MarkupElement?, isEmpty: Bool, isHTMLAnnotation: Bool, isHTMLFont: Bool) -> Bool {
-        if readsForeign || isMathGlyph(element) || isSVGAnnotation(element) {
-            let leaves = element?.leavesForeignContent == true || (element == .font && isHTMLFont)
-            guard leaves, readsForeign else {
-                if !isEmpty, let element { open(element, isHTMLAnnotation: isHTMLAnnotation) }
-                return false
-            }
-            while readsForeign { pop() }
+    var isInside: Bool { isLost || !nodes.isEmpty }
+
+    /// Notes a start tag with a name at `name`. `isHTMLPoint`: its attributes make an `annotation-xml` contain HTML, or
+    /// make a `font` end the SVG.
+    mutating func start(_ element: MarkupElement?, _ name: Range<Int>, isEmpty: Bool, isHTMLPoint: Bool) {
+        guard !isLost else { return }
+        guard element != .frameset, nodes.count < Self.depthLimit else {
+            isLost = true
+            return
         }
-        guard element == .svg || element == .math else {
-            if element?.isVoid != true { count(element, 1) }
-            return true
+        if let top = nodes.last, top.kind == .foreign || isMathGlyph(element, in: top) {
+            startForeign(element, name, in: top, isEmpty: isEmpty, isHTMLPoint: isHTMLPoint)
+        } else if element == .svg || element == .math {
+            if !isEmpty { push(element, name, .foreign, isMath: element == .math) }
+        } else if !nodes.isEmpty {
+            startHTML(element, name)
         }
-        if !isEmpty, let element { push(Node(element: element, namespace: element == .svg ? .svg : .math)) }
-        return false
+    }
+
+    private mutating func startHTML(_ element: MarkupElement?, _ name: Range<Int>) {
+        if element?.isVoid != true { push(element, name, .html, isMath: false) }
+    }
+
+    private mutating func startForeign(
+        _ element: MarkupElement?, _ name: Range<Int>, in top: Node, isEmpty: Bool, isHTMLPoint: Bool
+    ) {
+        if element?.leavesForeignContent == true || (element == .font && isHTMLPoint), top.kind == .foreign {
+            leave()
+            if !nodes.isEmpty { startHTML(element, name) }
+            return
+        }
+        guard !isEmpty else { return }
+        switch element {
+        case .svg: push(.svg, name, .foreign, isMath: top.isMath && top.element != .annotationXML)
+        case .foreignObject, .desc, .title: push(element, name, top.isMath ? .foreign : .point, isMath: top.isMath)
+        case .annotationXML:
+            push(element, name, top.isMath && isHTMLPoint ? .point : .foreign, isMath: top.isMath)
+        case .mi, .mo, .mn, .ms, .mtext: push(element, name, top.isMath ? .mathText : .foreign, isMath: top.isMath)
+        case .math, .mglyph, .malignmark: push(element, name, .foreign, isMath: top.isMath)
+        default: break
+        }
     }
 
     /// Notes an end tag.
-    mutating func end(_ element: MarkupElement?) {
-        guard !nodes.isEmpty, isForeign else {
+    mutating func end(_ element: MarkupElement?, _ name: Range<Int>, in bytes: Span<UInt8>) {
+        guard !isLost, let top = nodes.last else { return }
+        if top.kind == .html {
+            if bytes.isSameName(top.name, name) { nodes.removeLast() }
+        } else if element == .p || element == .br {
+            leave()
+        } else if let element {
             // An open HTML element hides the SVG and MathML elements around it.
-            if element.map({ counts[$0] == 0 }) ?? true { count(element, -1) }
-            return
-        }
-        guard let element else { return }
-        if element == .p || element == .br {
-            while readsForeign { pop() }
-        } else if counts[element] > 0 {
-            while nodes.last?.element != element { pop() }
-            pop()
-        } else if htmlCounts[element] > 0, htmlPoints == 0 {
-            nodes = []
-            counts = ElementCounts()
-            count(element, -1)
+            var index = nodes.count
+            while index > 0, nodes[index - 1].kind != .html {
+                index -= 1
+                if nodes[index].element == element { return nodes.removeSubrange(index...) }
+            }
         }
     }
 
-    private mutating func count(_ element: MarkupElement?, _ change: Int) {
-        if let last = nodes.indices.last {
-            nodes[last].htmlElements = max(0, nodes[last].htmlElements + change)
-        } else if let element, element != .body {
-            htmlCounts[element] = max(0, htmlCounts[element] + change)
-        }
+    private mutating func push(_ element: MarkupElement?, _ name: Range<Int>, _ kind: Kind, isMath: Bool) {
+        nodes.append(Node(element: element, name: name, kind: kind, isMath: isMath))
     }
 
-    private func isMathGlyph(_ element: MarkupElement?) -> Bool {
-        guard let node = nodes.last, node.hasHTML, node.htmlElements == 0, node.namespace == .math,
-            node.element != .annotationXML
-        else { return false }
-        return element == .mglyph || element == .malignmark
+    private mutating func leave() {
+        while nodes.last?.kind == .foreign { nodes.removeLast() }
     }
 
-    /// `svg` in a plain `annotation-xml` is SVG.
-    private func isSVGAnnotation(_ element: MarkupElement?) -> Bool {
-        nodes.last?.element == .annotationXML && element == .svg && readsForeign
-    }
-
-    private mutating func open(_ element: MarkupElement, isHTMLAnnotation: Bool) {
-        guard let outer = nodes.last else { return }
-        var node = Node(element: element, namespace: isSVGAnnotation(element) ? .svg : outer.namespace)
-        switch element {
-        case .svg, .math, .mglyph, .malignmark: break
-        case .foreignObject, .desc, .title:
-            guard outer.namespace == .svg else { return }
-            node.hasHTML = true
-        case .annotationXML:
-            guard outer.namespace == .math else { return }
-            node.hasHTML = isHTMLAnnotation
-        case .mi, .mo, .mn, .ms, .mtext:
-            guard outer.namespace == .math else { return }
-            node.hasHTML = true
-        default: return
-        }
-        push(node)
-    }
-
-    private mutating func push(_ node: Node) {
-        nodes.append(node)
-        htmlPoints += node.hasHTML ? 1 : 0
-        counts[node.element] += 1
-    }
-
-    private mutating func pop() {
-        let node = nodes.removeLast()
-        htmlPoints -= node.hasHTML ? 1 : 0
-        counts[node.element] -= 1
+    private func isMathGlyph(_ element: MarkupElement?, in top: Node) -> Bool {
+        top.kind == .mathText && (element == .mglyph || element == .malignmark)
     }
 }
 
-/// A number for each element.
-private struct ElementCounts {
-    private var counts = [Int32](repeating: 0, count: MarkupElement.allCases.count)
-
-    subscript(element: MarkupElement) -> Int {
-        get { Int(counts[element.order]) }
-        set { counts[element.order] = Int32(newValue) }
+extension Span<UInt8> {
+    /// Compares two names without regard to ASCII case.
+    fileprivate func isSameName(_ first: Range<Int>, _ second: Range<Int>) -> Bool {
+        guard first.count == second.count else { return false }
+        for offset in 0..<first.count
+        where self[first.lowerBound + offset].lowercased != self[second.lowerBound + offset].lowercased {
+            return false
+        }
+        return true
     }
 }

@@ -12,6 +12,7 @@ enum MarkupElement: String, CaseIterable, Sendable {
     case `var`, font
     case address, article, aside, details, dialog, fieldset, figcaption, figure, footer, header, hgroup, label, legend
     case main, nav, option, section, select, summary, tbody, tfoot, thead, tr, caption, colgroup, col
+    case frameset, basefont, bgsound, keygen, param, wbr
 
     /// Whether a start tag leaves foreign content (WHATWG HTML §13.2.6.5). `font` leaves it only with some attributes.
     var leavesForeignContent: Bool {
@@ -24,13 +25,12 @@ enum MarkupElement: String, CaseIterable, Sendable {
         }
     }
 
-    /// The place in `allCases`.
-    var order: Int { Int(unsafeBitCast(self, to: UInt8.self)) }
-
     /// Whether the element has no end tag.
     var isVoid: Bool {
         switch self {
-        case .area, .base, .br, .col, .embed, .hr, .image, .img, .input, .link, .meta, .source, .track: true
+        case .area, .base, .basefont, .bgsound, .br, .col, .embed, .hr, .image, .img, .input, .keygen, .link, .meta,
+            .param, .source, .track, .wbr:
+            true
         default: false
         }
     }
@@ -51,6 +51,7 @@ enum MarkupAttribute: String, CaseIterable, Sendable {
     case formaction, imagesrcset, integrity, csp, lowsrc, mask, name, ping, poster, rel, size, src, srcdoc, srcset
     case stroke, style, type
     case referrerPolicy = "referrerpolicy"
+    case attributionSource = "attributionsrc"
     case httpEquiv = "http-equiv"
     case xlinkHref = "xlink:href"
     case clipPath = "clip-path"
@@ -62,4 +63,8 @@ enum MarkupAttribute: String, CaseIterable, Sendable {
     case dataSrcset = "data-srcset"
     case dataLazySrc = "data-lazy-src"
     case dataOriginal = "data-original"
+    case to, from, by, values
+
+    /// The name in XML, which tells upper and lower case apart.
+    var xmlName: String { self == .attributeName ? "attributeName" : rawValue }
 }

@@ -26,15 +26,26 @@ extension MarkupTokenizer {
         return start.map { $0..<bytes.count }
     }
 
-    /// Skips a comment, a CDATA section or a declaration; ``position`` is at its exclamation mark.
-    mutating func skipDeclaration(in bytes: Span<UInt8>) {
-        if bytes.hasPrefix("!--", at: position) {
+    /// Skips a comment, a CDATA section or a declaration; ``position`` is at its exclamation mark. Returns the content
+    /// of a section that SVG and HTML end at different places.
+    mutating func declaration(in bytes: Span<UInt8>) -> Range<Int>? {
+        guard !bytes.hasPrefix("!--", at: position) else {
             position = Self.commentEnd(from: position + 3, dialect, in: bytes)
-        } else if dialect == .xml || foreign.isForeign, bytes.hasPrefix("![CDATA[", at: position) {
-            position = bytes.end(of: "]]>", from: position + 8) ?? bytes.count
-        } else {
-            skip(to: ">", in: bytes)
+            return nil
         }
+        guard dialect == .xml || foreign.isInside, bytes.hasPrefix("![CDATA[", at: position) else {
+            skip(to: ">", in: bytes)
+            return nil
+        }
+        let start = position + 8
+        let end = bytes.end(of: "]]>", from: start)
+        position = end ?? bytes.count
+        let section = start..<(end.map { $0 - 3 } ?? bytes.count)
+        guard dialect == .html else {
+            collect(section, isSection: true)
+            return nil
+        }
+        return bytes.extracting(section).firstIndex(of: UInt8(ascii: ">"), from: 0).map { _ in section }
     }
 
     /// Returns the end of a comment. `start` is the place of its text. `<!-->`, `<!--->` and `--!>` end a comment, too.

@@ -8,6 +8,8 @@ struct MarkupTokenizer {
         var name: MarkupAttribute
         /// From the first byte of the name to the end of the value, with quotes.
         var range: Range<Int>
+        /// The name as written.
+        var label: Range<Int>
         /// The value without quotes; empty for an attribute without a value.
         var value: Range<Int>
         var quote: Quote
@@ -20,7 +22,8 @@ struct MarkupTokenizer {
         var element: MarkupElement?
         /// From `<` to behind `>`.
         var range: Range<Int>
-        /// Whether the element is in HTML's namespace; always `false` in XML, where the namespace is not known.
+        /// Whether the element certainly is in HTML's namespace; always `false` in XML, where the namespace is not
+        /// known.
         var isHTML: Bool
         var isEmpty: Bool
     }
@@ -29,8 +32,13 @@ struct MarkupTokenizer {
         /// The attributes are in ``MarkupTokenizer/attributes``.
         case start(Tag)
         case end(MarkupElement?, start: Int)
-        /// The content of an element that has text and no tags (``MarkupElement/hasRawText``), or of `style` in SVG.
+        /// The content of an HTML element that has text and no tags (``MarkupElement/hasRawText``).
         case text(MarkupElement, Range<Int>)
+        /// The content of an element within SVG or MathML, up to its first end tag: text without tags if the element is
+        /// HTML, and else text and tags.
+        case unclear(MarkupElement, Range<Int>)
+        /// The content of a CDATA section within SVG or MathML. In HTML it is a comment up to its first `>`.
+        case unclearSection(Range<Int>)
         /// The content of an XML processing instruction, from the target on.
         case instruction(Range<Int>)
         /// The declarations of an XML document, between the brackets of its DOCTYPE.
@@ -47,6 +55,9 @@ struct MarkupTokenizer {
     var position = 0
     /// The element of the raw text that begins at ``position``; `nil` if tags begin there.
     private var rawElement: MarkupElement?
+    /// The text in front of the last token, if ``collectsText``.
+    private(set) var pieces: [TextPiece] = []
+    var collectsText = false
 
     init(_ dialect: Dialect) {
         self.dialect = dialect
@@ -56,13 +67,10 @@ struct MarkupTokenizer {
 
     /// `nil` at the end of the document. An unfinished tag at the end is no token, as in browsers.
     mutating func next(in bytes: Span<UInt8>) -> Token? {
-        if let element = rawElement {
-            rawElement = nil
-            let end = RawText.end(of: element, from: position, in: bytes)
-            defer { position = end }
-            if end > position { return .text(element, position..<end) }
-        }
+        if collectsText { pieces.removeAll() }
+        if let token = rawText(in: bytes) { return token }
         while let open = bytes.firstIndex(of: UInt8(ascii: "<"), from: position) {
+            collect(position..<open)
             position = open + 1
             guard position < bytes.count else { return nil }
             let byte = bytes[position]
@@ -79,7 +87,7 @@ struct MarkupTokenizer {
                     guard let declarations = doctype(in: bytes) else { continue }
                     return .declarations(declarations)
                 }
-                skipDeclaration(in: bytes)
+                if let section = declaration(in: bytes) { return .unclearSection(section) }
             case UInt8(ascii: "?"):
                 let start = position + 1
                 guard dialect == .xml else {
@@ -94,33 +102,27 @@ struct MarkupTokenizer {
                 return .instruction(start..<end - 2)
             case _ where beginsName(byte):
                 return startTag(from: open, in: bytes)
-            default: continue
+            default: collect(open..<position)
             }
         }
+        collect(position..<bytes.count)
         position = bytes.count
         return nil
     }
 
-    /// Reads the markup at the `<` at `open` without the rules of raw text. Returns the index behind it, and the
-    /// element of a tag; the index behind the `<` if it is a plain character.
-    mutating func skipMarkup(at open: Int, in bytes: Span<UInt8>) -> (end: Int, element: MarkupElement?, isEnd: Bool) {
-        position = open + 1
-        guard position < bytes.count else { return (position, nil, false) }
-        let isEnd = bytes[position] == UInt8(ascii: "/")
-        let name = isEnd ? position + 1 : position
-        if name < bytes.count, beginsName(bytes[name]) {
-            position = name
-            let element = self.name(in: bytes)
-            _ = readAttributes(in: bytes)
-            return (position, element, isEnd)
-        }
-        switch bytes[position] {
-        case UInt8(ascii: "!"): skipDeclaration(in: bytes)
-        case UInt8(ascii: "?") where dialect == .xml: position = bytes.end(of: "?>", from: position + 1) ?? bytes.count
-        case UInt8(ascii: "?"), UInt8(ascii: "/"): skip(to: ">", in: bytes)
-        default: break
-        }
-        return (position, nil, false)
+    private mutating func rawText(in bytes: Span<UInt8>) -> Token? {
+        guard let element = rawElement else { return nil }
+        rawElement = nil
+        let start = position
+        let isUnclear = foreign.isInside
+        position = RawText.end(of: element, from: start, hasScriptEscapes: !isUnclear, in: bytes)
+        guard position > start else { return nil }
+        return isUnclear ? .unclear(element, start..<position) : .text(element, start..<position)
+    }
+
+    /// Notes a part of the text of an XML document.
+    mutating func collect(_ range: Range<Int>, isSection: Bool = false) {
+        if collectsText, !range.isEmpty { pieces.append(TextPiece(range: range, isSection: isSection)) }
     }
 
     private func beginsName(_ byte: UInt8) -> Bool {
@@ -128,30 +130,32 @@ struct MarkupTokenizer {
     }
 
     private mutating func startTag(from open: Int, in bytes: Span<UInt8>) -> Token? {
-        let element = name(in: bytes)
+        let (element, name) = name(in: bytes)
         guard let isEmpty = readAttributes(in: bytes) else { return nil }
         var tag = Tag(element: element, range: open..<position, isHTML: false, isEmpty: isEmpty)
         guard dialect == .html else { return .start(tag) }
-        tag.isHTML = foreign.start(
-            element, isEmpty: isEmpty, isHTMLAnnotation: element == .annotationXML && isHTMLAnnotation(in: bytes),
-            isHTMLFont: element == .font && attributes.contains { [.color, .face, .size].contains($0.name) })
-        if tag.isHTML, let element, element.hasRawText { rawElement = element }
+        let isHTMLPoint =
+            element == .annotationXML && isHTMLAnnotation(in: bytes)
+            || element == .font && attributes.contains { [.color, .face, .size].contains($0.name) }
+        foreign.start(element, name, isEmpty: isEmpty, isHTMLPoint: isHTMLPoint)
+        tag.isHTML = !foreign.isInside && element != .svg && element != .math
+        if let element, element.hasRawText, !isEmpty || tag.isHTML { rawElement = element }
         return .start(tag)
     }
 
     private mutating func endTag(from open: Int, in bytes: Span<UInt8>) -> Token? {
-        let element = name(in: bytes)
+        let (element, name) = name(in: bytes)
         guard readAttributes(in: bytes) != nil else { return nil }
-        if dialect == .html { foreign.end(element) }
+        if dialect == .html { foreign.end(element, name, in: bytes) }
         return .end(element, start: open)
     }
 
     /// Reads the name of a tag at ``position``.
-    private mutating func name(in bytes: Span<UInt8>) -> MarkupElement? {
+    private mutating func name(in bytes: Span<UInt8>) -> (MarkupElement?, Range<Int>) {
         let start = position
         while position < bytes.count, !bytes[position].endsName { position += 1 }
-        guard dialect == .xml else { return elements.find(start..<position, in: bytes)?.name }
-        return elements.find(bytes.localName(start..<position), in: bytes)?.name
+        let local = dialect == .xml ? bytes.localName(start..<position) : start..<position
+        return (elements.find(local, in: bytes)?.name, start..<position)
     }
 
     /// Reads the attributes at ``position`` and the end of the tag. Returns whether the tag ends with `/>`; `nil` if
@@ -185,6 +189,7 @@ struct MarkupTokenizer {
         position += 1
         while position < bytes.count, !bytes[position].endsName, bytes[position] != UInt8(ascii: "=") { position += 1 }
         let found = dialect == .html ? names.find(start..<position, in: bytes) : localName(start..<position, in: bytes)
+        let label = start..<position
         var (value, quote) = (position..<position, Quote.none)
         let sign = bytes.skippingSpace(from: position)
         if sign < bytes.count, bytes[sign] == UInt8(ascii: "=") {
@@ -193,15 +198,16 @@ struct MarkupTokenizer {
         }
         guard let found, seen & 1 << found.index == 0 else { return }
         if dialect == .html { seen |= 1 << found.index }
-        attributes.append(Attribute(name: found.name, range: start..<position, value: value, quote: quote))
+        attributes.append(
+            Attribute(name: found.name, range: start..<position, label: label, value: value, quote: quote))
     }
 
-    /// XML tells upper and lower case apart, and any prefix may stand for the namespace of `xlink:href`. So two
-    /// attributes of one element can have one local name, and both count.
+    /// XML tells upper and lower case apart. Any prefix may stand for the namespace of `xlink:href`, and other
+    /// attributes with a prefix have no meaning. So two attributes of one element can be a `href`, and both count.
     private func localName(_ range: Range<Int>, in bytes: Span<UInt8>) -> (name: MarkupAttribute, index: Int)? {
         let local = bytes.localName(range)
-        guard let found = names.find(local, in: bytes) else { return nil }
-        return bytes.text(local) == found.name.rawValue ? found : nil
+        guard let found = names.find(local, in: bytes), local == range || found.name == .href else { return nil }
+        return bytes.text(local) == found.name.xmlName ? found : nil
     }
 
     private mutating func readValue(in bytes: Span<UInt8>) -> (Range<Int>, Quote) {
@@ -227,6 +233,13 @@ struct MarkupTokenizer {
     mutating func skip(to byte: Unicode.Scalar, in bytes: Span<UInt8>) {
         position = bytes.firstIndex(of: UInt8(ascii: byte), from: position).map { $0 + 1 } ?? bytes.count
     }
+}
+
+/// A part of the text of an XML document.
+struct TextPiece {
+    var range: Range<Int>
+    /// Whether the text is that of a CDATA section, in which character references have no meaning.
+    var isSection: Bool
 }
 
 /// Tables of all names, made once.

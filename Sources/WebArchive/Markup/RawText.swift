@@ -1,10 +1,11 @@
 /// Finds the end of an element that contains text and no tags (WHATWG HTML §13.2.5.3 to §13.2.5.31).
 enum RawText {
     /// Returns the index of the element's end tag, or the length of the document if the end tag is missing.
-    static func end(of element: MarkupElement, from start: Int, in bytes: Span<UInt8>) -> Int {
+    /// `hasScriptEscapes`: a comment in a script can hide an end tag.
+    static func end(of element: MarkupElement, from start: Int, hasScriptEscapes: Bool, in bytes: Span<UInt8>) -> Int {
         switch element {
         case .plaintext: return bytes.count
-        case .script: return endOfScript(from: start, in: bytes)
+        case .script where hasScriptEscapes: return endOfScript(from: start, in: bytes)
         default: break
         }
         let name = element.rawValue
@@ -54,7 +55,7 @@ enum RawText {
     }
 
     /// Whether a start or end tag with this name begins at `open`, and the name ends.
-    static func isTag(_ name: String, closing: Bool, at open: Int, in bytes: Span<UInt8>) -> Bool {
+    private static func isTag(_ name: String, closing: Bool, at open: Int, in bytes: Span<UInt8>) -> Bool {
         var index = open + 1
         if closing {
             guard index < bytes.count, bytes[index] == UInt8(ascii: "/") else { return false }

@@ -11,17 +11,22 @@ enum ConnectionHints {
 
     static func fixes(in bytes: Span<UInt8>) -> [MarkupReferences.Fix] {
         var fixes: [MarkupReferences.Fix] = []
-        var ends = QuoteEnds()
+        var ends = ValueEnds()
         var index = 0
+        // Values can contain each other: `rel=rel=…`. Each byte is read once, because a value begins and ends beside
+        // bytes that belong to no word and to no character reference.
+        var readEnd = 0
         while let sign = bytes.firstIndex(of: UInt8(ascii: "="), from: index) {
             index = sign + 1
             var name = sign
             while name > 0, bytes[name - 1].isSpace { name -= 1 }
             guard name >= 3, bytes.hasPrefix(ignoringCase: "rel", at: name - 3) else { continue }
             let value = ends.value(from: bytes.skippingSpace(from: index), in: bytes)
-            let text = DecodedText.attribute(value, of: bytes)
+            guard value.upperBound > readEnd else { continue }
+            let text = DecodedText.attribute(max(value.lowerBound, readEnd)..<value.upperBound, of: bytes)
+            readEnd = value.upperBound
             for word in hints(in: text.bytes.span) {
-                let place = text.place(of: word)
+                let place = text.widenedPlace(of: word)
                 fixes.append(.init(range: place, replacement: Array(repeating: UInt8(ascii: "x"), count: place.count)))
             }
         }
@@ -38,22 +43,24 @@ enum ConnectionHints {
         return found
     }
 
-    /// Finds the ends of values. Remembers the next quotes, so that many values without an end take no longer.
-    private struct QuoteEnds {
+    /// Finds the ends of values. Remembers the next ends, so that many values without an end take no longer.
+    private struct ValueEnds {
         private var next = [UInt8: Int]()
 
         mutating func value(from start: Int, in bytes: Span<UInt8>) -> Range<Int> {
             guard start < bytes.count else { return start..<start }
             let quote = bytes[start]
-            guard quote == UInt8(ascii: "\"") || quote == UInt8(ascii: "'") else {
-                var end = start
+            let isQuoted = quote == UInt8(ascii: "\"") || quote == UInt8(ascii: "'")
+            let (first, key) = isQuoted ? (start + 1, quote) : (start, 0)
+            if let known = next[key], known >= first { return first..<known }
+            var end = first
+            if isQuoted {
+                end = bytes.firstIndex(of: quote, from: first) ?? bytes.count
+            } else {
                 while end < bytes.count, !bytes[end].isSpace, bytes[end] != UInt8(ascii: ">") { end += 1 }
-                return start..<end
             }
-            if let known = next[quote], known > start { return start + 1..<known }
-            let end = bytes.firstIndex(of: quote, from: start + 1) ?? bytes.count
-            next[quote] = end
-            return start + 1..<end
+            next[key] = end
+            return first..<end
         }
     }
 }

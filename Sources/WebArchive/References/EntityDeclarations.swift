@@ -10,6 +10,8 @@ struct EntityDeclarations {
     private(set) var isHarmless = true
 
     private static let longestValue = 255
+    /// No replay needs another text for these names (XML 1.0 §4.6).
+    private static let predefined: Set<String> = ["amp", "apos", "gt", "lt", "quot"]
 
     /// `subset`: the text between the brackets.
     init(_ subset: Span<UInt8>) {
@@ -43,11 +45,17 @@ struct EntityDeclarations {
         guard close < subset.count, subset[close] == UInt8(ascii: ">") else { return nil }
         let value = subset.array(quote + 1..<end)
         guard value.starts(with: "http://".utf8) || value.starts(with: "https://".utf8),
-            !value.contains(where: { "<&%".utf8.contains($0) })
+            value.allSatisfy(\.isEntityByte), nameEnd - name <= EntityName.limit
         else { return nil }
         // The first declaration of a name counts.
         let key = subset.text(name..<nameEnd)
+        guard !Self.predefined.contains(key) else { return nil }
         if entities[key] == nil { entities[key] = value }
         return close + 1
     }
+}
+
+extension UInt8 {
+    /// Whether the byte may be in the text of an entity. Other bytes can begin or end a URL in an attribute or in CSS.
+    fileprivate var isEntityByte: Bool { isAlphanumeric || "-._~:/?#@!$*+=".utf8.contains(self) }
 }

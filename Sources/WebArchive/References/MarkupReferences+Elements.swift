@@ -11,26 +11,29 @@ extension MarkupReferences {
         case .meta: readMeta(attributes, bytes)
         case .input: readInput(attributes, bytes)
         case .base where base == nil && (tag.isHTML || isXML): readBase(attributes, bytes)
-        case .set, .animate: readAnimation(attributes, bytes)
         default:
+            if tag.element == .set || tag.element == .animate { readAnimation(attributes, bytes) }
             for attribute in attributes { read(attribute, of: tag, bytes) }
+        }
+        if tag.element == .link || tag.element == .script,
+            let integrity = attributes.first(where: { $0.name == .integrity })
+        {
+            for index in count..<references.count
+            where [.style, .script, .preload].contains(references[index].kind) {
+                references[index].integrity = integrity.range
+            }
         }
         for attribute in attributes {
             switch attribute.name {
-            case .style:
-                addURLs(of: decoded(attribute.value, bytes)) { _ in [.attribute(attribute.quote, isWhole: false)] }
-            case .integrity:
-                for index in count..<references.count
-                where [.style, .script, .preload].contains(references[index].kind) {
-                    references[index].integrity = attribute.range
-                }
+            case .style: addURLs(of: attribute, bytes)
             case .crossorigin:
                 // The answers of a replay permit all origins, and no credentials.
                 let value = decoded(attribute.value, bytes).bytes
                 if value.count == 15, value.span.hasPrefix(ignoringCase: "use-credentials", at: 0) {
                     fixes.append(Fix(range: attribute.value, replacement: Array("anonymous".utf8)))
                 }
-            case .ping, .referrerPolicy, .csp: if !attribute.value.isEmpty { empty(attribute) }
+            case .ping, .attributionSource, .referrerPolicy, .csp:
+                if !attribute.value.isEmpty { empty(attribute, bytes) }
             case .formaction: add(attribute, .form, bytes)
             case .action where tag.element == .form: add(attribute, .form, bytes)
             default: break
@@ -54,8 +57,7 @@ extension MarkupReferences {
         case .dataSrc, .dataLazySrc, .dataOriginal: if tag.element?.isLazy == true { add(attribute, .lazy, bytes) }
         case .dataSrcset: if tag.element?.isLazy == true { addCandidates(attribute, .lazy, bytes) }
         case .fill, .stroke, .filter, .mask, .clipPath, .cursor, .markerStart, .markerMid, .markerEnd:
-            guard !tag.isHTML else { return }
-            addURLs(of: decoded(attribute.value, bytes)) { _ in [.attribute(attribute.quote, isWhole: false)] }
+            if !tag.isHTML { addURLs(of: attribute, bytes) }
         default: break
         }
     }
@@ -73,15 +75,25 @@ extension MarkupReferences {
     }
 
     private mutating func readBase(_ attributes: [MarkupTokenizer.Attribute], _ bytes: Span<UInt8>) {
-        guard let href = attributes.first(where: { $0.name == .href }) else { return }
-        base = add(href, .base, bytes).map { references[$0].text } ?? ""
+        for href in attributes where href.name == .href {
+            let count = references.count
+            add(href, .base, bytes)
+            // In XML, a `href` with a prefix is no base.
+            if href.label.count == 4 { base = references.count > count ? references[count].text : "" }
+        }
     }
 
-    /// An animation can set the URL of a link or an image.
+    /// An animation can set the URL of a link or an image, and the URLs of CSS properties.
     private mutating func readAnimation(_ attributes: [MarkupTokenizer.Attribute], _ bytes: Span<UInt8>) {
-        guard let name = attributes.first(where: { $0.name == .attributeName }) else { return }
-        let text = String(decoding: decoded(name.value, bytes).bytes, as: UTF8.self)
-        if text.hasSuffix("href") { empty(name) }
+        for attribute in attributes {
+            switch attribute.name {
+            case .attributeName:
+                let text = String(decoding: decoded(attribute.value, bytes).bytes, as: UTF8.self).lowercased()
+                if text.contains("href") { empty(attribute, bytes) }
+            case .to, .from, .by, .values: addURLs(of: attribute, bytes)
+            default: break
+            }
+        }
     }
 
     private mutating func readInput(_ attributes: [MarkupTokenizer.Attribute], _ bytes: Span<UInt8>) {
@@ -94,17 +106,18 @@ extension MarkupReferences {
 
     private mutating func readMeta(_ attributes: [MarkupTokenizer.Attribute], _ bytes: Span<UInt8>) {
         if let name = attributes.first(where: { $0.name == .name }), words(of: name, bytes) == ["referrer"] {
-            empty(name)
+            empty(name, bytes)
         }
         guard let directive = attributes.first(where: { $0.name == .httpEquiv }) else { return }
         switch words(of: directive, bytes).first {
         case "content-security-policy", "content-security-policy-report-only", "x-dns-prefetch-control", "set-cookie":
-            empty(directive)
+            empty(directive, bytes)
         case "refresh":
             guard let content = attributes.first(where: { $0.name == .content }) else { return }
             let text = decoded(content.value, bytes)
             guard let range = RefreshContent.url(in: text.bytes.span) else { return }
-            add(range, of: text, .refresh, [.refresh, .attribute(content.quote, isWhole: false)])
+            guard let place = text.place(of: range) else { return empty(content, bytes) }
+            add(range, of: text, at: place, .refresh, [.refresh, .attribute(content.quote, isWhole: false)])
         default: break
         }
     }
@@ -135,8 +148,8 @@ extension MarkupReferences {
 
     /// Takes the effect of an attribute away. Without the attribute, a second one of the same name would count, and
     /// without the whole tag the text beside it could become a tag.
-    private mutating func empty(_ attribute: MarkupTokenizer.Attribute) {
-        fixes.append(Fix(range: attribute.range, replacement: Array("\(attribute.name.rawValue)=\"\"".utf8)))
+    mutating func empty(_ attribute: MarkupTokenizer.Attribute, _ bytes: Span<UInt8>) {
+        fixes.append(Fix(range: attribute.range, replacement: bytes.array(attribute.label) + Array("=\"\"".utf8)))
     }
 
     /// The words of a value in lower case.
@@ -145,22 +158,32 @@ extension MarkupReferences {
             .map { String(decoding: $0, as: UTF8.self).lowercased() }
     }
 
-    @discardableResult
     private mutating func add(
         _ attribute: MarkupTokenizer.Attribute, _ kind: Reference.Kind, _ bytes: Span<UInt8>
-    ) -> Int? {
+    ) {
         let text = decoded(attribute.value, bytes)
-        guard let range = Self.trimmed(text) else { return nil }
-        let isWhole = attribute.quote == .none && text.place(of: range) == attribute.value
-        return add(range, of: text, kind, [.attribute(attribute.quote, isWhole: isWhole)])
+        guard let range = Self.trimmed(text) else { return }
+        guard let place = text.place(of: range) else { return empty(attribute, bytes) }
+        let isWhole = attribute.quote == .none && place == attribute.value
+        add(range, of: text, at: place, kind, [.attribute(attribute.quote, isWhole: isWhole)])
     }
 
     private mutating func addCandidates(
         _ attribute: MarkupTokenizer.Attribute, _ kind: Reference.Kind, _ bytes: Span<UInt8>
     ) {
         let text = decoded(attribute.value, bytes)
-        for range in Srcset.urls(in: text.bytes.span) where !range.isEmpty {
-            add(range, of: text, kind, [.candidate, .attribute(attribute.quote, isWhole: false)])
+        let ranges = Srcset.urls(in: text.bytes.span).filter { !$0.isEmpty }
+        let places = ranges.compactMap(text.place(of:))
+        guard places.count == ranges.count else { return empty(attribute, bytes) }
+        for (range, place) in zip(ranges, places) {
+            add(range, of: text, at: place, kind, [.candidate, .attribute(attribute.quote, isWhole: false)])
+        }
+    }
+
+    private mutating func addURLs(of attribute: MarkupTokenizer.Attribute, _ bytes: Span<UInt8>) {
+        let text = decoded(attribute.value, bytes)
+        if !addURLs(of: text, [.attribute(attribute.quote, isWhole: false)], text.place(of:)) {
+            empty(attribute, bytes)
         }
     }
 }

@@ -27,8 +27,7 @@ package struct MarkupReferences {
     /// The text of the first `base href`.
     var base: String?
     private var bases: [String] { base.map { outerBases + [$0] } ?? outerBases }
-    /// The end of the last `style` element outside HTML.
-    private var styleEnd = 0
+    private var styles = OpenStyles()
     /// The entities that an XML document declares.
     private var entities: [String: [UInt8]] = [:]
 
@@ -46,39 +45,54 @@ package struct MarkupReferences {
 
     /// Reads the document in `srcdoc`.
     mutating func readNested(_ attribute: MarkupTokenizer.Attribute, _ bytes: Span<UInt8>) {
-        guard depth < Self.srcdocDepth else {
-            fixes.append(Fix(range: attribute.range, replacement: Array("srcdoc=\"\"".utf8)))
-            return
-        }
-        let text = DecodedText.attribute(attribute.value, of: bytes)
+        guard !attribute.value.isEmpty else { return }
+        guard depth < Self.srcdocDepth else { return empty(attribute, bytes) }
+        let text = decoded(attribute.value, bytes)
         var nested = MarkupReferences(dialect: .html, depth: depth + 1, outerBases: bases)
         nested.read(text.bytes.span)
         let escape = ReferenceEscape.attribute(attribute.quote, isWhole: false)
-        references += nested.references.map { $0.nested(at: text.place(of: $0.range), escape) }
-        fixes += nested.fixes.map { Fix(range: text.place(of: $0.range), replacement: escape.write($0.replacement)) }
+        let inner = nested.references.compactMap { reference in
+            text.place(of: reference.range).map { place in
+                reference.nested(at: place, integrity: reference.integrity.flatMap(text.place(of:)), escape)
+            }
+        }
+        let changes = nested.fixes.compactMap { fix in
+            text.place(of: fix.range).map { Fix(range: $0, replacement: escape.write(fix.replacement)) }
+        }
+        guard inner.count == nested.references.count, changes.count == nested.fixes.count else {
+            return empty(attribute, bytes)
+        }
+        references += inner
+        fixes += changes
     }
 
     private mutating func read(_ bytes: Span<UInt8>) {
         var tokenizer = MarkupTokenizer(dialect)
         while let token = tokenizer.next(in: bytes) {
+            if isXML { styles.append(tokenizer.pieces) }
             switch token {
             case .start(let tag):
                 if !tokenizer.attributes.isEmpty { read(tag, tokenizer.attributes, bytes) }
-                if tag.element == .style, !tag.isHTML, !tag.isEmpty {
-                    readForeignStyle(from: tag.range.upperBound, bytes)
-                }
-            case .end: break
-            case .text(.style, let range):
-                // HTML within a `title` within a `style` of SVG: the outer style has been read to its end.
-                if range.lowerBound >= styleEnd { addURLs(of: DecodedText(range, of: bytes)) { _ in [] } }
+                start(tag, bytes)
+            case .end:
+                if isXML, let pieces = styles.end() { addSheet(StyleText(pieces, of: bytes, entities), pieces) }
+            case .text(.style, let range): addSheet(StyleText(range, of: bytes), [])
             case .text(.title, let range):
                 if title == nil { title = Self.title(range.prefix(Self.titleLimit), bytes) }
             case .text: break
+            case .unclear(.style, let range): readUnclearStyle(range, bytes)
+            case .unclear(_, let range):
+                if bytes.extracting(range).firstIndex(of: UInt8(ascii: "<"), from: 0) != nil { remove(range) }
+            case .unclearSection(let range): remove(range)
             case .instruction(let range): readInstruction(range, bytes)
-            case .declarations(let range):
-                let declarations = EntityDeclarations(bytes.extracting(range))
-                entities = declarations.entities
-                if !declarations.isHarmless { fixes.append(Fix(range: range, replacement: [])) }
+            case .declarations(let range): readDeclarations(range, bytes)
+            }
+            tokenizer.collectsText = !styles.isEmpty
+        }
+        if isXML {
+            styles.append(tokenizer.pieces)
+            while !styles.isEmpty {
+                if let pieces = styles.end() { addSheet(StyleText(pieces, of: bytes, entities), pieces) }
             }
         }
         fixes += ConnectionHints.fixes(in: bytes)
@@ -86,18 +100,45 @@ package struct MarkupReferences {
         references.sort { $0.range.lowerBound < $1.range.lowerBound }
     }
 
-    private static func title(_ range: Range<Int>, _ bytes: Span<UInt8>) -> String? {
-        let text = String(decoding: DecodedText.attribute(range, of: bytes).bytes, as: UTF8.self)
-        let words = text.split { $0.isWhitespace }
-        return words.isEmpty ? nil : words.joined(separator: " ")
+    private mutating func start(_ tag: MarkupTokenizer.Tag, _ bytes: Span<UInt8>) {
+        if isXML {
+            if !tag.isEmpty { styles.start(isStyle: tag.element == .style) }
+        } else if tag.isEmpty, !tag.isHTML, let element = tag.element, element.hasRawText {
+            // `/>` ends the element in SVG, and not in HTML.
+            var slash = tag.range.upperBound - 2
+            while bytes[slash - 1] == UInt8(ascii: "/") { slash -= 1 }
+            fixes.append(Fix(range: slash..<tag.range.upperBound, replacement: Array("></\(element.rawValue)>".utf8)))
+        }
     }
 
-    private mutating func readForeignStyle(from start: Int, _ bytes: Span<UInt8>) {
-        // A `style` element within another one has no meaning.
-        guard start >= styleEnd else { return }
-        let style = ForeignStyle(from: start, of: bytes, dialect)
-        styleEnd = style.end
-        addURLs(of: style.text) { style.escapes(at: $0) }
+    private mutating func remove(_ range: Range<Int>) {
+        if !range.isEmpty { fixes.append(Fix(range: range, replacement: [])) }
+    }
+
+    /// Reads the content of a `style` element within SVG or MathML of an HTML document.
+    private mutating func readUnclearStyle(_ range: Range<Int>, _ bytes: Span<UInt8>) {
+        guard let (sheet, markup) = StyleText.unclear(range, of: bytes) else { return remove(range) }
+        for range in markup { remove(range) }
+        addSheet(sheet, [TextPiece(range: range, isSection: true)])
+    }
+
+    /// Adds the URLs of a sheet. If one of them cannot be replaced alone, the whole sheet goes.
+    private mutating func addSheet(_ sheet: StyleText, _ pieces: [TextPiece]) {
+        let places = sheet.place(of:)
+        if !addURLs(of: sheet.text, [], places) {
+            for piece in pieces { remove(piece.range) }
+        }
+    }
+
+    private mutating func readDeclarations(_ range: Range<Int>, _ bytes: Span<UInt8>) {
+        let declarations = EntityDeclarations(bytes.extracting(range))
+        if declarations.isHarmless { entities = declarations.entities } else { remove(range) }
+    }
+
+    private static func title(_ range: Range<Int>, _ bytes: Span<UInt8>) -> String? {
+        let text = String(decoding: DecodedText.text(range, of: bytes).bytes, as: UTF8.self)
+        let words = text.split { $0.isWhitespace }
+        return words.isEmpty ? nil : words.joined(separator: " ")
     }
 
     /// Reads `<?xml-stylesheet href="…" type="text/css"?>`. A style sheet of another type, such as XSLT, could make any
@@ -125,12 +166,12 @@ package struct MarkupReferences {
             index = close + 1
         }
         guard type == "text/css", let href, let text = Optional(decoded(href.value, bytes)),
-            let url = Self.trimmed(text)
+            let url = Self.trimmed(text), let place = text.place(of: url)
         else {
             fixes.append(Fix(range: name, replacement: Array("no-style-sheet".utf8)))
             return
         }
-        add(url, of: text, .style, [.attribute(href.quote, isWhole: false)])
+        add(url, of: text, at: place, .style, [.attribute(href.quote, isWhole: false)])
     }
 
     var isXML: Bool { dialect == .xml }
@@ -151,27 +192,31 @@ package struct MarkupReferences {
         return start < end ? start..<end : nil
     }
 
-    @discardableResult
+    /// Adds the URL at a range of a text; `place` is its place in the document.
     mutating func add(
-        _ range: Range<Int>, of text: DecodedText, _ kind: Reference.Kind, _ escapes: [ReferenceEscape]
-    ) -> Int? {
-        guard !range.isEmpty, text.bytes[range.lowerBound] != UInt8(ascii: "#") else { return nil }
-        var reference = Reference(
-            String(decoding: text.bytes[range], as: UTF8.self), kind, text.place(of: range), escapes)
+        _ range: Range<Int>, of text: DecodedText, at place: Range<Int>, _ kind: Reference.Kind,
+        _ escapes: [ReferenceEscape]
+    ) {
+        guard !range.isEmpty, text.bytes[range.lowerBound] != UInt8(ascii: "#") else { return }
+        var reference = Reference(String(decoding: text.bytes[range], as: UTF8.self), kind, place, escapes)
         reference.bases = bases
         references.append(reference)
-        return references.count - 1
     }
 
-    /// Adds the URLs of CSS. `escapes` are those of the document at a place; `nil`: no text can be written there.
-    mutating func addURLs(of text: DecodedText, _ escapes: (Range<Int>) -> [ReferenceEscape]?) {
-        for url in CSSScanner.urls(in: text.bytes.span) where !url.text.isEmpty && !url.text.hasPrefix("#") {
-            let place = text.place(of: url.range)
-            guard let escapes = escapes(place) else { continue }
+    /// Adds the URLs of CSS. `place` returns the place of a range in the document, if it has one. Returns `false` and
+    /// adds no URL if one of them has no place.
+    mutating func addURLs(
+        of text: DecodedText, _ escapes: [ReferenceEscape], _ place: (Range<Int>) -> Range<Int>?
+    ) -> Bool {
+        let urls = CSSScanner.urls(in: text.bytes.span).filter { !$0.text.isEmpty && !$0.text.hasPrefix("#") }
+        let places = urls.compactMap { place($0.range) }
+        guard places.count == urls.count else { return false }
+        for (url, place) in zip(urls, places) {
             var reference = Reference(
                 url.text, url.isImport ? .style : .css, place, [url.isQuoted ? .cssString : .cssURL] + escapes)
             reference.bases = bases
             references.append(reference)
         }
+        return true
     }
 }

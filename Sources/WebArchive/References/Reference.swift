@@ -49,9 +49,10 @@ package struct Reference: Hashable, Sendable {
     }
 
     /// The same reference of a document that is the text of an attribute.
-    func nested(at range: Range<Int>, _ escape: ReferenceEscape) -> Reference {
+    func nested(at range: Range<Int>, integrity: Range<Int>?, _ escape: ReferenceEscape) -> Reference {
         var outer = Reference(text, kind, range, escapes + [escape])
         outer.bases = bases
+        outer.integrity = integrity
         return outer
     }
 

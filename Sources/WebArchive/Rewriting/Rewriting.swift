@@ -5,13 +5,15 @@ package struct Rewriting: Sendable {
     /// In the order of the document, without overlaps.
     package let edits: [Edit]
 
-    /// Of edits that overlap, the one that begins first counts: for example the URLs in a `srcdoc` that is emptied.
+    /// Of edits that overlap, the one that begins first counts: for example the URLs in a `srcdoc` that is emptied. Of
+    /// edits that begin together, the longer one counts, and of equal ones the first.
     package init(_ edits: [Edit]) {
         var end = 0
-        self.edits = edits.sorted {
-            ($0.range.lowerBound, $1.range.upperBound) < ($1.range.lowerBound, $0.range.upperBound)
+        let order = edits.indices.sorted {
+            let (left, right) = (edits[$0].range, edits[$1].range)
+            return (left.lowerBound, right.upperBound, $0) < (right.lowerBound, left.upperBound, $1)
         }
-        .filter { edit in
+        self.edits = order.map { edits[$0] }.filter { edit in
             guard edit.range.lowerBound >= end else { return false }
             end = edit.range.upperBound
             return true
@@ -25,7 +27,7 @@ package struct Rewriting: Sendable {
         isRewritten: (Reference) -> Bool = { _ in false },
         url: (Reference) -> String?
     ) {
-        var edits = fixes
+        var edits: [Edit] = []
         for reference in references {
             if let url = url(reference) {
                 edits.append(Edit(range: reference.range, replacement: reference.written(url)))
@@ -34,7 +36,8 @@ package struct Rewriting: Sendable {
                 edits.append(Edit(range: integrity, replacement: Array("integrity=\"\"".utf8)))
             }
         }
-        self.init(edits)
+        // A hint in a URL has no effect in the new URL.
+        self.init(edits + fixes)
     }
 
     /// Returns the changed document.
