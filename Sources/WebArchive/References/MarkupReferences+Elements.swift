@@ -7,10 +7,10 @@ extension MarkupReferences {
     ) {
         let count = references.count
         switch tag.element {
-        case .link: readLink(attributes, bytes)
+        case .link: readLink(tag, attributes, bytes)
         case .meta: readMeta(attributes, bytes)
         case .input: readInput(attributes, bytes)
-        case .base where base == nil && (tag.isHTML || isXML): readBase(attributes, bytes)
+        case .base where tag.isHTML || isXML: readBase(attributes, bytes)
         default:
             if tag.element == .set || tag.element == .animate { readAnimation(attributes, bytes) }
             for attribute in attributes { read(attribute, of: tag, bytes) }
@@ -76,6 +76,11 @@ extension MarkupReferences {
 
     private mutating func readBase(_ attributes: [MarkupTokenizer.Attribute], _ bytes: Span<UInt8>) {
         for href in attributes where href.name == .href {
+            guard base == nil else {
+                // The first base may be in a part of the document that a browser ignores, such as a template.
+                if !href.value.isEmpty { empty(href, bytes) }
+                continue
+            }
             let count = references.count
             add(href, .base, bytes)
             // In XML, a `href` with a prefix is no base.
@@ -122,10 +127,13 @@ extension MarkupReferences {
         }
     }
 
-    private mutating func readLink(_ attributes: [MarkupTokenizer.Attribute], _ bytes: Span<UInt8>) {
-        guard let rel = attributes.first(where: { $0.name == .rel }) else { return }
+    private mutating func readLink(
+        _ tag: MarkupTokenizer.Tag, _ attributes: [MarkupTokenizer.Attribute], _ bytes: Span<UInt8>
+    ) {
         // The words that prepare connections are in ConnectionHints.
-        guard let kind = words(of: rel, bytes).lazy.compactMap(Self.kind(ofRel:)).first else { return }
+        let rel = attributes.first { $0.name == .rel }.map { words(of: $0, bytes) } ?? []
+        // An element of MathML is a link by its `href` alone.
+        guard let kind = rel.lazy.compactMap(Self.kind(ofRel:)).first ?? (tag.isHTML ? nil : .link) else { return }
         for attribute in attributes {
             switch attribute.name {
             case .href: add(attribute, kind, bytes)

@@ -173,6 +173,13 @@ struct LeavingReplayTests {
         #expect(base == ["base a", "base /b/", "image c (/b/)"])
     }
 
+    @Test("A later base has no effect, because a browser may ignore the first one, and `link` may be MathML")
+    func basesAndLinks() {
+        let document = "<template><base href=a></template><base href=//evil>"
+        #expect(Self.rewritten(document) == "<template><base href=\"/v\"></template><base href=\"\">")
+        #expect(Self.rewritten("<math><link href=//evil>") == "<math><link href=\"/v\">")
+    }
+
     @Test("A sheet in a nested document keeps its attribute integrity as it was only if the sheet stays")
     func nestedIntegrity() {
         let document = Array("<iframe srcdoc='<link rel=stylesheet href=a integrity=b>'>".utf8)
