@@ -15,9 +15,13 @@ package struct DocumentAddress: Sendable {
     package let encoding: TextEncoding
     /// The last base, because most references of a document have the same one.
     private var base: (texts: [String], url: WebURL)?
+    /// The bytes that further URLs may have. Without a limit, a long base would make a short document very long.
+    private var room: Int
 
-    package init(_ url: WebURL, encoding: TextEncoding = .utf8) {
+    /// `limit`: the most bytes of all absolute URLs of the document. Any further URL is unusable.
+    package init(_ url: WebURL, encoding: TextEncoding = .utf8, limit: Int = 64 << 20) {
         self.url = url
+        room = limit
         self.encoding = encoding
     }
 
@@ -32,8 +36,10 @@ package struct DocumentAddress: Sendable {
             let isInert = Self.inertSchemes.contains(scheme) || reference.kind == .link || reference.kind == .form
             return isInert ? .inert : .unusable
         }
-        let url = WebURL(reference.text, relativeTo: base(of: reference), encoding: encoding)
-        return url.map(Destination.url) ?? .unusable
+        guard let url = WebURL(reference.text, relativeTo: base(of: reference), encoding: encoding), url.length <= room
+        else { return .unusable }
+        room -= url.length + url.fragment.utf8.count
+        return .url(url)
     }
 
     private static let schemesOfServers: Set<String> = ["http", "https", "ftp", "ws", "wss"]

@@ -16,6 +16,8 @@ package struct WebURL: Hashable, Sendable {
     /// The URL without its fragment.
     package var text: String { scheme + "://" + authority + path + query }
     package var origin: String { scheme + "://" + authority }
+    /// The bytes of ``text``.
+    var length: Int { scheme.utf8.count + 3 + authority.utf8.count + path.utf8.count + query.utf8.count }
 
     /// The default port; `nil` for a scheme that has no meaning here.
     private static func port(_ scheme: String) -> Int? {
@@ -88,9 +90,7 @@ package struct WebURL: Hashable, Sendable {
         } else {
             query = !hasAuthority && path.isEmpty ? base?.query ?? "" : ""
         }
-        guard origin.utf8.count + self.path.utf8.count + query.utf8.count <= Self.lengthLimit,
-            fragment.utf8.count <= Self.lengthLimit
-        else { return nil }
+        guard length <= Self.lengthLimit, fragment.utf8.count <= Self.lengthLimit else { return nil }
     }
 
     /// Without surrounding white space and control characters, and without tabs and line ends anywhere.

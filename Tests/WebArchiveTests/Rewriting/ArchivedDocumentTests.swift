@@ -42,6 +42,15 @@ struct ArchivedDocumentTests {
                 + "<img src=\"about:invalid\"><form action=\"/v/https://h.example/b/f\"></form><img src=data:,x>")
     }
 
+    @Test("Absolute URLs beyond the limit of a document lead nowhere")
+    func limit() {
+        let bytes = Array("<base href=/long/><a href=a></a><a href=b></a><a href=c></a>".utf8)
+        var address = DocumentAddress(Self.url, limit: 80)
+        let found = MarkupReferences(bytes.span, isXML: false).references.map { address.resolve($0) }
+        #expect(found.dropFirst(3) == [.unusable])
+        #expect(!found.dropLast().contains(.unusable))
+    }
+
     @Test("A rewritten style sheet loses its integrity, a script keeps it")
     func integrity() {
         let page = document("<link rel=stylesheet integrity=a href=s><script integrity=b src=t></script>")
