@@ -10,8 +10,10 @@ package struct ModuleReferences {
     private var last = Token.other
     /// For each open brace: whether it belongs to `${` of a template.
     private var braces: [Bool] = []
+    /// For each open bracket: whether it belongs to `if`, `for`, `while` or `with`, behind which an expression begins.
+    private var brackets: [Bool] = []
 
-    private enum Token { case importWord, fromWord, value, dot, importCall, other }
+    private enum Token { case importWord, fromWord, controlWord, value, dot, importCall, other }
 
     /// The specifiers as written, in the order of the module, without duplicates.
     package static func specifiers(in bytes: Span<UInt8>) -> [String] {
@@ -43,8 +45,12 @@ package struct ModuleReferences {
                 if braces.popLast() == true { template(bytes) }
             case UInt8(ascii: "("):
                 position += 1
+                brackets.append(last == .controlWord)
                 last = last == .importWord ? .importCall : .other
-            case UInt8(ascii: ")"), UInt8(ascii: "]"):
+            case UInt8(ascii: ")"):
+                position += 1
+                last = brackets.popLast() == true ? .other : .value
+            case UInt8(ascii: "]"):
                 position += 1
                 last = .value
             case UInt8(ascii: "."):
@@ -70,6 +76,10 @@ package struct ModuleReferences {
         case 6 where bytes.hasPrefix("import", at: start): last = .importWord
         case 4 where bytes.hasPrefix("from", at: start): last = .fromWord
         case 6 where bytes.hasPrefix("return", at: start) || bytes.hasPrefix("typeof", at: start): last = .other
+        case 2 where bytes.hasPrefix("if", at: start): last = .controlWord
+        case 3 where bytes.hasPrefix("for", at: start): last = .controlWord
+        case 5 where bytes.hasPrefix("while", at: start): last = .controlWord
+        case 4 where bytes.hasPrefix("with", at: start): last = .controlWord
         case 4 where bytes.hasPrefix("case", at: start) || bytes.hasPrefix("else", at: start): last = .other
         default: last = .value
         }
