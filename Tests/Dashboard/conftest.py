@@ -4,7 +4,8 @@ import os
 from pathlib import Path
 
 import pytest
-from browser import Page, start_chromium
+from browser import start_chromium
+from dashboard import Dashboard
 from origin import Origin
 from server import Server
 
@@ -36,7 +37,7 @@ def page(driver):
     """The page. After each test, the page must have no complaints."""
     pictures = Path(os.environ["PICTURES"])
     pictures.mkdir(parents=True, exist_ok=True)
-    page = Page(driver, pictures)
+    page = Dashboard(driver, pictures)
     yield page
     complaints = page.complaints()
     driver.get("about:blank")

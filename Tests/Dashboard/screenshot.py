@@ -11,7 +11,8 @@ from http.client import HTTPConnection
 from pathlib import Path
 from urllib.parse import quote, urlsplit
 
-from browser import Page, start_chromium
+from browser import start_chromium
+from dashboard import Dashboard
 from origin import Origin
 from server import Server
 
@@ -89,7 +90,7 @@ def main(file):
     driver = start_chromium()
     try:
         server = Server(origin, options=["--memory-limit", "128MiB", "--disk-limit", "1GiB"])
-        take(server, origin, Page(driver, file.parent), file)
+        take(server, origin, Dashboard(driver, file.parent), file)
         server.stop()
     finally:
         driver.quit()

@@ -29,9 +29,13 @@ class Server:
         arguments += ["--allow-origin", origin.authority, "--deny-origin", "*", *options]
         if tokens:
             arguments += ["--tokens-file", self._tokens]
-        self._process = subprocess.Popen(
-            [LARDER, "serve", *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        self._arguments = arguments
         self._lines = []
+        self._start()
+
+    def _start(self):
+        self._process = subprocess.Popen(
+            [LARDER, "serve", *self._arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         self.url = self._read_url()
         # A full pipe would stop the server, so a thread reads its output.
         threading.Thread(target=self._lines.extend, args=(self._process.stdout,), daemon=True).start()
@@ -49,10 +53,10 @@ class Server:
         command = [LARDER, "token", "create", "--tokens-file", self._tokens, "--name", name, *options]
         return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
 
-    def call(self, method, path, json_body=None, body=None, query=None, namespace=None):
-        """Calls the API past the browser. Returns the status and the JSON of the answer."""
+    def call(self, method, path, json_body=None, body=None, query=None, namespace=None, fields=()):
+        """Calls the API past the browser, with more header fields. Returns the status and the JSON of the answer."""
         connection = HTTPConnection(urlsplit(self.url).netloc, timeout=60)
-        fields = {"Content-Type": "text/plain"} if json_body is None else {"Content-Type": "application/json"}
+        fields = {"Content-Type": "text/plain" if json_body is None else "application/json", **dict(fields)}
         if self.token is not None:
             fields["Authorization"] = f"Bearer {self.token}"
         if namespace is not None:
@@ -105,8 +109,18 @@ class Server:
         query = {**(filter or {"all": "true"}), "dryRun": "true"}
         return self.call("DELETE", "/entries", query=query)[1]["removed"]
 
+    def restart(self):
+        """Ends the server, and starts it again on the same directory, at another port."""
+        self._end()
+        self._start()
+
     def stop(self):
+        try:
+            self._end()
+        finally:
+            self._work.cleanup()
+
+    def _end(self):
         self._process.send_signal(signal.SIGTERM)
         status = self._process.wait(60)
-        self._work.cleanup()
         assert status == 0, f"the server ended with {status}:\n" + "".join(self._lines)

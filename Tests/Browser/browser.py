@@ -17,37 +17,34 @@ DESKTOP = (1280, 860)
 PHONE = (360, 740)
 
 
-def start_chromium():
-    """Starts a browser that connects to this machine only."""
+def chromium_options(*switches):
+    """Returns the options of a browser without traffic of its own. `switches` are more switches, without dashes."""
     options = webdriver.ChromeOptions()
     options.binary_location = "/usr/bin/chromium"
     for argument in (
         "headless=new", "no-first-run", "disable-background-networking", "disable-component-update", "disable-sync",
-        "disable-dev-shm-usage", "host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+        "disable-dev-shm-usage", *switches,
     ):
         options.add_argument(f"--{argument}")
     if os.geteuid() == 0:
         # Chromium's own sandbox does not start for root.
         options.add_argument("--no-sandbox")
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    return options
+
+
+def start_chromium(options=None):
+    """Starts a browser; without options, one that connects to this machine only."""
+    options = options or chromium_options("host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1")
     return webdriver.Chrome(service=Service("/usr/bin/chromedriver"), options=options)
 
 
 class Page:
-    """The dashboard of a server. A search for an element waits until the element is there."""
+    """The page in the browser's window. A search for an element waits until the element is there."""
 
     def __init__(self, driver, pictures):
         self.driver = driver
         self._pictures = pictures
-        self._server = None
-
-    def open(self, server, address="#/overview", size=DESKTOP, dark=False, calm=True):
-        """Loads the page anew, without the state of the previous page."""
-        self._server = server
-        self.show_as(size, dark, calm)
-        self.driver.get("about:blank")
-        self.driver.get(server.url + "/" + address)
-        self.find("main h1")
 
     def show_as(self, size=DESKTOP, dark=False, calm=True):
         """Emulates a device of a size, with a preference for the dark theme or for reduced motion."""
@@ -59,15 +56,6 @@ class Page:
             "width": size[0], "height": size[1], "deviceScaleFactor": 1, "mobile": size == PHONE})
         self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {
             "features": [{"name": name, "value": value} for name, value in features.items()]})
-
-    def go(self, address):
-        """Follows an address within the page, as a link does."""
-        self.driver.execute_script("location.hash = arguments[0]", address)
-
-    def entry(self, key):
-        """Goes to the page of an entry."""
-        self.driver.execute_script("location.hash = '#/entry/' + encodeURIComponent(arguments[0])", key)
-        self.find(".countdown")
 
     # Elements of the page
 
