@@ -100,7 +100,7 @@ struct BadInputTests {
         .get("/entries?cursor=nonsense", 400, pointer: "/cursor"), .get("/entries?limit=0", 400, pointer: "/limit"),
         .get("/entries?limit=1001", 400, pointer: "/limit"), .get("/entries?limit=x", 400, pointer: "/limit"),
         .get("/entries?sort=size", 400, pointer: "/sort"), .get("/entries?state=old", 400, pointer: "/state"),
-        .get("/entries?kind=page", 400, pointer: "/kind"), .get("/entries?colour=red", 400, pointer: "/colour"),
+        .get("/entries?kind=resource", 400, pointer: "/kind"), .get("/entries?colour=red", 400, pointer: "/colour"),
         .get("/entries?tag=a&tag=b&prefix=", 400, pointer: "/tag"), .get("/entries?prefix=", 400, pointer: "/prefix"),
         .get("/entries?params=%7B%7D", 400, pointer: "/params"), .get("/entries?url=x", 400, pointer: "/url"),
         .get("/entries/none/content?stale=maybe", 400, pointer: "/stale"), .get("/json", 400, pointer: "/url"),
