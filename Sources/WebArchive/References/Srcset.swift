@@ -1,7 +1,7 @@
 /// The candidates of `srcset` (WHATWG HTML §4.8.4.2.2): URLs that are separated by white space and commas, each with
 /// descriptors. A comma within a URL belongs to the URL.
 enum Srcset {
-    /// Leaves the descriptors out.
+    /// Finds the URLs without their descriptors and without the commas behind them.
     static func urls(in bytes: Span<UInt8>) -> [Range<Int>] {
         var urls: [Range<Int>] = []
         var index = 0
