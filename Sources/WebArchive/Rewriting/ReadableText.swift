@@ -23,23 +23,18 @@ package struct ReadableText {
 
     private mutating func read(_ bytes: Span<UInt8>, _ dialect: MarkupTokenizer.Dialect) {
         var tokenizer = MarkupTokenizer(dialect)
-        var skipper = MarkupTokenizer(dialect)
-        var place = 0
+        tokenizer.collectsText = true
         while let token = tokenizer.next(in: bytes) {
+            for piece in tokenizer.pieces { append(piece.range, of: bytes) }
             switch token {
-            case .start(let tag):
-                append(place..<tag.range.lowerBound, of: bytes, &skipper)
-                begin(tag.element, isEmpty: tag.isEmpty && !tag.isHTML)
-            case .end(let element, let start):
-                append(place..<start, of: bytes, &skipper)
-                end(element)
+            case .start(let tag): begin(tag.element, isEmpty: tag.isEmpty && !tag.isHTML)
+            case .end(let element, _): end(element)
             case .text(let element, let range):
-                if element == .textarea || element == .xmp || element == .plaintext { append(text: range, of: bytes) }
-            case .instruction, .declarations: break
+                if element == .textarea || element == .xmp || element == .plaintext { append(range, of: bytes) }
+            case .unclear, .unclearSection, .instruction, .declarations: break
             }
-            place = tokenizer.position
         }
-        append(place..<bytes.count, of: bytes, &skipper)
+        for piece in tokenizer.pieces { append(piece.range, of: bytes) }
     }
 
     private mutating func begin(_ element: MarkupElement?, isEmpty: Bool) {
@@ -65,19 +60,7 @@ package struct ReadableText {
         }
     }
 
-    /// Appends the text between two tags, without the comments and declarations in it.
-    private mutating func append(_ range: Range<Int>, of bytes: Span<UInt8>, _ skipper: inout MarkupTokenizer) {
-        var place = range.lowerBound
-        while let open = bytes.firstIndex(of: UInt8(ascii: "<"), from: place), open < range.upperBound {
-            append(text: place..<open, of: bytes)
-            let end = skipper.skipMarkup(at: open, in: bytes).end
-            if end == open + 1 { append(text: open..<end, of: bytes) }
-            place = max(end, open + 1)
-        }
-        if place < range.upperBound { append(text: place..<range.upperBound, of: bytes) }
-    }
-
-    private mutating func append(text range: Range<Int>, of bytes: Span<UInt8>) {
+    private mutating func append(_ range: Range<Int>, of bytes: Span<UInt8>) {
         guard hiddenDepth == 0, !range.isEmpty else { return }
         for byte in DecodedText.attribute(range, of: bytes).bytes {
             if byte == .lineFeed, preDepth > 0 {
