@@ -1,8 +1,8 @@
 import DiskCache
 import Primitives
 
-/// An event for the listeners of `GET /events`: a change of entries, or a step of a download or capture. A request for a download
-/// that the cache answers publishes an event, too. Reading an entry publishes no event.
+/// An event for the listeners of `GET /events`: a change of entries, or a step of a download or capture. A request for
+/// a download that the cache answers publishes an event, too. Reading an entry publishes no event.
 package struct Event: Sendable {
     /// The raw values are the names in `GET /events`.
     package enum Kind: String, Hashable, Sendable, CaseIterable {

@@ -72,7 +72,10 @@ struct MarkupTokenizer {
         while let open = bytes.firstIndex(of: UInt8(ascii: "<"), from: position) {
             collect(position..<open)
             position = open + 1
-            guard position < bytes.count else { return nil }
+            guard position < bytes.count else {
+                collect(open..<position)
+                return nil
+            }
             let byte = bytes[position]
             switch byte {
             case UInt8(ascii: "/"):
