@@ -1,4 +1,4 @@
-"""The fixtures: the network and one browser for all tests."""
+"""The fixtures: the network, and a browser for each file of tests, because a live page may go on for a while."""
 
 import os
 from pathlib import Path
@@ -18,7 +18,7 @@ def alone():
     network.prepare()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def driver(alone):
     options = chromium_options("no-proxy-server", NO_MAKER)
     # Some hostile documents are never complete.
