@@ -17,7 +17,8 @@ struct ReplayFrame {
         h1{flex:1 1 14rem;margin:0;font-size:1em;overflow:hidden;text-overflow:ellipsis;white-space:nowrap}
         p{margin:0}
         a{color:#0b57d0}
-        iframe{flex:1;width:100%;border:0}
+        main{flex:1;display:flex}
+        iframe{flex:1;border:0}
         @media(prefers-color-scheme:dark){header{background:#26251f;border-color:#46433a}\
         body{color:#ededed;background:#161512}a{color:#8ab4f8}}
         """
@@ -35,7 +36,7 @@ struct ReplayFrame {
             <meta name="viewport" content="width=device-width"><title>\(title)</title><style>\(Self.style)</style>\
             <header><h1>\(title)</h1><p>Captured <time datetime="\(date)">\(date)</time></p>\(missing)\(limited)\
             <p><a href="\(url)" rel="noreferrer">Live page</a></p></header>\
-            <iframe src="\(escaped(place.path + capture.finalURL))" title="The captured page"></iframe></html>
+            <main><iframe src="\(escaped(place.path + capture.finalURL))" title="The captured page"></iframe></main></html>
 
             """
         var fields: HTTPFields = [.contentType: "text/html; charset=utf-8"]
