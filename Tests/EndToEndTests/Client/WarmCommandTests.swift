@@ -172,12 +172,12 @@ struct WarmCommandTests {
                 return (try? screen.write(terminal.output)).map { screen.lines } ?? []
             }
             var lines: [String] = []
-            try await poll("the progress of half of the large body") {
+            try await poll("the end of the small download, and half of the large body") {
                 lines = screen()
-                return lines.count == 3 && lines[2].contains("50 % of 2.0 MiB")
+                return lines.count == 3 && lines[1].hasPrefix("2/3  66 %  [=")
+                    && lines[2].contains("50 % of 2.0 MiB")
             }
             #expect(lines[0].hasPrefix("nonsense: "), "\(lines)")
-            #expect(lines[1].hasPrefix("2/3  66 %  [="), "\(lines)")
             rest.open()
             #expect(try await run.process.wait() == .status(1))
             let output = try await terminal.outputToEnd()
