@@ -32,9 +32,6 @@ final class APIHandler: RequestHandler {
         logsRequests = logger.logLevel <= .debug
     }
 
-    /// The operations with a ticket in their paths, which takes the place of a token.
-    private static let ticketed: Set<String> = ["framePage", "viewPage"]
-
     func expect(_ target: UnsafeRawBufferPointer) -> Int { ready?.expect(target) ?? 0 }
 
     func readyResponse(to head: borrowing RawHead) -> ReadyResponse {
@@ -176,7 +173,7 @@ final class APIHandler: RequestHandler {
             guard logsRequests else { return }
             // The query may contain a secret, and so may the path of a malformed request. Neither is logged. The path
             // of a view has its ticket.
-            let isSecret = status == 400 || Self.ticketed.contains(operation) || TokenCredentials.areIn(request.path)
+            let isSecret = status == 400 || request.path.contains("/view/") || TokenCredentials.areIn(request.path)
             let path = isSecret ? "…" : request.path
             logger.debug(
                 "request",

@@ -4,6 +4,13 @@ import Primitives
 /// The name of an entry, in one of five forms. No text has two forms because ``data(_:)`` refuses text of the other
 /// forms:
 ///
+/// | form | text |
+/// |---|---|
+/// | ``Form/url`` | MD5 of the canonical URL and of any request fields, 32 lower-case hexadecimal digits |
+/// | ``Form/response`` | MD5 of the URL as sent, `.`, 8 lower-case hexadecimal digits of the variant |
+/// | ``Form/page`` | MD5 of the page's canonical URL, and `-page` |
+/// | ``Form/resource`` | SHA-256 of the body, 64 lower-case hexadecimal digits, and `-body`; not a name in the API |
+/// | ``Form/data`` | the caller's own text |
 ///
 /// Two keys are equal when their bytes are equal; `String`'s canonical equivalence does not count.
 package struct CacheKey: Hashable, Sendable {

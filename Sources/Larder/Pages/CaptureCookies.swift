@@ -22,13 +22,13 @@ struct CaptureCookies: Sendable {
 
     /// Takes a caller's own `NAME=VALUE`, which only the page's origin gets.
     mutating func setOwn(_ cookie: String, for page: WebURL) {
-        let count = cookies.count
-        set(cookie + "; Path=/", by: page)
-        if cookies.count > count { cookies[count].origin = page.origin }
+        set(cookie + "; Path=/", by: page, onlyFor: page.origin)
     }
 
     /// Takes a `Set-Cookie` line of an answer (RFC 6265 §5.2).
-    mutating func set(_ line: String, by url: WebURL) {
+    mutating func set(_ line: String, by url: WebURL) { set(line, by: url, onlyFor: nil) }
+
+    private mutating func set(_ line: String, by url: WebURL, onlyFor origin: String?) {
         var parts = line.utf8.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false)
             .map { Substring($0).trimmingSpace() }
         let pair = parts.removeFirst()
@@ -41,6 +41,7 @@ struct CaptureCookies: Sendable {
         var cookie = Cookie(
             host: Self.host(of: url), name: String(name), value: String(value), path: Self.path(of: url),
             isSecure: false)
+        cookie.origin = origin
         var isRemoved = false
         for part in parts {
             let attribute = part.utf8.split(separator: UInt8(ascii: "="), maxSplits: 1).map { String(Substring($0)) }

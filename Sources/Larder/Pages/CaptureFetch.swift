@@ -18,10 +18,8 @@ final class CaptureFetch: OriginReceiver {
 
     /// All captures together may hold no more bytes of documents.
     fileprivate struct NoRoom: Error, CustomStringConvertible {
-        var description: String { noRoom }
+        let description = "too many documents are being read; try again later"
     }
-
-    static let noRoom = "too many documents are being read; try again later"
 
     /// The transfer ends at the head of a redirect, because no replay shows its body.
     private struct RedirectFound: Error {}

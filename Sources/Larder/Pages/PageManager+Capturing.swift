@@ -22,11 +22,13 @@ extension PageManager {
             case .success(let page):
                 let run = Run(key: key, number: job.number, request: request, page: page, startDate: startDate)
                 var limits = request.limits
-                // A capture never evicts most of the cache.
-                limits.totalBytes = min(limits.totalBytes, max(tools.cache.diskLimit / 4, 1))
+                // A capture takes at most a quarter of the disk limit, and the n-th capture at the same time an n-th of
+                // a quarter, because the resources of running captures cannot be evicted.
+                let count = Int64(max(state.withLock(\.fetching), 1))
+                limits.totalBytes = min(limits.totalBytes, max(tools.cache.diskLimit / 4 / count, 1))
                 let capture = StaticCapture(
                     url, document: request.document, fields: request.fields, cookies: request.cookies, limits: limits,
-                    into: page, tools: tools, advanced: { [weak self] in self?.tellProgress(of: run) }
+                    into: page, tools: tools, advanced: { [weak self] in self?.advanced(run) }
                 ) { [self] result in
                     Self.steps.async { [self] in ended(run, result) }
                 }
@@ -35,7 +37,8 @@ extension PageManager {
                     state.running[key]?.page = page
                     return state.running[key]?.isCancelled ?? true
                 }
-                if isCancelled { capture.cancel() } else { capture.start() }
+                // The start may have to wait for the writer, whose thread this is.
+                Self.steps.async { if isCancelled { capture.cancel() } else { capture.start() } }
             }
         }
     }
@@ -54,7 +57,9 @@ extension PageManager {
         tools.metrics.pages.resources(.captured).increment(by: result.progress.captured)
         tools.metrics.pages.resources(.missing).increment(by: result.progress.missing)
         switch result.outcome {
-        case .cancelled: fail(run, .cancelled)
+        case .cancelled:
+            let isWanted = state.withLock { $0.running[run.key]?.isCancelled } == false
+            fail(run, isWanted && run.page.reservation.isPurged ? .purged : .cancelled)
         case .failed:
             let failure: PageError.Failure =
                 switch result.reason {
@@ -119,7 +124,8 @@ extension PageManager {
             [self] result in
             switch result {
             case .success(.stored): end(run.key, run.number, capture.isComplete ? .complete : .partial, nil)
-            case .success(.notKept): fail(run, .purged)
+            // The page that the capture would have replaced has changed or gone since it was looked up.
+            case .success(.notKept), .failure(.conditionFailed): fail(run, .purged)
             case .failure(let error): fail(run, .cache(error))
             }
         }
@@ -146,6 +152,7 @@ extension PageManager {
             job.status.state = outcome
             job.status.problem = problem
             job.status.endDate = now
+            // Under the lock, so that no listener gets the events of the page's next capture before.
             tell(.pageFinished, job.status, job.request)
             state.ended.append(job.status, for: key)
             if state.ended.count > Self.endedLimit, let oldest = state.ended.first { state.ended.remove(oldest.key) }
@@ -182,6 +189,12 @@ extension PageManager {
             found: status.progress.found, captured: status.progress.captured, missing: status.progress.missing,
             bytes: status.progress.bytes, problem: status.problem?.description)
         events.publish(kind, .page(report))
+    }
+
+    private func advanced(_ run: Run) {
+        // A purged capture cannot become a page any more.
+        if run.page.reservation.isPurged { state.withLock { $0.running[run.key]?.capture }?.cancel() }
+        tellProgress(of: run)
     }
 
     private func tellProgress(of run: Run) {

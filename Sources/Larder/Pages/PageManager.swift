@@ -26,6 +26,8 @@ package final class PageManager: Sendable {
         var capture: StaticCapture?
         var page: PageCapture?
         var pace = ReportPace()
+        /// The bytes of the request's document.
+        let room: SharedAllowance.Part
         var isCancelled = false
 
         /// Whether the capture cannot become a page any more.
@@ -71,7 +73,7 @@ package final class PageManager: Sendable {
     // MARK: - For callers
 
     /// Starts a capture, or joins the running one of the same page with its own limits, ttl and tags. While a cancelled
-    /// or purged capture of the page ends, throws ``PageError/busy``. `completion` gets the state at the end.
+    /// or purged capture of the page ends, throws ``PageError/ending``. `completion` gets the state at the end.
     /// Returns the state now.
     @discardableResult
     package func capture(
@@ -81,10 +83,12 @@ package final class PageManager: Sendable {
         guard request.mode != .rendered else { throw .noBrowser }
         let key = request.key.text
         let now = tools.clock.now()
+        let room = SharedAllowance.Part(of: StaticCapture.documentRoom)
+        if let document = request.document, !room.take(document.count) { throw .busy }
         let (result, begun) = state.withLock { state -> (Result<PageStatus, PageError>, Job?) in
             guard !state.isStopping else { return (.failure(.stopping), nil) }
             if var job = state.running[key] {
-                guard !job.isDoomed else { return (.failure(.busy), nil) }
+                guard !job.isDoomed else { return (.failure(.ending), nil) }
                 guard request.isVisit(of: job.request) else { return (.failure(.otherVisit), nil) }
                 if let completion { job.completions.append(completion) }
                 state.running[key] = job
@@ -97,12 +101,13 @@ package final class PageManager: Sendable {
             state.jobCount += 1
             let job = Job(
                 number: state.jobCount, request: request, status: status,
-                completions: completion.map { [$0] } ?? [])
+                completions: completion.map { [$0] } ?? [], room: room)
             state.running[key] = job
             if begins { state.fetching += 1 } else { state.queue.append(key) }
             return (.success(status), begins ? job : nil)
         }
         if let begun { begin(key, begun) }
+        if case .failure(.ending) = result { cancel(key) }
         return try result.get()
     }
 

@@ -92,15 +92,17 @@ package enum PageError: Error, Hashable, Sendable {
     case noBrowser
     /// A capture of the page is running with another document, other fields or other cookies.
     case otherVisit
-    /// Too many captures run or wait.
+    /// Too many captures run or wait, or wait with too long documents.
     case busy
+    /// A cancelled or purged capture of the page has not ended yet.
+    case ending
     case stopping
     case cancelled
     /// The page's document could not be fetched, for a reason in words.
     case document(Failure, String)
     /// A purge removed the page during its capture.
     case purged
-    /// The new capture lacks resources, and the page already has a complete one.
+    /// The new capture lacks more resources than the page's stored one.
     case worse
     case cache(DiskCacheError)
 }
@@ -113,12 +115,13 @@ extension PageError: CustomStringConvertible {
         case .otherVisit:
             "a capture of this page is running with other html, headers or cookies; wait for its end, or cancel it with "
                 + "DELETE"
-        case .busy: "too many captures are running; try again later"
+        case .busy: "too many captures are running or waiting; try again later"
+        case .ending: "a cancelled capture of this page has not ended yet; try again in a moment"
         case .stopping: "the server is stopping"
         case .cancelled: "the capture was cancelled"
         case .document(_, let reason): "the page could not be fetched: \(reason)"
         case .purged: "the page was purged during its capture"
-        case .worse: "resources were missing, so the page keeps its complete capture"
+        case .worse: "resources were missing, so the page keeps its better capture"
         case .cache(let error): error.description
         }
     }

@@ -36,6 +36,8 @@ package final class PageViewer: Sendable {
         case ticket
         /// The URL, or the field Host, is not one that a replay can have.
         case invalid
+        /// Too many bytes are being rewritten for other requests.
+        case busy
         case cache(DiskCacheError)
     }
 
@@ -56,6 +58,8 @@ package final class PageViewer: Sendable {
     private let state = Locked(State())
     /// Reads whole bodies and rewrites documents, which takes too long for a thread of the cache or of the server.
     private static let queue = DispatchQueue(label: "larder.pages.view", qos: .userInitiated, attributes: .concurrent)
+    /// The memory of all documents that are being rewritten. A rewriting takes about four times the document's length.
+    private static let rewriteRoom = SharedAllowance(limit: 512 << 20)
     /// A ticket is valid for this time after its last use.
     static let ticketLife: Duration = .seconds(3600)
     /// The most tickets of a namespace. The ticket that was used longest ago is the first to go.
@@ -247,7 +251,10 @@ package final class PageViewer: Sendable {
         case .rewritten(let digest, let format):
             let name = RewrittenName(place: place, url: url.text)
             if let held = state.withLock({ $0.rewritten.value(for: name) }) { return send(.bytes(held)) }
+            let room = SharedAllowance.Part(of: Self.rewriteRoom)
+            guard room.take(4 * Int(answer.length)) else { return then(.failure(.busy)) }
             read(digest) { [self] bytes in
+                defer { withExtendedLifetime(room) {} }
                 guard let bytes else { return then(.failure(.absent)) }
                 let document = ArchivedDocument(
                     [UInt8](bytes), format, contentType: answer.storedType, url: url, parent: answer.parentEncoding)

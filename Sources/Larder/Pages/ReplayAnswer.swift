@@ -50,6 +50,8 @@ struct ReplayAnswer: Sendable {
     var status: Int
     var fields: HTTPFields
     var body: Body
+    /// The bytes of the stored body.
+    var length: Int64 = 0
     /// The Content-Type of the captured answer, which has the encoding of the stored body.
     var storedType: String?
     /// The encoding of the document that refers to the body.
@@ -81,6 +83,7 @@ struct ReplayAnswer: Sendable {
         guard let format else { return ReplayAnswer(answer.status, fields, .stored(digest)) }
         var replay = ReplayAnswer(answer.status, fields, .rewritten(digest, format))
         replay.storedType = type
+        replay.length = answer.length
         replay.parentEncoding = record.encoding.flatMap { TextEncoding(name: $0) } ?? .utf8
         return replay
     }

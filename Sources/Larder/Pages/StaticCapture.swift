@@ -9,6 +9,8 @@ import WebArchive
 /// ``CaptureMachine``; each body becomes a resource of the ``PageCapture``.
 ///
 /// Invariants:
+/// - One lock guards `state`. Actions follow after the lock is released.
+/// - The origin client calls a ``CaptureFetch`` on its own threads, the cache on the writer's thread. Documents are read
 ///   on `queue`, because a large document takes long.
 final class StaticCapture: Sendable {
     struct Result: Sendable {
@@ -138,8 +140,8 @@ final class StaticCapture: Sendable {
     private func store(_ document: [UInt8], limit: Int64) {
         let type = "text/html; charset=utf-8"
         guard document.count <= limit else { return failed(0, .tooLarge, mayPass: false) }
+        // The caller holds the room of the document.
         let room = SharedAllowance.Part(of: Self.documentRoom)
-        guard room.take(document.count) else { return failed(0, .failed(CaptureFetch.noRoom), mayPass: true) }
         let reservation = capture.reserveResource()
         do throws(DiskCacheError) {
             try reservation.receive(document)

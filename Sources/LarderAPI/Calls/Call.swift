@@ -70,8 +70,6 @@ final class Flag: Sendable {
 
     func set() { value.store(true, ordering: .relaxed) }
     var isSet: Bool { value.load(ordering: .relaxed) }
-    /// Sets the flag. Returns `true` for the first call only.
-    func take() -> Bool { !value.exchange(true, ordering: .relaxed) }
 }
 
 struct RequestContext: Sendable {

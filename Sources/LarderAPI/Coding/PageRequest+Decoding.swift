@@ -68,7 +68,7 @@ extension Problem {
         case .schemeRefused: self.init(403, error.description, pointer: "/url")
         case .noBrowser: self.init(501, error.description, pointer: "/mode")
         case .otherVisit: self.init(409, error.description)
-        case .busy: self.init(503, error.description)
+        case .busy, .ending: self.init(503, error.description)
         case .stopping: self = .stopping
         case .document(.refused, _): self.init(403, error.description, pointer: "/url")
         case .document(.timedOut, _): self.init(504, error.description)
@@ -84,6 +84,7 @@ extension Problem {
         case .ticket:
             self = .notFound("the view has ended, or never began; open the page again with GET /pages/KEY/view")
         case .invalid: self = .invalid("a view has the absolute URL of a captured resource at its end")
+        case .busy: self.init(503, "too many documents are being rewritten; try again later")
         case .cache(let error): self.init(error)
         }
     }

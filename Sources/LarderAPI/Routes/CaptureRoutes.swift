@@ -46,13 +46,14 @@ struct CaptureRoutes: Sendable {
         let pages = head.namespace.pages
         let wait = Self.wait(head.request)
         let key = request.key.text
-        let answered = Flag()
+        // The first of the capture's end and the timer takes the call, so that the other keeps nothing.
+        let waiting = Locked<(call: Call, namespace: Namespace)?>((call, head.namespace))
         let finish: @Sendable (PageStatus) -> Void = { status in
-            guard answered.take() else { return }
+            guard let (call, namespace) = waiting.withLock({ $0.take() }) else { return }
             if status.state == .failed || status.state == .cancelled, let problem = status.problem {
                 return call.respond(Problem(problem))
             }
-            respond(key, head.namespace, call)
+            respond(key, namespace, call)
         }
         do throws(PageError) {
             _ = try pages.capture(request, completion: wait == nil ? nil : finish)
@@ -61,9 +62,9 @@ struct CaptureRoutes: Sendable {
         }
         call.changed(key)
         let accept: @Sendable () -> Void = {
-            guard answered.take() else { return }
-            let location: HTTPFields = [.location: "\(head.namespace.pathPrefix)/pages/\(key)"]
-            respond(key, head.namespace, call, status: 202, fields: location)
+            guard let (call, namespace) = waiting.withLock({ $0.take() }) else { return }
+            let location: HTTPFields = [.location: "\(namespace.pathPrefix)/pages/\(key)"]
+            respond(key, namespace, call, status: 202, fields: location)
         }
         guard let wait else { return accept() }
         Self.queue.asyncAfter(deadline: .now() + .seconds(wait), execute: accept)

@@ -40,7 +40,16 @@ final class Asker: BodyConsumer {
             guard let bytes = live.takeWhole() else { return live.feed(self) }
             _ = write(bytes)
             end(isWhole: true)
-        case .withheld, .pieces: end(isWhole: true)
+        case .pieces(let pieces):
+            // A request that comes just after the body has arrived gets the answer that is being stored.
+            for piece in pieces {
+                switch piece {
+                case .bytes(let bytes): _ = write(bytes)
+                case .stored(let body, let range): (try? body.read(range)).map { _ = write($0) }
+                }
+            }
+            end(isWhole: true)
+        case .withheld: end(isWhole: true)
         }
     }
 

@@ -111,7 +111,8 @@ struct StaticCaptureTests {
     @Test("A caller's cookies go to the page's origin only, not to another port of its host")
     func ownCookies() {
         var cookies = CaptureCookies()
-        cookies.setOwn("own=1", for: WebURL("https://h.example/a/b")!)
+        // The second cookie replaces the first, and goes to the same origin only.
+        for value in 0...1 { cookies.setOwn("own=\(value)", for: WebURL("https://h.example/a/b")!) }
         cookies.set("set=2", by: WebURL("https://h.example/a/b")!)
         #expect(cookies.header(for: WebURL("https://h.example/a/")!) == "set=2; own=1")
         #expect(cookies.header(for: WebURL("https://h.example/c")!) == "own=1")

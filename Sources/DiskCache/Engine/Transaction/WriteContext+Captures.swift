@@ -1,4 +1,7 @@
 // Invariants:
+// - Each resource has a use, in the same transaction that inserts its row, and is removed with its last use.
+// - A page's entry and its captures change in one transaction: a kill leaves the old captures or the new one.
+// - A dropped capture has no page any more, so no reader finds it. Its uses are removed in steps, because a capture may
 //   use thousands of resources and other operations wait for a transaction. The next start removes the captures that
 //   a kill left without a page.
 

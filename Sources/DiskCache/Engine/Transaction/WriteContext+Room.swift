@@ -1,5 +1,8 @@
 // Invariants:
+// - Pinned entries are in no queue, and the query for expired entries omits them. Expired entries are evicted first.
+// - A choice depends only on rows and totals of the transaction, and on the policy's hashes of evicted entries. An
 //   undone transaction leaves at most a hash too many or too few.
+// - The room on the file system counts like the limit. An unpinned entry is stored only if it fits beside the pinned
 //   entries and the head-room. Otherwise it would be evicted first, although its caller was told that it is stored.
 
 import Primitives

@@ -11,6 +11,17 @@ import Primitives
 ///    it. Where a plain name would be empty, too long or ambiguous, the file's name ends in `~` and the key.
 /// 3. No directory's name ends in `~` and a key. A file with such a name therefore never collides with a directory.
 ///
+/// | in the URL | in the path |
+/// |---|---|
+/// | no leaf (`/`, `/a/`) | `@index` |
+/// | an empty segment (`/a//b`) | the directory `@empty`, and `~<key>` behind the leaf |
+/// | `/` in the query | `%2f` |
+/// | a name over 255 bytes | cut, and `~<key>` behind the leaf |
+/// | deeper or longer than the limits | the outer directories that fit, and `~<key>` behind the leaf |
+/// | a leaf `@index`, `%2f` in the query, a name that ends like `~<key>` | as it is, and `~<key>` behind the leaf |
+/// | a directory's name that ends like `~<key>` | with `%7E` for the `~`, and `~<key>` behind the leaf |
+/// | a host that ends in `_` and digits, without a port | as it is, and `~<key>` behind the leaf |
+/// | request fields, so that the key is not the MD5 of the URL | `~<key>` behind the leaf |
 ///
 /// Percent-escapes stay as in the canonical URL, so names that differ only after decoding have different paths.
 package enum ReadablePath {

@@ -2,13 +2,35 @@ import GRDB
 
 /// The tables of `index.sqlite`.
 ///
+/// | table | a row is |
+/// |---|---|
+/// | `entries` | all data about an entry except its body |
+/// | `extents` | the used slots of one extent of the slab (``SlabMap``) |
+/// | `tags` | a pair of an entry and a tag |
+/// | `captures` | a capture of a page: with the id of its page's entry, or without one while it runs or once it is dropped |
+/// | `uses` | a pair of a capture and the id of a resource that it uses |
+/// | `totals` | the numbers of entries and bytes of one kind, updated by the transactions that change them |
+/// | `counters` | `sequence`: the last number given to a publish, or to a move in the eviction queues; `smallBytes`: the bytes in the small queue |
 ///
 /// `entries.id` is the sequence number of the entry's first publish and is never used again. Every index makes each
 /// store about a tenth slower, so each index serves a frequent query. The orders of length and of hits have none,
 /// because a scan of all rows answers them and they are seldom requested. The indexes:
+/// - of `key`: look-ups; prefixes of callers' keys; the default order of listings, where the other filters are tested
 ///   row by row.
+/// - `entriesByKind`: purges of a kind, and pages of a rare kind. An index of kind and key would serve all pages of a
 ///   kind, but make stores a quarter slower, because keys come in no order.
+/// - `entriesByURL`: a URL, prefixes, the order of URLs.
+/// - `entriesByCanonicalURL`: a URL and prefixes, of entries with a URL in another spelling, all of them responses.
 ///   Other entries are not in the index, so it does not slow down their stores.
+/// - `entriesByCanonicalKey`: the MD5 of the canonical URL, for removals by the key of a URL.
+/// - `entriesByHost`: a host's purges and pages.
+/// - `entriesByExpiry`: purges and counts by state, eviction of expired entries, the order of expiry.
+/// - `entriesToEvict`: the eviction queues, without pinned entries. A new row comes at the end of its queue.
+/// - `entriesByAccess`: the order of access.
+/// - `entriesToSweep`: the entries that the sweep of each minute removes once they have expired.
+/// - `entriesByPath`: the entry to which a body's file belongs.
+/// - `capturesByPage`: a page's captures, and the captures without a page.
+/// - `usesByResource`: whether a capture still uses a resource.
 enum Schema {
     /// `PRAGMA user_version`. Format 7 added the captures of pages. Builds before format 6 were never released.
     static let format = 7
