@@ -46,7 +46,7 @@ struct CaptureRoutes: Sendable {
         let pages = head.namespace.pages
         let wait = Self.wait(head.request)
         let key = request.key.text
-        // The first of the capture's end and the timer takes the call, so that the other keeps nothing.
+        // The first of the capture's end and the timer takes the call, so that the other one does not keep it.
         let waiting = Locked<(call: Call, namespace: Namespace)?>((call, head.namespace))
         let finish: @Sendable (PageStatus) -> Void = { status in
             guard let (call, namespace) = waiting.withLock({ $0.take() }) else { return }
