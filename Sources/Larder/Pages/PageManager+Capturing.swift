@@ -37,7 +37,7 @@ extension PageManager {
                     state.running[key]?.page = page
                     return state.running[key]?.isCancelled ?? true
                 }
-                // The start may have to wait for the writer, because this is its thread.
+                // This is the writer's thread, and the start may have to wait for the writer.
                 Self.steps.async { if isCancelled { capture.cancel() } else { capture.start() } }
             }
         }

@@ -10,8 +10,8 @@ import WebArchive
 ///
 /// Invariants:
 /// - One lock guards `state`. Actions follow after the lock is released.
-/// - The origin client calls a ``CaptureFetch`` on its own threads, the cache on the writer's thread. Documents are read
-///   on `queue`, because a large document takes long.
+/// - The origin client calls a ``CaptureFetch`` on its own threads, and the cache on the writer's thread. Documents are
+///   read on `queue`, because a large document takes long.
 final class StaticCapture: Sendable {
     struct Result: Sendable {
         var outcome: CaptureMachine.Outcome
