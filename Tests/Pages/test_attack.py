@@ -58,6 +58,8 @@ class Attack:
 
     # Each live page needs a network that no connection of the browser leads to.
     networks = (f"10.{number}" for number in range(256))
+    # The live pages of all tests: the browser is the same, and WebRTC of an earlier live page goes on for a while.
+    lives = []
 
     def __init__(self, behind):
         self.behind = behind
@@ -72,7 +74,6 @@ class Attack:
         self.entries = self.server.count()
         self.calls = self.counted()
         self.record = Record()
-        self.lives = []
         # The number of openings that a test has checked.
         self.checked = 0
 
@@ -95,7 +96,6 @@ class Attack:
         ports = {int(self.server.url.rpartition(":")[2]), live.port, *replay.own_ports()}
         outside = [
             opening for opening in self.record.openings[self.checked:]
-            # WebRTC of an earlier live page goes on for a while.
             if not any(live.way(opening) for live in self.lives) and opening.address != MDNS
             and not (opening.address in ("127.0.0.1", "::1") and opening.port in ports)]
         self.checked = len(self.record.openings)
