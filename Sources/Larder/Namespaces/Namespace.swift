@@ -66,7 +66,7 @@ package final class Namespace: Sendable {
         pages = PageManager(
             tools: FetchTools(
                 cache: cache, origin: tools.origin, clock: tools.clock, metrics: tools.metrics, options: options),
-            events: events, schemes: server.schemes, logger: logger)
+            directory: tools.directory.path, events: events, schemes: server.schemes, logger: logger)
         viewer = PageViewer(cache: cache, clock: tools.clock, metrics: tools.metrics.pages)
     }
 

@@ -125,3 +125,12 @@ package struct PageExport: Sendable {
         return head.utf8 + [.lineFeed] + JSON.object(page).utf8 + [.lineFeed]
     }
 }
+
+extension Timestamp {
+    fileprivate var dosDate: (time: UInt16, day: UInt16) {
+        let numbers = rfc3339.split { !$0.isNumber }.compactMap { Int($0) }
+        return ZipWriter.dosDate(
+            year: numbers[0], month: numbers[1], day: numbers[2], hour: numbers[3], minute: numbers[4],
+            second: numbers[5])
+    }
+}

@@ -26,10 +26,8 @@ extension PageManager {
                 // a quarter, because the resources of running captures cannot be evicted.
                 let count = Int64(max(state.withLock(\.fetching), 1))
                 limits.totalBytes = min(limits.totalBytes, max(tools.cache.diskLimit / 4 / count, 1))
-                let capture = StaticCapture(
-                    url, document: request.document, fields: request.fields, cookies: request.cookies, limits: limits,
-                    into: page, tools: tools, advanced: { [weak self] in self?.advanced(run) }
-                ) { [self] result in
+                let capture = visit(url, request, limits, into: page, advanced: { [weak self] in self?.advanced(run) }) {
+                    [self] result in
                     Self.steps.async { [self] in ended(run, result) }
                 }
                 let isCancelled = state.withLock { state in
@@ -43,6 +41,19 @@ extension PageManager {
         }
     }
 
+    private func visit(
+        _ url: WebURL, _ request: PageRequest, _ limits: CaptureLimits, into page: PageCapture,
+        advanced: @escaping @Sendable () -> Void, completion: @escaping @Sendable (VisitResult) -> Void
+    ) -> any PageVisit {
+        if let archive = request.archive {
+            return ArchiveCapture(
+                url, from: archive, limits: limits, into: page, tools: tools, advanced: advanced, completion: completion)
+        }
+        return StaticCapture(
+            url, document: request.document, fields: request.fields, cookies: request.cookies, limits: limits,
+            into: page, tools: tools, advanced: advanced, completion: completion)
+    }
+
     /// A capture that fetches, or is being stored.
     struct Run: Sendable {
         let key: String
@@ -52,7 +63,7 @@ extension PageManager {
         let startDate: Timestamp
     }
 
-    private func ended(_ run: Run, _ result: StaticCapture.Result) {
+    private func ended(_ run: Run, _ result: VisitResult) {
         let document = result.records[result.page]
         tools.metrics.pages.resources(.captured).increment(by: result.progress.captured)
         tools.metrics.pages.resources(.missing).increment(by: result.progress.missing)
@@ -80,7 +91,7 @@ extension PageManager {
                 case .failure(let error): fail(run, .cache(error))
                 case .success(let outcome):
                     let capture = PageManifest.Capture(
-                        number: run.page.number, startDate: run.startDate, endDate: tools.clock.now(), mode: .static,
+                        number: run.page.number, startDate: run.startDate, endDate: tools.clock.now(), mode: run.request.archive == nil ? .static : .imported,
                         isComplete: result.outcome == .complete, isLimited: result.isLimited, finalURL: document.url,
                         title: result.title, captured: result.progress.captured, missing: result.progress.missing,
                         bytes: result.progress.bytes, records: outcome.entry.digest)

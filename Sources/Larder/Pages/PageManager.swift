@@ -23,7 +23,7 @@ package final class PageManager: Sendable {
         var request: PageRequest
         var status: PageStatus
         var completions: [Completion] = []
-        var capture: StaticCapture?
+        var capture: (any PageVisit)?
         var page: PageCapture?
         var pace = ReportPace()
         /// The bytes of the request's document.
@@ -50,6 +50,8 @@ package final class PageManager: Sendable {
     }
 
     let tools: FetchTools
+    /// For ``ArchiveFile``s.
+    private let directory: String
     let events: NamespaceEvents
     private let schemes: Set<String>
     let logger: Logger
@@ -63,8 +65,9 @@ package final class PageManager: Sendable {
     /// The most ended captures of which the state is kept.
     static let endedLimit = 1000
 
-    init(tools: FetchTools, events: NamespaceEvents, schemes: Set<String>, logger: Logger) {
+    init(tools: FetchTools, directory: String, events: NamespaceEvents, schemes: Set<String>, logger: Logger) {
         self.tools = tools
+        self.directory = directory
         self.events = events
         self.schemes = schemes
         self.logger = logger
@@ -153,6 +156,23 @@ package final class PageManager: Sendable {
     package func stored(_ key: String) -> StoredEntry? {
         guard case .hit(let stored)? = try? tools.cache.load(key), stored.entry.kind == .page else { return nil }
         return stored
+    }
+
+    /// Makes a file for an archive that a caller sends. It takes at most a quarter of the disk limit.
+    package func makeArchive() throws(PageError) -> ArchiveFile {
+        try ArchiveFile(in: directory, limit: max(tools.cache.diskLimit / 4, 1))
+    }
+
+    /// Returns the URL of the page in an archive. Reads the archive, which may take long.
+    package func page(in archive: ArchiveFile) throws(PageError) -> String {
+        do {
+            if let url = try ArchiveReader(archive).page() { return url }
+        } catch let error as PageError {
+            throw error
+        } catch {
+            throw .archive("\(error)")
+        }
+        throw .noPage
     }
 
     /// See ``DiskCache/bytesOfPage(_:)``. Waits for the disk.

@@ -4,11 +4,17 @@ import Primitives
 /// The body of a page's entry: the captures that the page keeps.
 package struct PageManifest: Hashable, Sendable {
     package struct Capture: Hashable, Sendable {
+        package enum Mode: String, Hashable, Sendable {
+            case `static`, rendered
+            /// The responses come from an archive.
+            case imported
+        }
+
         /// See ``PageCapture/number``.
         package var number: Int64
         package var startDate: Timestamp
         package var endDate: Timestamp
-        package var mode: PageRequest.Mode
+        package var mode: Mode
         package var isComplete: Bool
         /// Whether a limit kept further resources out, which the capture does not list.
         package var isLimited: Bool
@@ -78,7 +84,7 @@ extension PageManifest.Capture {
     fileprivate init?(_ json: JSON) {
         guard let number = json["number"]?.integerValue, let start = json["startDate"]?.integerValue,
             let end = json["endDate"]?.integerValue, let isComplete = json["isComplete"]?.boolValue,
-            let mode = json["mode"]?.stringValue.flatMap(PageRequest.Mode.init),
+            let mode = json["mode"]?.stringValue.flatMap(Mode.init),
             let isLimited = json["isLimited"]?.boolValue,
             let finalURL = json["finalURL"]?.stringValue, let captured = json["captured"]?.integerValue,
             let missing = json["missing"]?.integerValue, let bytes = json["bytes"]?.integerValue,

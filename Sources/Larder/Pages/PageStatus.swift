@@ -17,6 +17,8 @@ package struct PageRequest: Sendable {
     package var mode = Mode.auto
     /// The caller's own document in place of the origin's, in UTF-8; `nil`: the origin's.
     package var document: [UInt8]?
+    /// The archive with the page's responses, in place of the origins; `nil`: the origins.
+    package var archive: ArchiveFile?
     /// The time for which the page stays fresh; `nil`: the default of the namespace.
     package var ttl: Duration?
     package var tags: Set<String> = []
@@ -39,7 +41,7 @@ package struct PageRequest: Sendable {
 
     /// Whether the origin cannot tell the visit from that of another request.
     func isVisit(of other: PageRequest) -> Bool {
-        document == other.document && fields == other.fields && cookies == other.cookies
+        archive == nil && other.archive == nil && document == other.document && fields == other.fields && cookies == other.cookies
     }
 }
 
@@ -104,6 +106,11 @@ package enum PageError: Error, Hashable, Sendable {
     case purged
     /// The new capture lacks more resources than the page's stored one.
     case worse
+    /// The archive cannot be read, for a reason in words.
+    case archive(String)
+    case archiveTooLarge(limit: Int64)
+    /// The archive has no HTML document.
+    case noPage
     case cache(DiskCacheError)
 }
 
@@ -113,7 +120,7 @@ extension PageError: CustomStringConvertible {
         case .schemeRefused(let scheme): "the scheme \"\(scheme)\" is not allowed"
         case .noBrowser: "this server has no browser; use the mode \"static\" or \"auto\""
         case .otherVisit:
-            "a capture of this page is running with other html, headers or cookies; wait for its end, or cancel it with "
+            "a capture of this page is running with other html, headers, cookies or archive; wait for its end, or cancel it with "
                 + "DELETE"
         case .busy: "too many captures are running or waiting; try again later"
         case .ending: "a cancelled capture of this page has not ended yet; try again in a moment"
@@ -122,6 +129,9 @@ extension PageError: CustomStringConvertible {
         case .document(_, let reason): "the page could not be fetched: \(reason)"
         case .purged: "the page was purged during its capture"
         case .worse: "resources were missing, so the page keeps its better capture"
+        case .archive(let reason): "the archive cannot be read: \(reason)"
+        case .archiveTooLarge(let limit): "the archive is larger than \(limit) bytes"
+        case .noPage: "the archive has no page; name the URL of one of its responses with ?url="
         case .cache(let error): error.description
         }
     }

@@ -128,6 +128,22 @@ package final class PageViewer: Sendable {
         }
     }
 
+    /// The newest capture, for a file that other programs read. `then` is called once, on any thread.
+    package func export(of key: String, then: @escaping @Sendable (Result<PageExport, Failure>) -> Void) {
+        find(key) { [self] page in
+            switch page {
+            case .failure(let failure): then(.failure(failure))
+            case .success(let page):
+                index(page.capture.records) { [self] index in
+                    guard let index else { return then(.failure(.absent)) }
+                    then(
+                        .success(
+                            PageExport(capture: page.capture, records: index.records, cache: cache, now: clock.now())))
+                }
+            }
+        }
+    }
+
     private typealias Found = (stored: StoredEntry, manifest: PageManifest, capture: PageManifest.Capture)
 
     private func find(_ key: String, then: @escaping @Sendable (Result<Found, Failure>) -> Void) {

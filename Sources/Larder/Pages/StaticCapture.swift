@@ -12,21 +12,7 @@ import WebArchive
 /// - One lock guards `state`. Actions follow after the lock is released.
 /// - The origin client calls a ``CaptureFetch`` on its own threads, and the cache on the writer's thread. Documents are
 ///   read on `queue`, because a large document takes long.
-final class StaticCapture: Sendable {
-    struct Result: Sendable {
-        var outcome: CaptureMachine.Outcome
-        /// In the order in which the URLs were found. The first one is the page, before redirects.
-        var records: [CaptureRecord]
-        /// The index of the record of the page's document, after redirects.
-        var page: Int
-        /// The reason for which the page's document is missing; `nil` for a captured document.
-        var reason: CaptureMachine.Reason?
-        var title: String?
-        var progress: CaptureProgress
-        /// Whether a limit kept resources out that have no records.
-        var isLimited: Bool
-    }
-
+final class StaticCapture: PageVisit {
     struct State {
         var machine: CaptureMachine
         var transfers: [Int: OriginTransfer] = [:]
@@ -54,7 +40,7 @@ final class StaticCapture: Sendable {
     private let limits: CaptureLimits
     private let state: Locked<State>
     private let advanced: @Sendable () -> Void
-    private let completion: @Sendable (Result) -> Void
+    private let completion: @Sendable (VisitResult) -> Void
     private static let queue = DispatchQueue(label: "larder.pages.read", qos: .utility, attributes: .concurrent)
     private var queue: DispatchQueue { Self.queue }
 
@@ -63,7 +49,7 @@ final class StaticCapture: Sendable {
     init(
         _ page: WebURL, document: [UInt8]? = nil, fields: HTTPFields = [:], cookies: [String] = [],
         limits: CaptureLimits = CaptureLimits(), into capture: PageCapture, tools: FetchTools,
-        advanced: @escaping @Sendable () -> Void = {}, completion: @escaping @Sendable (Result) -> Void
+        advanced: @escaping @Sendable () -> Void = {}, completion: @escaping @Sendable (VisitResult) -> Void
     ) {
         self.page = page
         self.fields = fields
@@ -177,7 +163,7 @@ final class StaticCapture: Sendable {
             let page = state.machine.page
             let reason: CaptureMachine.Reason? =
                 if case .missing(let reason) = state.machine.resources[page].state { reason } else { nil }
-            return Result(
+            return VisitResult(
                 outcome: outcome, records: records, page: page, reason: reason, title: state.title,
                 progress: state.machine.progress, isLimited: state.machine.isCut)
         }

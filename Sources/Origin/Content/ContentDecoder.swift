@@ -19,7 +19,7 @@ protocol ContentDecoder: AnyObject {
 let contentPieceSize = 65_536
 
 /// The reason why a body cannot be decoded, in words in which "it" is the body.
-struct ContentCodingError: Error, Equatable {
+package struct ContentCodingError: Error, Equatable {
     let reason: String
 
     static func unknown(_ name: String) -> Self {

@@ -4,7 +4,7 @@ import Synchronization
 
 /// Decodes all content codings of one body, the last applied coding first (RFC 9110 §8.4). Created at the first byte of
 /// a body, because servers set `Content-Encoding` also on responses without a body. Only one thread uses an object.
-final class ContentDecoding {
+package final class ContentDecoding {
     /// The received body, the decoded body or the bytes between two codings exceed the size limit.
     struct TooLong: Error {}
 
@@ -38,12 +38,19 @@ final class ContentDecoding {
         }
     }
 
+    /// A decoding for a body with these fields; `nil` if the body has no coding. Throws if a coding is unknown.
+    package convenience init?(of fields: HTTPFields, sizeLimit: Int64) throws {
+        let names = ContentCoding.names(in: fields)
+        guard !names.isEmpty else { return nil }
+        try self.init(names: names, sizeLimit: sizeLimit)
+    }
+
     deinit {
         _ = memory.add(-heldMemory)
     }
 
     /// Passes all decoded bytes to `output`. Throws ``ContentCodingError``, ``TooLong`` and the errors of `output`.
-    func decode(_ bytes: UnsafeRawBufferPointer, into output: (UnsafeRawBufferPointer) throws -> Void) throws {
+    package func decode(_ bytes: UnsafeRawBufferPointer, into output: (UnsafeRawBufferPointer) throws -> Void) throws {
         // Without this check, an endless series of empty gzip members, for example, could continue for ever.
         codedCount += Int64(bytes.count)
         guard codedCount <= sizeLimit else { throw TooLong() }
@@ -52,7 +59,7 @@ final class ContentDecoding {
     }
 
     /// Throws when one of the coded streams is incomplete.
-    func finish() throws(ContentCodingError) {
+    package func finish() throws(ContentCodingError) {
         for step in steps { try step.decoder.finish() }
     }
 

@@ -7,7 +7,7 @@ package enum ArchiveIndex {
         let lines = places.map { place -> String in
             let response = place.response
             let media = response.fields.first { $0.name.lowercased() == "content-type" }?.value
-            let type = media.map { String($0.prefix { $0 != ";" }).trimmingSpace() } ?? "application/octet-stream"
+            let type = media.map { String($0.prefix { $0 != ";" }).filter { $0 != " " } } ?? "application/octet-stream"
             let json = JSON.object([
                 .init("url", .string(response.url)), .init("mime", .string(type)),
                 .init("status", .string("\(response.status)")),

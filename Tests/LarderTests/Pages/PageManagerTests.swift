@@ -17,7 +17,7 @@ struct PageManagerTests {
         defer { origin.stop() }
         try await TestCaptures.withOne { captures async throws in
             let manager = PageManager(
-                tools: captures.tools,
+                tools: captures.tools, directory: captures.directory,
                 events: NamespaceEvents(hub: EventHub(), namespace: "default", clock: SystemClock()), schemes: ["http"],
                 logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }))
             try await body(manager, captures.cache, origin)

@@ -111,7 +111,7 @@ struct ReplayTests {
         defer { origin.stop() }
         try await TestCaptures.withOne { captures async throws in
             let manager = PageManager(
-                tools: captures.tools,
+                tools: captures.tools, directory: captures.directory,
                 events: NamespaceEvents(hub: EventHub(), namespace: "default", clock: SystemClock()), schemes: ["http"],
                 logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }))
             let clock = ManualClock()

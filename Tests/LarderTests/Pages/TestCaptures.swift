@@ -10,6 +10,7 @@ import WebArchive
 /// A cache and an origin client for captures of pages on loopback addresses.
 struct TestCaptures {
     let cache: DiskCache
+    let directory: String
     let tools: FetchTools
 
     static func withOne(_ body: (TestCaptures) async throws -> Void) async throws {
@@ -23,14 +24,14 @@ struct TestCaptures {
         defer { client.shutDown() }
         let tools = FetchTools(
             cache: cache, origin: client, clock: SystemClock(), metrics: ServiceMetrics(), options: NamespaceOptions())
-        try await body(TestCaptures(cache: cache, tools: tools))
+        try await body(TestCaptures(cache: cache, directory: temporary.path("cache"), tools: tools))
     }
 
     /// Captures a page. The bodies stay as long as the returned capture.
     func capture(
         _ url: String, fields: HTTPFields = [:], cookies: [String] = [], limits: CaptureLimits = CaptureLimits(),
         _ during: @escaping @Sendable (StaticCapture) -> Void = { _ in }
-    ) async throws -> (result: StaticCapture.Result, page: PageCapture) {
+    ) async throws -> (result: VisitResult, page: PageCapture) {
         let page: PageCapture = try await outcome { cache.beginCapture(of: url, completion: $0) }
         let result = await withCheckedContinuation { continuation in
             let capture = StaticCapture(
@@ -43,7 +44,7 @@ struct TestCaptures {
     }
 }
 
-extension StaticCapture.Result {
+extension VisitResult {
     /// The paths of the captured URLs with status 200.
     var paths: [String] {
         records.filter { $0.answer?.status == 200 }.compactMap { WebURL($0.url)?.path }.sorted()

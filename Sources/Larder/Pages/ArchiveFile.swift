@@ -1,0 +1,61 @@
+import Glibc
+import Primitives
+
+/// A WARC or WACZ file that a caller sends. It is on disk without a name, so that the system removes it when the last
+/// reference goes, also after a kill. One thread at a time appends.
+package final class ArchiveFile: Sendable {
+    private let descriptor: Int32
+    private let limit: Int64
+    private let size = Locked<Int64>(0)
+
+    /// `directory` is on the file system that takes the file. Throws ``PageError/archive(_:)``.
+    package init(in directory: String, limit: Int64) throws(PageError) {
+        self.limit = limit
+        let opened = open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0o600)
+        descriptor = opened >= 0 ? opened : Self.unlinked(in: directory)
+        guard descriptor >= 0 else { throw .archive("a temporary file could not be made (error \(errno))") }
+    }
+
+    deinit { close(descriptor) }
+
+    /// For file systems without `O_TMPFILE`.
+    private static func unlinked(in directory: String) -> Int32 {
+        var path = Array((directory + "/import-XXXXXX").utf8CString)
+        let descriptor = mkostemp(&path, O_CLOEXEC)
+        if descriptor >= 0 { unlink(path) }
+        return descriptor
+    }
+
+    package var length: Int64 { size.withLock { $0 } }
+
+    /// Throws ``PageError/archiveTooLarge(limit:)`` beyond the limit.
+    package func append(_ bytes: UnsafeRawBufferPointer) throws(PageError) {
+        var offset = length
+        guard offset + Int64(bytes.count) <= limit else { throw .archiveTooLarge(limit: limit) }
+        var rest = bytes
+        while !rest.isEmpty {
+            let count = pwrite(descriptor, rest.baseAddress, rest.count, off_t(offset))
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { throw .archive("the file could not be stored (error \(errno))") }
+            offset += Int64(count)
+            rest = UnsafeRawBufferPointer(rebasing: rest[count...])
+        }
+        size.withLock { $0 = offset }
+    }
+
+    /// Returns fewer bytes at the end of the file. Throws ``PageError/archive(_:)``.
+    func read(_ offset: Int64, _ count: Int) throws(PageError) -> [UInt8] {
+        var failed = false
+        let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
+            while filled < count {
+                let read = pread(descriptor, buffer.baseAddress! + filled, count - filled, off_t(offset) + off_t(filled))
+                if read < 0, errno == EINTR { continue }
+                if read < 0 { failed = true }
+                guard read > 0 else { return }
+                filled += read
+            }
+        }
+        if failed { throw .archive("the file could not be read") }
+        return bytes
+    }
+}

@@ -1,0 +1,23 @@
+import Primitives
+
+/// A visit of a page, which stores the page's resources in a ``PageCapture`` and ends with a ``VisitResult``. The
+/// resources come from their origins or from an archive.
+protocol PageVisit: AnyObject, Sendable {
+    var progress: CaptureProgress { get }
+    func start()
+    func cancel()
+}
+
+struct VisitResult: Sendable {
+    var outcome: CaptureMachine.Outcome
+    /// In the order in which the URLs were found.
+    var records: [CaptureRecord]
+    /// The index of the record of the page's document, after redirects.
+    var page: Int
+    /// The reason for which the page's document is missing; `nil` for a captured document.
+    var reason: CaptureMachine.Reason?
+    var title: String?
+    var progress: CaptureProgress
+    /// Whether a limit kept resources out that have no records.
+    var isLimited: Bool
+}
