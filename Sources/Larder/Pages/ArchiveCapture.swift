@@ -88,7 +88,7 @@ final class ArchiveCapture: PageVisit {
         var failure: CaptureMachine.Reason?
         do {
             var current: Current?
-            try ArchiveReader(file).records { part in
+            try ArchiveReader(file).records { [self] part in
                 if isCancelled.load(ordering: .relaxed) { throw Cancelled() }
                 switch part {
                 case .head(let record): current = begin(record)
@@ -101,8 +101,8 @@ final class ArchiveCapture: PageVisit {
             }
         } catch is Cancelled {
             failure = .cancelled
-        } catch let error as PageError {
-            failure = .failed(error.description)
+        } catch PageError.archive(let reason) {
+            failure = .failed(reason)
         } catch {
             failure = .failed("\(error)")
         }
@@ -119,7 +119,7 @@ final class ArchiveCapture: PageVisit {
             else { break }
             place = indices[target.text]
         }
-        let reason = failure ?? (place == nil ? .failed("the archive has no response for it") : nil)
+        let reason = failure ?? (place == nil ? .failed("it has no response for \(page.text)") : nil)
         guard let place, reason == nil else {
             let outcome: CaptureMachine.Outcome = failure == .cancelled ? .cancelled : .failed
             let missing = CaptureRecord(
@@ -159,11 +159,10 @@ final class ArchiveCapture: PageVisit {
         guard var current = held else { return }
         defer { held = current }
         do {
-            var response = current.response
-            defer { current.response = response }
-            try response.read(bytes, { $0 as any Error }) { body throws(any Error) in
-                try receive(body: body, response.head, &current)
-            }
+            // The body of a piece is collected first, because the response and its body belong to one value.
+            var body: [UInt8] = []
+            try current.response.read(bytes, { $0 as any Error }) { piece throws(any Error) in body += piece }
+            if !body.isEmpty { try body.withUnsafeBytes { try receive(body: $0, &current) } }
         } catch let malformed as ArchivedResponse.Malformed {
             current.reason = malformed.reason
         } catch let error as DiskCacheError {
@@ -178,12 +177,10 @@ final class ArchiveCapture: PageVisit {
 
     private struct Refused: Error { let reason: String }
 
-    private func receive(
-        body: UnsafeRawBufferPointer, _ head: ArchivedResponse.Head?, _ current: inout Current
-    ) throws {
+    private func receive(body: UnsafeRawBufferPointer, _ current: inout Current) throws {
         if current.reservation == nil {
             current.reservation = capture.reserveResource()
-            current.decoding = try ContentDecoding(of: Self.fields(head), sizeLimit: limits.resourceBytes)
+            current.decoding = try ContentDecoding(of: Self.fields(current.response.head), sizeLimit: limits.resourceBytes)
         }
         let reservation = current.reservation!
         var length = current.length

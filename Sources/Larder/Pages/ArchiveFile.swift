@@ -11,20 +11,14 @@ package final class ArchiveFile: Sendable {
     /// `directory` is on the file system that takes the file. Throws ``PageError/archive(_:)``.
     package init(in directory: String, limit: Int64) throws(PageError) {
         self.limit = limit
-        let opened = open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0o600)
-        descriptor = opened >= 0 ? opened : Self.unlinked(in: directory)
+        var path = Array((directory + "/import-XXXXXX").utf8CString)
+        descriptor = mkstemp(&path)
         guard descriptor >= 0 else { throw .archive("a temporary file could not be made (error \(errno))") }
+        unlink(path)
+        _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
     }
 
     deinit { close(descriptor) }
-
-    /// For file systems without `O_TMPFILE`.
-    private static func unlinked(in directory: String) -> Int32 {
-        var path = Array((directory + "/import-XXXXXX").utf8CString)
-        let descriptor = mkostemp(&path, O_CLOEXEC)
-        if descriptor >= 0 { unlink(path) }
-        return descriptor
-    }
 
     package var length: Int64 { size.withLock { $0 } }
 

@@ -58,7 +58,7 @@ struct ArchiveReader {
     }
 
     /// Passes the parts of all records to `use`. Throws ``PageError``, and the errors of `use`.
-    func records(_ use: (WARCParser.Part) throws -> Void) throws {
+    func records(_ use: @escaping (WARCParser.Part) throws -> Void) throws {
         guard let zip else {
             return try readArchive(use) { pass in
                 var offset: Int64 = 0
@@ -81,7 +81,8 @@ struct ArchiveReader {
     }
 
     private func readArchive(
-        _ use: (WARCParser.Part) throws -> Void, _ source: ((UnsafeRawBufferPointer) throws -> Void) throws -> Void
+        _ use: @escaping (WARCParser.Part) throws -> Void,
+        _ source: (@escaping (UnsafeRawBufferPointer) throws -> Void) throws -> Void
     ) throws {
         let gzip = GzipReader(limit: Self.limit)
         var parser = WARCParser()

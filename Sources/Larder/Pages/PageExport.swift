@@ -30,14 +30,14 @@ package struct PageExport: Sendable {
     private static let warcName = "data.warc.gz"
 
     /// Waits for the disk. Throws ``Removed``, and the errors of the cache and of `sink`.
-    package func write(_ format: Format, to sink: Sink) throws {
+    package func write(_ format: Format, to sink: @escaping Sink) throws {
         switch format {
         case .warc: _ = try writeArchive(to: sink)
         case .wacz: try writePackage(to: sink)
         }
     }
 
-    private func writeArchive(to sink: Sink) throws -> [ArchiveWriter.Place] {
+    private func writeArchive(to sink: @escaping Sink) throws -> [ArchiveWriter.Place] {
         var writer = ArchiveWriter { WARCWriter.identifier((0..<16).map { _ in UInt8.random(in: 0...255) }) }
         func send(_ bytes: [UInt8]) throws {
             if !bytes.isEmpty { try bytes.withUnsafeBytes(sink) }
@@ -68,11 +68,11 @@ package struct PageExport: Sendable {
         return writer.places
     }
 
-    private func writePackage(to sink: Sink) throws {
+    private func writePackage(to sink: @escaping Sink) throws {
         var zip = ZipWriter(date: now.dosDate)
         var files: [JSON] = []
         func send(_ bytes: [UInt8]) throws { try bytes.withUnsafeBytes(sink) }
-        func add(_ path: String, isListed: Bool = true, _ content: (Sink) throws -> Void) throws {
+        func add(_ path: String, isListed: Bool = true, _ content: (@escaping Sink) throws -> Void) throws {
             try send(zip.begin(path))
             var (hasher, length) = (SHA256(), Int64(0))
             try content { bytes in

@@ -78,7 +78,8 @@ extension PageManager {
                 case .timedOut, .timeLimit: .timedOut
                 default: .failed
                 }
-            fail(run, .document(failure, document.reason ?? "it has no document"))
+            let reason = document.reason ?? "it has no document"
+            fail(run, run.request.archive == nil ? .document(failure, reason) : .archive(reason))
         case .complete, .partial:
             let records = run.page.reserveResource()
             do throws(DiskCacheError) {

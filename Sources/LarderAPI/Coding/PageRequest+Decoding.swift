@@ -74,6 +74,9 @@ extension Problem {
         case .document(.timedOut, _): self.init(504, error.description)
         case .document(.failed, _): self.init(502, error.description)
         case .cancelled, .purged, .worse: self.init(409, error.description)
+        case .archive: self.init(400, error.description)
+        case .archiveTooLarge: self.init(413, error.description)
+        case .noPage: self.init(422, error.description, pointer: "/url")
         case .cache(let error): self.init(error)
         }
     }

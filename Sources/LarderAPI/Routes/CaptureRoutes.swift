@@ -19,6 +19,7 @@ struct CaptureRoutes: Sendable {
         let entries = EntryRoutes(clock: clock, key: Self.key)
         return [
             Route("POST", "/pages", .download, .collecting("capturePage", limit: Self.requestLimit, capture)),
+            Route("POST", "/pages/import", .download, Endpoint(operation: "importPage", begin: importPage)),
             Route("GET", "/pages", .read, .calling("listPages", list)),
             Route("GET", "/pages/:key", .read, .calling("getPage", get)),
             Route("PATCH", "/pages/:key", .write, entries.updating("updatePage")),
@@ -69,6 +70,39 @@ struct CaptureRoutes: Sendable {
         guard let wait else { return accept() }
         Self.queue.asyncAfter(deadline: .now() + .seconds(wait), execute: accept)
     }
+
+    private func importPage(_ head: Endpoint.Head) throws(Problem) -> Endpoint.Plan {
+        let query = try head.query(["url", "ttl", "tags", "pinned", "captures"])
+        try head.checkCondition(at: clock.now(), untagged: false)
+        let url = try query.canonicalURL()?.url
+        let (ttl, tags, pinned) = (try query.ttl(), try query.tags() ?? [], try query.bool("pinned"))
+        if pinned != nil { try head.visitor.check(.write) }
+        let file: ArchiveFile
+        do throws(PageError) {
+            file = try head.namespace.pages.makeArchive()
+        } catch {
+            throw Problem(error)
+        }
+        let upload = ArchiveUpload(file, url: url, into: head.namespace) { page in
+            var request = PageRequest(url: page)
+            (request.archive, request.ttl, request.tags, request.pinned) = (file, ttl, Set(tags), pinned)
+            request.limits.resources = Self.importLimit
+            request.limits.totalBytes = .max
+            return request
+        }
+        return Endpoint.Plan(body: .sink(upload)) { (call) throws(Problem) in
+            try upload.finish(call) { [self] status in
+                if status.state == .failed || status.state == .cancelled, let problem = status.problem {
+                    return call.respond(Problem(problem))
+                }
+                call.changed(status.key)
+                respond(status.key, head.namespace, call)
+            }
+        }
+    }
+
+    /// The most responses of an imported archive.
+    private static let importLimit = 10_000
 
     /// The seconds of `Prefer: wait=SECONDS` (RFC 7240 §4.3); `nil` without them.
     private static func wait(_ request: Request) -> Int? {

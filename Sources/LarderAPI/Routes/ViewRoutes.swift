@@ -10,6 +10,7 @@ struct ViewRoutes: Sendable {
         [
             Route("GET", "/pages/:key/resources", .read, .calling("listPageResources", resources)),
             Route("GET", "/pages/:key/text", .read, .calling("getPageText", text)),
+            Route("GET", "/pages/:key/export", .read, .calling("exportPage", export)),
             Route("GET", "/pages/:key/view", .read, .calling("openPage", open)),
             // The ticket in the path admits the request: a browser sends no token for the images of a page.
             Route("GET", "/pages/:key/view/:ticket/", nil, .calling("framePage", frame), in: .ticket),
@@ -33,6 +34,27 @@ struct ViewRoutes: Sendable {
                     HTTPField.Name("X-Content-Type-Options")!: "nosniff",
                 ]
                 call.respond(Response(status: 200, fields: fields, body: .bytes(text)))
+            }
+        }
+    }
+
+    private func export(_ head: Endpoint.Head, _ call: Call) throws(Problem) {
+        let query = try head.query(["format"])
+        let formats = PageExport.Format.allCases.map(\.rawValue).joined(separator: ", ")
+        let format = try query.value("format", "one of \(formats)") { PageExport.Format(rawValue: $0) } ?? .warc
+        let key = try CaptureRoutes.key(head)
+        let isHead = head.request.isHead
+        head.namespace.viewer.export(of: key) { result in
+            call.take(result, Problem.init) { export in
+                guard let run = ExportRun(export, format) else {
+                    return call.respond(Problem(503, "\(ExportRun.limit) exports are running; try again later"))
+                }
+                let fields: HTTPFields = [
+                    .contentType: format.contentType, .cacheControl: Response.notStored.value,
+                    .contentDisposition: "attachment; filename=\"\(key).\(format.fileExtension)\"",
+                ]
+                if !isHead { run.start() }
+                call.respond(Response(status: 200, fields: fields, body: .stream(run.stream, length: nil)))
             }
         }
     }
