@@ -1,0 +1,68 @@
+import HTTPTypes
+import Primitives
+import TestSupport
+import Testing
+
+@testable import Larder
+
+@Suite("Archives of pages over HTTP")
+struct ArchiveRouteTests {
+    private func upload(
+        _ server: TestServer, _ file: [UInt8], _ query: String = "", sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws -> HTTPReply {
+        try await server.client.request(
+            "POST", "/pages/import" + query, fields: [.contentType: "application/octet-stream"], body: file,
+            sourceLocation: sourceLocation)
+    }
+
+    @Test("An exported page has a replay in another server, without its origin", arguments: ["warc", "wacz"])
+    func roundTrip(format: String) async throws {
+        let origin = try PageOrigin.start()
+        let key = md5(origin.url("/")) + "-page"
+        let urls = ["/", "/style.css", "/image.png", "/back.png"].map { origin.url($0) }
+        let file = try await TestServer.with { (server) async throws in
+            _ = try await server.capture(["url": .string(origin.url("/"))])
+            let file = try await server.get("/pages/\(key)/export?format=\(format)")
+            #expect(file.status == 200 && file["Content-Type"] == "application/\(format)")
+            let name = format == "warc" ? "\(key).warc.gz" : "\(key).wacz"
+            #expect(file["Content-Disposition"] == "attachment; filename=\"\(name)\"")
+            let head = try await server.client.request("HEAD", "/pages/\(key)/export?format=\(format)")
+            #expect(head.status == 200 && head.body.isEmpty)
+            return file.body
+        }
+        origin.stop()
+        try await TestServer.with { (server) async throws in
+            let page = try await upload(server, file, "?url=\(origin.url("/").percentEncoded)&ttl=60&tags=a,b")
+            #expect(page.status == 200, "\(page.text)")
+            #expect(try page.member("state") == "complete" && page.member("mode") == "imported")
+            #expect(try page.member("key")?.stringValue == key && page.member("captured") == 4)
+            #expect(try page.member("entry", "tags")?.arrayValue == ["a", "b"])
+            let place = try await server.openView(key)
+            for url in urls { #expect(try await server.get(place + url).status == 200) }
+            #expect(try await server.get(place + origin.url("/image.png")).text == "PNG of /image.png")
+            // Without url, the page is found in the file.
+            #expect(try await upload(server, file).member("key")?.stringValue == key)
+        }
+    }
+
+    @Test("A file that is no archive, or has no page, is refused, and stores no page")
+    func refused() async throws {
+        try await TestServer.with { (server) async throws in
+            #expect(try await upload(server, Array("hello hello".utf8)).status == 400)
+            #expect(try await upload(server, Array("hello hello".utf8), "?url=http://h.example/").status == 400)
+            let empty = Array("WARC/1.1\r\nContent-Length: 0\r\n\r\n\r\n\r\n".utf8)
+            #expect(try await upload(server, empty).status == 422)
+            #expect(try await upload(server, empty, "?url=nonsense").status == 400)
+            #expect(try await server.get("/entries").member("entries")?.arrayValue == [])
+            #expect(try await server.get("/pages/none/export").status == 404)
+            #expect(try await server.get("/pages/\(md5("x"))-page/export").status == 404)
+        }
+    }
+
+    @Test("An archive beyond a quarter of the disk limit gets 413")
+    func large() async throws {
+        try await TestServer.with(configure: { $0.diskLimit = 4 << 20 }) { (server) async throws in
+            #expect(try await upload(server, Array(repeating: 0x20, count: 2 << 20)).status == 413)
+        }
+    }
+}
