@@ -151,7 +151,9 @@ final class ArchiveCapture: PageVisit {
             return nil
         }
         var current = Current(record: record, url: url)
-        if state.withLock({ $0.records.count >= limits.resources }) { current.reason = "the page has too many resources" }
+        if state.withLock({ $0.records.count >= limits.resources }) {
+            current.reason = "the page has too many resources"
+        }
         return current
     }
 
@@ -180,7 +182,8 @@ final class ArchiveCapture: PageVisit {
     private func receive(body: UnsafeRawBufferPointer, _ current: inout Current) throws {
         if current.reservation == nil {
             current.reservation = capture.reserveResource()
-            current.decoding = try ContentDecoding(of: Self.fields(current.response.head), sizeLimit: limits.resourceBytes)
+            current.decoding = try ContentDecoding(
+                of: Self.fields(current.response.head), sizeLimit: limits.resourceBytes)
         }
         let reservation = current.reservation!
         var length = current.length
@@ -268,7 +271,9 @@ final class ArchiveCapture: PageVisit {
         let record = CaptureRecord(url: url, kind: kind(answer, url), date: date, answer: answer)
         let isAdded = state.withLock { state in
             if let index = state.indices[url] {
-                guard let held = state.records[index].answer, held.status >= 400, answer.status < 400 else { return false }
+                guard let held = state.records[index].answer, held.status >= 400, answer.status < 400 else {
+                    return false
+                }
                 state.records[index] = record
             } else {
                 state.indices[url] = state.records.count

@@ -42,7 +42,8 @@ package final class ArchiveFile: Sendable {
         var failed = false
         let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
             while filled < count {
-                let read = pread(descriptor, buffer.baseAddress! + filled, count - filled, off_t(offset) + off_t(filled))
+                let read = pread(
+                    descriptor, buffer.baseAddress! + filled, count - filled, off_t(offset) + off_t(filled))
                 if read < 0, errno == EINTR { continue }
                 if read < 0 { failed = true }
                 guard read > 0 else { return }

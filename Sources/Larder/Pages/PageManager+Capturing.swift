@@ -26,7 +26,8 @@ extension PageManager {
                 // a quarter, because the resources of running captures cannot be evicted.
                 let count = Int64(max(state.withLock(\.fetching), 1))
                 limits.totalBytes = min(limits.totalBytes, max(tools.cache.diskLimit / 4 / count, 1))
-                let capture = visit(url, request, limits, into: page, advanced: { [weak self] in self?.advanced(run) }) {
+                let capture = visit(url, request, limits, into: page, advanced: { [weak self] in self?.advanced(run) })
+                {
                     [self] result in
                     Self.steps.async { [self] in ended(run, result) }
                 }
@@ -47,7 +48,8 @@ extension PageManager {
     ) -> any PageVisit {
         if let archive = request.archive {
             return ArchiveCapture(
-                url, from: archive, limits: limits, into: page, tools: tools, advanced: advanced, completion: completion)
+                url, from: archive, limits: limits, into: page, tools: tools, advanced: advanced, completion: completion
+            )
         }
         return StaticCapture(
             url, document: request.document, fields: request.fields, cookies: request.cookies, limits: limits,
@@ -92,7 +94,8 @@ extension PageManager {
                 case .failure(let error): fail(run, .cache(error))
                 case .success(let outcome):
                     let capture = PageManifest.Capture(
-                        number: run.page.number, startDate: run.startDate, endDate: tools.clock.now(), mode: run.request.archive == nil ? .static : .imported,
+                        number: run.page.number, startDate: run.startDate, endDate: tools.clock.now(),
+                        mode: run.request.archive == nil ? .static : .imported,
                         isComplete: result.outcome == .complete, isLimited: result.isLimited, finalURL: document.url,
                         title: result.title, captured: result.progress.captured, missing: result.progress.missing,
                         bytes: result.progress.bytes, records: outcome.entry.digest)

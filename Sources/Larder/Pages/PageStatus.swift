@@ -41,7 +41,8 @@ package struct PageRequest: Sendable {
 
     /// Whether the origin cannot tell the visit from that of another request.
     func isVisit(of other: PageRequest) -> Bool {
-        archive == nil && other.archive == nil && document == other.document && fields == other.fields && cookies == other.cookies
+        archive == nil && other.archive == nil && document == other.document && fields == other.fields
+            && cookies == other.cookies
     }
 }
 

@@ -18,7 +18,9 @@ extension Timestamp {
         if bytes.count > 20 {
             let digits = bytes[20..<bytes.count - 1]
             guard bytes[19] == UInt8(ascii: "."), !digits.isEmpty, digits.allSatisfy(\.isDigit) else { return nil }
-            for place in 0..<3 { millisecond = millisecond * 10 + Int64(place < digits.count ? digits[20 + place] - 0x30 : 0) }
+            for place in 0..<3 {
+                millisecond = millisecond * 10 + Int64(place < digits.count ? digits[20 + place] - 0x30 : 0)
+            }
         }
         let seconds = ((civil.daysSinceEpoch * 24 + hour) * 60 + minute) * 60 + second
         self.init(milliseconds: seconds * 1000 + millisecond)

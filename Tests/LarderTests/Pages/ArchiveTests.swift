@@ -84,7 +84,9 @@ struct ArchiveTests {
         }
     }
 
-    @Test("An exported page that is imported has the same URLs, answers and bodies", arguments: PageExport.Format.allCases)
+    @Test(
+        "An exported page that is imported has the same URLs, answers and bodies", arguments: PageExport.Format.allCases
+    )
     func roundTrip(format: PageExport.Format) async throws {
         let origin = try Self.origin()
         let url = origin.url("/")
@@ -99,7 +101,9 @@ struct ArchiveTests {
             try await withFixture { other async throws in
                 origin.stop()
                 let restored = try await other.restore(file, url)
-                #expect(restored.state == .complete && restored.key == status.key, "\(String(describing: restored.problem))")
+                #expect(
+                    restored.state == .complete && restored.key == status.key, "\(String(describing: restored.problem))"
+                )
                 let imported = try await other.resources(status.key)
                 #expect(imported.map(\.url) == records.map(\.url))
                 #expect(imported.map(\.answer) == records.map(\.answer))
@@ -139,7 +143,9 @@ struct ArchiveTests {
         }
     }
 
-    @Test("Archives of other programs are imported: chunked and coded bodies, brackets, other records, and a page by itself")
+    @Test(
+        "Archives of other programs are imported: chunked and coded bodies, brackets, other records, and a page by itself"
+    )
     func others() async throws {
         let gzip = GzipMember()
         var coded: [UInt8] = []
@@ -152,10 +158,13 @@ struct ArchiveTests {
                 Content-Type: application/http;msgtype=response\r\nContent-Length: \(block.count)\r\n\r\n
                 """.utf8) + block + Array("\r\n\r\n".utf8)
         }
-        let page = Array(
-            "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Encoding: gzip\r\nSet-Cookie: a=b\r\n\r\n".utf8) + coded
+        let page =
+            Array(
+                "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Encoding: gzip\r\nSet-Cookie: a=b\r\n\r\n".utf8)
+            + coded
         let image = Array(
-            "HTTP/1.1 200 OK\r\nContent-Type: image/png\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n".utf8)
+            "HTTP/1.1 200 OK\r\nContent-Type: image/png\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n".utf8
+        )
         let file =
             record("response", "http://h.example/robots.txt", Array("HTTP/1.1 404 No\r\n\r\n".utf8))
             + record("response", "http://h.example/", page) + record("response", "http://h.example/i.png", image)
@@ -168,7 +177,8 @@ struct ArchiveTests {
             let records = try await fixture.resources(status.key)
             #expect(records.map(\.url) == ["robots.txt", "", "i.png"].map { "http://h.example/\($0)" })
             let document = try #require(records[1].answer)
-            #expect(document.length == 35 && document.fields[.contentEncoding] == nil && document.fields[.setCookie] == nil)
+            #expect(
+                document.length == 35 && document.fields[.contentEncoding] == nil && document.fields[.setCookie] == nil)
             #expect(records[2].answer?.length == 3 && records[2].date == Timestamp(rfc3339: "2026-01-31T08:00:00Z"))
         }
     }
