@@ -38,7 +38,7 @@ final class ArchiveUpload: BodySink {
         // To find the page, a long archive may have to be read.
         Self.queue.async { [self] in
             do throws(PageError) {
-                let page = try url ?? canonical(try namespace.pages.page(in: file))
+                let page = if let url { url } else { try canonical(try namespace.pages.page(in: file)) }
                 _ = try namespace.pages.capture(request(page), completion: respond)
             } catch {
                 call.respond(Problem(error))
