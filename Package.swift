@@ -34,16 +34,18 @@ let package = Package(
         .target(
             name: "LarderAPI",
             dependencies: [
-                "MicroHTTPD", "Larder", "HTTPCaching", "DiskCache", "Primitives",
+                "EmbeddedFiles", "MicroHTTPD", "Larder", "HTTPCaching", "DiskCache", "Primitives",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
-            ],
-            // Parts of the executable: the description of the API, which is a link to the file at the top level, its
-            // page, and the dashboard.
+            ]),
+
+        // The files that are part of the executable: the description of the API, its page, and the dashboard.
+        .target(
+            name: "EmbeddedFiles",
             resources: [
                 .embedInCode("openapi.yaml"), .embedInCode("Documentation/documentation.css"),
-                .embedInCode("Documentation/documentation.html"), .embedInCode("Dashboard/Page"),
+                .embedInCode("Documentation/documentation.html"), .embedInCode("Dashboard"),
             ]),
 
         // The client side of the API: HTTP to a server.

@@ -7,7 +7,7 @@ import Primitives
 @main
 enum DocumentationPageCommand {
     static let description = "openapi.yaml"
-    static let page = "Sources/LarderAPI/Documentation/documentation.html"
+    static let page = "Sources/EmbeddedFiles/Documentation/documentation.html"
 
     static func main() throws {
         let text = try String(contentsOfFile: description, encoding: .utf8)

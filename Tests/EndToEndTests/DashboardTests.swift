@@ -11,7 +11,7 @@ struct DashboardTests {
     private static func files() throws -> [(target: String, text: String)] {
         var folder = URL(filePath: #filePath)
         for _ in 0..<3 { folder.deleteLastPathComponent() }
-        folder.append(path: "Sources/LarderAPI/Dashboard/Page")
+        folder.append(path: "Sources/EmbeddedFiles/Dashboard")
         return try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted().map { name in
             let text = try String(contentsOf: folder.appending(path: name), encoding: .utf8)
             return (name == "index.html" ? "/" : "/dashboard/\(name)", text)

@@ -1,4 +1,5 @@
 import Crypto
+import EmbeddedFiles
 import HTTPCaching
 import HTTPTypes
 import Larder
@@ -36,10 +37,10 @@ struct PageRoutes: Sendable {
         "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
     private static let documentation = PublicFile(
-        PackageResources.documentation_html, type: "text/html; charset=utf-8", policy: documentationPolicy)
+        EmbeddedFiles.documentation, type: "text/html; charset=utf-8", policy: documentationPolicy)
 
     private static let documentationStyle = PublicFile(
-        PackageResources.documentation_css, type: "text/css; charset=utf-8", policy: documentationPolicy)
+        EmbeddedFiles.documentationStyle, type: "text/css; charset=utf-8", policy: documentationPolicy)
 }
 
 /// A file in the executable, for every visitor. Its answers are made once.
@@ -67,10 +68,11 @@ struct PublicFile: Sendable {
     }
 }
 
-/// The files of the dashboard. They lie in `Dashboard/Page` and are part of the executable.
+/// The answers with the files of the dashboard.
 enum DashboardFiles {
-    static let page = file("index.html", PackageResources.index_html)
-    static let parts = Dictionary(uniqueKeysWithValues: contents.map { ($0.name, file($0.name, $0.bytes)) })
+    static let page = file("index.html", EmbeddedFiles.dashboardPage)
+    static let parts = Dictionary(
+        uniqueKeysWithValues: EmbeddedFiles.dashboardParts.map { ($0.name, file($0.name, $0.bytes)) })
 
     /// `blob:` permits previews, which are images from the page's memory. Browsers that support trusted types also
     /// refuse to turn text into markup or scripts.
@@ -90,50 +92,4 @@ enum DashboardFiles {
             }
         return PublicFile(bytes, type: type, policy: policy)
     }
-
-    private static let contents: [(name: String, bytes: [UInt8])] = [
-        ("activity.js", PackageResources.activity_js),
-        ("api.js", PackageResources.api_js),
-        ("base.css", PackageResources.base_css),
-        ("chart.js", PackageResources.chart_js),
-        ("clock.js", PackageResources.clock_js),
-        ("dialog.js", PackageResources.dialog_js),
-        ("dom.js", PackageResources.dom_js),
-        ("download-form.js", PackageResources.download_form_js),
-        ("download-list.js", PackageResources.download_list_js),
-        ("downloads-model.js", PackageResources.downloads_model_js),
-        ("downloads.css", PackageResources.downloads_css),
-        ("downloads.js", PackageResources.downloads_js),
-        ("entries.css", PackageResources.entries_css),
-        ("entries.js", PackageResources.entries_js),
-        ("entry-actions.js", PackageResources.entry_actions_js),
-        ("entry-table.js", PackageResources.entry_table_js),
-        ("entry.css", PackageResources.entry_css),
-        ("entry.js", PackageResources.entry_js),
-        ("events.js", PackageResources.events_js),
-        ("failure.js", PackageResources.failure_js),
-        ("fields.css", PackageResources.fields_css),
-        ("filter-form.js", PackageResources.filter_form_js),
-        ("format.js", PackageResources.format_js),
-        ("frame.css", PackageResources.frame_css),
-        ("freshness.js", PackageResources.freshness_js),
-        ("icon.svg", PackageResources.icon_svg),
-        ("json-text.js", PackageResources.json_text_js),
-        ("main.js", PackageResources.main_js),
-        ("masthead.js", PackageResources.masthead_js),
-        ("name.js", PackageResources.name_js),
-        ("namespaces.js", PackageResources.namespaces_js),
-        ("notices.js", PackageResources.notices_js),
-        ("overview.css", PackageResources.overview_css),
-        ("overview.js", PackageResources.overview_js),
-        ("parts.css", PackageResources.parts_css),
-        ("poll.js", PackageResources.poll_js),
-        ("preview.js", PackageResources.preview_js),
-        ("purge.js", PackageResources.purge_js),
-        ("readings.js", PackageResources.readings_js),
-        ("router.js", PackageResources.router_js),
-        ("theme.js", PackageResources.theme_js),
-        ("ttl-field.js", PackageResources.ttl_field_js),
-        ("vitals.js", PackageResources.vitals_js),
-    ]
 }

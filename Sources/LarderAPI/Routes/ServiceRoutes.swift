@@ -1,3 +1,4 @@
+import EmbeddedFiles
 import Larder
 import MicroHTTPD
 import Primitives
@@ -28,7 +29,7 @@ struct ServiceRoutes: Sendable {
         Route(method, pattern, scope, endpoint, in: .server)
     }
 
-    private static let document = Response.text(PackageResources.openapi_yaml, type: "application/yaml")
+    private static let document = Response.text(EmbeddedFiles.openapi, type: "application/yaml")
 
     private func readiness() -> Response {
         if isDraining.isSet { return .json(["status": "draining"], status: 503, fields: [.retryAfter: "1"]) }
