@@ -4,14 +4,14 @@ import RawStructuredFieldValues
 
 /// Reads a field value from left to right by the grammar of RFC 9110 §5.6. A method that cannot read its element
 /// returns `nil` or `false` and does not move the position, so the caller decides whether the value is an error.
-struct FieldScanner {
+package struct FieldScanner {
     private let bytes: [UInt8]
     private var offset = 0
     /// Whether a string without closing quote was found. All later quotes are escaped inside this string, so no later
     /// quote begins a closed string. ``quotedString()`` then does not search again, which would take quadratic time.
     private var hasOpenQuote = false
 
-    init(_ text: some StringProtocol) {
+    package init(_ text: some StringProtocol) {
         bytes = Array(text.utf8)
     }
 
@@ -20,7 +20,7 @@ struct FieldScanner {
     private var current: UInt8? { offset < bytes.count ? bytes[offset] : nil }
 
     /// Skips optional white space (RFC 9110 §5.6.3).
-    mutating func skipSpace() {
+    package mutating func skipSpace() {
         while current?.isFieldSpace == true { offset += 1 }
     }
 
@@ -29,7 +29,7 @@ struct FieldScanner {
         while let byte = current, byte.isFieldSpace || byte == UInt8(ascii: ",") { offset += 1 }
     }
 
-    mutating func take(_ text: StaticString) -> Bool {
+    package mutating func take(_ text: StaticString) -> Bool {
         let wanted = UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)
         guard bytes[offset...].starts(with: wanted) else { return false }
         offset += wanted.count
@@ -37,11 +37,11 @@ struct FieldScanner {
     }
 
     /// Reads one or more token characters (RFC 9110 §5.6.2).
-    mutating func token() -> String? { take(while: \.isTokenCharacter) }
+    package mutating func token() -> String? { take(while: \.isTokenCharacter) }
     mutating func digits() -> String? { take(while: \.isDigit) }
 
     /// Returns a quoted string (RFC 9110 §5.6.4) without quotes and backslashes; `nil` without a closing quote.
-    mutating func quotedString() -> String? {
+    package mutating func quotedString() -> String? {
         guard current == UInt8(ascii: "\""), !hasOpenQuote else { return nil }
         var content: [UInt8] = []
         var index = offset + 1
@@ -99,7 +99,7 @@ struct FieldScanner {
     }
 
     /// Reads a list like ``list(_:)``, but skips a member for which `read` returns `nil`, and text that `read` leaves.
-    mutating func readableMembers<Member>(_ read: (inout FieldScanner) -> Member?) -> [Member] {
+    package mutating func readableMembers<Member>(_ read: (inout FieldScanner) -> Member?) -> [Member] {
         var members: [Member] = []
         while true {
             skipListSeparators()

@@ -45,16 +45,19 @@ struct CaptureRoutes: Sendable {
         let request = try PageRequest(try BodyDecoding.json(body, contentType: head.request.field("Content-Type")))
         if request.pinned != nil { try head.visitor.check(.write) }
         let pages = head.namespace.pages
-        let wait = Self.wait(head.request)
+        let wait = Preferences(head.request).wait(limit: Self.waitLimit)
+        let applied = HTTPFields(wait.map { [Preference.wait(seconds: $0).field] } ?? [])
         let key = request.key.text
         // The first of the capture's end and the timer takes the call, so that the other one does not keep it.
         let waiting = Locked<(call: Call, namespace: Namespace)?>((call, head.namespace))
         let finish: @Sendable (PageStatus) -> Void = { status in
             guard let (call, namespace) = waiting.withLock({ $0.take() }) else { return }
-            if status.state == .failed || status.state == .cancelled, let problem = status.problem {
-                return call.respond(Problem(problem))
+            if status.state == .failed || status.state == .cancelled, let error = status.problem {
+                var problem = Problem(error)
+                problem.fields.append(contentsOf: applied)
+                return call.respond(problem)
             }
-            respond(key, namespace, call)
+            respond(key, namespace, call, fields: applied)
         }
         do throws(PageError) {
             _ = try pages.capture(request, completion: wait == nil ? nil : finish)
@@ -64,8 +67,9 @@ struct CaptureRoutes: Sendable {
         call.changed(key)
         let accept: @Sendable () -> Void = {
             guard let (call, namespace) = waiting.withLock({ $0.take() }) else { return }
-            let location: HTTPFields = [.location: "\(namespace.pathPrefix)/pages/\(key)"]
-            respond(key, namespace, call, status: 202, fields: location)
+            var fields = applied
+            fields[.location] = "\(namespace.pathPrefix)/pages/\(key)"
+            respond(key, namespace, call, status: 202, fields: fields)
         }
         guard let wait else { return accept() }
         Self.queue.asyncAfter(deadline: .now() + .seconds(wait), execute: accept)
@@ -103,19 +107,6 @@ struct CaptureRoutes: Sendable {
 
     /// The most responses of an imported archive.
     private static let importLimit = 10_000
-
-    /// The seconds of `Prefer: wait=SECONDS` (RFC 7240 §4.3); `nil` without them.
-    private static func wait(_ request: Request) -> Int? {
-        for line in request.values(HTTPField.Name("Prefer")!) {
-            for preference in line.split(separator: ",") {
-                let parts = preference.split(separator: "=").map { String($0.trimmingSpace()) }
-                if parts.count == 2, parts[0].lowercased() == "wait", let seconds = Int(parts[1]), seconds > 0 {
-                    return min(seconds, waitLimit)
-                }
-            }
-        }
-        return nil
-    }
 
     private func get(_ head: Endpoint.Head, _ call: Call) throws(Problem) {
         _ = try head.query()

@@ -25,7 +25,9 @@ struct DownloadRoutes: Sendable {
         let contentType = head.request.field("Content-Type")
         let request = try DownloadRequest(try BodyDecoding.downloadRequest(body, contentType: contentType))
         try head.visitor.check(request)
-        if Self.prefersAsync(head.request) { return start(request, in: head.namespace, call) }
+        if let preference = Preferences(head.request).respondAsync {
+            return start(request, in: head.namespace, applying: preference, call)
+        }
         let downloads = head.namespace.downloads
         let place = downloads.download(request) { [clock] result in
             call.take(result, Problem.init) { success in
@@ -42,7 +44,9 @@ struct DownloadRoutes: Sendable {
         }
     }
 
-    private func start(_ request: DownloadRequest, in namespace: Namespace, _ call: Call) {
+    private func start(
+        _ request: DownloadRequest, in namespace: Namespace, applying preference: Preference, _ call: Call
+    ) {
         namespace.downloads.start(request) { result in
             switch result {
             case .success(.cached(let result)):
@@ -52,21 +56,11 @@ struct DownloadRoutes: Sendable {
                 call.changed(status.key)
                 var fields = HTTPFields()
                 fields[.location] = "\(call.context.pathPrefix)/downloads/\(status.key)"
-                fields[HTTPField.Name("Preference-Applied")!] = "respond-async"
+                fields.append(preference.field)
                 call.respond(
                     Result { () throws(Problem) in .json(try json(status, in: namespace), status: 202, fields: fields) }
                 )
             case .failure(let error): call.respond(Problem(error))
-            }
-        }
-    }
-
-    /// RFC 7240 §4.1. Several preferences may come in a list or on several lines.
-    private static func prefersAsync(_ request: Request) -> Bool {
-        request.values(.prefer).contains { line in
-            line.split(separator: ",").contains { preference in
-                let name = preference.prefix { $0 != ";" && $0 != "=" }
-                return name.trimmingSpace().lowercased() == "respond-async"
             }
         }
     }
@@ -120,8 +114,4 @@ struct DownloadRoutes: Sendable {
 
     private static let unknown = Problem.notFound(
         "no download with this key is running or ended within the last 10 minutes")
-}
-
-extension HTTPField.Name {
-    fileprivate static let prefer = Self("Prefer")!
 }
