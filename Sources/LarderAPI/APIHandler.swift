@@ -171,9 +171,8 @@ final class APIHandler: RequestHandler {
                     metadata: ["operation": "\(operation)", "status": .number(status), "reason": "\(detail)"])
             }
             guard logsRequests else { return }
-            // The query may contain a secret, and so may the path of a malformed request. Neither is logged. The path
-            // of a view has its ticket.
-            let isSecret = status == 400 || request.path.contains("/view/") || TokenCredentials.areIn(request.path)
+            // The query may contain a secret, and so may the path of a malformed request. Neither is logged.
+            let isSecret = status == 400 || Self.mayHaveTicket(request) || TokenCredentials.areIn(request.path)
             let path = isSecret ? "…" : request.path
             logger.debug(
                 "request",
@@ -183,6 +182,13 @@ final class APIHandler: RequestHandler {
                     "remote": "\(request.remoteAddress)",
                 ])
         }
+    }
+
+    /// Whether the path has more segments than `/pages/KEY/view`. The path of a view has its ticket behind them. Other
+    /// spellings of such a path, which no route knows, may have a ticket, too.
+    private static func mayHaveTicket(_ request: Request) -> Bool {
+        let path = PrefixedRequest(request).request.path
+        return path.hasPrefix("/pages/") && path.utf8.count { $0 == UInt8(ascii: "/") } > 3
     }
 
     /// The name comes from the path's prefix, else from `Larder-Namespace`, else from the token, else it is `default`.
