@@ -29,7 +29,15 @@ package final class ServiceMetrics: Sendable {
 
 /// The counters of captures of pages, and of their replays.
 package final class PageCounters: Sendable {
-    package enum Outcome: String, CaseIterable, Sendable { case complete, partial, failed, cancelled }
+    /// The end of a capture.
+    package enum Outcome: String, CaseIterable, Sendable {
+        case complete, partial
+        /// The capture was worse than the page's stored one, so that the page does not have it.
+        case unkept
+        case failed, cancelled
+    }
+
+    /// The result of a request for a resource.
     package enum ResourceOutcome: String, CaseIterable, Sendable { case captured, missing }
 
     private let ended = Outcome.allCases.map { _ in Counter() }

@@ -181,7 +181,8 @@ extension PageManager {
             return (job, state.running[next].map { (next, $0) })
         }
         guard let job else { return }
-        if let counted = PageCounters.Outcome(rawValue: outcome.rawValue) {
+        let counted = problem == .worse ? .unkept : PageCounters.Outcome(rawValue: outcome.rawValue)
+        if let counted {
             tools.metrics.pages.captures(counted).increment()
         }
         if outcome == .failed {

@@ -152,10 +152,27 @@ package final class PageManager: Sendable {
         for key in keys { cancel(key) }
     }
 
-    /// The page's entry, fresh or stale, with its manifest as the body. Waits for the disk.
+    /// The page's entry, fresh or stale, with its manifest as the body. Waits for the disk, and for the verification of
+    /// a body that may be damaged. `nil` also for a damaged one.
     package func stored(_ key: String) -> StoredEntry? {
-        guard case .hit(let stored)? = try? tools.cache.load(key), stored.entry.kind == .page else { return nil }
-        return stored
+        let found: StoredEntry?
+        switch try? tools.cache.load(key) {
+        case .hit(let stored): found = stored
+        case .needsVerification: found = verified(key)
+        case .absent, .onDisk, nil: found = nil
+        }
+        return found?.entry.kind == .page ? found : nil
+    }
+
+    private func verified(_ key: String) -> StoredEntry? {
+        let found = Locked<StoredEntry?>(nil)
+        let isDone = DispatchSemaphore(value: 0)
+        tools.cache.verify(key) { result in
+            found.withLock { $0 = (try? result.get()) ?? nil }
+            isDone.signal()
+        }
+        isDone.wait()
+        return found.withLock(\.self)
     }
 
     /// Makes a file for an archive that a caller sends. It takes at most a quarter of the disk limit.

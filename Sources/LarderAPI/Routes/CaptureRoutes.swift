@@ -116,10 +116,12 @@ struct CaptureRoutes: Sendable {
     private func respond(
         _ key: String, _ namespace: Namespace, _ call: Call, status: Int = 200, fields: HTTPFields = [:]
     ) {
+        // Read before the page: once a capture has ended, its page is stored.
+        let lastCapture = namespace.pages.status(of: key)
         namespace.entries.find(key) { result in
             Self.reading.async {
                 call.take(result, Problem.init) { stored in
-                    guard let page = Self.page(key, stored, namespace) else { return call.respond(Problem.noPage) }
+                    guard let page = Self.page(key, stored, lastCapture) else { return call.respond(Problem.noPage) }
                     let bytes = page.manifest == nil ? nil : try? namespace.pages.bytes(of: key)
                     namespace.viewer.failures(of: key, limit: PageView.failureLimit) { failures in
                         var page = page
@@ -132,16 +134,21 @@ struct CaptureRoutes: Sendable {
         }
     }
 
-    /// `nil`: the cache has no such page, and no capture of it has run.
-    private static func page(_ key: String, _ stored: StoredEntry?, _ namespace: Namespace) -> PageView? {
-        var page = PageView(key: key)
-        page.status = namespace.pages.status(of: key)
+    /// `nil`: the cache has no such page, and no capture of it has run. `status` is older than `stored`.
+    private static func page(_ key: String, _ stored: StoredEntry?, _ status: PageStatus?) -> PageView? {
+        var page = PageView(key: key, status: status)
         // The page of a stored capture is gone, because it was removed or evicted.
-        if let status = page.status, stored == nil, [.complete, .partial].contains(status.state) { page.status = nil }
+        if let status, stored == nil, [.complete, .partial].contains(status.state) { page.status = nil }
         if let stored, let manifest = PageManifest(of: stored) {
             (page.entry, page.manifest) = (stored.entry, manifest)
         }
         return page.manifest == nil && page.status == nil ? nil : page
+    }
+
+    /// As the answer to `GET /pages/:key`, which lists the same pages. Waits for the disk.
+    private static func page(_ key: String, in namespace: Namespace) -> PageView? {
+        let status = namespace.pages.status(of: key)
+        return page(key, namespace.pages.stored(key), status)
     }
 
     private func list(_ head: Endpoint.Head, _ call: Call) throws(Problem) {
@@ -153,19 +160,19 @@ struct CaptureRoutes: Sendable {
         let (limit, cursor) = (try query.limit(), query["cursor"])
         let namespace = head.namespace
         try call.respondInTurn { () throws(Problem) in
+            // Captures without a stored page are in no list of entries. They are read before the list, because a capture
+            // that ends now stores its page.
+            let isFirst = cursor == nil && tag == nil
+            let unstored = isFirst ? namespace.pages.statuses.filter { namespace.pages.stored($0.key) == nil } : []
             let filter = EntryFilter(tag: tag, kind: .page)
             let listed = try Problem.mapping(
                 try namespace.entries.list(filter, sort: .key, limit: limit, cursor: cursor))
             var pages: [PageView] = listed.entries.compactMap { entry in
                 Processor.offer()
-                return Self.page(entry.key, namespace.pages.stored(entry.key), namespace)
+                return Self.page(entry.key, in: namespace)
             }
-            if cursor == nil, tag == nil {
-                // Captures without a stored page are in no list of entries.
-                for status in namespace.pages.statuses where namespace.pages.stored(status.key) == nil {
-                    pages.append(PageView(key: status.key, status: status))
-                }
-            }
+            let keys = Set(listed.entries.map(\.key))
+            pages += unstored.lazy.filter { !keys.contains($0.key) }.compactMap { Self.page($0.key, in: namespace) }
             let found = pages.filter { page in
                 (state == nil || page.state == state) && (text.map(page.contains) ?? true)
             }
