@@ -114,6 +114,8 @@ struct CaptureTests {
             try await cache.capture(Self.second, (0..<8).map { longText(40_000, "b\($0)") })
             for number in 0..<40 { try await cache.store(longText(20_000, "\(number)"), key: "k\(number)") }
             #expect(cache.totals.diskBytes <= 1 << 20)
+            try await cache.awaitNoDroppedCaptures()
+            #expect(try cache.entry(for: Self.key(Self.first)) == nil)
             for (url, name) in [(Self.first, "a"), (Self.second, "b")] {
                 let held = try (0..<8).filter { try cache.resourceText(longText(40_000, "\(name)\($0)")) != nil }
                 #expect(try held.count == (cache.entry(for: Self.key(url)) == nil ? 0 : 8))
