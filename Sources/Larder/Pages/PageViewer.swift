@@ -12,6 +12,7 @@ import WebArchive
 /// viewer.answer(ticket, key: key, url: "https://example.com/logo.png", at: place) { answer in … }
 /// ```
 package final class PageViewer: Sendable {
+    /// The permission to see one capture of a page, as long as the page keeps this capture.
     package struct Ticket: Sendable {
         package let text: String
         package let key: String
@@ -23,15 +24,19 @@ package final class PageViewer: Sendable {
         package var url: String { capture.finalURL }
     }
 
+    /// The answer of a replay to one request.
     package struct Answer: Sendable {
         package var status: Int
         package var fields: HTTPFields
         package var body: StoredBody
     }
 
+    /// The reason for which a page, or a part of it, cannot be shown.
     package enum Failure: Error, Sendable {
         /// There is no such page, or it is gone since the ticket was given.
         case absent
+        /// The page has no capture with this number, or has it no longer.
+        case noCapture(key: String, Int64)
         /// The ticket is unknown or too old.
         case ticket
         /// The URL, or the field Host, is not one that a replay can have.
@@ -41,6 +46,7 @@ package final class PageViewer: Sendable {
         case cache(DiskCacheError)
     }
 
+    /// The name of a rewritten document: the replay in which its URLs lead, and its own URL.
     private struct RewrittenName: Hashable {
         var place: ReplayPlace
         var url: String
@@ -52,8 +58,8 @@ package final class PageViewer: Sendable {
         var rewritten = WeightedTable<RewrittenName, SharedBytes>(limit: 32 << 20)
     }
 
-    private let cache: DiskCache
-    private let clock: any WallClock
+    let cache: DiskCache
+    let clock: any WallClock
     private let metrics: PageCounters
     private let state = Locked(State())
     /// Reads whole bodies and rewrites documents, which takes too long for a thread of the cache or of the server.
@@ -71,9 +77,11 @@ package final class PageViewer: Sendable {
         self.metrics = metrics
     }
 
-    /// Gives a ticket for the newest capture of a page. `then` is called once, on any thread.
-    package func open(_ key: String, then: @escaping @Sendable (Result<Ticket, Failure>) -> Void) {
-        find(key) { [self] page in
+    /// Gives a ticket for a capture of a page; `number` `nil`: the newest. `then` is called once, on any thread.
+    package func open(
+        _ key: String, capture number: Int64? = nil, then: @escaping @Sendable (Result<Ticket, Failure>) -> Void
+    ) {
+        find(key, number) { [self] page in
             then(
                 page.map { stored, manifest, capture in
                     let ticket = Ticket(
@@ -89,85 +97,6 @@ package final class PageViewer: Sendable {
                     cache.recordHit(stored.entry)
                     return ticket
                 })
-        }
-    }
-
-    // MARK: - Without a ticket
-
-    /// Lists the records of a page's newest capture, as JSON objects. `then` is called once, on any thread.
-    package func resources(of key: String, then: @escaping @Sendable (Result<[JSON], Failure>) -> Void) {
-        records(of: key) { then($0.map { records in records.map(\.summary) }) }
-    }
-
-    /// As ``resources(of:then:)``, but only the first `limit` records of resources that are not whole.
-    package func failures(of key: String, limit: Int, then: @escaping @Sendable (Result<[JSON], Failure>) -> Void) {
-        records(of: key) {
-            then($0.map { records in records.lazy.filter { !$0.isWhole }.prefix(limit).map(\.summary) })
-        }
-    }
-
-    /// The readable text of the newest capture's document. `then` is called once, on any thread.
-    package func text(of key: String, then: @escaping @Sendable (Result<SharedBytes, Failure>) -> Void) {
-        find(key) { [self] page in
-            guard case .success(let (_, _, capture)) = page, let url = WebURL(capture.finalURL) else {
-                return then(page.map { _ in SharedBytes([]) })
-            }
-            index(capture.records) { [self] index in
-                guard let record = index?.record(for: url), let answer = record.answer, let digest = answer.digest
-                else { return then(.failure(.absent)) }
-                let type = answer.fields[.contentType]
-                read(digest) { bytes in
-                    guard let bytes else { return then(.failure(.absent)) }
-                    guard let format = ArchivedDocument.Format(of: .frame, contentType: type) else {
-                        return then(.success(SharedBytes([])))
-                    }
-                    let document = ArchivedDocument([UInt8](bytes), format, contentType: type, url: url)
-                    then(.success(SharedBytes(ReadableText.text(of: document.text, isXML: format == .xml))))
-                }
-            }
-        }
-    }
-
-    /// The newest capture, for a file that other programs read. `then` is called once, on any thread.
-    package func export(of key: String, then: @escaping @Sendable (Result<PageExport, Failure>) -> Void) {
-        find(key) { [self] page in
-            switch page {
-            case .failure(let failure): then(.failure(failure))
-            case .success(let page):
-                index(page.capture.records) { [self] index in
-                    guard let index else { return then(.failure(.absent)) }
-                    then(
-                        .success(
-                            PageExport(capture: page.capture, records: index.records, cache: cache, now: clock.now())))
-                }
-            }
-        }
-    }
-
-    private typealias Found = (stored: StoredEntry, manifest: PageManifest, capture: PageManifest.Capture)
-
-    private func find(_ key: String, then: @escaping @Sendable (Result<Found, Failure>) -> Void) {
-        cache.find(key) { found in
-            switch found {
-            case .failure(let error): then(.failure(.cache(error)))
-            case .success(let stored):
-                guard let stored, let manifest = PageManifest(of: stored), let capture = manifest.newest else {
-                    return then(.failure(.absent))
-                }
-                then(.success((stored, manifest, capture)))
-            }
-        }
-    }
-
-    private func records(
-        of key: String, then: @escaping @Sendable (Result<[CaptureRecord], Failure>) -> Void
-    ) {
-        find(key) { [self] page in
-            switch page {
-            case .failure(let failure): then(.failure(failure))
-            case .success(let page):
-                index(page.capture.records) { then($0.map { .success($0.records) } ?? .failure(.absent)) }
-            }
         }
     }
 
@@ -240,7 +169,7 @@ package final class PageViewer: Sendable {
     }
 
     /// `digest`: of the capture's records.
-    private func index(_ digest: [UInt8], then: @escaping @Sendable (CaptureIndex?) -> Void) {
+    func index(_ digest: [UInt8], then: @escaping @Sendable (CaptureIndex?) -> Void) {
         if let index = state.withLock({ $0.indexes.value(for: digest) }) { return then(index) }
         read(digest) { [self] bytes in
             guard let bytes, let records = CaptureRecord.records(in: Array(bytes)) else { return then(nil) }
@@ -282,7 +211,7 @@ package final class PageViewer: Sendable {
     }
 
     /// Reads a resource as a whole; `nil` when the cache does not have it any more.
-    private func read(_ digest: [UInt8], then: @escaping @Sendable (SharedBytes?) -> Void) {
+    func read(_ digest: [UInt8], then: @escaping @Sendable (SharedBytes?) -> Void) {
         cache.find(CacheKey.resource(digest: digest).text) { found in
             Self.queue.async { then(((try? found.get()) ?? nil).flatMap { try? $0.body.bytes() }) }
         }

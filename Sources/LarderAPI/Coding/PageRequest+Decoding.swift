@@ -5,7 +5,7 @@ import Primitives
 extension PageRequest {
     private static let cookieLimit = 100
     /// The most captures that a page keeps.
-    private static let captureLimit: Int64 = 100
+    static let captureLimit = 100
 
     /// Throws 400 with a pointer to the invalid or unknown field.
     init(_ json: JSON) throws(Problem) {
@@ -37,7 +37,7 @@ extension PageRequest {
         limits.time = .seconds(try fields.integer("maxSeconds", in: 1...600) ?? seconds)
         limits.totalBytes = try fields.integer("maxBytes", in: 1...(4 << 30)) ?? known.totalBytes
         limits.resources = Int(try fields.integer("maxResources", in: 1...10_000) ?? Int64(known.resources))
-        capturesKept = Int(try fields.integer("captures", in: 1...Self.captureLimit) ?? 1)
+        capturesKept = Int(try fields.integer("captures", in: 1...Int64(Self.captureLimit)) ?? 1)
     }
 
     private static func cookies(_ json: JSON?) throws(Problem) -> [String] {
@@ -84,6 +84,9 @@ extension Problem {
     init(_ failure: PageViewer.Failure) {
         switch failure {
         case .absent: self = .noPage
+        case .noCapture(let key, let number):
+            self.init(
+                404, "the page has no capture \(number); GET /pages/\(key) lists its captures", pointer: "/capture")
         case .ticket:
             self = .notFound("the view has ended, or never began; open the page again with GET /pages/KEY/view")
         case .invalid: self = .invalid("a view has the absolute URL of a captured resource at its end")

@@ -59,6 +59,21 @@ struct Query {
         try value("limit", "a number from 1 to 1000") { Int($0).flatMap { (1...1000).contains($0) ? $0 : nil } } ?? 100
     }
 
+    /// The most captures that a page keeps.
+    func captures() throws(Problem) -> Int? {
+        let range = 1...PageRequest.captureLimit
+        return try value("captures", "a number from 1 to \(PageRequest.captureLimit)") {
+            Int($0).flatMap { range.contains($0) ? $0 : nil }
+        }
+    }
+
+    /// The number of a page's capture.
+    func capture() throws(Problem) -> Int64? {
+        try value("capture", "the number of a capture, as in the captures of the page") {
+            Int64($0).flatMap { $0 >= 0 ? $0 : nil }
+        }
+    }
+
     func tags() throws(Problem) -> Set<String>? {
         guard let text = values["tags"] else { return nil }
         return try Tags.check(try Tags.members(of: text, pointer: "/tags"), pointer: "/tags")

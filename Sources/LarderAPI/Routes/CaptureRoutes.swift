@@ -80,6 +80,7 @@ struct CaptureRoutes: Sendable {
         try head.checkCondition(at: clock.now(), untagged: false)
         let url = try query.canonicalURL()?.url
         let (ttl, tags, pinned) = (try query.ttl(), try query.tags() ?? [], try query.bool("pinned"))
+        let captures = try query.captures()
         if pinned != nil { try head.visitor.check(.write) }
         let file: ArchiveFile
         do throws(PageError) {
@@ -90,6 +91,7 @@ struct CaptureRoutes: Sendable {
         let upload = ArchiveUpload(file, url: url, into: head.namespace) { page in
             var request = PageRequest(url: page)
             (request.archive, request.ttl, request.tags, request.pinned) = (file, ttl, Set(tags), pinned)
+            request.capturesKept = captures ?? 1
             request.limits.resources = Self.importLimit
             request.limits.totalBytes = .max
             return request

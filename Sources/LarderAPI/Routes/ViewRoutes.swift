@@ -19,15 +19,15 @@ struct ViewRoutes: Sendable {
     }
 
     private func resources(_ head: Endpoint.Head, _ call: Call) throws(Problem) {
-        _ = try head.query()
-        head.namespace.viewer.resources(of: try CaptureRoutes.key(head)) { result in
+        let capture = try head.query(["capture"]).capture()
+        head.namespace.viewer.resources(of: try CaptureRoutes.key(head), capture: capture) { result in
             call.take(result, Problem.init) { call.respond(.json(["resources": .array($0)])) }
         }
     }
 
     private func text(_ head: Endpoint.Head, _ call: Call) throws(Problem) {
-        _ = try head.query()
-        head.namespace.viewer.text(of: try CaptureRoutes.key(head)) { result in
+        let capture = try head.query(["capture"]).capture()
+        head.namespace.viewer.text(of: try CaptureRoutes.key(head), capture: capture) { result in
             call.take(result, Problem.init) { text in
                 let fields: HTTPFields = [
                     .contentType: "text/plain; charset=utf-8", .cacheControl: Response.notStored.value,
@@ -39,12 +39,13 @@ struct ViewRoutes: Sendable {
     }
 
     private func export(_ head: Endpoint.Head, _ call: Call) throws(Problem) {
-        let query = try head.query(["format"])
+        let query = try head.query(["format", "capture"])
         let formats = PageExport.Format.allCases.map(\.rawValue).joined(separator: ", ")
         let format = try query.value("format", "one of \(formats)") { PageExport.Format(rawValue: $0) } ?? .warc
+        let capture = try query.capture()
         let key = try CaptureRoutes.key(head)
         let isHead = head.request.isHead
-        head.namespace.viewer.export(of: key) { result in
+        head.namespace.viewer.export(of: key, capture: capture) { result in
             call.take(result, Problem.init) { export in
                 guard let run = ExportRun(export, format) else {
                     return call.respond(Problem(503, "\(ExportRun.limit) exports are running; try again later"))
@@ -60,10 +61,10 @@ struct ViewRoutes: Sendable {
     }
 
     private func open(_ head: Endpoint.Head, _ call: Call) throws(Problem) {
-        _ = try head.query()
+        let capture = try head.query(["capture"]).capture()
         let key = try CaptureRoutes.key(head)
         let prefix = head.namespace.pathPrefix
-        head.namespace.viewer.open(key) { result in
+        head.namespace.viewer.open(key, capture: capture) { result in
             call.take(result, Problem.init) { ticket in
                 let fields: HTTPFields = [
                     .location: "\(prefix)/pages/\(key)/view/\(ticket.text)/", .cacheControl: Response.notStored.value,
