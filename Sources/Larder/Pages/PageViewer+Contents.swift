@@ -2,7 +2,7 @@ import DiskCache
 import Primitives
 import WebArchive
 
-/// The contents of captures for callers with a token, who need no ticket. `number` selects the capture; `nil`: the
+/// The contents of captures, for callers with a token and without a ticket. `number` selects the capture; `nil`: the
 /// newest. `then` is called once, on any thread.
 extension PageViewer {
     /// Lists the records of a capture, as JSON objects.

@@ -162,8 +162,8 @@ struct CaptureRoutes: Sendable {
         let (limit, cursor) = (try query.limit(), query["cursor"])
         let namespace = head.namespace
         try call.respondInTurn { () throws(Problem) in
-            // Captures without a stored page are in no list of entries. They are read before the list, because a capture
-            // that ends now stores its page.
+            // Captures without a stored page are in no list of entries. They are read before the list, because a
+            // capture that ends now stores its page.
             let isFirst = cursor == nil && tag == nil
             let unstored = isFirst ? namespace.pages.statuses.filter { namespace.pages.stored($0.key) == nil } : []
             let filter = EntryFilter(tag: tag, kind: .page)

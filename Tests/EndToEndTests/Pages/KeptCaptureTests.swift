@@ -5,7 +5,8 @@ import Testing
 
 @Suite("Several captures of a page")
 struct KeptCaptureTests {
-    /// An origin whose page names its version in the title and in the URL of its image. Each request is a new version.
+    /// An origin with a page that names its version in the title and in the URL of its image. Each request gets a new
+    /// version.
     private static func versions() throws -> ScriptedOrigin {
         let version = Locked(0)
         return try ScriptedOrigin { request, connection in

@@ -70,7 +70,7 @@ struct PageListTests {
         }
     }
 
-    @Test("After a restart the list has a page whose manifest must be checked first, and not a damaged page")
+    @Test("After a restart the list has a page with a manifest that must be verified first, and not a damaged page")
     func checked() async throws {
         let directory = try TemporaryDirectory()
         let origin = try PageOrigin.start()

@@ -89,7 +89,7 @@ struct PageSecretTests {
         let own = try #require(origin.requests.first { $0.target == "/own.png" })
         for secret in ["hush-cookie", "hush-origin"] { #expect(own["Cookie"]?.contains(secret) == true) }
         #expect(own["X-Key"] == "hush-field" && own["Authorization"] == "Basic hush-password")
-        // A page that cannot be captured, whose log line names the reason.
+        // This capture fails, and its log line names the reason.
         let missing = try RefusingPort()
         let failed = try await capture(
             client,
