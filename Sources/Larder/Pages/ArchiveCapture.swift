@@ -20,6 +20,7 @@ final class ArchiveCapture: PageVisit {
         package var reason: String?
     }
 
+    /// The records so far, and the bytes that count against the limits.
     private struct State {
         var records: [CaptureRecord] = []
         var indices: [String: Int] = [:]
@@ -41,6 +42,7 @@ final class ArchiveCapture: PageVisit {
         var reason: String?
     }
 
+    /// Ends the reading of the archive after a cancellation.
     private struct Cancelled: Error {}
 
     private let page: WebURL
@@ -177,6 +179,7 @@ final class ArchiveCapture: PageVisit {
         if current.reason != nil { current.reservation.take()?.abandon() }
     }
 
+    /// Ends the reading of one response, which the capture then lacks.
     private struct Refused: Error { let reason: String }
 
     private func receive(body: UnsafeRawBufferPointer, _ current: inout Current) throws {

@@ -10,6 +10,7 @@ import WebArchive
 ///          └──────────────────┴───────────────►│ missing  │
 ///                                              └──────────┘
 struct CaptureMachine {
+    /// A URL that a document or a redirect names, and the progress of its fetch.
     struct Resource: Sendable {
         let url: WebURL
         fileprivate(set) var kind: Reference.Kind
@@ -26,6 +27,7 @@ struct CaptureMachine {
         var isWhole: Bool { if case .captured(let status) = state { CaptureRecord.isWhole(status) } else { false } }
     }
 
+    /// The progress of one URL.
     enum State: Hashable, Sendable {
         case waiting, running
         /// The origin has answered, also with an error status.
@@ -45,6 +47,7 @@ struct CaptureMachine {
 
     typealias Found = ArchivedDocument.Found
 
+    /// The news of a fetch, named by the index of its resource, or of the capture as a whole.
     enum Event: Sendable {
         /// An answer without a redirect; `bytes` is the length of its body.
         case answered(Int, status: Int, bytes: Int64, found: [Found])
@@ -57,6 +60,7 @@ struct CaptureMachine {
         case cancelled
     }
 
+    /// A step that the owner of the machine must perform.
     enum Action: Hashable, Sendable {
         /// Fetch the resource with this index. A longer body than `limit` fails with ``Reason/tooLarge``.
         case fetch(Int, limit: Int64)
@@ -64,6 +68,7 @@ struct CaptureMachine {
         case finish(Outcome)
     }
 
+    /// The end of a capture.
     enum Outcome: String, Hashable, Sendable {
         case complete
         /// Resources are missing.

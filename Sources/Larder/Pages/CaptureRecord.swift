@@ -5,6 +5,7 @@ import WebArchive
 
 /// One request of a capture: its URL, and the origin's answer or the reason why there is none.
 struct CaptureRecord: Hashable, Sendable {
+    /// The head of a response, and the digest by which the cache finds the body.
     struct Answer: Hashable, Sendable {
         var status: Int
         /// Of the response, without cookies, fields of the connection and the coding, because the body is decoded.

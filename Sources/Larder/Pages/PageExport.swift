@@ -6,6 +6,7 @@ import WebArchive
 
 /// Writes a capture as a file for other programs. The file has no cookies and no fields of requests.
 package struct PageExport: Sendable {
+    /// The type of the file.
     package enum Format: String, CaseIterable, Sendable {
         /// WARC 1.1 (ISO 28500:2017), each record compressed with gzip.
         case warc

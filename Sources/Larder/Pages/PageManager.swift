@@ -17,6 +17,7 @@ package final class PageManager: Sendable {
     /// Called once, on a thread that it must not block.
     package typealias Completion = @Sendable (PageStatus) -> Void
 
+    /// A capture that waits, fetches or is being stored, and the requests that share it.
     struct Job: Sendable {
         /// Tells this job from an earlier one of the same page.
         let number: Int

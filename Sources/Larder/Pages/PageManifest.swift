@@ -3,7 +3,9 @@ import Primitives
 
 /// The body of a page's entry: the captures that the page keeps.
 package struct PageManifest: Hashable, Sendable {
+    /// A stored visit of the page.
     package struct Capture: Hashable, Sendable {
+        /// The source of the responses.
         package enum Mode: String, Hashable, Sendable {
             case `static`, rendered
             /// The responses come from an archive.

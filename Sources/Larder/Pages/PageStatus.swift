@@ -4,6 +4,7 @@ import Primitives
 
 /// A request to capture a page.
 package struct PageRequest: Sendable {
+    /// The way in which the page is visited.
     package enum Mode: String, Hashable, Sendable, CaseIterable {
         /// The best mode that the server has.
         case auto
@@ -60,6 +61,7 @@ package struct CaptureProgress: Hashable, Sendable {
 
 /// The state of a page's last capture.
 package struct PageStatus: Sendable {
+    /// The phase of a capture, or its end.
     package enum State: String, Hashable, Sendable, CaseIterable {
         case queued
         case fetching
@@ -82,7 +84,9 @@ package struct PageStatus: Sendable {
     package var isRunning: Bool { state == .queued || state == .fetching }
 }
 
+/// The reason for which a request is refused, or a capture ends without a new page.
 package enum PageError: Error, Hashable, Sendable {
+    /// The kind of failure of the page's document.
     package enum Failure: Hashable, Sendable {
         /// The address policy refuses the origin.
         case refused

@@ -8,6 +8,7 @@ protocol PageVisit: AnyObject, Sendable {
     func cancel()
 }
 
+/// The records of a visit, and the facts about it that the page keeps.
 struct VisitResult: Sendable {
     var outcome: CaptureMachine.Outcome
     /// In the order in which the URLs were found.

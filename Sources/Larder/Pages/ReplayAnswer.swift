@@ -39,6 +39,7 @@ package struct ReplayPlace: Hashable, Sendable {
 
 /// The answer of a replay to a request for a captured URL, without the body's bytes.
 struct ReplayAnswer: Sendable {
+    /// The source of the body.
     enum Body: Sendable {
         case text(String)
         /// The resource with this SHA-256, as it was captured.

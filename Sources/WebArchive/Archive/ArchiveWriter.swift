@@ -12,6 +12,7 @@ import Primitives
 /// writer.places                    // for a CDXJ index
 /// ```
 package struct ArchiveWriter {
+    /// A captured response without its body, which follows in pieces.
     package struct Response: Sendable {
         package var url: String
         /// RFC 3339 in UTC, as in `2026-11-27T08:00:00.250Z`.

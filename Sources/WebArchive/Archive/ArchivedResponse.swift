@@ -3,12 +3,14 @@ import Primitives
 /// Reads the HTTP response in the block of a `response` record, piece by piece. A chunked body is decoded, because the
 /// chunks belong to the connection over which it came.
 package struct ArchivedResponse {
+    /// The status and the fields of the response.
     package struct Head: Sendable {
         package var status: Int
         /// In the order of the block, without Transfer-Encoding, Connection and other fields of the connection.
         package var fields: [(name: String, value: String)]
     }
 
+    /// The block is no whole HTTP response; the text says why.
     package struct Malformed: Error, Equatable {
         package let reason: String
     }

@@ -47,6 +47,7 @@ package final class GzipMember {
 
 /// Decompresses a file of gzip members, or passes on a file that is not compressed. The first two bytes decide.
 package final class GzipReader {
+    /// The reason for which the rest of the file cannot be read.
     package enum Problem: Error, Equatable {
         case malformed
         /// The decompressed bytes exceed the limit.

@@ -7,6 +7,7 @@ import Primitives
 ///     try parser.parse(bytes) { part in … }      // for each piece of the decompressed file
 ///     try parser.finish()
 package struct WARCParser {
+    /// A piece of a record, in the order of the file.
     package enum Part {
         case head(WARCRecord)
         /// The next bytes of the block.

@@ -2,6 +2,7 @@ import Primitives
 
 /// The head of a record of a WARC file (ISO 28500:2017, WARC 1.1).
 package struct WARCRecord: Hashable, Sendable {
+    /// The values of WARC-Type (WARC 1.1 §5.5).
     package enum Kind: String, Hashable, Sendable {
         case warcinfo, response, request, revisit, resource, metadata, conversion, continuation
     }

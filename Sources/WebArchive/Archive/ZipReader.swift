@@ -3,6 +3,7 @@ import CCompression
 /// Reads the directory and the files of a ZIP file, also with ZIP64. Names are only compared, and never become paths.
 /// Reads by a closure, so that the type needs no I/O of its own.
 package struct ZipReader {
+    /// A file in the ZIP file, as the directory describes it.
     package struct File: Hashable, Sendable {
         package let name: String
         /// The bytes of the file's data when decompressed, as the directory says.
@@ -13,6 +14,7 @@ package struct ZipReader {
         fileprivate let header: Int64
     }
 
+    /// The reason for which the ZIP file, or one of its files, cannot be read.
     package enum Problem: Error, Equatable {
         /// The text says why.
         case malformed(String)

@@ -2,6 +2,7 @@
 /// §4): `url(…)` with and without quotes, the strings of `@import` and of `image-set(…)`, with comments and escapes.
 /// The time is linear in the length of the text.
 struct CSSScanner {
+    /// A URL in the text, and its place.
     struct URL: Equatable {
         /// The URL with its escapes decoded.
         var text: String

@@ -5,6 +5,7 @@ package struct DocumentText: Sendable {
     package let bytes: [UInt8]
     package let encoding: TextEncoding
 
+    /// The language of the document, which decides where its own encoding is declared.
     package enum Format: Sendable {
         case html, xml
         /// A style sheet that names no encoding has that of the document that refers to it.

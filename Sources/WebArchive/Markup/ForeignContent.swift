@@ -3,6 +3,7 @@
 /// the ways: within SVG and MathML it takes away all markup for which they differ (``MarkupTokenizer/Token/unclear``).
 /// Then a reading is safe if ``isInside`` is true wherever a browser is in SVG or MathML. It may be true elsewhere.
 struct ForeignContent {
+    /// The rules by which browsers read the start tags within an element.
     private enum Kind {
         /// An SVG or MathML element in which start tags make further such elements.
         case foreign

@@ -4,6 +4,7 @@
 struct MarkupTokenizer {
     enum Dialect: Sendable { case html, xml }
 
+    /// An attribute of a start tag, with its places in the document.
     struct Attribute {
         var name: MarkupAttribute
         /// From the first byte of the name to the end of the value, with quotes.
@@ -18,6 +19,7 @@ struct MarkupTokenizer {
     /// The kind of quotes of an attribute's value.
     enum Quote: Sendable { case none, single, double }
 
+    /// A start tag without its attributes.
     struct Tag {
         var element: MarkupElement?
         /// From `<` to behind `>`.
@@ -28,6 +30,7 @@ struct MarkupTokenizer {
         var isEmpty: Bool
     }
 
+    /// A part of the document that can have URLs, or that changes the meaning of later parts.
     enum Token {
         /// The attributes are in ``MarkupTokenizer/attributes``.
         case start(Tag)

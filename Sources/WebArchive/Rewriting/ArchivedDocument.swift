@@ -9,6 +9,7 @@ import Primitives
 /// document.rewritten { url, _ in "/view/" + url }  // the body for a replay
 /// ```
 package struct ArchivedDocument: Sendable {
+    /// A language with references that are found and rewritten.
     package enum Format: Hashable, Sendable {
         case html
         /// SVG and XHTML.
@@ -51,6 +52,7 @@ package struct ArchivedDocument: Sendable {
         }
     }
 
+    /// A reference of the document.
     package struct Found: Hashable, Sendable {
         package var url: WebURL
         package var kind: Reference.Kind
