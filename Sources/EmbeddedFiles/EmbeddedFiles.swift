@@ -10,7 +10,7 @@ public enum EmbeddedFiles {
     /// The style of the page of `/docs`.
     public static let documentationStyle = PackageResources.documentation_css
 
-    /// The page of the dashboard.
+    /// The page of `/`, which loads the ``dashboardParts``.
     public static let dashboardPage = PackageResources.index_html
 
     /// The scripts, styles and images of the dashboard's page, with their names in the folder.

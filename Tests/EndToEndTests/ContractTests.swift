@@ -113,7 +113,11 @@ struct ContractTests {
             _ = try await call(200, "GET", view + url)
             _ = try await call(404, "GET", view + "https://other.example/")
             _ = try await call(200, "PATCH", page, json, #"{"ttl": 60}"#)
+            let archive = try await call(200, "GET", page + "/export").body
             _ = try await call(200, "DELETE", page)
+            let imported = try await server.client.request(
+                "POST", "/pages/import?\(query)", fields: [.contentType: "application/octet-stream"], body: archive)
+            #expect(imported.status == 200 && called.insert("importPage").inserted)
             #expect(called == Set(document.operations.map(\.id)))
             server.api.beginDraining()
             #expect(try await server.get("/readyz").status == 503)
