@@ -57,7 +57,7 @@ let package = Package(
         .target(
             name: "Larder",
             dependencies: [
-                "Origin", "HTTPCaching", "WebArchive", "DiskCache", "Primitives",
+                "Browser", "Origin", "HTTPCaching", "WebArchive", "DiskCache", "Primitives",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
@@ -90,6 +90,9 @@ let package = Package(
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "RawStructuredFieldValues", package: "swift-http-structured-headers"),
             ]),
+        .target(
+            name: "Browser", dependencies: ["CSystem", "Primitives"],
+            resources: [.embedInCode("Scripts")]),
         .target(name: "WebArchive", dependencies: ["CCompression", "Primitives"]),
         .target(
             name: "DiskCache",

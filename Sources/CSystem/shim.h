@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <malloc.h>
+#include <spawn.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/eventfd.h>
@@ -69,6 +70,17 @@ static inline void csystem_erase(int descriptor, long offset, long length) {
 /// Makes an eventfd on which no call blocks, and which no child process inherits; -1 with errno if the process has no
 /// descriptor left. Its flags are an enumeration in glibc, which Swift does not combine.
 static inline int csystem_eventfd(void) { return eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC); }
+
+/// Makes a pipe that no child process inherits; -1 with errno if the process has no descriptor left. It is pipe2 with
+/// O_CLOEXEC, which glibc declares for GNU C only.
+static inline int csystem_pipe(int ends[2]) { return (int)syscall(SYS_pipe2, ends, O_CLOEXEC); }
+
+/// Closes all descriptors from `first` on in a process that is about to start. It is
+/// posix_spawn_file_actions_addclosefrom_np, which glibc declares for GNU C only.
+static inline int csystem_close_from(posix_spawn_file_actions_t *actions, int first) {
+    extern int posix_spawn_file_actions_addclosefrom_np(posix_spawn_file_actions_t *, int);
+    return posix_spawn_file_actions_addclosefrom_np(actions, first);
+}
 
 /// Names the thread for debuggers and `top -H`, which show the first 15 bytes. They do not show a name set with
 /// Foundation's `Thread`.

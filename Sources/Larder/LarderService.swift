@@ -1,4 +1,6 @@
+import Browser
 import DiskCache
+import Foundation
 import Logging
 import Origin
 import Primitives
@@ -20,6 +22,8 @@ package final class LarderService: Sendable {
     private let origin: OriginClient
     /// The gateway has its own client, so that requests through it and downloads never wait for each other.
     private let gatewayOrigin: OriginClient
+    /// `nil`: pages are captured without running their scripts.
+    private let browsers: BrowserPool?
 
     /// Locks the cache directory, and starts the clients of the origins. The configuration overrides the numbers of
     /// listeners in `eventLimits`. Throws ``DiskCacheError`` for the directory, ``NamespaceError`` for the registry.
@@ -61,6 +65,11 @@ package final class LarderService: Sendable {
         originConfiguration.maxTransfersPerHost = limits.gatewayPerHost
         originConfiguration.queueTimeout = Gateway.defaultPatience
         gatewayOrigin = OriginClient(configuration: originConfiguration)
+        browsers = configuration.browser.map {
+            BrowserPool(
+                BrowserLaunch(program: $0, user: configuration.browserUser),
+                in: FileManager.default.temporaryDirectory.path)
+        }
         // The keeper's thread runs until `stop()`, so a failure below must stop it.
         memory = MemoryKeeper(limit: configuration.memoryLimit, watching: memoryPressure, logger: logger)
         do {
@@ -68,7 +77,7 @@ package final class LarderService: Sendable {
                 tools: Namespace.Tools(
                     directory: directory, configuration: configuration, clock: clock, metrics: metrics,
                     origin: origin, gatewayOrigin: gatewayOrigin, namespaceLimit: limits.namespaces, events: events,
-                    logger: logger),
+                    browsers: browsers, logger: logger),
                 memory: memory)
         } catch {
             memory.stop()
@@ -116,6 +125,7 @@ package final class LarderService: Sendable {
     package func close() {
         events.stop()
         namespaces.stop()
+        browsers?.stop()
         memory.stop()
         origin.shutDown()
         gatewayOrigin.shutDown()

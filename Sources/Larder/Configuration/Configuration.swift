@@ -1,3 +1,4 @@
+import Browser
 import DiskCache
 import Foundation
 import Logging
@@ -46,6 +47,9 @@ package struct Configuration: Equatable, Sendable {
     /// `nil`: only the system's authorities.
     package var originAuthority: String?
     package var schemes: Set<String> = ["http", "https"]
+    /// The executable of Chromium; `nil`: pages are captured without running their scripts.
+    package var browser: String?
+    package var browserUser = BrowserLaunch.User.nobody
     package var drainDelay: Duration = .zero
     package var drainTimeout: Duration = .seconds(30)
     package var logLevel: Logger.Level = .info

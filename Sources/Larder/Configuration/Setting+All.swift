@@ -1,3 +1,4 @@
+import Browser
 import DiskCache
 import Foundation
 import Logging
@@ -9,7 +10,8 @@ extension Setting {
         host, port, tlsCertificate, tlsKey, tlsClientCA, tokensFile, open, allowHost, corsOrigin,
         maxConnectionsPerClient, maxListeners, maxListenersPerClient, adminPort, directory, layout, defaultTTL,
         memoryLimit, diskLimit, diskReserve, entryLimit, inlineLimit, durability, maxDownloads, maxDownloadsPerHost,
-        allowOrigin, denyOrigin, originPorts, originCA, schemes, drainDelay, drainTimeout, logLevel, logFormat,
+        allowOrigin, denyOrigin, originPorts, originCA, schemes, browser, browserUser,
+        drainDelay, drainTimeout, logLevel, logFormat,
     ]
 
     package static let host = Setting(
@@ -155,6 +157,15 @@ extension Setting {
         }
         return schemes
     }
+    package static let browser = Setting(
+        "browser", "FILE", default: "none",
+        "Executable of Chromium, with which pages are captured. Without it, pages are captured without running their "
+            + "scripts.", \.browser,
+        value("the path of an executable file") { access($0, X_OK) == 0 && $0.hasPrefix("/") ? $0 : nil })
+    package static let browserUser = Setting(
+        "browser-user", "NAME", default: "nobody",
+        "User of Chromium's processes when Larder runs as root; otherwise they have Larder's own user.",
+        \.browserUser, value("the name of a user other than root", BrowserLaunch.User.init(named:)))
     package static let drainDelay = Setting(
         "drain-delay", "DURATION", default: "0",
         "Time that new requests are still served after SIGTERM, while /readyz already answers 503.", \.drainDelay,

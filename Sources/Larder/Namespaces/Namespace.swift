@@ -1,3 +1,4 @@
+import Browser
 import DiskCache
 import Dispatch
 import Logging
@@ -66,7 +67,8 @@ package final class Namespace: Sendable {
         pages = PageManager(
             tools: FetchTools(
                 cache: cache, origin: tools.origin, clock: tools.clock, metrics: tools.metrics, options: options),
-            directory: tools.directory.path, events: events, schemes: server.schemes, logger: logger)
+            directory: tools.directory.path, events: events, schemes: server.schemes, browsers: tools.browsers,
+            logger: logger)
         viewer = PageViewer(cache: cache, clock: tools.clock, metrics: tools.metrics.pages)
     }
 
@@ -82,6 +84,8 @@ package final class Namespace: Sendable {
         let events: EventHub
         let downloadAllowances = DownloadManager.Allowances()
         let gateways = GatewayGroup()
+        /// `nil`: this server has no browser.
+        let browsers: BrowserPool?
         let logger: Logger
     }
 

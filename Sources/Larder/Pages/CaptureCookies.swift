@@ -68,6 +68,15 @@ struct CaptureCookies: Sendable {
             .joined(separator: "; ")
     }
 
+    /// Joins the value of a browser's `Cookie` with that of ``header(for:)``. A name that the browser has counts once.
+    static func joined(_ browser: String?, _ own: String) -> String {
+        guard let browser else { return own }
+        func name(_ cookie: Substring) -> Substring { cookie.prefix { $0 != "=" } }
+        let names = Set(browser.split(separator: "; ").map(name))
+        return ([browser[...]] + own.split(separator: "; ").filter { !names.contains(name($0)) }).joined(
+            separator: "; ")
+    }
+
     /// RFC 6265 §5.1.4.
     private static func matches(_ path: String, _ cookiePath: String) -> Bool {
         guard path.utf8.starts(with: cookiePath.utf8) else { return false }

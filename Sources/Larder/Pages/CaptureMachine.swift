@@ -1,7 +1,10 @@
 import WebArchive
 
-/// Decides which resources a static capture fetches, and in which order. A pure state machine: it gets the answers of
-/// fetches as events, and returns actions. Each URL is fetched once, and once more after a failure that may pass.
+/// Decides which resources a capture fetches, and in which order. A pure state machine: it gets the answers of fetches
+/// as events, and returns actions. Each URL is fetched once, and once more after a failure that may pass.
+///
+/// While a browser shows the page, the machine fetches only the URLs that the browser demands, because the browser
+/// waits for them. Afterwards it fetches the other URLs of the documents.
 ///
 ///     ┌─────────┐ fetch  ┌─────────┐ answered  ┌──────────┐
 ///     │ waiting ├───────►│ running ├──────────►│ captured │──► its references wait
@@ -49,6 +52,14 @@ struct CaptureMachine {
 
     /// The news of a fetch, named by the index of its resource, or of the capture as a whole.
     enum Event: Sendable {
+        /// The browser asks for a URL.
+        case demanded(Found)
+        /// The browser shows the page no longer. `page` is the index of its last document, and `found` has the
+        /// references of this document in the end; `nil`: the browser has shown no document. `isWhole`: the page had
+        /// ended its requests.
+        case shown(page: Int?, found: [Found], isWhole: Bool)
+        /// The page could not be shown.
+        case showingFailed(Reason)
         /// An answer without a redirect; `bytes` is the length of its body.
         case answered(Int, status: Int, bytes: Int64, found: [Found])
         case redirected(Int, status: Int, to: WebURL)
@@ -92,6 +103,9 @@ struct CaptureMachine {
     private var runningOfHost: [String: Int] = [:]
     /// Whether a limit kept a resource out that has no place in ``resources``.
     private(set) var isCut = false
+    /// Whether a browser shows the page.
+    private(set) var isShowing: Bool
+    private var demanded: Set<Int> = []
 
     var progress: CaptureProgress {
         var progress = CaptureProgress()
@@ -107,8 +121,10 @@ struct CaptureMachine {
         return progress
     }
 
-    init(_ page: WebURL, limits: CaptureLimits = CaptureLimits()) {
+    /// `isShown`: a browser will show the page.
+    init(_ page: WebURL, limits: CaptureLimits = CaptureLimits(), isShown: Bool = false) {
         self.limits = limits
+        isShowing = isShown
         waiting = Array(repeating: [], count: Self.ranks)
         _ = add(Found(url: page, kind: .frame), frames: 0, imports: 0, redirects: 0)
     }
@@ -120,6 +136,14 @@ struct CaptureMachine {
     mutating func handle(_ event: Event) -> [Action] {
         guard outcome == nil else { return [] }
         switch event {
+        case .demanded(let found):
+            if let index = add(found, frames: 0, imports: 0, redirects: 0) { demanded.insert(index) }
+        case .shown(let last, let found, let isWhole):
+            isShowing = false
+            if let last, resources[last].isWhole { page = last }
+            if !isWhole { isCut = true }
+            add(found, of: page)
+        case .showingFailed(let reason): return end(reason, isPageUsable: false)
         case .answered(let index, let status, let length, let found):
             guard stop(index) else { return [] }
             resources[index].state = .captured(status: status)
@@ -183,6 +207,9 @@ struct CaptureMachine {
         return true
     }
 
+    /// The index of a URL that was found; `nil` for another one.
+    func index(of url: WebURL) -> Int? { indices[url.text] }
+
     /// Returns the index of the URL; `nil` if the capture has no place for it.
     private mutating func add(_ found: Found, frames: Int, imports: Int, redirects: Int) -> Int? {
         if let index = indices[found.url.text] {
@@ -216,7 +243,7 @@ struct CaptureMachine {
     private static func rank(of kind: Reference.Kind) -> Int {
         switch kind {
         case .frame, .refresh, .style: 0
-        case .script, .css, .manifest, .preload, .svg, .object: 1
+        case .script, .css, .manifest, .preload, .svg, .object, .request: 1
         case .image, .icon, .lazy, .link, .form, .base: 2
         case .media, .track: 3
         }
@@ -244,7 +271,9 @@ struct CaptureMachine {
                 // A resource that has got another rank waits there.
                 guard Self.rank(of: resources[index].kind) == rank else { continue }
                 let host = resources[index].host
-                guard running.count < limits.fetches, runningOfHost[host, default: 0] < limits.fetchesPerHost else {
+                guard !isShowing || demanded.contains(index), running.count < limits.fetches,
+                    runningOfHost[host, default: 0] < limits.fetchesPerHost
+                else {
                     kept.append(index)
                     continue
                 }
@@ -257,7 +286,7 @@ struct CaptureMachine {
             }
             waiting[rank] = kept
         }
-        if running.isEmpty { actions.append(finish()) }
+        if running.isEmpty, !isShowing { actions.append(finish()) }
         return actions
     }
 

@@ -142,3 +142,15 @@ struct CaptureRecord: Hashable, Sendable {
         self.problem = problem
     }
 }
+
+extension PageManifest.Capture {
+    /// The record of the page's document as the browser had it in the end; `nil` for another URL, and for a capture
+    /// without a snapshot.
+    func snapshotRecord(of url: WebURL) -> CaptureRecord? {
+        guard let snapshot, url.text == finalURL else { return nil }
+        let answer = CaptureRecord.Answer(
+            status: 200, fields: [.contentType: "text/html; charset=utf-8"], digest: snapshot.digest,
+            length: snapshot.length)
+        return CaptureRecord(url: finalURL, kind: .frame, date: endDate, answer: answer)
+    }
+}

@@ -51,9 +51,20 @@ extension PageManager {
                 url, from: archive, limits: limits, into: page, tools: tools, advanced: advanced, completion: completion
             )
         }
-        return StaticCapture(
-            url, document: request.document, fields: request.fields, cookies: request.cookies, limits: limits,
-            into: page, tools: tools, advanced: advanced, completion: completion)
+        func makeStatic(isShown: Bool, completion: @escaping @Sendable (VisitResult) -> Void) -> StaticCapture {
+            StaticCapture(
+                url, document: request.document, fields: request.fields, cookies: request.cookies, limits: limits,
+                isShown: isShown, into: page, tools: tools, advanced: advanced, completion: completion)
+        }
+        // A caller's own document is the state in which the caller's browser had it.
+        let isShown = request.mode == .rendered || (request.mode == .auto && request.document == nil)
+        guard isShown, let browsers else { return makeStatic(isShown: false, completion: completion) }
+        let options = RenderedCapture.Options(
+            width: request.viewport.width, height: request.viewport.height, scrolls: request.scrolls,
+            isRequired: request.mode == .rendered, time: limits.time, snapshotBytes: Int(limits.documentBytes))
+        return RenderedCapture(url, options: options, browsers: browsers, completion: completion) { completion in
+            makeStatic(isShown: true, completion: completion)
+        }
     }
 
     /// A capture that fetches, or is being stored.
@@ -95,14 +106,23 @@ extension PageManager {
                 case .success(let outcome):
                     let capture = PageManifest.Capture(
                         number: run.page.number, startDate: run.startDate, endDate: tools.clock.now(),
-                        mode: run.request.archive == nil ? .static : .imported,
+                        mode: run.request.archive != nil
+                            ? .imported : result.rendering?.isRendered == true ? .rendered : .static,
                         isComplete: result.outcome == .complete, isLimited: result.isLimited, finalURL: document.url,
                         title: result.title, captured: result.progress.captured, missing: result.progress.missing,
-                        bytes: result.progress.bytes, records: outcome.entry.digest)
+                        bytes: result.progress.bytes, records: outcome.entry.digest,
+                        snapshot: result.rendering?.snapshot, screenshot: result.rendering?.screenshot,
+                        browserProblem: problem(of: result, run.request))
                     Self.steps.async { [self] in publish(run, capture) }
                 }
             }
         }
+    }
+
+    private func problem(of result: VisitResult, _ request: PageRequest) -> String? {
+        if let rendering = result.rendering { return rendering.problem }
+        let isAutomatic = request.mode == .auto && request.document == nil && request.archive == nil
+        return isAutomatic ? "this server has no browser, so no scripts ran" : nil
     }
 
     private func publish(_ run: Run, _ capture: PageManifest.Capture) {
@@ -116,7 +136,8 @@ extension PageManager {
         let (request, page) = (run.request, run.page)
         let old = held.flatMap { PageManifest(of: $0) }
         if state.withLock({ $0.running[run.key]?.isCancelled }) == true { return fail(run, .cancelled) }
-        if let newest = old?.newest, capture.isWorse(than: newest), isHeld(newest) {
+        let lostSnapshot = request.mode != .static && capture.snapshot == nil && old?.newest?.snapshot != nil
+        if let newest = old?.newest, lostSnapshot || capture.isWorse(than: newest), isHeld(newest) {
             page.abandon()
             return end(run.key, run.number, .partial, .worse)
         }

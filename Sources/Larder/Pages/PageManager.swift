@@ -1,3 +1,4 @@
+import Browser
 import DiskCache
 import Dispatch
 import Logging
@@ -55,6 +56,8 @@ package final class PageManager: Sendable {
     private let directory: String
     let events: NamespaceEvents
     private let schemes: Set<String>
+    /// `nil`: this server has no browser.
+    let browsers: BrowserPool?
     let logger: Logger
     let state = Locked(State())
     /// Steps that may wait for the writer or the disk, which neither the writer's nor an origin's thread may do.
@@ -66,11 +69,15 @@ package final class PageManager: Sendable {
     /// The most ended captures of which the state is kept.
     static let endedLimit = 1000
 
-    init(tools: FetchTools, directory: String, events: NamespaceEvents, schemes: Set<String>, logger: Logger) {
+    init(
+        tools: FetchTools, directory: String, events: NamespaceEvents, schemes: Set<String>, browsers: BrowserPool?,
+        logger: Logger
+    ) {
         self.tools = tools
         self.directory = directory
         self.events = events
         self.schemes = schemes
+        self.browsers = browsers
         self.logger = logger
     }
 
@@ -84,7 +91,7 @@ package final class PageManager: Sendable {
         _ request: PageRequest, completion: Completion? = nil
     ) throws(PageError) -> PageStatus {
         guard schemes.contains(request.url.scheme) else { throw .schemeRefused(request.url.scheme) }
-        guard request.mode != .rendered else { throw .noBrowser }
+        guard request.mode != .rendered || browsers != nil else { throw .noBrowser }
         let key = request.key.text
         let now = tools.clock.now()
         let room = SharedAllowance.Part(of: StaticCapture.documentRoom)

@@ -31,6 +31,20 @@ package struct PageManifest: Hashable, Sendable {
         package var bytes: Int64
         /// SHA-256 of the resource that has the ``CaptureRecord``s.
         package var records: [UInt8]
+        /// The document that the browser had in the end, as HTML. A replay shows it in place of the origin's document.
+        /// `nil` for a capture without a browser.
+        package var snapshot: Body?
+        /// A picture of the page, as JPEG; `nil` without one.
+        package var screenshot: Body?
+        /// The reason for which a capture that could have used a browser has no snapshot; otherwise `nil`.
+        package var browserProblem: String?
+    }
+
+    /// A body that the browser made.
+    package struct Body: Hashable, Sendable {
+        /// SHA-256.
+        package var digest: [UInt8]
+        package var length: Int64
     }
 
     /// Canonical.
@@ -79,7 +93,8 @@ extension PageManifest.Capture {
             .init("isComplete", .bool(isComplete)), .init("isLimited", .bool(isLimited)),
             .init("finalURL", .string(finalURL)), .init("title", .string(orNull: title)),
             .init("captured", .number(captured)), .init("missing", .number(missing)), .init("bytes", .number(bytes)),
-            .init("records", .string(records.hex)),
+            .init("records", .string(records.hex)), .init("snapshot", snapshot?.json ?? .null),
+            .init("screenshot", screenshot?.json ?? .null), .init("browserProblem", .string(orNull: browserProblem)),
         ])
     }
 
@@ -96,6 +111,19 @@ extension PageManifest.Capture {
             number: number, startDate: Timestamp(milliseconds: start), endDate: Timestamp(milliseconds: end),
             mode: mode, isComplete: isComplete, isLimited: isLimited, finalURL: finalURL,
             title: json["title"]?.stringValue, captured: Int(captured), missing: Int(missing), bytes: bytes,
-            records: records)
+            records: records, snapshot: json["snapshot"].flatMap(PageManifest.Body.init),
+            screenshot: json["screenshot"].flatMap(PageManifest.Body.init),
+            browserProblem: json["browserProblem"]?.stringValue)
+    }
+}
+
+extension PageManifest.Body {
+    fileprivate var json: JSON { ["digest": .string(digest.hex), "length": .number(length)] }
+
+    fileprivate init?(_ json: JSON) {
+        guard let digest = json["digest"]?.stringValue.flatMap({ [UInt8](hex: $0) }),
+            let length = json["length"]?.integerValue
+        else { return nil }
+        self.init(digest: digest, length: length)
     }
 }

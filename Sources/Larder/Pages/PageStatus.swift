@@ -32,9 +32,20 @@ package struct PageRequest: Sendable {
     /// `NAME=VALUE` for the page's own host. Forgotten with the capture.
     package var cookies: [String] = []
     package var limits = CaptureLimits()
+    /// The size of the browser's window, in CSS pixels.
+    package var viewport = Viewport()
+    /// Whether the browser scrolls through the page, so that the page loads all images.
+    package var scrolls = true
     /// The most captures that the page keeps; at least 1.
     package var capturesKept = 1
     package var key: CacheKey { .page(canonical: url.string) }
+
+    package struct Viewport: Hashable, Sendable {
+        package var width = 1280
+        package var height = 900
+
+        package init() {}
+    }
 
     package init(url: CanonicalURL) {
         self.url = url
@@ -43,7 +54,7 @@ package struct PageRequest: Sendable {
     /// Whether the origin cannot tell the visit from that of another request.
     func isVisit(of other: PageRequest) -> Bool {
         archive == nil && other.archive == nil && document == other.document && fields == other.fields
-            && cookies == other.cookies
+            && cookies == other.cookies && mode == other.mode && viewport == other.viewport
     }
 }
 
@@ -97,7 +108,7 @@ package enum PageError: Error, Hashable, Sendable {
     case schemeRefused(String)
     /// Only a browser can render pages, and the server has none.
     case noBrowser
-    /// A capture of the page is running with another document, other fields or other cookies.
+    /// A capture of the page is running with another document, mode or viewport, or with other fields or cookies.
     case otherVisit
     /// Too many captures run or wait, or wait with too long documents.
     case busy
@@ -125,8 +136,8 @@ extension PageError: CustomStringConvertible {
         case .schemeRefused(let scheme): "the scheme \"\(scheme)\" is not allowed"
         case .noBrowser: "this server has no browser; use the mode \"static\" or \"auto\""
         case .otherVisit:
-            "a capture of this page is running with other html, headers, cookies or archive; wait for its end, or cancel it with "
-                + "DELETE"
+            "a capture of this page is running with other html, headers, cookies, mode, viewport or archive; wait for "
+                + "its end, or cancel it with DELETE"
         case .busy: "too many captures are running or waiting; try again later"
         case .ending: "a cancelled capture of this page has not ended yet; try again in a moment"
         case .stopping: "the server is stopping"

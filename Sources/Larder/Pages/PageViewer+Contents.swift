@@ -29,7 +29,8 @@ extension PageViewer {
                 return then(page.map { _ in SharedBytes([]) })
             }
             index(capture.records) { [self] index in
-                guard let record = index?.record(for: url), let answer = record.answer, let digest = answer.digest
+                guard let record = capture.snapshotRecord(of: url) ?? index?.record(for: url),
+                    let answer = record.answer, let digest = answer.digest
                 else { return then(.failure(.absent)) }
                 let type = answer.fields[.contentType]
                 read(digest) { bytes in
@@ -40,6 +41,20 @@ extension PageViewer {
                     let document = ArchivedDocument([UInt8](bytes), format, contentType: type, url: url)
                     then(.success(SharedBytes(ReadableText.text(of: document.text, isXML: format == .xml))))
                 }
+            }
+        }
+    }
+
+    /// The picture of the capture, as JPEG; ``Failure/absent`` without one.
+    package func screenshot(
+        of key: String, capture number: Int64? = nil, then: @escaping @Sendable (Result<StoredBody, Failure>) -> Void
+    ) {
+        find(key, number) { [self] page in
+            guard case .success(let page) = page, let picture = page.capture.screenshot else {
+                return then(page.flatMap { _ in .failure(.absent) })
+            }
+            cache.find(CacheKey.resource(digest: picture.digest).text) { found in
+                then(((try? found.get()) ?? nil).map { .success($0.body) } ?? .failure(.absent))
             }
         }
     }

@@ -131,7 +131,8 @@ package final class PageViewer: Sendable {
             index(ticket.capture.records) { [self] index in
                 guard let index else { return then(.failure(.absent)) }
                 metrics.views.increment()
-                let answer = ReplayAnswer.answer(to: url, index.record(for: url), at: place)
+                let record = ticket.capture.snapshotRecord(of: url) ?? index.record(for: url)
+                let answer = ReplayAnswer.answer(to: url, record, at: place)
                 deliver(answer, url, ticket, place, then)
             }
         }

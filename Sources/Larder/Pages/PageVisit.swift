@@ -21,4 +21,17 @@ struct VisitResult: Sendable {
     var progress: CaptureProgress
     /// Whether a limit kept resources out that have no records.
     var isLimited: Bool
+    /// The part of a browser; `nil` without one.
+    var rendering: Rendering?
+
+    struct Rendering: Sendable {
+        /// Whether the browser has shown the page.
+        var isRendered = false
+        /// The page's document in the end, as HTML; `nil` when it could not be read.
+        var snapshot: PageManifest.Body?
+        /// A picture of the page, as JPEG; `nil` when the browser could not take it.
+        var screenshot: PageManifest.Body?
+        /// The reason for which there is no rendering or no snapshot, in words.
+        var problem: String?
+    }
 }

@@ -6,7 +6,8 @@ import Primitives
 import WebArchive
 
 /// Fetches a page and the resources that its documents name, without running scripts. Performs the actions of a
-/// ``CaptureMachine``; each body becomes a resource of the ``PageCapture``.
+/// ``CaptureMachine``; each body becomes a resource of the ``PageCapture``. A ``RenderedCapture`` adds the requests of a
+/// browser.
 ///
 /// Invariants:
 /// - One lock guards `state`. Actions follow after the lock is released.
@@ -23,6 +24,34 @@ final class StaticCapture: PageVisit {
         var cookies: CaptureCookies
         /// The bytes of all bodies so far, with those of bodies that are not complete.
         var received: Int64 = 0
+        /// The browser's demands that have no answer yet, by the index of their resource.
+        var demands: [Int: [@Sendable (Demanded?) -> Void]] = [:]
+        /// The fields of the browser's requests.
+        var demandedFields: [Int: HTTPFields] = [:]
+        /// The cookies of the answers, for the browser.
+        var setCookies: [String: [String]] = [:]
+
+        /// Removes the demands that have an answer now, and returns the calls that give it.
+        mutating func takeAnswers() -> [@Sendable () -> Void] {
+            var calls: [@Sendable () -> Void] = []
+            for (index, callers) in demands {
+                let answer: Demanded?
+                switch machine.resources[index].state {
+                case .waiting, .running: continue
+                case .captured: answer = records[index].map { Demanded(record: $0, cookies: setCookies[$0.url] ?? []) }
+                case .missing: answer = nil
+                }
+                demands[index] = nil
+                for caller in callers { calls.append { caller(answer) } }
+            }
+            return calls
+        }
+    }
+
+    /// The answer for a browser.
+    struct Demanded: Sendable {
+        var record: CaptureRecord
+        var cookies: [String]
     }
 
     /// The most bytes of documents that all captures of the process hold while they arrive and are read.
@@ -38,17 +67,18 @@ final class StaticCapture: PageVisit {
     /// The caller's own document; `nil`: the origin's.
     private let document: [UInt8]?
     private let limits: CaptureLimits
-    private let state: Locked<State>
+    let state: Locked<State>
     private let advanced: @Sendable () -> Void
     private let completion: @Sendable (VisitResult) -> Void
-    private static let queue = DispatchQueue(label: "larder.pages.read", qos: .utility, attributes: .concurrent)
+    static let queue = DispatchQueue(label: "larder.pages.read", qos: .utility, attributes: .concurrent)
     private var queue: DispatchQueue { Self.queue }
 
     /// `cookies` are the caller's own `NAME=VALUE` for the page's host. `advanced` is called after each answer.
-    /// `completion` is called once. Both must not wait.
+    /// `completion` is called once. Both must not wait. `isShown`: a browser shows the page, until
+    /// ``shown(_:at:isWhole:)``.
     init(
         _ page: WebURL, document: [UInt8]? = nil, fields: HTTPFields = [:], cookies: [String] = [],
-        limits: CaptureLimits = CaptureLimits(), into capture: PageCapture, tools: FetchTools,
+        limits: CaptureLimits = CaptureLimits(), isShown: Bool = false, into capture: PageCapture, tools: FetchTools,
         advanced: @escaping @Sendable () -> Void = {}, completion: @escaping @Sendable (VisitResult) -> Void
     ) {
         self.page = page
@@ -61,7 +91,7 @@ final class StaticCapture: PageVisit {
         self.completion = completion
         var held = CaptureCookies()
         for cookie in cookies { held.setOwn(cookie, for: page) }
-        state = Locked(State(machine: CaptureMachine(page, limits: limits), cookies: held))
+        state = Locked(State(machine: CaptureMachine(page, limits: limits, isShown: isShown), cookies: held))
     }
 
     func start() {
@@ -75,16 +105,18 @@ final class StaticCapture: PageVisit {
 
     var progress: CaptureProgress { state.withLock(\.machine.progress) }
 
-    private func handle(_ event: CaptureMachine.Event, also change: (inout State) -> Void = { _ in }) {
-        let actions = state.withLock { state in
+    func handle(_ event: CaptureMachine.Event, also change: (inout State) -> Void = { _ in }) {
+        let (actions, answers) = state.withLock { state in
             change(&state)
-            return state.machine.handle(event)
+            let actions = state.machine.handle(event)
+            return (actions, state.takeAnswers())
         }
         perform(actions)
+        for answer in answers { answer() }
         advanced()
     }
 
-    private func perform(_ actions: [CaptureMachine.Action]) {
+    func perform(_ actions: [CaptureMachine.Action]) {
         for action in actions {
             switch action {
             case .fetch(let index, let limit): fetch(index, limit: limit)
@@ -96,16 +128,22 @@ final class StaticCapture: PageVisit {
 
     private func fetch(_ index: Int, limit: Int64) {
         if index == 0, let document { return store(document, limit: limit) }
-        let (resource, cookies) = state.withLock { state in
+        let (resource, cookies, demanded) = state.withLock { state in
             let resource = state.machine.resources[index]
-            return (resource, state.cookies.header(for: resource.url))
+            return (resource, state.cookies.header(for: resource.url), state.demandedFields[index] ?? [:])
         }
         var request = OriginRequest(url: resource.url.text)
         request.followsRedirects = false
         request.sizeLimit = limit
         request.addressPolicy = tools.options.addressPolicy
-        if resource.url.origin == page.origin { request.fields = fields }
-        if let cookies, request.fields[.cookie] == nil { request.fields[.cookie] = cookies }
+        request.fields = demanded
+        if resource.url.origin == page.origin {
+            for field in fields { request.fields[field.name] = nil }
+            for field in fields { request.fields.append(field) }
+        }
+        if let cookies, fields[.cookie] == nil || resource.url.origin != page.origin {
+            request.fields[.cookie] = CaptureCookies.joined(request.fields[.cookie], cookies)
+        }
         if index != 0, request.fields[.referer] == nil {
             // The default policy of browsers: another origin learns only the origin (Referrer Policy §3.7).
             let referrer = resource.url.origin == page.origin ? page.text : page.origin + "/"
@@ -150,6 +188,7 @@ final class StaticCapture: PageVisit {
     private func finish(_ outcome: CaptureMachine.Outcome) {
         let result = state.withLock { state in
             state.transfers = [:]
+            state.setCookies = [:]
             let now = tools.clock.now()
             let records = state.machine.resources.enumerated().map { index, resource in
                 var record = CaptureRecord(url: resource.url.text, kind: resource.kind, date: now)
@@ -173,7 +212,11 @@ final class StaticCapture: PageVisit {
     // MARK: - Answers, from CaptureFetch
 
     func set(_ cookies: [String], by url: WebURL) {
-        if !cookies.isEmpty { state.withLock { state in cookies.forEach { state.cookies.set($0, by: url) } } }
+        guard !cookies.isEmpty else { return }
+        state.withLock { state in
+            for cookie in cookies { state.cookies.set(cookie, by: url) }
+            if state.machine.isShowing { state.setCookies[url.text] = cookies }
+        }
     }
 
     func redirected(_ index: Int, _ record: CaptureRecord, to target: WebURL) {

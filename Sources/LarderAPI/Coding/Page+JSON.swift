@@ -76,6 +76,7 @@ extension PageManifest.Capture {
             .init("mode", .string(mode.rawValue)), .init("title", .string(orNull: title)),
             .init("finalUrl", .string(finalURL)), .init("captured", .number(captured)),
             .init("missing", .number(missing)), .init("limited", .bool(isLimited)),
+            .init("screenshot", .bool(screenshot != nil)), .init("browserProblem", .string(orNull: browserProblem)),
         ]
     }
 

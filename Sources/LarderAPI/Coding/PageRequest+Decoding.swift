@@ -14,7 +14,7 @@ extension PageRequest {
             json,
             known: [
                 "url", "mode", "html", "ttl", "updateExpiry", "tags", "pinned", "headers", "cookies", "maxSeconds",
-                "maxBytes", "maxResources", "captures",
+                "maxBytes", "maxResources", "captures", "viewport", "scroll",
             ])
         guard let text = try fields.string("url") else { throw .invalid("url is missing", pointer: "/url") }
         self.init(url: try URLDecoding.canonicalURL(text, params: nil))
@@ -37,7 +37,29 @@ extension PageRequest {
         limits.time = .seconds(try fields.integer("maxSeconds", in: 1...600) ?? seconds)
         limits.totalBytes = try fields.integer("maxBytes", in: 1...(4 << 30)) ?? known.totalBytes
         limits.resources = Int(try fields.integer("maxResources", in: 1...10_000) ?? Int64(known.resources))
+        viewport = try Self.viewport(fields["viewport"])
+        scrolls = try fields.bool("scroll") ?? true
         capturesKept = Int(try fields.integer("captures", in: 1...Int64(Self.captureLimit)) ?? 1)
+    }
+
+    private static func viewport(_ json: JSON?) throws(Problem) -> Viewport {
+        var viewport = Viewport()
+        guard let json else { return viewport }
+        guard case .object(let members) = json else {
+            throw .invalid("viewport must be an object", pointer: "/viewport")
+        }
+        for member in members {
+            let name = member.name
+            guard name == "width" || name == "height", let length = member.value.integerValue,
+                (200...4000).contains(length)
+            else {
+                throw .invalid(
+                    "viewport has width and height, each a whole number from 200 to 4000",
+                    pointer: "/viewport/" + JSON.pointerToken(name))
+            }
+            if name == "width" { viewport.width = Int(length) } else { viewport.height = Int(length) }
+        }
+        return viewport
     }
 
     private static func cookies(_ json: JSON?) throws(Problem) -> [String] {
@@ -93,6 +115,11 @@ extension Problem {
         case .busy: self.init(503, "too many documents are being rewritten; try again later")
         case .cache(let error): self.init(error)
         }
+    }
+
+    static func ofScreenshot(_ failure: PageViewer.Failure) -> Problem {
+        guard case .absent = failure else { return Problem(failure) }
+        return .notFound("the cache has no picture of this page; a browser takes it during a rendered capture")
     }
 
     static let noPage = Problem.notFound("the cache has no captured page with this key")

@@ -10,6 +10,7 @@ struct ViewRoutes: Sendable {
         [
             Route("GET", "/pages/:key/resources", .read, .calling("listPageResources", resources)),
             Route("GET", "/pages/:key/text", .read, .calling("getPageText", text)),
+            Route("GET", "/pages/:key/screenshot", .read, .calling("getPageScreenshot", screenshot)),
             Route("GET", "/pages/:key/export", .read, .calling("exportPage", export)),
             Route("GET", "/pages/:key/view", .read, .calling("openPage", open)),
             // The ticket in the path admits the request: a browser sends no token for the images of a page.
@@ -34,6 +35,19 @@ struct ViewRoutes: Sendable {
                     HTTPField.Name("X-Content-Type-Options")!: "nosniff",
                 ]
                 call.respond(Response(status: 200, fields: fields, body: .bytes(text)))
+            }
+        }
+    }
+
+    private func screenshot(_ head: Endpoint.Head, _ call: Call) throws(Problem) {
+        let capture = try head.query(["capture"]).capture()
+        head.namespace.viewer.screenshot(of: try CaptureRoutes.key(head), capture: capture) { result in
+            call.take(result, Problem.ofScreenshot) { body in
+                let fields: HTTPFields = [
+                    .contentType: "image/jpeg", .cacheControl: Response.notStored.value,
+                    HTTPField.Name("X-Content-Type-Options")!: "nosniff",
+                ]
+                call.respond(Response(status: 200, fields: fields, body: body.part(0..<body.length)))
             }
         }
     }

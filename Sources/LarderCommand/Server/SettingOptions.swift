@@ -35,6 +35,8 @@ struct SettingOptions: ParsableArguments {
     @Option(.originPorts) var originPorts: [String] = []
     @Option(.originCA) var originCA: String?
     @Option(.schemes) var schemes: [String] = []
+    @Option(.browser) var browser: String?
+    @Option(.browserUser) var browserUser: String?
     @Option(.drainDelay) var drainDelay: String?
     @Option(.drainTimeout) var drainTimeout: String?
     @Option(.logLevel) var logLevel: String?
@@ -53,7 +55,8 @@ struct SettingOptions: ParsableArguments {
             (.layout, layout), (.defaultTTL, defaultTTL),
             (.memoryLimit, memoryLimit), (.diskLimit, diskLimit), (.diskReserve, diskReserve),
             (.entryLimit, entryLimit), (.inlineLimit, inlineLimit), (.durability, durability),
-            (.maxDownloads, maxDownloads), (.maxDownloadsPerHost, maxDownloadsPerHost), (.drainDelay, drainDelay),
+            (.maxDownloads, maxDownloads), (.maxDownloadsPerHost, maxDownloadsPerHost), (.browser, browser),
+            (.browserUser, browserUser), (.drainDelay, drainDelay),
             (.drainTimeout, drainTimeout), (.originCA, originCA), (.logLevel, logLevel), (.logFormat, logFormat),
         ]
         let lists: [(Setting, [String])] = [

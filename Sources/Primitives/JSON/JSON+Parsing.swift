@@ -12,12 +12,15 @@ extension JSON {
 
     /// Parses one JSON text (RFC 8259) in UTF-8. Bytes after the value, two members of the same name in an object (RFC
     /// 7493 §2.3), and lone surrogates are errors. A byte order mark at the beginning is skipped (RFC 8259 §8.1).
-    /// `valueLimit` is the most values in the text, which limits the memory of the tree.
+    /// `valueLimit` is the most values in the text, which limits the memory of the tree. With `replacesLoneSurrogates`
+    /// a lone surrogate is no error but becomes U+FFFD.
     package init(
-        parsing bytes: UnsafeRawBufferPointer, depthLimit: Int = 64, valueLimit: Int = .max
+        parsing bytes: UnsafeRawBufferPointer, depthLimit: Int = 64, valueLimit: Int = .max,
+        replacesLoneSurrogates: Bool = false
     ) throws(SyntaxError) {
         if let fault = JSONEncoding(bytes).fault { throw SyntaxError(reason: fault, offset: 0) }
-        var lexer = JSONLexer(JSONTree(bytes: bytes), depthLimit: depthLimit, valueLimit: valueLimit)
+        let tree = JSONTree(bytes: bytes, replacesLoneSurrogates: replacesLoneSurrogates)
+        var lexer = JSONLexer(tree, depthLimit: depthLimit, valueLimit: valueLimit)
         try lexer.feed(bytes)
         try lexer.finish()
         self = lexer.sink.root
@@ -45,6 +48,7 @@ private struct JSONTree: JSONSink {
     }
 
     let bytes: UnsafeRawBufferPointer
+    let replacesLoneSurrogates: Bool
     private(set) var root = JSON.null
     /// The open containers, outermost first.
     private var containers: [Container] = []
@@ -52,8 +56,9 @@ private struct JSONTree: JSONSink {
     private var parts: [UInt8] = []
     private var highSurrogate: UInt16?
 
-    init(bytes: UnsafeRawBufferPointer) {
+    init(bytes: UnsafeRawBufferPointer, replacesLoneSurrogates: Bool) {
         self.bytes = bytes
+        self.replacesLoneSurrogates = replacesLoneSurrogates
     }
 
     mutating func take(_ token: JSONToken, endingAt offset: Int) throws(JSON.SyntaxError) {
@@ -104,6 +109,7 @@ private struct JSONTree: JSONSink {
         if high == nil, UTF16.isLeadSurrogate(unit) {
             // The escape of the low surrogate must directly follow the escape of the high surrogate.
             for (place, byte) in zip(offset..., "\\u".utf8) where place == bytes.count || bytes[place] != byte {
+                if replacesLoneSurrogates { return parts.append(contentsOf: Self.replacement) }
                 throw JSON.SyntaxError(reason: "a high surrogate without a low surrogate", offset: place)
             }
             highSurrogate = unit
@@ -111,9 +117,18 @@ private struct JSONTree: JSONSink {
         }
         let code = high.map { 0x10000 + (UInt32($0) - 0xD800) << 10 + UInt32(unit) - 0xDC00 } ?? UInt32(unit)
         guard high == nil || UTF16.isTrailSurrogate(unit), let scalar = Unicode.Scalar(code) else {
+            if replacesLoneSurrogates {
+                parts.append(contentsOf: Self.replacement)
+                // The unit behind a lone high surrogate counts for itself.
+                if high != nil { try append(unit, endingAt: offset) }
+                return
+            }
             let (one, other) = high == nil ? ("low", "high") : ("high", "low")
             throw JSON.SyntaxError(reason: "a \(one) surrogate without a \(other) surrogate", offset: offset)
         }
         parts.append(contentsOf: UTF8.encode(scalar)!)
     }
+
+    /// U+FFFD in UTF-8.
+    private static let replacement: [UInt8] = [0xEF, 0xBF, 0xBD]
 }

@@ -26,6 +26,8 @@ package struct Reference: Hashable, Sendable {
         case form
         /// The base of the document's relative URLs. The first one counts.
         case base
+        /// A request of a script, which no document names.
+        case request
     }
 
     /// The URL as written, with all escapes decoded, and without surrounding white space.

@@ -36,7 +36,7 @@ package struct ArchivedDocument: Sendable {
                 } else {
                     return nil
                 }
-            case .image, .icon, .css, .svg, .lazy, .preload:
+            case .image, .icon, .css, .svg, .lazy, .preload, .request:
                 if type.isXML {
                     self = .xml
                 } else if type.candidates.contains("text/css") {

@@ -1,0 +1,216 @@
+import Foundation
+import Primitives
+
+/// A page of a ``Browser``, with all frames, workers and windows that it opens.
+///
+/// Invariant: `state` is locked. The connection's queue calls ``handle(_:)`` and
+/// ``prepare(session:type:target:)``.
+package final class BrowserPage: Sendable {
+    private struct State {
+        /// The session of the page's own target, once it is attached.
+        var session: String?
+        var frame: String?
+        var url: String?
+        var end: BrowserError?
+        var attaching: CheckedContinuation<Void, Never>?
+    }
+
+    /// The browser context: cookies and storage belong to it.
+    let context: String
+    private let connection: DevToolsConnection
+    private let asked: @Sendable (BrowserPage, BrowserRequest) -> Void
+    private let state = Locked(State())
+
+    init(
+        context: String, connection: DevToolsConnection,
+        asked: @escaping @Sendable (BrowserPage, BrowserRequest) -> Void
+    ) {
+        self.context = context
+        self.connection = connection
+        self.asked = asked
+    }
+
+    // MARK: - For callers
+
+    /// Begins to load a URL. Returns when the document's head has arrived. Throws ``BrowserError/refused(_:_:)`` when
+    /// the document cannot be loaded.
+    package func navigate(to url: String, timeout: Duration) async throws(BrowserError) {
+        let result = try await send("Page.navigate", ["url": .string(url)], timeout: timeout)
+        if let reason = result["errorText"]?.stringValue { throw .refused("Page.navigate", reason) }
+    }
+
+    /// The URL of the page's document, with its fragment; `nil` before the first navigation.
+    package var url: String? { state.withLock(\.url) }
+
+    /// Runs a script in the page's document, in a world of its own: the page's scripts cannot change its functions. Waits
+    /// for its promise. Throws ``BrowserError/refused(_:_:)`` for an exception.
+    package func run(_ script: PageScript, timeout: Duration) async throws(BrowserError) -> JSON {
+        guard let frame = state.withLock(\.frame) else {
+            throw .refused("Runtime.evaluate", "the page has no document")
+        }
+        let world = try await send(
+            "Page.createIsolatedWorld", ["frameId": .string(frame), "worldName": "larder"], timeout: timeout)
+        let result = try await send(
+            "Runtime.evaluate",
+            [
+                "expression": .string(script.expression), "contextId": world["executionContextId"] ?? .null,
+                "awaitPromise": true, "returnByValue": true,
+            ], timeout: timeout)
+        if let exception = result["exceptionDetails"] {
+            throw .refused("Runtime.evaluate", exception["exception"]?["description"]?.stringValue ?? "an exception")
+        }
+        return result["result"]?["value"] ?? .null
+    }
+
+    /// Takes a picture of the top of the page, as JPEG. `scale` 0.25 makes a picture of a quarter of the width.
+    package func screenshot(
+        width: Int, height: Int, scale: Double, timeout: Duration
+    ) async throws(BrowserError) -> [UInt8] {
+        let result = try await send(
+            "Page.captureScreenshot",
+            [
+                "format": "jpeg", "quality": 60, "optimizeForSpeed": true,
+                "clip": [
+                    "x": 0, "y": 0, "width": .number(width), "height": .number(height),
+                    "scale": .number(String(scale)),
+                ],
+            ], timeout: timeout)
+        guard let bytes = result["data"]?.stringValue.flatMap({ Data(base64Encoded: $0) }) else {
+            throw .refused("Page.captureScreenshot", "it sent no picture")
+        }
+        return Array(bytes)
+    }
+
+    /// Sets a cookie for the host of a URL.
+    package func setCookie(name: String, value: String, url: String) {
+        connection.post(
+            DevToolsCommand(
+                method: "Storage.setCookies",
+                parameters: [
+                    "cookies": [["name": .string(name), "value": .string(value), "url": .string(url)]],
+                    "browserContextId": .string(context),
+                ]))
+    }
+
+    /// Answers a request. `response` is called when the browser is ready for it. The browser follows a redirect by
+    /// itself, with a new request.
+    package func fulfill(_ request: BrowserRequest, with response: @escaping @Sendable () -> BrowserResponse?) {
+        connection.post {
+            guard let response = response() else { return Self.refusal(of: request) }
+            let fields = response.fields.map { field in
+                JSON.object([.init("name", .string(field.name)), .init("value", .string(field.value))])
+            }
+            return DevToolsCommand(
+                method: "Fetch.fulfillRequest",
+                parameters: [
+                    "requestId": .string(request.number), "responseCode": .number(response.status),
+                    "responseHeaders": .array(fields),
+                    "body": .string(Data(response.body).base64EncodedString()),
+                ], session: request.session)
+        }
+    }
+
+    /// Ends a request without a response.
+    package func refuse(_ request: BrowserRequest) { connection.post(Self.refusal(of: request)) }
+
+    /// Lets the browser answer a request by itself, such as one for a `data:` URL.
+    package func pass(_ request: BrowserRequest) {
+        connection.post(
+            DevToolsCommand(
+                method: "Fetch.continueRequest", parameters: ["requestId": .string(request.number)],
+                session: request.session))
+    }
+
+    private static func refusal(of request: BrowserRequest) -> DevToolsCommand {
+        DevToolsCommand(
+            method: "Fetch.failRequest",
+            parameters: ["requestId": .string(request.number), "errorReason": "Failed"], session: request.session)
+    }
+
+    private func send(_ method: String, _ parameters: JSON, timeout: Duration) async throws(BrowserError) -> JSON {
+        let (session, end) = state.withLock { ($0.session, $0.end) }
+        if let end { throw end }
+        let command = DevToolsCommand(method: method, parameters: parameters, session: session)
+        do throws(BrowserError) {
+            return try await connection.send(command, timeout: timeout)
+        } catch {
+            throw state.withLock(\.end) ?? error
+        }
+    }
+
+    // MARK: - For the browser
+
+    /// Waits until the page's own target is attached.
+    func attached() async throws(BrowserError) {
+        await withCheckedContinuation { continuation in
+            let isDone = state.withLock { state in
+                if state.session == nil, state.end == nil { state.attaching = continuation }
+                return state.attaching == nil
+            }
+            if isDone { continuation.resume() }
+        }
+        if let end = state.withLock(\.end) { throw end }
+    }
+
+    /// The page is closed or has crashed.
+    func end(_ reason: BrowserError) {
+        let attaching = state.withLock { state in
+            if state.end == nil { state.end = reason }
+            return state.attaching.take()
+        }
+        attaching?.resume()
+    }
+
+    /// Prepares a target that waits for its start. The first target is the page itself.
+    func prepare(session: String, type: String, target: String) {
+        let (isOwn, attaching) = state.withLock { state in
+            guard type == "page", state.session == nil else { return (false, state.attaching.take()) }
+            state.session = session
+            state.frame = target
+            return (true, state.attaching.take())
+        }
+        func post(_ method: String, _ parameters: JSON = [:]) {
+            connection.post(DevToolsCommand(method: method, parameters: parameters, session: session))
+        }
+        if type == "page", !isOwn {
+            // A window that the page has opened.
+            return connection.post(
+                DevToolsCommand(method: "Target.closeTarget", parameters: ["targetId": .string(target)]))
+        }
+        post("Fetch.enable", ["patterns": [["urlPattern": "*"]]])
+        connection.post(.autoAttach(session: session))
+        if isOwn {
+            post("Page.enable")
+            post("Inspector.enable")
+            post("Network.enable")
+            post("Network.setBypassServiceWorker", ["bypass": true])
+        }
+        post("Runtime.runIfWaitingForDebugger")
+        attaching?.resume()
+    }
+
+    func handle(_ event: DevToolsEvent) {
+        switch event.method {
+        case "Fetch.requestPaused":
+            if let request = BrowserRequest(event) { asked(self, request) }
+        case "Page.frameNavigated":
+            let frame = event.parameters["frame"]
+            guard frame?["parentId"] == nil, let url = frame?["url"]?.stringValue else { return }
+            state.withLock { state in
+                guard event.session == state.session else { return }
+                state.url = url + (frame?["urlFragment"]?.stringValue ?? "")
+                state.frame = frame?["id"]?.stringValue ?? state.frame
+            }
+        case "Page.javascriptDialogOpening":
+            connection.post(
+                DevToolsCommand(
+                    method: "Page.handleJavaScriptDialog",
+                    // Only `beforeunload` must be accepted: it asks whether the page may close.
+                    parameters: ["accept": .bool(event.parameters["type"]?.stringValue == "beforeunload")],
+                    session: event.session))
+        case "Inspector.targetCrashed":
+            if event.session == state.withLock(\.session) { end(.crashed) }
+        default: break
+        }
+    }
+}

@@ -1,0 +1,77 @@
+import Glibc
+
+/// The command that starts Chromium. Chromium runs in an empty network namespace, so that its pages reach no host, never
+/// as root, and always with its own sandbox.
+///
+/// The commands `unshare` and `setpriv` are those of util-linux. They replace themselves with the next command, so that
+/// the process is Chromium in the end.
+package struct BrowserLaunch: Sendable {
+    /// The user of the browser's processes.
+    package struct User: Hashable, Sendable {
+        package var id: UInt32
+        package var group: UInt32
+
+        /// The user "nobody" of Linux.
+        package static let nobody = User(id: 65534, group: 65534)
+
+        private init(id: UInt32, group: UInt32) {
+            self.id = id
+            self.group = group
+        }
+
+        /// Looks a name up in the system's list of users; `nil` for an unknown name and for root, because a hole in
+        /// Chromium would give a page root's rights.
+        package init?(named name: String) {
+            var (record, found) = (passwd(), UnsafeMutablePointer<passwd>?.none)
+            var buffer = [CChar](repeating: 0, count: 16 << 10)
+            guard getpwnam_r(name, &record, &buffer, buffer.count, &found) == 0, found != nil, record.pw_uid != 0
+            else { return nil }
+            self.init(id: record.pw_uid, group: record.pw_gid)
+        }
+    }
+
+    /// The path of Chromium's executable.
+    package let program: String
+    /// `nil`: the user of this process, who is not root.
+    package let user: User?
+
+    /// `user` is the user of Chromium if this process is root's; a process of another user shares that user with
+    /// Chromium.
+    package init(program: String, user: User = .nobody) {
+        self.program = program
+        self.user = geteuid() == 0 ? user : nil
+    }
+
+    /// The command and its arguments. `profile` is the directory for Chromium's own files.
+    func command(profile: String) -> [String] {
+        let confinement =
+            if let user {
+                [
+                    "unshare", "--net", "--", "setpriv", "--reuid=\(user.id)", "--regid=\(user.group)",
+                    "--clear-groups", "--",
+                ]
+            } else {
+                ["unshare", "--user", "--map-current-user", "--net", "--"]
+            }
+        return confinement + [program] + Self.flags + ["--user-data-dir=\(profile)"]
+    }
+
+    /// Chromium sees none of this process's environment, which may have secrets.
+    func environment(profile: String) -> [String] {
+        ["HOME=\(profile)", "TMPDIR=\(profile)", "PATH=/usr/local/bin:/usr/bin:/bin", "LANG=C.UTF-8", "TZ=UTC"]
+    }
+
+    private static let flags = [
+        "--headless=new", "--remote-debugging-pipe", "--no-first-run", "--no-default-browser-check", "--no-pings",
+        "--disable-background-networking", "--disable-component-update", "--disable-default-apps", "--disable-sync",
+        "--disable-extensions", "--disable-domain-reliability", "--disable-client-side-phishing-detection",
+        "--disable-breakpad", "--disable-crash-reporter", "--metrics-recording-only", "--disable-dev-shm-usage",
+        "--disable-gpu", "--mute-audio", "--hide-scrollbars", "--password-store=basic", "--disable-quic",
+        // The network namespace has no route. These flags keep Chromium from trying.
+        "--proxy-server=http://127.0.0.1:9", "--proxy-bypass-list=<-loopback>",
+        "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
+        // HttpsUpgrades and LocalNetworkAccessChecks would refuse or change requests that Larder answers itself.
+        "--disable-features=Translate,OptimizationHints,MediaRouter,HttpsUpgrades,LocalNetworkAccessChecks,"
+            + "BlockInsecurePrivateNetworkRequests",
+    ]
+}

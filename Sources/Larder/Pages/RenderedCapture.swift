@@ -1,0 +1,207 @@
+import Browser
+import DiskCache
+import Dispatch
+import HTTPTypes
+import Primitives
+import WebArchive
+
+/// Captures a page with its scripts. A browser shows the page; a ``StaticCapture`` answers all its requests, so each
+/// request obeys the address policy and the limits. When the page has come to rest, its document is kept as it is then,
+/// the *snapshot*, and the static capture fetches the resources that the browser did not need.
+///
+/// Without a running browser, a request with the mode `auto` becomes a static capture.
+///
+/// Invariant: `state` is locked.
+final class RenderedCapture: PageVisit {
+    struct Options: Sendable {
+        var width = 1280
+        var height = 900
+        var scrolls = true
+        /// Whether the capture fails when the browser cannot show the page.
+        var isRequired = false
+        var time = Duration.seconds(60)
+        var snapshotBytes = 20 << 20
+    }
+
+    private struct State {
+        /// The requests of the browser that wait.
+        var pending = 0
+        var lastRequest = ContinuousClock.now
+    }
+
+    /// The part of the result that the browser contributes.
+    private final class Notes: Sendable {
+        let rendering = Locked(VisitResult.Rendering())
+    }
+
+    private let page: WebURL
+    private let visit: StaticCapture
+    private let browsers: BrowserPool
+    private let options: Options
+    private let notes: Notes
+    private let state = Locked(State())
+    /// A page has come to rest when it has sent no request for this time.
+    private static let rest = Duration.milliseconds(500)
+
+    /// `makeVisit` makes the static capture for a completion.
+    init(
+        _ page: WebURL, options: Options, browsers: BrowserPool,
+        completion: @escaping @Sendable (VisitResult) -> Void,
+        makeVisit: (@escaping @Sendable (VisitResult) -> Void) -> StaticCapture
+    ) {
+        self.page = page
+        self.options = options
+        self.browsers = browsers
+        let notes = Notes()
+        self.notes = notes
+        visit = makeVisit { result in
+            var result = result
+            result.rendering = notes.rendering.withLock(\.self)
+            completion(result)
+        }
+    }
+
+    func start() {
+        Task { await run() }
+    }
+
+    func cancel() { visit.cancel() }
+
+    var progress: CaptureProgress { visit.progress }
+
+    // MARK: - Showing the page
+
+    private func run() async {
+        do throws(BrowserError) {
+            try await browsers.withPage(
+                width: options.width, height: options.height,
+                asked: { [weak self] page, request in
+                    if let self { asked(page, request) } else { page.refuse(request) }
+                },
+                { [self] page throws(BrowserError) in try await show(page) })
+        } catch {
+            failed(error)
+        }
+    }
+
+    /// The browser could not show the page.
+    private func failed(_ error: BrowserError) {
+        notes.rendering.withLock { $0.problem = error.description }
+        if options.isRequired {
+            visit.start()
+            visit.showingFailed(error.description)
+        } else {
+            visit.start()
+            visit.shown(nil, at: nil, isWhole: true)
+        }
+    }
+
+    private func show(_ browserPage: BrowserPage) async throws(BrowserError) {
+        guard !visit.hasEnded else { return }
+        visit.start()
+        // The last part of the time is for the snapshot, and for the resources that the browser did not need.
+        let end = ContinuousClock.now + options.time * 0.75
+        var rest: Duration { max(end - .now, .milliseconds(100)) }
+        do {
+            try await browserPage.navigate(to: page.text, timeout: rest)
+        } catch .refused(_, let reason) {
+            // The document is a file that no browser shows, or its origin did not answer.
+            notes.rendering.withLock { $0.problem = "the browser cannot show the document: \(reason)" }
+            return visit.shown(nil, at: nil, isWhole: true)
+        }
+        var isWhole = await settle(before: end)
+        if options.scrolls, isWhole {
+            _ = try? await browserPage.run(.scroll(time: rest), timeout: rest)
+            isWhole = await settle(before: end)
+        }
+        guard !visit.hasEnded else { return }
+        await keepDocument(of: browserPage, isWhole: isWhole)
+    }
+
+    /// Waits until the page has come to rest. Returns `false` at `end`.
+    private func settle(before end: ContinuousClock.Instant) async -> Bool {
+        while ContinuousClock.now < end, !visit.hasEnded {
+            let (pending, last) = state.withLock { ($0.pending, $0.lastRequest) }
+            if pending == 0, ContinuousClock.now - last >= Self.rest { return true }
+            try? await Task.sleep(for: .milliseconds(50))
+        }
+        return false
+    }
+
+    private func keepDocument(of browserPage: BrowserPage, isWhole: Bool) async {
+        let url = browserPage.url.flatMap { WebURL($0) } ?? page
+        let time = min(options.time * 0.1, .seconds(5))
+        let script = PageScript.snapshot(url: url.text, limit: options.snapshotBytes, time: time)
+        let text = try? await browserPage.run(script, timeout: time * 2).stringValue
+        let picture = try? await browserPage.screenshot(
+            width: options.width, height: options.height, scale: 320 / Double(options.width), timeout: time)
+        let snapshot = text.map { Array($0.utf8) }
+        let keptSnapshot = await visit.store(snapshot)
+        let keptPicture = await visit.store(picture)
+        notes.rendering.withLock { rendering in
+            rendering.isRendered = true
+            rendering.snapshot = keptSnapshot
+            rendering.screenshot = keptPicture
+            if keptSnapshot == nil { rendering.problem = "the page's document could not be read from the browser" }
+        }
+        visit.shown(keptSnapshot == nil ? nil : snapshot, at: url, isWhole: isWhole && keptSnapshot != nil)
+    }
+
+    // MARK: - The requests of the page
+
+    private func asked(_ browserPage: BrowserPage, _ request: BrowserRequest) {
+        let scheme = request.url.prefix { $0 != ":" }
+        if ["data", "blob", "about"].contains(scheme) { return browserPage.pass(request) }
+        // A page's other requests could change things at their origins, and a service worker would outlive the page.
+        guard ["GET", "HEAD"].contains(request.method), let url = WebURL(request.url),
+            !request.fields.contains(where: { $0.name.lowercased() == "service-worker" })
+        else { return browserPage.refuse(request) }
+        state.withLock { state in
+            state.pending += 1
+            state.lastRequest = .now
+        }
+        visit.demand(url, request.kind, request.originFields) { [self] answer in
+            if let answer {
+                let isHead = request.method == "HEAD"
+                browserPage.fulfill(request) { [visit] in visit.response(answer, withBody: !isHead) }
+            } else {
+                browserPage.refuse(request)
+            }
+            state.withLock { state in
+                state.pending -= 1
+                state.lastRequest = .now
+            }
+        }
+    }
+}
+
+extension BrowserRequest {
+    fileprivate var kind: Reference.Kind {
+        switch use {
+        case .document: .frame
+        case .style: .style
+        case .image: .image
+        case .media: .media
+        case .font: .css
+        case .script: .script
+        case .track: .track
+        case .manifest: .manifest
+        case .other: .request
+        }
+    }
+
+    /// The fields for the origin: those of the page, without those of the connection and of the browser's own caches.
+    fileprivate var originFields: HTTPFields {
+        var result = HTTPFields()
+        for field in fields where !Self.dropped.contains(field.name.lowercased()) && !field.name.hasPrefix(":") {
+            guard let name = HTTPField.Name(field.name), HTTPField.isValidValue(field.value) else { continue }
+            result.append(HTTPField(name: name, value: field.value))
+        }
+        return result
+    }
+
+    private static let dropped: Set<String> = [
+        "host", "connection", "content-length", "accept-encoding", "range", "if-range", "if-none-match",
+        "if-modified-since", "upgrade-insecure-requests", "te", "transfer-encoding", "keep-alive", "upgrade",
+    ]
+}
